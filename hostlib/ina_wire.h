@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The message format of docs/protocol.md, for everything in C.
+ *
+ * All fields are little-endian. So are all hosts that this code builds for,
+ * and the assertion below holds us to that.
+ */
+#ifndef INA_WIRE_H
+#define INA_WIRE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire format is used in place");
+
+#define INA_WIRE_MAGIC 0x4E49u
+#define INA_WIRE_VERSION 1u
+
+/* Messages are padded to this many bytes, so that a trailer never straddles two packets. */
+#define INA_WIRE_ALIGNMENT 16u
+
+/* DSCP 43 with ECT(0): the traffic class by which a switch may steer aggregation traffic. */
+#define INA_WIRE_TRAFFIC_CLASS 0xAEu
+
+#define INA_WIRE_UDP_PORT 4791u
+
+enum ina_wire_type {
+	INA_WIRE_JOIN = 1,
+	INA_WIRE_DATA = 2,
+	INA_WIRE_LEAVE = 3,
+};
+
+enum ina_wire_number_type {
+	INA_WIRE_NO_NUMBERS = 0,
+	INA_WIRE_INT32 = 1,
+	INA_WIRE_FLOAT32 = 2,
+	INA_WIRE_BFLOAT16 = 3,
+	INA_WIRE_FLOAT16 = 4,
+};
+
+enum ina_wire_operation {
+	INA_WIRE_NO_OPERATION = 0,
+	INA_WIRE_SUM = 1,
+	INA_WIRE_MAX = 2,
+	INA_WIRE_MIN = 3,
+};
+
+enum ina_wire_flags {
+	INA_WIRE_OVERFLOW = 1u << 0, /* an int32 sum of this message overflowed */
+};
+
+struct ina_wire_header {
+	uint16_t magic;
+	uint8_t version;
+	uint8_t type;        /* enum ina_wire_type */
+	uint8_t number_type; /* enum ina_wire_number_type */
+	uint8_t operation;   /* enum ina_wire_operation */
+	uint16_t rank_count;
+	uint64_t job_id;
+	uint32_t message_number;
+	uint32_t length_bytes;    /* elements of this message, without padding */
+	uint32_t remaining_bytes; /* of the collective, from this message on, modulo 2^32 */
+	int32_t exponent;         /* DATA: block exponent; JOIN: window in packets */
+};
+
+struct ina_wire_trailer {
+	uint32_t contributors;
+	uint32_t flags; /* enum ina_wire_flags */
+	uint32_t message_number;
+	uint32_t rank;
+};
+
+static_assert(sizeof(struct ina_wire_header) == 32, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, type) == 3, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, rank_count) == 6, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, job_id) == 8, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, message_number) == 16, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, length_bytes) == 20, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, remaining_bytes) == 24, "docs/protocol.md, Header");
+static_assert(offsetof(struct ina_wire_header, exponent) == 28, "docs/protocol.md, Header");
+static_assert(sizeof(struct ina_wire_trailer) == 16, "docs/protocol.md, Trailer");
+static_assert(offsetof(struct ina_wire_trailer, flags) == 4, "docs/protocol.md, Trailer");
+static_assert(offsetof(struct ina_wire_trailer, message_number) == 8, "docs/protocol.md, Trailer");
+static_assert(offsetof(struct ina_wire_trailer, rank) == 12, "docs/protocol.md, Trailer");
+
+/* Bytes of zero padding between `length_bytes` of elements and the trailer. */
+static inline uint32_t ina_wire_padding(uint32_t length_bytes)
+{
+	return -length_bytes & (INA_WIRE_ALIGNMENT - 1);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an aggregator counts, the model and the RTL alike, in this order.
+ * rtl/ina_pkg.sv has the same list; the position here is the position there.
+ */
+#ifndef INA_COUNTERS_H
+#define INA_COUNTERS_H
+
+#include <stdint.h>
+
+#define INA_COUNTERS(X)                                                                            \
+	X(frames_in, "frames that entered the aggregator")                                         \
+	X(frames_passed, "frames that left unchanged: no aggregation traffic, gaps, refusals")     \
+	X(icrc_dropped, "frames of known flows dropped for a wrong iCRC or a length that lies")    \
+	X(packets_taken, "packets taken into a queue")                                             \
+	X(packets_joined, "packets whose payload went into a sum, counted over all ranks")         \
+	X(bytes_joined, "payload bytes of packets_joined, headers and trailers of messages too")   \
+	X(packets_raw, "packets of broken jobs sent on with their own payload")                    \
+	X(duplicates_answered, "retransmissions answered with the sum from the history")           \
+	X(duplicates_waiting, "retransmissions dropped because the first copy waits in the queue") \
+	X(duplicates_old, "retransmissions older than the history, passed unchanged")              \
+	X(gaps, "packets past a gap, passed unchanged")                                            \
+	X(no_room_dropped, "packets dropped for want of room")                                     \
+	X(joins_granted, "JOINs that learned a flow")                                              \
+	X(joins_refused, "JOINs passed unchanged")                                                 \
+	X(jobs_opened, "jobs that got a context")                                                  \
+	X(jobs_closed, "jobs whose context was freed")                                             \
+	X(jobs_broken, "jobs that broke")                                                          \
+	X(ecn_marked, "frames sent with congestion experienced that came without it")
+
+struct ina_counters {
+#define X(name, meaning) uint64_t name;
+	INA_COUNTERS(X)
+#undef X
+};
+
+#define X(name, meaning) +1
+enum { INA_COUNTER_COUNT = 0 INA_COUNTERS(X) };
+#undef X
+
+#endif

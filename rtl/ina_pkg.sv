@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Constants and records that all modules share. The message format is docs/protocol.md's,
+// the counters are model/counters.h's, in the same order.
+
+package ina_pkg;
+
+  // One beat of a pipeline: 512 bits, 16 lanes of 32 bits, 4 quads of 16 bytes.
+  localparam int BEAT_W     = 512;
+  localparam int BEAT_BYTES = 64;
+  localparam int LANE_W     = 32;
+  localparam int LANE_COUNT = 16;
+  localparam int QUAD_BYTES = 16;
+  localparam int QUAD_COUNT = 4;
+
+  // Frame header: Ethernet 14, IPv4 20, UDP 8, BTH 12.
+  localparam int HEADER_BYTES = 54;
+  localparam int HEADER_W     = 432;
+
+  // Largest payload of a packet (RoCE MTU 4096), in beats, and as a number of quads (1 to 256).
+  localparam int PACKET_BEATS = 64;
+  localparam int BEAT_INDEX_W = 6;
+  localparam int QUADS_W      = 9;
+
+  // Positions within the frame header, in bytes from the start of the frame.
+  localparam int ETHERTYPE_AT    = 12;
+  localparam int IP_AT           = 14;
+  localparam int IP_TOS_AT       = 15;
+  localparam int IP_LENGTH_AT    = 16;
+  localparam int IP_FRAGMENT_AT  = 20;
+  localparam int IP_TTL_AT       = 22;
+  localparam int IP_PROTOCOL_AT  = 23;
+  localparam int IP_CHECKSUM_AT  = 24;
+  localparam int IP_SOURCE_AT    = 26;
+  localparam int IP_DEST_AT      = 30;
+  localparam int UDP_DPORT_AT    = 36;
+  localparam int UDP_LENGTH_AT   = 38;
+  localparam int UDP_CHECKSUM_AT = 40;
+  localparam int BTH_OPCODE_AT   = 42;
+  localparam int BTH_QPN_AT      = 47;
+  localparam int BTH_PSN_AT      = 51;
+
+  localparam logic [15:0] ROCE_UDP_PORT = 16'd4791;
+
+  // RC opcodes of the packets that can carry a contribution (IBTA vol. 1, table 35).
+  localparam logic [7:0] RC_SEND_FIRST  = 8'h00;
+  localparam logic [7:0] RC_SEND_MIDDLE = 8'h01;
+  localparam logic [7:0] RC_SEND_LAST   = 8'h02;
+  localparam logic [7:0] RC_SEND_ONLY   = 8'h04;
+
+  // Message header (docs/protocol.md).
+  localparam logic [23:0] MESSAGE_MAGIC_VERSION = 24'h01_4E49;
+  localparam logic [7:0]  TYPE_JOIN  = 8'd1;
+  localparam logic [7:0]  TYPE_DATA  = 8'd2;
+  localparam logic [7:0]  TYPE_LEAVE = 8'd3;
+  localparam logic [7:0]  NUMBER_INT32   = 8'd1;
+  localparam logic [7:0]  NUMBER_FLOAT32 = 8'd2;
+  localparam logic [7:0]  OPERATION_SUM  = 8'd1;
+  localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header
+  localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
+
+  // What the adder tree does with a lane.
+  localparam logic [1:0] LANE_ADD_INT32   = 2'd0;
+  localparam logic [1:0] LANE_ADD_FLOAT32 = 2'd1;
+  localparam logic [1:0] LANE_MAX         = 2'd2;
+  localparam logic [1:0] LANE_OR          = 2'd3;
+  localparam int LANE_OP_W = 2;
+
+  // A packet's frame header, and the length of its payload.
+  typedef struct packed {
+    logic [QUADS_W-1:0]  quads;  // payload in units of 16 bytes
+    logic [HEADER_W-1:0] bytes;  // first byte of the frame in [7:0]
+  } header_t;
+
+  localparam int COUNTER_COUNT = 18;
+  localparam int COUNTER_W     = 64;
+
+endpackage
