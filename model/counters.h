@@ -10,7 +10,7 @@
 
 #define INA_COUNTERS(X)                                                                            \
 	X(frames_in, "frames that entered the aggregator")                                         \
-	X(frames_passed, "frames that left unchanged: no aggregation traffic, gaps, refusals")     \
+	X(frames_passed, "frames that left unchanged: no aggregation traffic, refusals")           \
 	X(icrc_dropped, "frames of known flows dropped for a wrong iCRC or a length that lies")    \
 	X(packets_taken, "packets taken into a queue")                                             \
 	X(packets_joined, "packets whose payload went into a sum, counted over all ranks")         \
@@ -19,7 +19,7 @@
 	X(duplicates_answered, "retransmissions answered with the sum from the history")           \
 	X(duplicates_waiting, "retransmissions dropped because the first copy waits in the queue") \
 	X(duplicates_old, "retransmissions older than the history, passed unchanged")              \
-	X(gaps, "packets past a gap, passed unchanged")                                            \
+	X(gaps, "packets past a gap: a probe draws the receiver's NAK in their place")             \
 	X(no_room_dropped, "packets dropped for want of room")                                     \
 	X(joins_granted, "JOINs that learned a flow")                                              \
 	X(joins_refused, "JOINs passed unchanged")                                                 \

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A packet's life: parse, judge, then pass, discard, join or resend. */
+#include "aggregator.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "history.h"
+#include "jobs.h"
+#include "join.h"
+#include "judge.h"
+#include "packet.h"
+#include "queue.h"
+#include "tree.h"
+
+struct aggregator {
+	struct aggregator_config config;
+	struct ina_counters counters;
+	struct jobs jobs;
+	struct queue *queues;      /* [port][job] */
+	struct judge *judges;      /* [port] */
+	struct history *histories; /* [job] */
+	struct tree tree;
+	struct join join;
+};
+
+static bool is_power_of_two(unsigned value, unsigned max)
+{
+	return value >= 2 && value <= max && (value & (value - 1)) == 0;
+}
+
+static bool is_valid(const struct aggregator_config *config)
+{
+	return config->ports >= 2 && config->ports <= AGGREGATOR_PORTS_MAX &&
+	       is_power_of_two(config->jobs, AGGREGATOR_JOBS_MAX) &&
+	       is_power_of_two(config->window_packets, AGGREGATOR_WINDOW_MAX);
+}
+
+static bool open_parts(struct aggregator *aggregator)
+{
+	const struct aggregator_config *config = &aggregator->config;
+
+	if (!jobs_open(&aggregator->jobs, config->jobs, config->ports, config->window_packets,
+	               &aggregator->counters) ||
+	    !tree_open(&aggregator->tree, config->ports))
+		return false;
+	for (unsigned job = 0; job < config->jobs; job++)
+		if (!history_open(&aggregator->histories[job], config->window_packets))
+			return false;
+	for (unsigned i = 0; i < config->ports * config->jobs; i++)
+		if (!queue_open(&aggregator->queues[i], config->window_packets))
+			return false;
+	for (unsigned port = 0; port < config->ports; port++)
+		if (!judge_open(&aggregator->judges[port], port, config->jobs,
+		                &aggregator->queues[port * config->jobs], &aggregator->jobs,
+		                &aggregator->counters))
+			return false;
+	return true;
+}
+
+struct aggregator *aggregator_open(const struct aggregator_config *config, aggregator_emit *emit,
+                                   void *context)
+{
+	if (!is_valid(config)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	struct aggregator *aggregator = calloc(1, sizeof(*aggregator));
+	if (!aggregator)
+		return NULL;
+	aggregator->config = *config;
+	aggregator->queues = calloc(config->ports * config->jobs, sizeof(*aggregator->queues));
+	aggregator->judges = calloc(config->ports, sizeof(*aggregator->judges));
+	aggregator->histories = calloc(config->jobs, sizeof(*aggregator->histories));
+	if (!aggregator->queues || !aggregator->judges || !aggregator->histories ||
+	    !open_parts(aggregator)) {
+		aggregator_close(aggregator);
+		errno = ENOMEM;
+		return NULL;
+	}
+	aggregator->join = (struct join){
+	        .port_count = config->ports,
+	        .jobs = &aggregator->jobs,
+	        .judges = aggregator->judges,
+	        .histories = aggregator->histories,
+	        .tree = &aggregator->tree,
+	        .counters = &aggregator->counters,
+	        .emit = emit,
+	        .emit_context = context,
+	};
+	return aggregator;
+}
+
+void aggregator_close(struct aggregator *aggregator)
+{
+	if (!aggregator)
+		return;
+	const struct aggregator_config *config = &aggregator->config;
+
+	for (unsigned port = 0; aggregator->judges && port < config->ports; port++)
+		judge_close(&aggregator->judges[port]);
+	for (unsigned i = 0; aggregator->queues && i < config->ports * config->jobs; i++)
+		queue_close(&aggregator->queues[i]);
+	for (unsigned job = 0; aggregator->histories && job < config->jobs; job++)
+		history_close(&aggregator->histories[job]);
+	tree_close(&aggregator->tree);
+	jobs_close(&aggregator->jobs);
+	free(aggregator->judges);
+	free(aggregator->queues);
+	free(aggregator->histories);
+	free(aggregator);
+}
+
+void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t *frame,
+                    size_t length)
+{
+	struct join *join = &aggregator->join;
+	struct packet packet;
+
+	assert(port < aggregator->config.ports);
+	aggregator->counters.frames_in++;
+	packet_parse(&packet, frame, length);
+	struct judgement judgement = judge_packet(&aggregator->judges[port], &packet);
+	if (judgement.verdict == VERDICT_PASS && length <= AGGREGATOR_FRAME_MAX) {
+		aggregator->counters.frames_passed++;
+		join->emit(join->emit_context, port, frame, length);
+	} else if (judgement.verdict == VERDICT_RESEND) {
+		join_resend(join, port, (unsigned)judgement.job, judgement.head, &packet);
+	} else if (judgement.verdict == VERDICT_PROBE) {
+		join_probe(join, port, &packet);
+	}
+	if (judgement.leaves)
+		join_leave(join, (unsigned)judgement.job, port);
+	if (judgement.job >= 0)
+		join_run(join, (unsigned)judgement.job);
+}
+
+const struct ina_counters *aggregator_counters(const struct aggregator *aggregator)
+{
+	return &aggregator->counters;
+}

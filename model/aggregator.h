@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The aggregator of docs/protocol.md in plain C: the same decisions, frames and
+ * counts as the RTL, one frame at a time.
+ *
+ * Not thread-safe: one aggregator belongs to one thread at a time. Different
+ * aggregators share nothing.
+ */
+#ifndef INA_AGGREGATOR_H
+#define INA_AGGREGATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counters.h"
+
+struct aggregator;
+
+/* The RTL's parameters PORT_COUNT, JOB_COUNT and SLOT_COUNT. */
+struct aggregator_config {
+	unsigned ports;          /* 2 to AGGREGATOR_PORTS_MAX */
+	unsigned jobs;           /* contexts: a power of two, 2 to AGGREGATOR_JOBS_MAX */
+	unsigned window_packets; /* queue and history of each rank and job: a power of two, */
+	                         /* 2 to AGGREGATOR_WINDOW_MAX */
+};
+
+enum {
+	AGGREGATOR_PORTS_MAX = 32,
+	AGGREGATOR_JOBS_MAX = 64,
+	AGGREGATOR_WINDOW_MAX = 4096,
+	/* The RTL's defaults. */
+	AGGREGATOR_DEFAULT_JOBS = 4,
+	AGGREGATOR_DEFAULT_WINDOW_PACKETS = 128,
+	/* A longer frame is discarded: half of a pipeline's frame memory. */
+	AGGREGATOR_FRAME_MAX = 256 * 64,
+};
+
+/*
+ * Called for each frame that leaves on the pipeline of `port`. `frame` is valid during the call
+ * only. Must not call aggregator_put() on the same aggregator.
+ */
+typedef void aggregator_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
+
+/*
+ * A new aggregator that knows no jobs. All memory it will ever use is allocated here:
+ * about ports * jobs * window_packets * 4 KiB, touched only as it is used.
+ * NULL with errno EINVAL (a limit above is not kept) or ENOMEM. To be closed by the caller.
+ */
+struct aggregator *aggregator_open(const struct aggregator_config *config, aggregator_emit *emit,
+                                   void *context);
+void aggregator_close(struct aggregator *aggregator); /* NULL is fine */
+
+/*
+ * One Ethernet frame (without FCS) comes in on `port`. Emits all that follows from it
+ * before it returns, in the order of the ports where several packets are freed at once.
+ * Any bytes will do; `frame` is not kept.
+ */
+void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t *frame,
+                    size_t length);
+
+/* What was counted since the start; valid until the close. */
+const struct ina_counters *aggregator_counters(const struct aggregator *aggregator);
+
+#endif

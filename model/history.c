@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slots go by the queues' head, which all ranks of a job advance together.
+ *
+ * Why a slot may be overwritten: a host sends packet p + W only after the sum of p
+ * has reached it, and W, its window, is no more than the slots here (a larger
+ * one is refused at JOIN). So when sum p + slot_count is made, every host has sum p.
+ */
+#include "history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool history_open(struct history *history, unsigned slot_count)
+{
+	history->slot_count = slot_count;
+	history->sums = calloc(slot_count, sizeof(*history->sums));
+	return history->sums != NULL;
+}
+
+void history_close(struct history *history)
+{
+	free(history->sums);
+	history->sums = NULL;
+}
+
+void history_write(struct history *history, uint32_t head, const uint8_t *sum, unsigned sum_bytes)
+{
+	uint8_t *slot = history->sums[head & (history->slot_count - 1)].bytes;
+	unsigned past_beat = sum_bytes % PACKET_BEAT_BYTES;
+
+	memcpy(slot, sum, sum_bytes);
+	/* A memory of whole beats: the rest of the last one is written too, with zeros. */
+	if (past_beat)
+		memset(slot + sum_bytes, 0, PACKET_BEAT_BYTES - past_beat);
+}
+
+const uint8_t *history_read(const struct history *history, uint32_t head)
+{
+	return history->sums[head & (history->slot_count - 1)].bytes;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The latest sums of a job, for retransmissions. */
+#ifndef INA_MODEL_HISTORY_H
+#define INA_MODEL_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "packet.h"
+
+struct history {
+	union payload *sums; /* slot_count of them */
+	unsigned slot_count;
+};
+
+/* As many slots as the queues have, a power of two. False: no memory. */
+bool history_open(struct history *history, unsigned slot_count);
+void history_close(struct history *history);
+
+/* Keeps the sum of the packets at a queue's `head`, in place of the one slot_count before it. */
+void history_write(struct history *history, uint32_t head, const uint8_t *sum, unsigned sum_bytes);
+
+/* The sum that was written at `head`, if no more than slot_count have been written since. */
+const uint8_t *history_read(const struct history *history, uint32_t head);
+
+#endif

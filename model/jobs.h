@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of jobs: who may join, who has joined, and what has become of it. */
+#ifndef INA_MODEL_JOBS_H
+#define INA_MODEL_JOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "ina_wire.h"
+
+struct job {
+	bool valid;
+	bool broken;
+	uint64_t job_id;
+	unsigned rank_count;
+	unsigned attached;  /* ranks that have joined */
+	uint32_t port_mask; /* ports that have a flow of this job */
+	uint32_t left;      /* those of them whose LEAVE has gone out */
+
+	/* The message that the join is in. */
+	bool in_message;
+	bool float32;  /* its numbers are; else int32 */
+	bool overflow; /* an int32 sum of it has overflowed */
+};
+
+struct jobs {
+	struct job *entries;
+	unsigned job_count;
+	unsigned port_count;
+	unsigned slot_count;
+	struct ina_counters *counters; /* the aggregator's */
+};
+
+bool jobs_open(struct jobs *jobs, unsigned job_count, unsigned port_count, unsigned slot_count,
+               struct ina_counters *counters);
+void jobs_close(struct jobs *jobs);
+
+/*
+ * A JOIN with this header asks for a flow on `port`. Returns the job's index, or
+ * -1 where it is refused (docs/protocol.md, Refusal).
+ */
+int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header);
+
+/* All ranks have joined. */
+bool jobs_is_complete(const struct job *job);
+
+/* From now on the job is not summed. Nothing new for a job that is broken already. */
+void jobs_break(struct jobs *jobs, unsigned index);
+
+/*
+ * The LEAVE of `port` has gone out; with the last one the job goes, and all its flows (true).
+ * Not before: a receiver may still lack a sum, and must be answered with it.
+ */
+bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The join: when every rank of a job has a packet waiting, the packets become
+ * one sum, and each leaves with it on the port that it came from.
+ */
+#ifndef INA_MODEL_JOIN_H
+#define INA_MODEL_JOIN_H
+
+#include <stdint.h>
+
+#include "aggregator.h"
+#include "history.h"
+#include "jobs.h"
+#include "judge.h"
+#include "packet.h"
+#include "tree.h"
+
+struct join {
+	unsigned port_count;
+	struct jobs *jobs;
+	struct judge *judges;      /* port_count, with the queues */
+	struct history *histories; /* one a job */
+	struct tree *tree;
+	struct ina_counters *counters;
+	aggregator_emit *emit;
+	void *emit_context;
+	uint8_t frame[PACKET_FRAME_BYTES]; /* what is being sent */
+};
+
+/* Does all that can be done for a job with what waits in its queues. */
+void join_run(struct join *join, unsigned job);
+
+/* Answers a retransmission on `port` with the sum of `head`. */
+void join_resend(struct join *join, unsigned port, unsigned job, uint32_t head,
+                 const struct packet *packet);
+
+/* The LEAVE of `port` has passed by its queue; frees the job with the last one. */
+void join_leave(struct join *join, unsigned job, unsigned port);
+
+/* Sends a probe on `port` in place of a packet past a gap: zeros, under a PSN out of reach. */
+void join_probe(struct join *join, unsigned port, const struct packet *packet);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function a row of the table of PSNs. */
+#include "judge.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icrc.h"
+#include "ina_wire.h"
+
+bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
+                struct jobs *jobs, struct ina_counters *counters)
+{
+	judge->port = port;
+	judge->job_count = job_count;
+	judge->flows = calloc(job_count, sizeof(*judge->flows));
+	judge->queues = queues;
+	judge->jobs = jobs;
+	judge->counters = counters;
+	return judge->flows != NULL;
+}
+
+void judge_close(struct judge *judge)
+{
+	free(judge->flows);
+	judge->flows = NULL;
+}
+
+/* Packets of a PSN that must be misshapen before the sender, not the network, is at fault. */
+enum { SUSPICION_MAX = 3 };
+
+static struct judgement pass(void)
+{
+	return (struct judgement){.verdict = VERDICT_PASS, .job = -1};
+}
+
+static struct judgement discard(uint64_t *counter)
+{
+	++*counter;
+	return (struct judgement){.verdict = VERDICT_DISCARD, .job = -1};
+}
+
+static int find_flow(const struct judge *judge, const struct packet *packet)
+{
+	for (unsigned i = 0; i < judge->job_count; i++) {
+		const struct flow *flow = &judge->flows[i];
+
+		if (flow->valid && flow->source_ip == packet->source_ip &&
+		    flow->destination_ip == packet->destination_ip &&
+		    flow->destination_qpn == packet->destination_qpn)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* PSN - next PSN, as a signed number of 24 bits. */
+static int32_t psn_distance(uint32_t psn, uint32_t next_psn)
+{
+	uint32_t difference = (psn - next_psn) & PACKET_PSN_MASK;
+
+	return difference > PACKET_PSN_MASK / 2 ? (int32_t)(difference - (PACKET_PSN_MASK + 1))
+	                                        : (int32_t)difference;
+}
+
+static bool is_intact(const struct packet *packet)
+{
+	if (packet->wrong_length)
+		return false;
+	const uint8_t *payload = packet->frame + PACKET_HEADER_BYTES;
+	uint32_t received;
+
+	memcpy(&received, payload + packet->payload_bytes, sizeof(received));
+	return received == icrc_of_packet(packet->header, payload, packet->payload_bytes);
+}
+
+/* The message header of a packet that starts a message. */
+static struct ina_wire_header message_header(const struct packet *packet)
+{
+	struct ina_wire_header header;
+
+	memcpy(&header, packet->frame + PACKET_HEADER_BYTES, sizeof(header));
+	return header;
+}
+
+/* A message of `type` (JOIN or LEAVE): one packet, a header and a trailer. */
+static bool is_control(const struct packet *packet, uint8_t type)
+{
+	if (packet->wrong_length || packet->opcode != PACKET_SEND_ONLY ||
+	    packet->payload_bytes !=
+	            sizeof(struct ina_wire_header) + sizeof(struct ina_wire_trailer))
+		return false;
+	struct ina_wire_header header = message_header(packet);
+	return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
+	       header.type == type;
+}
+
+static struct judgement take(struct judge *judge, unsigned job, const struct packet *packet)
+{
+	struct flow *flow = &judge->flows[job];
+
+	queue_push(&judge->queues[job], packet);
+	flow->next_psn = (packet->psn + 1) & PACKET_PSN_MASK;
+	flow->suspicion = 0;
+	judge->counters->packets_taken++;
+	if (is_control(packet, INA_WIRE_LEAVE) && !jobs_is_complete(&judge->jobs->entries[job]))
+		jobs_break(judge->jobs, job);
+	return (struct judgement){.verdict = VERDICT_TAKE, .job = (int)job};
+}
+
+static struct judgement admit(struct judge *judge, const struct packet *packet)
+{
+	struct ina_wire_header header = message_header(packet);
+	int job = jobs_admit(judge->jobs, judge->port, &header);
+
+	if (job < 0)
+		return pass();
+	judge->flows[job] = (struct flow){
+	        .valid = true,
+	        .source_ip = packet->source_ip,
+	        .destination_ip = packet->destination_ip,
+	        .destination_qpn = packet->destination_qpn,
+	};
+	queue_clear(&judge->queues[job]);
+	return take(judge, (unsigned)job, packet);
+}
+
+/* The format forbids it: the flow's job is no longer summed. */
+static struct judgement break_and_pass(struct judge *judge, unsigned job)
+{
+	jobs_break(judge->jobs, job);
+	return (struct judgement){.verdict = VERDICT_PASS, .job = (int)job};
+}
+
+static struct judgement judge_expected(struct judge *judge, unsigned job,
+                                       const struct packet *packet)
+{
+	const struct queue *queue = &judge->queues[job];
+
+	if (!packet_is_well_formed(packet))
+		return break_and_pass(judge, job);
+	if (queue_fill(queue) == queue->slot_count)
+		return discard(&judge->counters->no_room_dropped);
+	return take(judge, job, packet);
+}
+
+/* `age` packets before the next one, 1 for the last taken. */
+static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32_t age)
+{
+	const struct queue *queue = &judge->queues[job];
+	uint32_t fill = queue_fill(queue);
+
+	if (age <= fill)
+		return discard(&judge->counters->duplicates_waiting);
+
+	uint32_t before_head = age - fill;
+	if (before_head <= queue->raw || before_head - queue->raw > queue->sums) {
+		judge->counters->duplicates_old++;
+		return pass();
+	}
+	judge->counters->duplicates_answered++;
+	return (struct judgement){
+	        .verdict = VERDICT_RESEND,
+	        .job = (int)job,
+	        .head = queue->head - before_head,
+	};
+}
+
+/*
+ * Past a gap. Its fate is open: it may be summed when it comes again, so its own payload must
+ * never reach the receiver, however long the network holds it back.
+ */
+static struct judgement judge_ahead(struct judge *judge, unsigned job, uint32_t distance,
+                                    const struct packet *packet)
+{
+	judge->counters->gaps++;
+	if (judge->jobs->entries[job].broken)
+		return (struct judgement){
+		        .verdict = VERDICT_PASS,
+		        .job = (int)job,
+		        .leaves = is_control(packet, INA_WIRE_LEAVE),
+		};
+	/* No member of a job can be that far ahead: the addresses now belong to another. */
+	if (distance >= judge->queues[job].slot_count)
+		return break_and_pass(judge, job);
+	return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
+}
+
+/* Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one does. */
+static struct judgement judge_shapeless(struct judge *judge, unsigned job, int32_t distance)
+{
+	struct flow *flow = &judge->flows[job];
+
+	if (distance != 0 || judge->jobs->entries[job].broken)
+		return pass();
+	if (++flow->suspicion > SUSPICION_MAX)
+		return break_and_pass(judge, job);
+	return discard(&judge->counters->icrc_dropped);
+}
+
+struct judgement judge_packet(struct judge *judge, const struct packet *packet)
+{
+	if (!packet->roce_request)
+		return pass();
+	int job = find_flow(judge, packet);
+	if (job < 0)
+		return packet->candidate && is_control(packet, INA_WIRE_JOIN) && is_intact(packet)
+		               ? admit(judge, packet)
+		               : pass();
+
+	int32_t distance = psn_distance(packet->psn, judge->flows[job].next_psn);
+	if (!packet->candidate)
+		return judge_shapeless(judge, (unsigned)job, distance);
+	if (!is_intact(packet))
+		return discard(&judge->counters->icrc_dropped);
+	if (distance == 0)
+		return judge_expected(judge, (unsigned)job, packet);
+	if (distance < 0)
+		return judge_repeated(judge, (unsigned)job, (uint32_t)-distance);
+	return judge_ahead(judge, (unsigned)job, (uint32_t)distance, packet);
+}
+
+void judge_forget(struct judge *judge, unsigned job)
+{
+	judge->flows[job].valid = false;
+	queue_clear(&judge->queues[job]);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judges each packet of one port as an RC responder would, by its PSN
+ * (docs/protocol.md, PSNs), and holds the flows that the port has learned.
+ */
+#ifndef INA_MODEL_JUDGE_H
+#define INA_MODEL_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "jobs.h"
+#include "packet.h"
+#include "queue.h"
+
+/* A connection from a host behind this port; its index in the table is that of its job. */
+struct flow {
+	bool valid;
+	uint32_t source_ip;
+	uint32_t destination_ip;
+	uint32_t destination_qpn;
+	uint32_t next_psn;
+	unsigned suspicion; /* how often its next PSN came in a form that cannot be joined */
+};
+
+struct judge {
+	unsigned port;
+	unsigned job_count;
+	struct flow *flows;   /* job_count */
+	struct queue *queues; /* job_count, of this port */
+	struct jobs *jobs;    /* shared by all ports */
+	struct ina_counters *counters;
+};
+
+enum verdict {
+	VERDICT_PASS,    /* the frame goes on unchanged */
+	VERDICT_DISCARD, /* it ends here */
+	VERDICT_TAKE,    /* it is in the queue, ready for the join */
+	VERDICT_RESEND,  /* it goes on with a sum of the history as payload */
+	VERDICT_PROBE,   /* a probe goes on in its place (docs/protocol.md, PSNs) */
+};
+
+struct judgement {
+	enum verdict verdict;
+	int job;       /* the job that may be able to go on now, or -1 */
+	uint32_t head; /* RESEND: which sum */
+	bool leaves;   /* PASS: a broken job's LEAVE, which passes by its queue */
+};
+
+/* `queues`: job_count open ones. False: no memory. */
+bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
+                struct jobs *jobs, struct ina_counters *counters);
+void judge_close(struct judge *judge);
+
+/* Decides, and does what concerns the flow, its queue and its job. */
+struct judgement judge_packet(struct judge *judge, const struct packet *packet);
+
+/* The flow of a job has left. What waits in its queue is forgotten with it. */
+void judge_forget(struct judge *judge, unsigned job);
+
+#endif

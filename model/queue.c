@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring with free-running indices: the fill is their difference, also past 2^32. */
+#include "queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ina_wire.h"
+
+bool queue_open(struct queue *queue, unsigned slot_count)
+{
+	assert(slot_count > 0 && (slot_count & (slot_count - 1)) == 0);
+	queue->slots = calloc(slot_count, sizeof(*queue->slots));
+	queue->slot_count = slot_count;
+	queue_clear(queue);
+	return queue->slots != NULL;
+}
+
+void queue_close(struct queue *queue)
+{
+	free(queue->slots);
+	queue->slots = NULL;
+}
+
+void queue_clear(struct queue *queue)
+{
+	queue->head = 0;
+	queue->tail = 0;
+	queue->raw = 0;
+	queue->sums = 0;
+}
+
+uint32_t queue_fill(const struct queue *queue)
+{
+	return queue->tail - queue->head;
+}
+
+void queue_push(struct queue *queue, const struct packet *packet)
+{
+	assert(queue_fill(queue) < queue->slot_count);
+	struct queue_slot *slot = &queue->slots[queue->tail & (queue->slot_count - 1)];
+
+	memcpy(slot->header, packet->header, sizeof(slot->header));
+	slot->opcode = packet->opcode;
+	slot->payload_bytes = packet->payload_bytes;
+	memcpy(slot->payload.bytes, packet->frame + PACKET_HEADER_BYTES, packet->payload_bytes);
+	queue->tail++;
+}
+
+const struct queue_slot *queue_front(const struct queue *queue)
+{
+	assert(queue_fill(queue) > 0);
+	return &queue->slots[queue->head & (queue->slot_count - 1)];
+}
+
+void queue_pop(struct queue *queue, bool raw)
+{
+	assert(queue_fill(queue) > 0);
+	queue->head++;
+	if (raw)
+		queue->raw++;
+	else if (queue->sums < queue->slot_count)
+		queue->sums++;
+}
+
+bool queue_slot_is_control(const struct queue_slot *slot, uint8_t type)
+{
+	struct ina_wire_header header;
+
+	if (slot->opcode != PACKET_SEND_ONLY ||
+	    slot->payload_bytes != sizeof(struct ina_wire_header) + sizeof(struct ina_wire_trailer))
+		return false;
+	memcpy(&header, slot->payload.bytes, sizeof(header));
+	return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
+	       header.type == type;
+}

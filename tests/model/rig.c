@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nothing is judged here but the form of what comes out: iCRC and IP checksum of every frame. */
+#include "rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SEND_ONLY = 4 };
+
+static void collect(void *context, unsigned port, const uint8_t *bytes, size_t length)
+{
+	struct rig *rig = context;
+
+	assert_true(rig->emitted_count < RIG_EMITTED_MAX);
+	struct rig_emitted *emitted = &rig->emitted[rig->emitted_count++];
+	emitted->port = port;
+	emitted->frame.length = length;
+	memcpy(emitted->frame.bytes, bytes, length);
+}
+
+struct rig *rig_open(unsigned ranks, unsigned window)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	struct aggregator_config config = {.ports = ranks, .jobs = 4, .window_packets = window};
+
+	assert_non_null(rig);
+	rig->ranks = ranks;
+	rig->aggregator = aggregator_open(&config, collect, rig);
+	assert_non_null(rig->aggregator);
+	return rig;
+}
+
+void rig_close(struct rig *rig)
+{
+	aggregator_close(rig->aggregator);
+	free(rig);
+}
+
+struct frame rig_frame(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
+                       const void *payload, size_t payload_bytes)
+{
+	struct frame frame;
+
+	frame_make(&frame, &(struct frame_spec){
+	                           .rank = rank,
+	                           .rank_count = rig->ranks,
+	                           .destination_qpn = RIG_QPN + rank,
+	                           .psn = (RIG_FIRST_PSN + index) & 0xFFFFFF,
+	                           .opcode = opcode,
+	                           .tos = rig->tos,
+	                           .payload = payload,
+	                           .payload_bytes = payload_bytes,
+	                   });
+	return frame;
+}
+
+void rig_put(struct rig *rig, unsigned port, const struct frame *frame)
+{
+	rig->emitted_count = 0;
+	aggregator_put(rig->aggregator, port, frame->bytes, frame->length);
+}
+
+struct frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
+                         enum ina_wire_type type)
+{
+	struct ina_wire_header header = {
+	        .magic = INA_WIRE_MAGIC,
+	        .version = INA_WIRE_VERSION,
+	        .type = type,
+	        .rank_count = rig->ranks,
+	        .job_id = RIG_JOB_ID,
+	        .message_number = index,
+	        .exponent = type == INA_WIRE_JOIN ? 8 : 0,
+	};
+	uint8_t message[48];
+
+	message_make(message, &header, NULL, rank);
+	return rig_frame(rig, rank, index, SEND_ONLY, message, sizeof(message));
+}
+
+struct frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int32_t element)
+{
+	struct ina_wire_header header = {
+	        .magic = INA_WIRE_MAGIC,
+	        .version = INA_WIRE_VERSION,
+	        .type = INA_WIRE_DATA,
+	        .number_type = INA_WIRE_INT32,
+	        .operation = INA_WIRE_SUM,
+	        .rank_count = rig->ranks,
+	        .job_id = RIG_JOB_ID,
+	        .message_number = index,
+	        .length_bytes = sizeof(element),
+	        .remaining_bytes = sizeof(element),
+	};
+	uint8_t message[64];
+
+	message_make(message, &header, &element, rank);
+	return rig_frame(rig, rank, index, SEND_ONLY, message, sizeof(message));
+}
+
+void rig_join_all(struct rig *rig)
+{
+	for (unsigned rank = 0; rank < rig->ranks; rank++) {
+		struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+
+		rig_put(rig, rank, &join);
+	}
+	assert_int_equal(rig->emitted_count, rig->ranks);
+	for (unsigned i = 0; i < rig->ranks; i++) {
+		const struct frame *frame = &rig->emitted[i].frame;
+
+		assert_int_equal(rig->emitted[i].port, i);
+		assert_int_equal(rig_contributors(frame), rig->ranks);
+		uint32_t icrc = frame_icrc(frame);
+		assert_memory_equal(frame->bytes + frame->length - 4, &icrc, 4);
+		assert_int_equal(frame_ip_sum(frame), 0xFFFF);
+	}
+}
+
+void rig_assert_passed(const struct rig *rig, unsigned port, const struct frame *frame)
+{
+	assert_int_equal(rig->emitted_count, 1);
+	assert_int_equal(rig->emitted[0].port, port);
+	assert_int_equal(rig->emitted[0].frame.length, frame->length);
+	assert_memory_equal(rig->emitted[0].frame.bytes, frame->bytes, frame->length);
+}
+
+void rig_assert_nothing(const struct rig *rig)
+{
+	assert_int_equal(rig->emitted_count, 0);
+}
+
+int32_t rig_element(const struct frame *frame)
+{
+	int32_t element;
+
+	memcpy(&element, frame->bytes + FRAME_HEADER_BYTES + 32, sizeof(element));
+	return element;
+}
+
+uint32_t rig_contributors(const struct frame *frame)
+{
+	uint32_t contributors;
+
+	memcpy(&contributors, frame->bytes + frame->length - 4 - 16, sizeof(contributors));
+	return contributors;
+}

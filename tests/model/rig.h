@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An aggregator on the bench: ranks that send messages, and everything that came out. */
+#ifndef INA_TEST_RIG_H
+#define INA_TEST_RIG_H
+
+#include "aggregator.h"
+#include "frames.h"
+
+enum { RIG_EMITTED_MAX = 512, RIG_QPN = 0x11, RIG_FIRST_PSN = 0xFFFFFD, RIG_JOB_ID = 0x5EED };
+
+struct rig_emitted {
+	unsigned port;
+	struct frame frame;
+};
+
+struct rig {
+	struct aggregator *aggregator;
+	unsigned ranks;
+	uint8_t tos; /* of what rig_frame() makes */
+	unsigned emitted_count;
+	struct rig_emitted emitted[RIG_EMITTED_MAX];
+};
+
+/* `window`: slots of the aggregator, which has four jobs. Fails the test if it cannot. */
+struct rig *rig_open(unsigned ranks, unsigned window);
+void rig_close(struct rig *rig);
+
+/* The frame of one packet of a rank; its PSN is `index` behind RIG_FIRST_PSN, with wrap-around. */
+struct frame rig_frame(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
+                       const void *payload, size_t payload_bytes);
+
+/* Puts a frame in; `emitted` then holds only what came out of this. */
+void rig_put(struct rig *rig, unsigned port, const struct frame *frame);
+
+/* A JOIN or LEAVE of 48 bytes as packet `index`, with the rig's job and a window of 8. */
+struct frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
+                         enum ina_wire_type type);
+
+/* An int32 message of one packet that carries `element`. 64 bytes. */
+struct frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int32_t element);
+
+/* All ranks JOIN. */
+void rig_join_all(struct rig *rig);
+
+/* Exactly this frame came out, on this port, and nothing else. */
+void rig_assert_passed(const struct rig *rig, unsigned port, const struct frame *frame);
+void rig_assert_nothing(const struct rig *rig);
+
+/* Of a frame of rig_data() that has come out: its element and its contributors. */
+int32_t rig_element(const struct frame *frame);
+uint32_t rig_contributors(const struct frame *frame);
+
+#define rig_assert_count(rig, counter, value)                                                      \
+	assert_int_equal(aggregator_counters((rig)->aggregator)->counter, value)
+
+#endif

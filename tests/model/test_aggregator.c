@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of PSNs of docs/protocol.md row by row, sums, marking, and passing of the rest. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, WINDOW = 8 };
+
+static int open_four(void **state)
+{
+	*state = rig_open(4, WINDOW);
+	return 0;
+}
+
+static int close_rig(void **state)
+{
+	rig_close(*state);
+	return 0;
+}
+
+static void put_data(struct rig *rig, unsigned rank, unsigned index, int32_t element)
+{
+	struct frame frame = rig_data(rig, rank, index, element);
+
+	rig_put(rig, rank, &frame);
+}
+
+/* The element of packet `index` that `rank` sends in these tests. */
+static int32_t element_of(unsigned rank, unsigned index)
+{
+	return (int32_t)(index * 1000 + (rank + 1) * (rank + 1));
+}
+
+/* 1 + 4 + 9 + 16, and four times the thousands. */
+static int32_t sum_of_four(unsigned index)
+{
+	return (int32_t)(4000 * index + 30);
+}
+
+static void complete(struct rig *rig, unsigned index)
+{
+	for (unsigned rank = 0; rank < 4; rank++)
+		put_data(rig, rank, index, element_of(rank, index));
+}
+
+/* What came out is the packet that `rank` sent, with the sum as payload and an iCRC to match. */
+static void assert_sum(const struct rig *rig, unsigned position, unsigned rank, unsigned index)
+{
+	const struct rig_emitted *emitted = &rig->emitted[position];
+	struct frame want = rig_data(rig, rank, index, sum_of_four(index));
+	uint32_t contributors = 4, last_rank = 3;
+
+	memcpy(want.bytes + want.length - 20, &contributors, 4);
+	memcpy(want.bytes + want.length - 8, &last_rank, 4);
+	frame_seal(&want);
+	assert_int_equal(emitted->port, rank);
+	assert_int_equal(emitted->frame.length, want.length);
+	assert_memory_equal(emitted->frame.bytes, want.bytes, want.length);
+}
+
+static void test_sum_waits_for_all(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index < 40; index++) { /* past PSN 0xFFFFFF, and round the ring */
+		for (unsigned i = 0; i < 3; i++) {
+			unsigned rank = (index + i) % 4; /* any order of arrival */
+
+			put_data(rig, rank, index, element_of(rank, index));
+			rig_assert_nothing(rig);
+		}
+		put_data(rig, (index + 3) % 4, index, element_of((index + 3) % 4, index));
+		assert_int_equal(rig->emitted_count, 4);
+		for (unsigned rank = 0; rank < 4; rank++)
+			assert_sum(rig, rank, rank, index);
+	}
+	rig_assert_count(rig, packets_joined, 40 * 4);
+	rig_assert_count(rig, bytes_joined, 4 * 48 + 39 * 4 * 64);
+	rig_assert_count(rig, packets_taken, 40 * 4);
+	rig_assert_count(rig, frames_in, 40 * 4);
+	rig_assert_count(rig, frames_passed, 0);
+}
+
+/* d = 0, no room: dropped, and taken when it comes again. */
+static void test_no_room(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index <= WINDOW; index++)
+		put_data(rig, 0, index, element_of(0, index));
+	put_data(rig, 0, WINDOW + 1, element_of(0, WINDOW + 1));
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, no_room_dropped, 1);
+	for (unsigned rank = 1; rank < 4; rank++)
+		put_data(rig, rank, 1, element_of(rank, 1));
+	assert_int_equal(rig->emitted_count, 4);
+	put_data(rig, 0, WINDOW + 1, element_of(0, WINDOW + 1));
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, no_room_dropped, 1);
+	rig_assert_count(rig, packets_taken, 4 + WINDOW + 1 + 3);
+}
+
+/* d > 0: not taken; a probe goes on, whose PSN is out of reach and whose payload is nothing. */
+static void test_gap(void **state)
+{
+	static const uint8_t zeros[64];
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 2; index < 5; index++) {
+		struct frame ahead = rig_data(rig, 1, index, 5);
+		struct frame probe =
+		        rig_frame(rig, 1, index + 0x400000, SEND_ONLY, zeros, sizeof(zeros));
+
+		rig_put(rig, 1, &ahead);
+		rig_assert_passed(rig, 1, &probe);
+	}
+	rig_assert_count(rig, gaps, 3);
+	rig_assert_count(rig, frames_passed, 0);
+	complete(rig, 1);
+	assert_int_equal(rig->emitted_count, 4);
+	assert_sum(rig, 1, 1, 1);
+}
+
+/* d too large for any window: another connection, which must not suffer; the job goes raw. */
+static void test_beyond_any_window(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	complete(rig, 1);
+	put_data(rig, 0, 2, 7);
+	struct frame far = rig_data(rig, 1, 2 + WINDOW, 5);
+	rig_put(rig, 1, &far);
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_assert_count(rig, packets_raw, 1);
+	rig_assert_count(rig, frames_passed, 1);
+	struct frame ahead = rig_data(rig, 1, 3, 5);
+	rig_put(rig, 1, &ahead);
+	rig_assert_passed(rig, 1, &ahead);
+
+	/* What was summed before is still only sent with the sum; what went raw, raw. */
+	put_data(rig, 0, 1, 999);
+	assert_int_equal(rig->emitted_count, 1);
+	assert_sum(rig, 0, 0, 1);
+	struct frame raw = rig_data(rig, 0, 2, 7);
+	rig_put(rig, 0, &raw);
+	rig_assert_passed(rig, 0, &raw);
+}
+
+/* d = 0 in a form that cannot be joined: only the fourth time is it no damage on the way. */
+static void test_shapeless(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	struct frame write = rig_data(rig, 2, 1, 5);
+	write.bytes[42] = 0x0A; /* RDMA WRITE Only */
+	frame_seal(&write);
+	for (unsigned i = 0; i < 3; i++) {
+		rig_put(rig, 2, &write);
+		rig_assert_nothing(rig);
+	}
+	rig_assert_count(rig, jobs_broken, 0);
+	rig_put(rig, 2, &write);
+	rig_assert_passed(rig, 2, &write);
+	rig_assert_count(rig, jobs_broken, 1);
+}
+
+/* d < 0, still in the queue: dropped; the first copy counts, whatever the second one says. */
+static void test_waiting(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	put_data(rig, 0, 1, element_of(0, 1));
+	put_data(rig, 0, 2, element_of(0, 2));
+	put_data(rig, 0, 1, 12345);
+	rig_assert_nothing(rig);
+	put_data(rig, 0, 2, 12345);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, duplicates_waiting, 2);
+	for (unsigned rank = 1; rank < 4; rank++)
+		put_data(rig, rank, 1, element_of(rank, 1));
+	assert_sum(rig, 0, 0, 1);
+}
+
+/* d < 0, in the history: answered on its own port, with the header of the retransmission. */
+static void test_answered(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index <= 12; index++)
+		complete(rig, index);
+	for (unsigned index = 12; index > 12 - WINDOW; index--) {
+		put_data(rig, 2, index, 999); /* its memory may hold anything by now */
+		assert_int_equal(rig->emitted_count, 1);
+		assert_sum(rig, 0, 2, index);
+	}
+	rig_assert_count(rig, duplicates_answered, WINDOW);
+
+	/* Older than the history: unchanged. */
+	struct frame old = rig_data(rig, 2, 12 - WINDOW, 999);
+	rig_put(rig, 2, &old);
+	rig_assert_passed(rig, 2, &old);
+	rig_assert_count(rig, duplicates_old, 1);
+}
+
+/* Older than the flow: there is no such sum, also where the slots have room. */
+static void test_older_than_the_join(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	struct frame join = rig_control(rig, 3, 0, INA_WIRE_JOIN);
+	rig_put(rig, 3, &join); /* the JOIN itself is in the history */
+	assert_int_equal(rig->emitted_count, 1);
+	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 4);
+	struct frame before = rig_data(rig, 3, 0xFFFFFF, 1);
+	rig_put(rig, 3, &before);
+	rig_assert_passed(rig, 3, &before);
+	rig_assert_count(rig, duplicates_old, 1);
+}
+
+/* History and queue together: with three waiting, the age of a joined packet grows by three. */
+static void test_answered_while_others_wait(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	complete(rig, 1);
+	complete(rig, 2);
+	for (unsigned index = 3; index < 6; index++)
+		put_data(rig, 1, index, element_of(1, index));
+	put_data(rig, 1, 1, 0);
+	assert_int_equal(rig->emitted_count, 1);
+	assert_sum(rig, 0, 1, 1);
+	put_data(rig, 1, 3, 0);
+	rig_assert_nothing(rig);
+}
+
+static void test_wrong_icrc(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	struct frame frame = rig_data(rig, 1, 1, 5);
+	for (size_t at = FRAME_HEADER_BYTES; at < frame.length; at++) {
+		struct frame corrupted = frame;
+
+		corrupted.bytes[at] ^= 0x40;
+		rig_put(rig, 1, &corrupted);
+		rig_assert_nothing(rig);
+	}
+	rig_assert_count(rig, icrc_dropped, frame.length - FRAME_HEADER_BYTES);
+
+	/* So is one that is cut or too long. */
+	struct frame cut = frame;
+	cut.length--;
+	rig_put(rig, 1, &cut);
+	rig_assert_nothing(rig);
+	cut.length += 2;
+	rig_put(rig, 1, &cut);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, icrc_dropped, frame.length - FRAME_HEADER_BYTES + 2);
+
+	/* Of no flow that is known: not ours to judge. */
+	struct frame stranger = frame;
+	stranger.bytes[49] ^= 1;
+	rig_put(rig, 1, &stranger);
+	rig_assert_passed(rig, 1, &stranger);
+	complete(rig, 1);
+	assert_int_equal(rig->emitted_count, 4);
+}
+
+/* The four fields of a flow: where one differs, it is another flow. */
+static void test_flow_key(void **state)
+{
+	struct rig *rig = *state;
+	static const unsigned key_at[] = {29, 33, 47, 48, 49};
+
+	rig_join_all(rig);
+	for (size_t i = 0; i < sizeof(key_at) / sizeof(key_at[0]); i++) {
+		struct frame other = rig_data(rig, 0, 1, 1);
+
+		other.bytes[key_at[i]] ^= 2;
+		frame_seal(&other);
+		rig_put(rig, 0, &other);
+		rig_assert_passed(rig, 0, &other);
+	}
+	struct frame other_port = rig_data(rig, 0, 1, 1);
+	rig_put(rig, 1, &other_port);
+	rig_assert_passed(rig, 1, &other_port);
+	rig_assert_count(rig, packets_taken, 4);
+}
+
+/* A message of three packets in float32, its sum worked with the host's arithmetic. */
+static void test_message_of_packets(void **state)
+{
+	struct rig *rig = *state;
+	enum { PACKET = 1024, ELEMENTS = 600 };
+	static uint8_t messages[4][32 + ELEMENTS * 4 + 16];
+	static float values[4][ELEMENTS];
+	size_t length = 0;
+
+	rig_join_all(rig);
+	for (unsigned rank = 0; rank < 4; rank++) {
+		struct ina_wire_header header = {
+		        .magic = INA_WIRE_MAGIC,
+		        .version = 1,
+		        .type = INA_WIRE_DATA,
+		        .number_type = INA_WIRE_FLOAT32,
+		        .operation = INA_WIRE_SUM,
+		        .rank_count = 4,
+		        .job_id = RIG_JOB_ID,
+		        .message_number = 1,
+		        .length_bytes = sizeof(values[0]),
+		        .exponent = (int32_t)rank * 3 - 7,
+		};
+		for (unsigned i = 0; i < ELEMENTS; i++)
+			values[rank][i] = 1.0f / (float)(i + rank * 17 + 1);
+		length = message_make(messages[rank], &header, values[rank], rank);
+	}
+	uint8_t sum[sizeof(messages[0])];
+	for (unsigned at = 0, index = 1; at < length; at += PACKET, index++) {
+		size_t bytes = length - at < PACKET ? length - at : PACKET;
+		uint8_t opcode = at == 0                ? SEND_FIRST
+		                 : at + bytes == length ? SEND_LAST
+		                                        : SEND_MIDDLE;
+
+		for (unsigned rank = 0; rank < 4; rank++) {
+			struct frame frame =
+			        rig_frame(rig, rank, index, opcode, messages[rank] + at, bytes);
+			rig_put(rig, rank, &frame);
+		}
+		assert_int_equal(rig->emitted_count, 4);
+		memcpy(sum + at, rig->emitted[2].frame.bytes + FRAME_HEADER_BYTES, bytes);
+	}
+	assert_memory_equal(sum, messages[0], 28);
+	int32_t exponent;
+	memcpy(&exponent, sum + 28, 4);
+	assert_int_equal(exponent, 2);
+	for (unsigned i = 0; i < ELEMENTS; i++) {
+		float want = (values[0][i] + values[1][i]) + (values[2][i] + values[3][i]);
+
+		assert_memory_equal(sum + 32 + i * 4, &want, 4);
+	}
+	struct ina_wire_trailer trailer;
+	memcpy(&trailer, sum + length - 16, 16);
+	assert_int_equal(trailer.contributors, 4);
+	assert_int_equal(trailer.flags, 0);
+	assert_int_equal(trailer.message_number, 1);
+	assert_int_equal(trailer.rank, 3);
+}
+
+/* The overflow of a first packet reaches the trailer of the last, and ends with the message. */
+static void test_overflow_is_sticky(void **state)
+{
+	struct rig *rig = *state;
+	uint32_t message[4 + 4 + 16 + 4] = {0};
+	struct ina_wire_header header = {
+	        .magic = INA_WIRE_MAGIC,
+	        .version = 1,
+	        .type = INA_WIRE_DATA,
+	        .number_type = INA_WIRE_INT32,
+	        .operation = INA_WIRE_SUM,
+	        .rank_count = 4,
+	        .job_id = RIG_JOB_ID,
+	        .length_bytes = 64,
+	};
+	uint32_t elements[16] = {0x40000000}; /* four times: 2^32 */
+
+	rig_join_all(rig);
+	for (unsigned number = 1; number < 3; number++) {
+		header.message_number = number;
+		message_make((uint8_t *)message, &header, elements, 0);
+		for (unsigned half = 0; half < 2; half++)
+			for (unsigned rank = 0; rank < 4; rank++) {
+				struct frame frame =
+				        rig_frame(rig, rank, number * 2 - 1 + half,
+				                  half ? SEND_LAST : SEND_FIRST,
+				                  (uint8_t *)message + half * 48, half ? 64 : 48);
+				rig_put(rig, rank, &frame);
+			}
+		assert_int_equal(rig->emitted_count, 4);
+		const struct frame *last = &rig->emitted[3].frame;
+		assert_int_equal(last->bytes[last->length - 16], number == 1);
+		elements[0] = 1;
+	}
+}
+
+/* One of four is marked: all leave marked, with an IP checksum that is right. */
+static void test_congestion(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->tos = INA_WIRE_TRAFFIC_CLASS;
+	rig_join_all(rig);
+	for (unsigned marked = 0; marked < 4; marked++) {
+		for (unsigned rank = 0; rank < 4; rank++) {
+			rig->tos = rank == marked ? 0xAF : 0xAE;
+			put_data(rig, rank, 1 + marked, (int32_t)rank);
+		}
+		assert_int_equal(rig->emitted_count, 4);
+		for (unsigned i = 0; i < 4; i++) {
+			assert_int_equal(rig->emitted[i].frame.bytes[15], 0xAF);
+			assert_int_equal(frame_ip_sum(&rig->emitted[i].frame), 0xFFFF);
+		}
+	}
+	rig_assert_count(rig, ecn_marked, 4 * 3);
+
+	/* A retransmission is not marked for what others met. */
+	rig->tos = 0xAE;
+	put_data(rig, 0, 4, 0);
+	assert_int_equal(rig->emitted[0].frame.bytes[15], 0xAE);
+}
+
+/* The update of the checksum for every value that it can have. */
+static void test_congestion_checksums(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index < 3000; index++) {
+		for (unsigned rank = 0; rank < 4; rank++) {
+			struct frame frame = rig_data(rig, rank, index, 0);
+
+			frame.bytes[15] = rank == 3 ? 0x03 : 0x02;
+			frame.bytes[18] = (uint8_t)(index * 22 >> 8); /* IP identification */
+			frame.bytes[19] = (uint8_t)(index * 22);
+			frame_seal(&frame);
+			rig_put(rig, rank, &frame);
+		}
+		for (unsigned rank = 0; rank < 4; rank++)
+			assert_int_equal(frame_ip_sum(&rig->emitted[rank].frame), 0xFFFF);
+	}
+}
+
+/* Everything that is no aggregation traffic passes as it came, of any length. */
+static void test_passing(void **state)
+{
+	struct rig *rig = *state;
+	struct frame frame = {0};
+	unsigned seed = 3, put = 0;
+
+	for (frame.length = 1; frame.length <= FRAME_BYTES_MAX; frame.length += 37, put++) {
+		for (size_t i = 0; i < frame.length; i++)
+			frame.bytes[i] = (uint8_t)(rand_r(&seed) >> 7);
+		rig_put(rig, put % 4, &frame);
+		rig_assert_passed(rig, put % 4, &frame);
+	}
+	rig_assert_count(rig, frames_in, put);
+	rig_assert_count(rig, frames_passed, put);
+}
+
+static void test_config(void **state)
+{
+	static const struct aggregator_config wrong[] = {
+	        {1, 4, 8}, {33, 4, 8}, {4, 1, 8},   {4, 3, 8},    {4, 128, 8},
+	        {4, 4, 0}, {4, 4, 1},  {4, 4, 100}, {4, 4, 8192},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		errno = 0;
+		assert_null(aggregator_open(&wrong[i], NULL, NULL));
+		assert_int_equal(errno, EINVAL);
+	}
+	aggregator_close(NULL);
+}
+
+#define with_four(test) cmocka_unit_test_setup_teardown(test, open_four, close_rig)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        with_four(test_sum_waits_for_all),
+	        with_four(test_no_room),
+	        with_four(test_gap),
+	        with_four(test_beyond_any_window),
+	        with_four(test_shapeless),
+	        with_four(test_waiting),
+	        with_four(test_answered),
+	        with_four(test_older_than_the_join),
+	        with_four(test_answered_while_others_wait),
+	        with_four(test_wrong_icrc),
+	        with_four(test_flow_key),
+	        with_four(test_message_of_packets),
+	        with_four(test_overflow_is_sticky),
+	        with_four(test_congestion),
+	        with_four(test_congestion_checksums),
+	        with_four(test_passing),
+	        cmocka_unit_test(test_config),
+	};
+	return cmocka_run_group_tests_name("aggregator", tests, NULL, NULL);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refusals of JOINs, what breaks a job, what becomes of it then, and the end of jobs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+enum {
+	SEND_FIRST = 0,
+	SEND_MIDDLE = 1,
+	SEND_LAST = 2,
+	SEND_ONLY = 4,
+	WINDOW = 8,
+	/* In a frame of the rig. */
+	MESSAGE_AT = FRAME_HEADER_BYTES,
+	TYPE_AT = MESSAGE_AT + 3,
+	RANK_COUNT_AT = MESSAGE_AT + 6,
+	JOB_ID_AT = MESSAGE_AT + 8,
+	WINDOW_AT = MESSAGE_AT + 28,
+};
+
+static int open_three(void **state)
+{
+	*state = rig_open(3, WINDOW);
+	return 0;
+}
+
+static int close_rig(void **state)
+{
+	rig_close(*state);
+	return 0;
+}
+
+/* A good JOIN of `rank` with `bytes` at `at` changed, and sealed again. */
+static struct frame changed_join(const struct rig *rig, unsigned rank, unsigned at,
+                                 const void *bytes, size_t count)
+{
+	struct frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+
+	memcpy(frame.bytes + at, bytes, count);
+	frame_seal(&frame);
+	return frame;
+}
+
+static void assert_refused(struct rig *rig, unsigned port, const struct frame *frame)
+{
+	uint64_t before = aggregator_counters(rig->aggregator)->joins_refused;
+
+	rig_put(rig, port, frame);
+	rig_assert_passed(rig, port, frame);
+	rig_assert_count(rig, joins_refused, before + 1);
+}
+
+static void test_refused_numbers(void **state)
+{
+	struct rig *rig = *state;
+	static const uint16_t rank_counts[] = {0, 4, 0xFFFF};
+	static const int32_t windows[] = {0, -1, WINDOW + 1, INT32_MIN};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &rank_counts[i], 2);
+		assert_refused(rig, 0, &join);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		struct frame join = changed_join(rig, 0, WINDOW_AT, &windows[i], 4);
+		assert_refused(rig, 0, &join);
+	}
+	rig_assert_count(rig, jobs_opened, 0);
+	rig_assert_count(rig, packets_taken, 0);
+}
+
+/* Four contexts: the fifth job is refused, until one of the four has gone. */
+static void test_refused_for_want_of_contexts(void **state)
+{
+	struct rig *rig = *state;
+	const uint16_t alone = 1;
+
+	for (unsigned job = 0; job < 5; job++) {
+		struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &alone, 2);
+
+		join.bytes[JOB_ID_AT + 5] = (uint8_t)job;
+		join.bytes[49] = (uint8_t)(0x60 + job); /* a connection each */
+		frame_seal(&join);
+		if (job == 4) {
+			assert_refused(rig, 0, &join);
+			break;
+		}
+		rig_put(rig, 0, &join);
+		assert_int_equal(rig->emitted_count, 1);
+	}
+	rig_assert_count(rig, jobs_opened, 4);
+
+	struct frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
+	leave.bytes[49] = 0x62;
+	frame_seal(&leave);
+	rig_put(rig, 0, &leave);
+	rig_assert_count(rig, jobs_closed, 1);
+
+	struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &alone, 2);
+	join.bytes[JOB_ID_AT + 5] = 9;
+	join.bytes[49] = 0x70;
+	frame_seal(&join);
+	rig_put(rig, 0, &join);
+	rig_assert_count(rig, jobs_opened, 5);
+}
+
+static void test_refused_by_the_job(void **state)
+{
+	struct rig *rig = *state;
+	struct frame first = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	const uint16_t two = 2;
+
+	rig_put(rig, 0, &first);
+	rig_assert_nothing(rig);
+
+	/* A second rank on the same port. */
+	struct frame again = rig_control(rig, 1, 0, INA_WIRE_JOIN);
+	assert_refused(rig, 0, &again);
+	/* Another rank count. */
+	struct frame other = changed_join(rig, 1, RANK_COUNT_AT, &two, 2);
+	assert_refused(rig, 1, &other);
+	rig_assert_count(rig, joins_granted, 1);
+}
+
+/* Two of two have joined: a third port comes too late. */
+static void test_refused_when_complete(void **state)
+{
+	struct rig *rig = *state;
+	const uint16_t two = 2;
+
+	for (unsigned rank = 0; rank < 3; rank++) {
+		struct frame join = changed_join(rig, rank, RANK_COUNT_AT, &two, 2);
+
+		if (rank == 2)
+			assert_refused(rig, rank, &join);
+		else
+			rig_put(rig, rank, &join);
+	}
+	rig_assert_count(rig, joins_granted, 2);
+}
+
+/* What is no JOIN of ours, from a stranger, is not even refused. */
+static void test_no_join(void **state)
+{
+	struct rig *rig = *state;
+	static const struct {
+		unsigned at;
+		uint8_t value;
+	} changes[] = {{MESSAGE_AT, 0}, {MESSAGE_AT + 1, 0}, {MESSAGE_AT + 2, 2},
+	               {TYPE_AT, 2},    {TYPE_AT, 3},        {42, SEND_FIRST}};
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct frame frame = changed_join(rig, 0, changes[i].at, &changes[i].value, 1);
+
+		rig_put(rig, 0, &frame);
+		rig_assert_passed(rig, 0, &frame);
+	}
+	struct frame corrupted = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	corrupted.bytes[corrupted.length - 1] ^= 1;
+	rig_put(rig, 0, &corrupted);
+	rig_assert_passed(rig, 0, &corrupted);
+	rig_assert_count(rig, joins_refused, 0);
+	rig_assert_count(rig, joins_granted, 0);
+}
+
+/* Ranks 0 and 1 have sent their packet 1; `odd` of rank 2 must break the job, and all go out raw.
+ */
+static void assert_breaks(struct rig *rig, const struct frame *odd)
+{
+	struct frame sent[3];
+
+	rig_join_all(rig);
+	for (unsigned rank = 0; rank < 2; rank++) {
+		sent[rank] = rig_data(rig, rank, 1, 7);
+		rig_put(rig, rank, &sent[rank]);
+		rig_assert_nothing(rig);
+	}
+	sent[2] = *odd;
+	rig_put(rig, 2, odd);
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_assert_count(rig, packets_raw, 3);
+	rig_assert_count(rig, packets_joined, 3); /* the JOINs */
+	assert_int_equal(rig->emitted_count, 3);
+	for (unsigned port = 0; port < 3; port++) {
+		assert_int_equal(rig->emitted[port].port, port);
+		assert_int_equal(rig->emitted[port].frame.length, sent[port].length);
+		assert_memory_equal(rig->emitted[port].frame.bytes, sent[port].bytes,
+		                    sent[port].length);
+	}
+
+	/* From now on in order and raw; a retransmission too. */
+	struct frame next = rig_data(rig, 0, 2, 9);
+	for (unsigned copy = 0; copy < 2; copy++) {
+		rig_put(rig, 0, &next);
+		assert_int_equal(rig->emitted_count, 1);
+		assert_memory_equal(rig->emitted[0].frame.bytes, next.bytes, next.length);
+	}
+	rig_assert_count(rig, packets_raw, 4);
+	rig_assert_count(rig, duplicates_old, 1);
+
+	/* The JOIN had been summed: it is only ever sent so. */
+	struct frame join = rig_control(rig, 1, 0, INA_WIRE_JOIN);
+	rig_put(rig, 1, &join);
+	assert_int_equal(rig->emitted_count, 1);
+	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
+}
+
+/* Every byte of the header that must be EQUAL. */
+static void test_equal_lanes(void **state)
+{
+	(void)state;
+	for (unsigned at = 0; at < 28; at++) {
+		struct rig *rig = rig_open(3, WINDOW);
+		struct frame odd = rig_data(rig, 2, 1, 7);
+
+		odd.bytes[MESSAGE_AT + at] ^= 0x10;
+		frame_seal(&odd);
+		assert_breaks(rig, &odd);
+		rig_close(rig);
+	}
+}
+
+static void test_other_length(void **state)
+{
+	struct rig *rig = *state;
+	struct frame small = rig_data(rig, 2, 1, 7);
+	uint8_t longer[80] = {0};
+
+	memcpy(longer, small.bytes + MESSAGE_AT, 64);
+	struct frame odd = rig_frame(rig, 2, 1, SEND_ONLY, longer, sizeof(longer));
+	assert_breaks(rig, &odd);
+}
+
+static void test_other_opcode(void **state)
+{
+	struct rig *rig = *state;
+	struct frame small = rig_data(rig, 2, 1, 7);
+	struct frame odd = rig_frame(rig, 2, 1, SEND_FIRST, small.bytes + MESSAGE_AT, 64);
+
+	assert_breaks(rig, &odd);
+}
+
+/* All ranks agree on something that the aggregator does not know, or that comes out of order. */
+static void assert_all_break(unsigned at, uint8_t value, uint8_t opcode)
+{
+	struct rig *rig = rig_open(3, WINDOW);
+
+	rig_join_all(rig);
+	for (unsigned rank = 0; rank < 3; rank++) {
+		struct frame frame = rig_data(rig, rank, 1, 7);
+
+		frame.bytes[MESSAGE_AT + at] = value;
+		frame.bytes[42] = opcode;
+		frame_seal(&frame);
+		rig_put(rig, rank, &frame);
+	}
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_assert_count(rig, packets_raw, 3);
+	rig_close(rig);
+}
+
+static void test_unknown_messages(void **state)
+{
+	(void)state;
+	assert_all_break(0, 0, SEND_ONLY); /* magic */
+	assert_all_break(2, 2, SEND_ONLY); /* version */
+	assert_all_break(3, 0, SEND_ONLY); /* type */
+	assert_all_break(3, 4, SEND_ONLY); /* type */
+	assert_all_break(4, 0, SEND_ONLY); /* number type */
+	assert_all_break(4, 3, SEND_ONLY); /* bfloat16 is reserved */
+	assert_all_break(5, 0, SEND_ONLY); /* operation */
+	assert_all_break(5, 2, SEND_ONLY); /* maximum is reserved */
+	assert_all_break(3, 3, SEND_ONLY); /* a LEAVE that is not 48 bytes long */
+	assert_all_break(0, 0x49, SEND_MIDDLE);
+	assert_all_break(0, 0x49, SEND_LAST);
+}
+
+static void test_first_within_message(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index < 3; index++)
+		for (unsigned rank = 0; rank < 3; rank++) {
+			struct frame frame = rig_data(rig, rank, index, 7);
+
+			frame.bytes[42] = SEND_FIRST;
+			frame_seal(&frame);
+			rig_put(rig, rank, &frame);
+		}
+	rig_assert_count(rig, packets_joined, 6);
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_assert_count(rig, packets_raw, 3);
+}
+
+/* Too short for its opcode: passed, and the job breaks. */
+static void test_ill_formed(void **state)
+{
+	static const uint8_t zeros[32];
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	struct frame brief = rig_frame(rig, 1, 1, SEND_ONLY, zeros, 32);
+	rig_put(rig, 1, &brief);
+	rig_assert_passed(rig, 1, &brief);
+	rig_assert_count(rig, jobs_broken, 1);
+}
+
+/* LEAVE before all have come: nobody waits for the third any more. */
+static void test_early_leave(void **state)
+{
+	struct rig *rig = *state;
+	struct frame join[2], leave;
+
+	for (unsigned rank = 0; rank < 2; rank++) {
+		join[rank] = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+		rig_put(rig, rank, &join[rank]);
+		rig_assert_nothing(rig);
+	}
+	leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
+	rig_put(rig, 0, &leave);
+	rig_assert_count(rig, jobs_broken, 1);
+	assert_int_equal(rig->emitted_count, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_contributors(&rig->emitted[i].frame), 1);
+
+	/* The third one's JOIN is refused; the job goes with the second one's LEAVE. */
+	struct frame late = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	assert_refused(rig, 2, &late);
+	rig_assert_count(rig, jobs_closed, 0);
+	leave = rig_control(rig, 1, 1, INA_WIRE_LEAVE);
+	rig_put(rig, 1, &leave);
+	rig_assert_count(rig, jobs_closed, 1);
+}
+
+/* LEAVEs are joined; then the flows are strangers, and may join anew with any PSN. */
+static void test_life_after_leave(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned life = 0; life < 10; life++) {
+		rig_join_all(rig);
+		for (unsigned rank = 0; rank < 3; rank++) {
+			struct frame leave = rig_control(rig, rank, 1, INA_WIRE_LEAVE);
+
+			rig_put(rig, rank, &leave);
+		}
+		assert_int_equal(rig->emitted_count, 3);
+		assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
+		rig_assert_count(rig, jobs_closed, life + 1);
+		struct frame stranger = rig_data(rig, 0, 2, 5);
+		rig_put(rig, 0, &stranger);
+		rig_assert_passed(rig, 0, &stranger);
+	}
+}
+
+/* Two jobs on the same ports do not know of each other. */
+static void test_two_jobs(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned rank = 0; rank < 3; rank++) {
+		struct frame join = changed_join(rig, rank, JOB_ID_AT + 7, "\x77", 1);
+
+		join.bytes[48] = 0x55;
+		frame_seal(&join);
+		rig_put(rig, rank, &join);
+	}
+	assert_int_equal(rig->emitted_count, 3);
+	struct frame bad = rig_data(rig, 0, 1, 0);
+	bad.bytes[48] = 0x55;
+	bad.bytes[MESSAGE_AT] = 0; /* wrong magic, by all ranks of the second job */
+	for (unsigned rank = 0; rank < 3; rank++) {
+		bad = rig_data(rig, rank, 1, 0);
+		bad.bytes[48] = 0x55;
+		bad.bytes[MESSAGE_AT] = 0;
+		frame_seal(&bad);
+		rig_put(rig, rank, &bad);
+	}
+	rig_assert_count(rig, jobs_broken, 1);
+	for (unsigned rank = 0; rank < 3; rank++) {
+		struct frame good = rig_data(rig, rank, 1, 5);
+
+		rig_put(rig, rank, &good);
+	}
+	assert_int_equal(rig->emitted_count, 3);
+	assert_int_equal(rig_element(&rig->emitted[0].frame), 15);
+}
+
+#define with_three(test) cmocka_unit_test_setup_teardown(test, open_three, close_rig)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        with_three(test_refused_numbers),
+	        with_three(test_refused_for_want_of_contexts),
+	        with_three(test_refused_by_the_job),
+	        with_three(test_refused_when_complete),
+	        with_three(test_no_join),
+	        cmocka_unit_test(test_equal_lanes),
+	        with_three(test_other_length),
+	        with_three(test_other_opcode),
+	        cmocka_unit_test(test_unknown_messages),
+	        with_three(test_first_within_message),
+	        with_three(test_ill_formed),
+	        with_three(test_early_leave),
+	        with_three(test_life_after_leave),
+	        with_three(test_two_jobs),
+	};
+	return cmocka_run_group_tests_name("breaking", tests, NULL, NULL);
+}

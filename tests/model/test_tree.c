@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The adder tree against hand-worked vectors, and against plain loops in the order it promises. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tree.h"
+
+enum { PORTS_MAX = 8, LANES = 16, BYTES = LANES * 4 };
+
+static union payload operands[PORTS_MAX];
+
+/* One beat of elements: the sum over the ports of `mask` of what is in `operands`. */
+static bool sum_elements(unsigned ports, unsigned mask, bool float32, uint32_t *sum)
+{
+	struct tree tree;
+	struct tree_layout layout = {.payload_bytes = BYTES, .float32 = float32};
+
+	assert_true(tree_open(&tree, ports));
+	tree_clear(&tree);
+	for (unsigned port = 0; port < ports; port++)
+		if (mask >> port & 1)
+			tree_set_operand(&tree, port, &operands[port]);
+	bool overflow = tree_sum(&tree, &layout, (uint8_t *)sum);
+	tree_close(&tree);
+	return overflow;
+}
+
+static uint32_t add_pair(uint32_t a, uint32_t b, bool float32)
+{
+	uint32_t sum[LANES];
+
+	for (unsigned lane = 0; lane < LANES; lane++) {
+		operands[0].words[lane] = a;
+		operands[1].words[lane] = b;
+	}
+	sum_elements(2, 3, float32, sum);
+	for (unsigned lane = 1; lane < LANES; lane++)
+		assert_int_equal(sum[lane], sum[0]);
+	return sum[0];
+}
+
+/* IEEE 754-2019: 4.3.1 (ties to even), 6.3 (signed zeros), 7.2 (invalid), worked by hand. */
+static void test_float32_vectors(void **state)
+{
+	static const struct {
+		uint32_t a, b, sum;
+	} vectors[] = {
+	        {0x3F800000, 0x40000000, 0x40400000}, /* 1 + 2 = 3 */
+	        {0x3F800000, 0x33800000, 0x3F800000}, /* 1 + 2^-24: a tie, to even: 1 */
+	        {0x3F800001, 0x33800000, 0x3F800002}, /* 1 + 2^-23 + 2^-24: a tie, up */
+	        {0x3F800000, 0x33800001, 0x3F800001}, /* just above the tie */
+	        {0x3F800000, 0xBF800000, 0x00000000}, /* x - x = +0 */
+	        {0x80000000, 0x80000000, 0x80000000}, /* -0 + -0 = -0 */
+	        {0x80000000, 0x00000000, 0x00000000}, /* -0 + +0 = +0 */
+	        {0x00000001, 0x00000001, 0x00000002}, /* subnormals are kept */
+	        {0x007FFFFF, 0x00000001, 0x00800000}, /* the largest subnormal + the smallest */
+	        {0x00800000, 0x80000001, 0x007FFFFF}, /* and back */
+	        {0x7F7FFFFF, 0x7F7FFFFF, 0x7F800000}, /* overflow: infinity */
+	        {0x7F7FFFFF, 0x73000000, 0x7F800000}, /* a tie at the top: infinity */
+	        {0x7F7FFFFF, 0x72FFFFFF, 0x7F7FFFFF}, /* below that tie: the largest */
+	        {0x7F800000, 0x3F800000, 0x7F800000}, /* infinity + 1 */
+	        {0x7F800000, 0xFF800000, 0x7FC00000}, /* infinity - infinity: NaN */
+	        {0xFFC12345, 0x3F800000, 0x7FC00000}, /* every NaN becomes the one */
+	        {0x3F800000, 0x7F800001, 0x7FC00000}, /* a signalling one too */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+		assert_int_equal(add_pair(vectors[i].a, vectors[i].b, true), vectors[i].sum);
+		assert_int_equal(add_pair(vectors[i].b, vectors[i].a, true), vectors[i].sum);
+	}
+}
+
+static void test_int32_wraps(void **state)
+{
+	(void)state;
+	assert_int_equal(add_pair(0x7FFFFFFF, 1, false), 0x80000000);
+	assert_int_equal(add_pair(0xFFFFFFFF, 1, false), 0);
+	assert_int_equal(add_pair(0x80000000, 0x80000000, false), 0);
+}
+
+/* (p0 + p1) + (p2 + p3): with these values another order gives another result. */
+static void test_order_of_four(void **state)
+{
+	uint32_t sum[LANES];
+
+	(void)state;
+	memset(operands, 0, sizeof(operands));
+	operands[0].floats[5] = 1e8f;
+	operands[1].floats[5] = -1e8f;
+	operands[2].floats[5] = 1.0f;
+	operands[3].floats[5] = 2.0f;
+	sum_elements(4, 15, true, sum);
+	assert_int_equal(sum[5], 0x40400000); /* 3 */
+
+	operands[1].floats[5] = 1.0f;
+	operands[2].floats[5] = -1e8f;
+	sum_elements(4, 15, true, sum);
+	assert_int_equal(sum[5], 0x00000000); /* (1e8 + 1) + (-1e8 + 2): both 1s are lost */
+}
+
+/* A port that is missing is no zero: -0 stays, and so do the bits of a NaN. */
+static void test_bypass(void **state)
+{
+	uint32_t sum[LANES];
+
+	(void)state;
+	memset(operands, 0, sizeof(operands));
+	operands[2].words[0] = 0x80000000;
+	operands[2].words[1] = 0xFFABCDEF;
+	sum_elements(4, 1 << 2, true, sum);
+	assert_int_equal(sum[0], 0x80000000);
+	assert_int_equal(sum[1], 0xFFABCDEF);
+
+	operands[0].words[0] = 0x80000000;
+	sum_elements(4, 1 << 2 | 1, true, sum);
+	assert_int_equal(sum[0], 0x80000000);
+	assert_int_equal(sum[1], 0x7FC00000); /* NaN + 0 */
+}
+
+/* 2^31 - 1 + 1 - 1: the sum of three fits, the node of the first two overflows. */
+static void test_overflow_is_of_nodes(void **state)
+{
+	uint32_t sum[LANES];
+
+	(void)state;
+	memset(operands, 0, sizeof(operands));
+	operands[0].words[3] = 0x7FFFFFFF;
+	operands[1].words[3] = 1;
+	operands[2].words[3] = 0xFFFFFFFF;
+	assert_true(sum_elements(4, 15, false, sum));
+	assert_int_equal(sum[3], 0x7FFFFFFF);
+
+	operands[1].words[3] = 0xFFFFFFFF;
+	operands[2].words[3] = 1;
+	assert_false(sum_elements(4, 15, false, sum));
+	assert_int_equal(sum[3], 0x7FFFFFFF);
+
+	/* In each node of the tree, the right half's too. */
+	for (unsigned port = 0; port < 8; port += 2) {
+		memset(operands, 0, sizeof(operands));
+		operands[port].words[LANES - 1] = operands[port + 1].words[LANES - 1] = 0x40000000;
+		assert_true(sum_elements(8, 255, false, sum));
+	}
+
+	memset(operands, 0, sizeof(operands));
+	operands[0].words[3] = operands[1].words[3] = 0x80000000;
+	assert_true(sum_elements(2, 3, false, sum));
+	assert_false(sum_elements(2, 3, true, sum)); /* float32 has no such flag */
+}
+
+/* Header and trailer lanes: the largest, the sum, the or. Only elements overflow. */
+static void test_header_and_trailer(void **state)
+{
+	struct tree tree;
+	struct tree_layout layout = {.payload_bytes = BYTES, .starts = true, .ends = true};
+	uint32_t sum[LANES];
+
+	(void)state;
+	memset(operands, 0, sizeof(operands));
+	operands[0].words[7] = (uint32_t)-5;
+	operands[1].words[7] = (uint32_t)-3;
+	operands[0].words[6] = operands[1].words[6] = 0x7FFFFFFF;
+	operands[0].words[8] = 40;
+	operands[1].words[8] = 2;
+	operands[0].words[12] = operands[1].words[12] = 0x7FFFFFFF;
+	operands[0].words[13] = 4;
+	operands[1].words[13] = 1;
+	operands[0].words[14] = 7;
+	operands[1].words[14] = 7;
+	operands[0].words[15] = 0;
+	operands[1].words[15] = 1;
+
+	assert_true(tree_open(&tree, 2));
+	for (int float32 = 0; float32 <= 1; float32++) {
+		layout.float32 = float32;
+		tree_clear(&tree);
+		tree_set_operand(&tree, 0, &operands[0]);
+		tree_set_operand(&tree, 1, &operands[1]);
+		assert_false(tree_sum(&tree, &layout, (uint8_t *)sum));
+		assert_int_equal(sum[6], 0x7FFFFFFF);
+		assert_int_equal(sum[7], (uint32_t)-3);
+		assert_int_equal(sum[8], 42); /* also as subnormals */
+		assert_int_equal(sum[12], 0xFFFFFFFE);
+		assert_int_equal(sum[13], 5);
+		assert_int_equal(sum[14], 7);
+		assert_int_equal(sum[15], 1);
+	}
+	tree_close(&tree);
+}
+
+static float reference_float(const float *value, const bool *present, unsigned count, bool *any)
+{
+	if (count == 1) {
+		*any = present[0];
+		return value[0];
+	}
+	bool left, right;
+	float a = reference_float(value, present, count / 2, &left);
+	float b = reference_float(value + count / 2, present + count / 2, count / 2, &right);
+
+	*any = left || right;
+	return left && right ? a + b : left ? a : b;
+}
+
+/* Random masks and values for every port count, against a recursion over halves. */
+static void test_random_floats(void **state)
+{
+	const char *given = getenv("INA_SEED");
+	unsigned seed = given ? (unsigned)strtoul(given, NULL, 0) : 1;
+
+	(void)state;
+	print_message("INA_SEED=%u\n", seed);
+	for (unsigned round = 0; round < 2000; round++) {
+		unsigned ports = 2 + (unsigned)rand_r(&seed) % 7;
+		unsigned mask = 1 + (unsigned)rand_r(&seed) % ((1u << ports) - 1);
+		uint32_t sum[LANES];
+
+		for (unsigned port = 0; port < ports; port++)
+			for (unsigned lane = 0; lane < LANES; lane++)
+				operands[port].floats[lane] = ((float)rand_r(&seed) - 1e9f) *
+				                              (rand_r(&seed) % 2 ? 1.0f : 1e-6f);
+		sum_elements(ports, mask, true, sum);
+		for (unsigned lane = 0; lane < LANES; lane++) {
+			float value[PORTS_MAX] = {0};
+			bool present[PORTS_MAX] = {0}, any;
+
+			for (unsigned port = 0; port < ports; port++) {
+				value[port] = operands[port].floats[lane];
+				present[port] = mask >> port & 1;
+			}
+			float want = reference_float(value, present, PORTS_MAX, &any);
+			assert_memory_equal(&sum[lane], &want, 4);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_float32_vectors),
+	        cmocka_unit_test(test_int32_wraps),
+	        cmocka_unit_test(test_order_of_four),
+	        cmocka_unit_test(test_bypass),
+	        cmocka_unit_test(test_overflow_is_of_nodes),
+	        cmocka_unit_test(test_header_and_trailer),
+	        cmocka_unit_test(test_random_floats),
+	};
+	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
+}
