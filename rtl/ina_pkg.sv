@@ -10,7 +10,6 @@ package ina_pkg;
   localparam int BEAT_BYTES = 64;
   localparam int LANE_W     = 32;
   localparam int LANE_COUNT = 16;
-  localparam int QUAD_BYTES = 16;
   localparam int QUAD_COUNT = 4;
 
   // Frame header: Ethernet 14, IPv4 20, UDP 8, BTH 12.
@@ -37,6 +36,7 @@ package ina_pkg;
   localparam int UDP_LENGTH_AT   = 38;
   localparam int UDP_CHECKSUM_AT = 40;
   localparam int BTH_OPCODE_AT   = 42;
+  localparam int BTH_RESERVED_AT = 46;  // resv8a
   localparam int BTH_QPN_AT      = 47;
   localparam int BTH_PSN_AT      = 51;
 
@@ -72,7 +72,36 @@ package ina_pkg;
     logic [HEADER_W-1:0] bytes;  // first byte of the frame in [7:0]
   } header_t;
 
+  // Which packet a transaction of the join takes.
+  localparam logic [1:0] KIND_JOIN   = 2'd0;  // the heads of all queues of a job, as their sum
+  localparam logic [1:0] KIND_RAW    = 2'd1;  // the head of one queue of a broken job, as it is
+  localparam logic [1:0] KIND_RESEND = 2'd2;  // a retransmission, with the sum from the history
+
+  // What is added to the PSN of a probe, the packet that stands for one past a gap
+  // (docs/protocol.md, PSNs): ahead of all that a receiver may expect, and never to be reached.
+  localparam logic [23:0] PROBE_PSN_OFFSET = 24'h400000;
+
   localparam int COUNTER_COUNT = 18;
   localparam int COUNTER_W     = 64;
+
+  // Positions of the counters, in the order of model/counters.h.
+  localparam int COUNT_FRAMES_IN           = 0;
+  localparam int COUNT_FRAMES_PASSED       = 1;
+  localparam int COUNT_ICRC_DROPPED        = 2;
+  localparam int COUNT_PACKETS_TAKEN       = 3;
+  localparam int COUNT_PACKETS_JOINED      = 4;
+  localparam int COUNT_BYTES_JOINED        = 5;
+  localparam int COUNT_PACKETS_RAW         = 6;
+  localparam int COUNT_DUPLICATES_ANSWERED = 7;
+  localparam int COUNT_DUPLICATES_WAITING  = 8;
+  localparam int COUNT_DUPLICATES_OLD      = 9;
+  localparam int COUNT_GAPS                = 10;
+  localparam int COUNT_NO_ROOM_DROPPED     = 11;
+  localparam int COUNT_JOINS_GRANTED       = 12;
+  localparam int COUNT_JOINS_REFUSED       = 13;
+  localparam int COUNT_JOBS_OPENED         = 14;
+  localparam int COUNT_JOBS_CLOSED         = 15;
+  localparam int COUNT_JOBS_BROKEN         = 16;
+  localparam int COUNT_ECN_MARKED          = 17;
 
 endpackage

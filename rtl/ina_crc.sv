@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CRC register after one beat of BYTES bytes, a clock later: a constant matrix times the bits.
+// Bits of ONES are read as ones, and START is the register before the beat (ina_crc_pkg).
+// A partial beat moves up until its last byte is in the highest place: leading zeros leave a CRC
+// from 0 as it is.
+
+module ina_crc #(
+    parameter int                 BYTES  = ina_pkg::BEAT_BYTES,  // a multiple of 4, up to a beat
+    parameter logic [BYTES*8-1:0] ONES   = '0,
+    parameter logic [31:0]        START  = '0,
+    parameter bit                 TABLES = ina_crc_pkg::TABLES
+) (
+    input  logic clk,
+
+    input  logic               s_valid,
+    input  logic [2:0]         s_absent,  // quads missing at the beat's end: 0 to 3
+    input  logic [BYTES*8-1:0] s_data,
+
+    output logic [31:0] m_crc  // holds until the next s_valid
+);
+  localparam int W = BYTES * 8;
+
+  if (TABLES) begin : by_table
+    localparam int TABLE_SIZE = 256;
+    logic [31:0] rom[0:BYTES*TABLE_SIZE-1];
+
+    // Byte k is followed by one byte less than byte k - 1.
+    initial begin : fill
+      logic [31:0] entry;
+      for (int k = BYTES - 1; k >= 0; k--) begin
+        for (int x = 0; x < TABLE_SIZE; x++) begin
+          entry = k == BYTES - 1 ? 32'(x) : rom[(k+1)*TABLE_SIZE+x];
+          rom[k*TABLE_SIZE+x] = ina_crc_pkg::advance(entry, 8);
+        end
+      end
+    end
+
+    always_ff @(posedge clk) begin : look_up
+      logic [W-1:0] data;
+      logic [31:0]  crc;
+      if (s_valid) begin
+        data = ((s_absent == '0 ? s_data : s_data << {s_absent, 7'd0}) | ONES) ^ W'(START);
+        crc  = '0;
+        // Two loops: Verilator unrolls up to 64 turns of one.
+        for (int word = 0; word < BYTES / 4; word++) begin
+          for (int b = 0; b < 4; b++) begin
+            crc = crc ^ rom[(word*4+b)*TABLE_SIZE+32'(data[(word*4+b)*8+:8])];
+          end
+        end
+        m_crc <= crc;
+      end
+    end
+  end else begin : by_row
+    logic [W-1:0] data;
+    assign data = ((s_data << {s_absent, 7'd0}) | ONES) ^ W'(START);
+    for (genvar r = 0; r < 32; r++) begin : row
+      localparam logic [ina_pkg::BEAT_W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
+      always_ff @(posedge clk) begin
+        if (s_valid) m_crc[r] <= ^(data & ROW[ina_pkg::BEAT_W-1-:W]);
+      end
+    end
+  end
+
+endmodule

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CRC-32 as linear algebra. With c(m) the register of zlib's CRC-32 after message m from start
+// value 0 and without the final complement:
+//
+//   c(m xor n) = c(m) xor c(n)                for messages of one length
+//   c(m | n)   = advance(c(m), |n|) xor c(n)  where advance feeds zero bits
+//   c(s, m)    = c(m with s xored into its first 32 bits)  from start value s
+//
+// So a beat's CRC is a matrix times its bits (ina_crc), beats are chained by constant matrices
+// (ina_crc_state), and frames that share a payload share the CRC of it (ina_payload_crc).
+
+package ina_crc_pkg;
+
+  localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // of CRC-32, bit-reflected
+
+  // A matrix is written twice, and the benches hold both to zlib: as XORs of chosen bits for
+  // synthesis, and as tables indexed by bytes, several times as fast in Verilator, for simulation.
+`ifdef SYNTHESIS
+  localparam bit TABLES = 1'b0;
+`else
+  localparam bit TABLES = 1'b1;
+`endif
+
+  // yosys 0.23 lets no package read another one: these are ina_pkg's.
+  localparam int BEAT_W = 512;
+  localparam int QUAD_W = 128;
+
+  // The register after `count` more zero bits.
+  function automatic logic [31:0] advance(input logic [31:0] state, input int count);
+    advance = state;
+    for (int i = 0; i < count; i++) begin
+      advance = (advance >> 1) ^ (advance[0] ? POLYNOMIAL : 32'd0);
+    end
+  endfunction
+
+  // Which bits of a beat, whose last byte is the message's last byte, make bit `r` of the register:
+  // a row of ina_crc's matrix.
+  function automatic logic [BEAT_W-1:0] beat_row(input logic [4:0] r);
+    logic [31:0] column;
+    column = POLYNOMIAL;
+    for (int i = BEAT_W - 1; i >= 0; i--) begin
+      beat_row[i] = column[r];
+      column = (column >> 1) ^ (column[0] ? POLYNOMIAL : 32'd0);
+    end
+  endfunction
+
+  // Which bits of the register make bit `r` of it after `quads` quads of zeros: those of a message
+  // that begins with the register and is that long.
+  function automatic logic [31:0] advance_row(input logic [4:0] r, input int quads);
+    logic [BEAT_W-1:0] row;
+    row = beat_row(r);
+    advance_row = row[BEAT_W-quads*QUAD_W+:32];
+  endfunction
+
+endpackage

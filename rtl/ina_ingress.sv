@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One port's way in: parse, check and judge advance as one (en), and every frame waits in ina_pass
+// for what the judge decides. Aggregation packets go on to the port's queue, retransmissions and
+// probes to ina_resend.
+
+module ina_ingress #(
+    parameter int JOB_COUNT  = 4,
+    parameter int SLOT_COUNT = 128,
+    parameter int JOB_W      = $clog2(JOB_COUNT),
+    parameter int SLOT_W     = $clog2(SLOT_COUNT),
+    parameter int FILL_W     = SLOT_W + 1,
+    parameter int RAW_W      = 24,
+    parameter int HEADER_T_W = ina_pkg::HEADER_W + ina_pkg::QUADS_W
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic                           s_axis_tvalid,
+    output logic                           s_axis_tready,
+    input  logic [ina_pkg::BEAT_W-1:0]     s_axis_tdata,
+    input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
+    input  logic                           s_axis_tlast,
+
+    // Frames that go on unchanged.
+    output logic                           m_axis_tvalid,
+    input  logic                           m_axis_tready,
+    output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
+    output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
+    output logic                           m_axis_tlast,
+
+    // To and from ina_jobs.
+    output logic                 ask_valid,
+    output logic [63:0]          ask_job_id,
+    output logic [15:0]          ask_rank_count,
+    output logic [31:0]          ask_window,
+    input  logic                 answer_valid,
+    input  logic                 answer_granted,
+    input  logic [JOB_W-1:0]     answer_job,
+    input  logic [JOB_COUNT-1:0] job_complete,
+    input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] job_freed,
+    output logic                 break_valid,
+    output logic                 leave_valid,
+    output logic [JOB_W-1:0]     hit_job,
+
+    // To and from the port's ina_queue.
+    output logic                             write_valid,
+    output logic [JOB_W-1:0]                 write_job,
+    output logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
+    output logic [ina_pkg::BEAT_W-1:0]       write_data,
+    output logic                             commit_valid,
+    output ina_pkg::header_t                 commit_header,
+    input  logic [JOB_COUNT*FILL_W-1:0]      queue_fill,
+    input  logic [JOB_COUNT*RAW_W-1:0]       queue_raw,
+    input  logic [JOB_COUNT*FILL_W-1:0]      queue_sums,
+    input  logic [JOB_COUNT*SLOT_W-1:0]      queue_head,
+
+    // Retransmissions and probes.
+    output logic                  resend_valid,
+    input  logic                  resend_pop,
+    output logic                  resend_probe,
+    output logic [JOB_W-1:0]      resend_job,
+    output logic [SLOT_W-1:0]     resend_slot,
+    output logic [HEADER_T_W-1:0] resend_header,
+    output logic [JOB_COUNT-1:0]  resend_pending,
+
+    output logic [ina_pkg::COUNTER_COUNT-1:0] judged,
+    output logic                              passed,
+    output logic                              busy
+);
+
+  logic en;
+  logic pass_ready;
+  logic accept;
+
+  assign s_axis_tready = pass_ready && en;
+  assign accept        = s_axis_tvalid && s_axis_tready;
+
+  logic                       parsed_valid;
+  logic                       parsed_first;
+  logic                       parsed_last;
+  ina_pkg::header_t           parsed_header;
+  logic [ina_pkg::BEAT_W-1:0] parsed_data;
+  logic [2:0]                 parsed_quads;
+  logic                       parsed_candidate;
+  logic                       parsed_roce_data;
+  logic [31:0]                parsed_icrc;
+  logic                       parsed_wrong_length;
+
+  ina_parse parse (
+      .clk, .rst, .en,
+      .s_valid(accept), .s_last(s_axis_tlast), .s_data(s_axis_tdata), .s_keep(s_axis_tkeep),
+      .m_valid(parsed_valid), .m_first(parsed_first), .m_last(parsed_last),
+      .m_header(parsed_header), .m_data(parsed_data), .m_quads(parsed_quads),
+      .m_candidate(parsed_candidate), .m_roce_data(parsed_roce_data), .m_icrc(parsed_icrc),
+      .m_wrong_length(parsed_wrong_length));
+
+  logic             checked_valid;
+  logic             checked_first;
+  logic             checked_last;
+  ina_pkg::header_t checked_header;
+  logic             checked_candidate;
+  logic             checked_roce_data;
+  logic             checked_ok;
+  logic             check_busy;
+
+  ina_check check (
+      .clk, .rst, .en,
+      .s_valid(parsed_valid), .s_first(parsed_first), .s_last(parsed_last),
+      .s_header(parsed_header), .s_data(parsed_data), .s_quads(parsed_quads),
+      .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data), .s_icrc(parsed_icrc),
+      .s_wrong_length(parsed_wrong_length),
+      .m_valid(checked_valid), .m_first(checked_first), .m_last(checked_last),
+      .m_header(checked_header), .m_data(write_data),
+      .m_candidate(checked_candidate), .m_roce_data(checked_roce_data), .m_ok(checked_ok),
+      .busy(check_busy));
+
+  logic              token_valid;
+  logic              token_pass;
+  logic              judge_resend_valid;
+  logic              judge_resend_ready;
+  logic              judge_resend_probe;
+  logic [JOB_W-1:0]  judge_resend_job;
+  logic [SLOT_W-1:0] judge_resend_slot;
+  ina_pkg::header_t  judge_resend_header;
+
+  assign commit_header  = checked_header;
+  assign ask_rank_count = write_data[48 +: 16];
+  assign ask_job_id     = write_data[64 +: 64];
+  assign ask_window     = write_data[224 +: 32];
+
+  ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) judge (
+      .clk, .rst, .en,
+      .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
+      .s_header(checked_header), .s_lane_0(write_data[31:0]), .s_candidate(checked_candidate),
+      .s_roce_data(checked_roce_data), .s_ok(checked_ok),
+      .token_valid, .token_pass,
+      .ask_valid,
+      .answer_valid, .answer_granted, .answer_job,
+      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_job,
+      .write_valid, .write_job, .write_beat, .commit_valid,
+      .queue_fill, .queue_raw, .queue_sums, .queue_head,
+      .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),
+      .resend_probe(judge_resend_probe), .resend_job(judge_resend_job),
+      .resend_slot(judge_resend_slot), .resend_header(judge_resend_header),
+      .events(judged));
+
+  ina_resend #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) resend (
+      .clk, .rst,
+      .s_valid(judge_resend_valid), .s_ready(judge_resend_ready), .s_probe(judge_resend_probe),
+      .s_job(judge_resend_job), .s_slot(judge_resend_slot), .s_header(judge_resend_header),
+      .m_valid(resend_valid), .m_ready(resend_pop), .m_probe(resend_probe), .m_job(resend_job),
+      .m_slot(resend_slot), .m_header(resend_header),
+      .pending(resend_pending));
+
+  logic pass_busy;
+
+  ina_pass pass (
+      .clk, .rst,
+      .s_valid(accept), .s_ready(pass_ready), .s_last(s_axis_tlast), .s_data(s_axis_tdata),
+      .s_keep(s_axis_tkeep),
+      .token_valid, .token_pass, .passed, .busy(pass_busy),
+      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
+
+  assign busy = parsed_valid || check_busy || checked_valid || pass_busy || resend_pending != '0;
+
+endmodule

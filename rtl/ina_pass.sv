@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps every frame of a port as it came until ina_judge has decided: a token for each frame, in
+// the order of the frames, lets it go on unchanged or discards it.
+
+module ina_pass (
+    input  logic clk,
+    input  logic rst,
+
+    // Accepted input beats: s_valid only with s_ready = 1 (the top ANDs s_ready with the ingress
+    // pipeline's en to make tready).
+    input  logic                           s_valid,
+    output logic                           s_ready,  // does not depend on s_valid
+    input  logic                           s_last,
+    input  logic [ina_pkg::BEAT_W-1:0]     s_data,
+    input  logic [ina_pkg::BEAT_BYTES-1:0] s_keep,
+
+    // One token a frame. It may come before the frame's last beat. There is no ready: no more
+    // frames are accepted than there is room for tokens.
+    input  logic token_valid,
+    input  logic token_pass,  // 1: the frame goes on; 0: it is discarded
+
+    output logic passed,      // one clock for each frame that goes on (a frame past 256 beats never does)
+    output logic busy,        // a frame is on its way out, or a token waits and its frame is whole
+
+    output logic                           m_axis_tvalid,
+    input  logic                           m_axis_tready,
+    output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
+    output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
+    output logic                           m_axis_tlast
+);
+  localparam int BEAT_DEPTH      = 512;
+  localparam int FRAME_BEATS_MAX = 256;
+  localparam int FRAME_DEPTH     = 64;   // whole frames that wait here
+  localparam int TOKEN_DEPTH     = 128;  // more than the frames, and one that is still coming in
+  localparam int ADDRESS_W       = $clog2(BEAT_DEPTH);
+  localparam int AT_W            = ADDRESS_W + 1;  // a bit more: differences are numbers of beats
+
+  logic [ina_pkg::BEAT_W-1:0]     data_ram[0:BEAT_DEPTH-1];
+  logic [ina_pkg::BEAT_BYTES-1:0] keep_ram[0:BEAT_DEPTH-1];
+
+  logic [AT_W-1:0] write_at;
+  logic [AT_W-1:0] frame_at;  // where the frame that is coming in begins
+  logic [AT_W-1:0] read_at;
+  logic            too_long;  // it is past FRAME_BEATS_MAX: it leaves nothing behind
+  logic            overruns;  // with this beat it is
+  logic            write;
+
+  assign overruns = too_long || write_at - frame_at == AT_W'(FRAME_BEATS_MAX);
+  assign write    = s_valid && !overruns;
+
+  // Where each whole frame ends, and what becomes of it.
+  logic            end_ready;
+  logic            end_valid;
+  logic            decide;
+  logic [AT_W-1:0] end_at;
+  logic            token_ready;
+  logic            decided_valid;
+  logic            decided_pass;
+  logic [$clog2(FRAME_DEPTH+2)-1:0] end_count;
+  logic [$clog2(TOKEN_DEPTH+2)-1:0] token_count;
+
+  ina_fifo #(.WIDTH(AT_W), .DEPTH(FRAME_DEPTH)) ends (
+      .clk, .rst,
+      .s_valid(s_valid && s_last), .s_ready(end_ready),
+      .s_data(overruns ? frame_at : write_at + 1'b1),
+      .m_valid(end_valid), .m_ready(decide), .m_data(end_at), .count(end_count));
+
+  ina_fifo #(.WIDTH(1), .DEPTH(TOKEN_DEPTH)) tokens (
+      .clk, .rst,
+      .s_valid(token_valid), .s_ready(token_ready), .s_data(token_pass),
+      .m_valid(decided_valid), .m_ready(decide), .m_data(decided_pass), .count(token_count));
+
+  assign s_ready = end_ready && (too_long || write_at - read_at != AT_W'(BEAT_DEPTH));
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      write_at <= '0;
+      frame_at <= '0;
+      too_long <= 1'b0;
+    end else if (s_valid) begin
+      write_at <= overruns ? frame_at : write_at + 1'b1;
+      too_long <= overruns && !s_last;
+      if (s_last && !overruns) frame_at <= write_at + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (write) begin
+      data_ram[write_at[ADDRESS_W-1:0]] <= s_data;
+      keep_ram[write_at[ADDRESS_W-1:0]] <= s_keep;
+    end
+  end
+
+  // The way out: read_at runs to stop_at through a frame that passes, and jumps over others.
+  logic [AT_W-1:0] stop_at;
+  logic            read;
+
+  assign decide = end_valid && decided_valid && read_at == stop_at;
+  assign read   = read_at != stop_at && (!m_axis_tvalid || m_axis_tready);
+  assign passed = decide && decided_pass && end_at != read_at;
+  assign busy   = read_at != stop_at || m_axis_tvalid || (end_count != '0 && token_count != '0);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      read_at       <= '0;
+      stop_at       <= '0;
+      m_axis_tvalid <= 1'b0;
+    end else begin
+      if (decide) begin
+        stop_at <= end_at;
+        if (!decided_pass) read_at <= end_at;
+      end
+      if (read) read_at <= read_at + 1'b1;
+      if (read) m_axis_tvalid <= 1'b1;
+      else if (m_axis_tready) m_axis_tvalid <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (read) begin
+      m_axis_tdata <= data_ram[read_at[ADDRESS_W-1:0]];
+      m_axis_tkeep <= keep_ram[read_at[ADDRESS_W-1:0]];
+      m_axis_tlast <= read_at + 1'b1 == stop_at;
+    end
+  end
+
+  // Tokens find room as long as there is one a frame.
+  logic unused;
+  assign unused = token_ready;
+
+endmodule

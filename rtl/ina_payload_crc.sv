@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CRC of the payload that all output ports share, from start state 0 and not complemented: the
+// linear part of the iCRC. The beats leave two clocks later, with m_crc in the packet's last beat.
+
+module ina_payload_crc #(
+    parameter int SIDE_W = 1  // what rides along with each beat
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic                       s_valid,
+    input  logic                       s_first,
+    input  logic                       s_last,
+    input  logic [2:0]                 s_quads,  // 1 to 4; 4 unless s_last
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // bytes past the end need not be zero
+    input  logic [SIDE_W-1:0]          s_side,
+
+    output logic                       m_valid,
+    output logic                       m_last,
+    output logic [ina_pkg::BEAT_W-1:0] m_data,
+    output logic [SIDE_W-1:0]          m_side,
+    output logic [31:0]                m_crc,    // with m_last
+
+    output logic                       busy      // a beat is in here
+);
+  // First clock: the CRC of the beat alone.
+  logic                       c_valid;
+  logic                       c_first;
+  logic                       c_last;
+  logic [2:0]                 c_quads;
+  logic [ina_pkg::BEAT_W-1:0] c_data;
+  logic [SIDE_W-1:0]          c_side;
+  logic [31:0]                c_crc;
+
+  ina_crc beat_crc (
+      .clk     (clk),
+      .s_valid (s_valid),
+      .s_absent(3'd4 - s_quads),
+      .s_data  (s_data),
+      .m_crc   (c_crc)
+  );
+
+  // Second clock: of the packet up to this beat.
+  ina_crc_state packet_crc (
+      .clk    (clk),
+      .s_valid(c_valid),
+      .s_first(c_first),
+      .s_start(32'd0),
+      .s_quads(c_quads),
+      .s_crc  (c_crc),
+      .m_crc  (m_crc)
+  );
+
+  assign busy = c_valid || m_valid;
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      c_valid <= 1'b0;
+      m_valid <= 1'b0;
+    end else begin
+      c_valid <= s_valid;
+      m_valid <= c_valid;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (s_valid) begin
+      c_first <= s_first;
+      c_last  <= s_last;
+      c_quads <= s_quads;
+      c_data  <= s_data;
+      c_side  <= s_side;
+    end
+    if (c_valid) begin
+      m_last  <= c_last;
+      m_data  <= c_data;
+      m_side  <= c_side;
+    end
+  end
+
+endmodule

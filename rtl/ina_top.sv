@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The aggregator, in the order of a packet's life:
+//
+//   ina_ingress (parse, check, judge, pass)  one a port     is it ours, intact, expected?
+//   ina_queue                                one a port     waits for the other ranks
+//   ina_jobs, ina_pick, ina_join             shared         meets them
+//   ina_tree, ina_trailer, ina_history       shared         is added to theirs, and remembered
+//   ina_payload_crc                          shared
+//   ina_rebuild, ina_merge                   one a port     goes on in its own headers
+
+module ina_top #(
+    parameter int PORT_COUNT = 4,    // 2 to 8
+    parameter int JOB_COUNT  = 4,    // contexts: a power of two, 2 at least
+    parameter int SLOT_COUNT = 128   // packets of each queue and history: a power of two, 2 at least
+) (
+    input  logic clk,
+    input  logic rst,
+
+    // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
+    // bits. tkeep must be all ones but in a frame's last beat.
+    input  logic [PORT_COUNT-1:0]                     s_axis_tvalid,
+    output logic [PORT_COUNT-1:0]                     s_axis_tready,
+    input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_axis_tdata,
+    input  logic [PORT_COUNT*ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
+    input  logic [PORT_COUNT-1:0]                     s_axis_tlast,
+
+    output logic [PORT_COUNT-1:0]                     m_axis_tvalid,
+    input  logic [PORT_COUNT-1:0]                     m_axis_tready,
+    output logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     m_axis_tdata,
+    output logic [PORT_COUNT*ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
+    output logic [PORT_COUNT-1:0]                     m_axis_tlast,
+
+    // More clocks would move something. Packets that wait for other ranks do not count.
+    output logic                                                 busy,
+    output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters  // 64 bits each
+);
+
+  localparam int JOB_W      = $clog2(JOB_COUNT);
+  localparam int SLOT_W     = $clog2(SLOT_COUNT);
+  localparam int FILL_W     = SLOT_W + 1;
+  localparam int RAW_W      = 24;
+  localparam int BEAT_W     = ina_pkg::BEAT_W;
+  localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
+  localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
+  localparam int HEADER_T_W = ina_pkg::HEADER_W + ina_pkg::QUADS_W;
+  localparam int EVENTS_W   = ina_pkg::COUNTER_COUNT;
+
+  // Jobs.
+  logic [PORT_COUNT-1:0]           ask_valid;
+  logic [PORT_COUNT*64-1:0]        ask_job_id;
+  logic [PORT_COUNT*16-1:0]        ask_rank_count;
+  logic [PORT_COUNT*32-1:0]        ask_window;
+  logic [PORT_COUNT-1:0]           answer_valid;
+  logic                            answer_granted;
+  logic [JOB_W-1:0]                answer_job;
+  logic [PORT_COUNT-1:0]           break_valid;
+  logic [PORT_COUNT-1:0]           leave_valid;
+  logic [PORT_COUNT*JOB_W-1:0]     hit_job;
+  logic [JOB_COUNT-1:0]            job_valid;
+  logic [JOB_COUNT-1:0]            job_complete;
+  logic [JOB_COUNT-1:0]            job_broken;
+  logic [JOB_COUNT-1:0]            job_closing;
+  logic [JOB_COUNT-1:0]            job_quiet;
+  logic [JOB_COUNT-1:0]            job_freed;
+  logic [JOB_COUNT*PORT_COUNT-1:0] job_mask;
+  logic                            job_opened;
+  logic [JOB_COUNT-1:0]            job_newly_broken;
+
+  // Queues and retransmissions.
+  logic [PORT_COUNT*JOB_COUNT*FILL_W-1:0]   queue_fill;
+  logic [PORT_COUNT*JOB_COUNT*SLOT_W-1:0]   queue_head;
+  logic [PORT_COUNT*HEADER_T_W-1:0]         queue_header;
+  logic [PORT_COUNT*BEAT_W-1:0]             queue_data;
+  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   peek_quads;
+  logic [PORT_COUNT-1:0]                    resend_valid;
+  logic [PORT_COUNT-1:0]                    resend_pop;
+  logic [PORT_COUNT-1:0]                    resend_probe;
+  logic [PORT_COUNT*JOB_W-1:0]              resend_job;
+  logic [PORT_COUNT*SLOT_W-1:0]             resend_slot;
+  logic [PORT_COUNT*HEADER_T_W-1:0]         resend_header;
+  logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
+
+  // The chosen packet, and the reads for it.
+  logic                  pick_valid;
+  logic                  pick_ready;
+  logic [1:0]            pick_kind;
+  logic [JOB_W-1:0]      pick_job;
+  logic [SLOT_W-1:0]     pick_slot;
+  logic [PORT_COUNT-1:0] pick_mask;
+  logic                  pick_probe;
+  logic                  peek_read;
+  logic [PORT_COUNT-1:0] header_read;
+  logic [PORT_COUNT-1:0] beat_read;
+  logic [JOB_W-1:0]      read_job;
+  logic [SLOT_W-1:0]     read_slot;
+  logic [INDEX_W-1:0]    read_beat;
+  logic                  history_read;
+  logic [BEAT_W-1:0]     history_data;
+  logic                  mismatch_valid;
+  logic                  undo_valid;
+  logic [JOB_W-1:0]      active_job;
+
+  // Beats into the tree, out of it, behind the trailer, and with their CRC.
+  localparam int SUM_SIDE_W  = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
+  localparam int TREE_SIDE_W = SUM_SIDE_W + 2;
+
+  logic                                              join_valid;
+  logic [PORT_COUNT-1:0]                             join_mask;
+  logic [PORT_COUNT*BEAT_W-1:0]                      join_data;
+  logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] join_op;
+  logic [1:0]                                        join_kind;
+  logic [JOB_W-1:0]                                  join_job;
+  logic [SLOT_W-1:0]                                 join_slot;
+  logic [INDEX_W-1:0]                                join_beat;
+  logic                                              join_first;
+  logic                                              join_last;
+  logic [2:0]                                        join_quads;
+  logic                                              join_starts;
+  logic                                              join_ends;
+  logic                                              join_leave;
+
+  logic                           tree_valid;
+  logic [BEAT_W-1:0]              tree_data;
+  logic [ina_pkg::LANE_COUNT-1:0] tree_overflow;
+  logic [SUM_SIDE_W-1:0]          tree_side;
+  logic [1:0]                     tree_kind;
+  logic [JOB_W-1:0]               tree_job;
+  logic                           tree_first;
+  logic                           tree_last;
+  logic [2:0]                     tree_quads;
+  logic                           tree_starts;
+  logic                           tree_ends;
+
+  logic                  sum_valid;
+  logic [BEAT_W-1:0]     sum_data;
+  logic [SUM_SIDE_W-1:0] sum_side;
+  logic [1:0]            sum_kind;
+  logic [JOB_W-1:0]      sum_job;
+  logic [SLOT_W-1:0]     sum_slot;
+  logic [INDEX_W-1:0]    sum_beat;
+  logic                  sum_first;
+  logic                  sum_last;
+  logic [2:0]            sum_quads;
+  logic                  sum_leave;
+  logic [PORT_COUNT-1:0] sum_mask;
+
+  logic                  out_valid;
+  logic                  out_last;
+  logic [BEAT_W-1:0]     out_data;
+  logic [PORT_COUNT-1:0] out_mask;
+  logic [31:0]           out_crc;
+
+  // The end of a transaction: its last beat is in the history.
+  logic done_valid;
+  logic done_raw;
+  logic done_leave;
+
+  // Outputs of each port.
+  logic [PORT_COUNT-1:0]            settled;
+  logic [PORT_COUNT-1:0]            header_valid;
+  logic [PORT_COUNT*HEADER_T_W-1:0] header;
+  logic                             header_ce;
+  logic [PORT_COUNT-1:0]            rebuild_room;
+  logic [PORT_COUNT-1:0]            marked;
+  logic [PORT_COUNT-1:0]            passed;
+  logic [PORT_COUNT*EVENTS_W-1:0]   judged;
+
+  logic [PORT_COUNT-1:0] ingress_busy;
+  logic [PORT_COUNT-1:0] rebuild_busy;
+  logic                  pick_busy;
+  logic                  join_busy;
+  logic                  tree_busy;
+  logic                  crc_busy;
+  logic                  counters_busy;
+
+  assign busy = ingress_busy != '0 || pick_busy || join_busy || tree_busy || sum_valid || crc_busy
+      || rebuild_busy != '0 || m_axis_tvalid != '0 || counters_busy;
+
+  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
+      .clk, .rst,
+      .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
+      .answer_valid, .answer_granted, .answer_job,
+      .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(active_job),
+      .done_valid(done_leave), .done_job(sum_job), .done_mask(sum_mask),
+      .job_quiet, .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
+      .opened(job_opened), .newly_broken(job_newly_broken));
+
+  ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
+      .clk, .rst,
+      .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_fill, .queue_head,
+      .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_pending, .resend_pop,
+      .rebuild_room, .settled, .done_valid, .done_job(sum_job),
+      .undo_valid, .undo_job(active_job),
+      .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
+      .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
+      .job_quiet, .busy(pick_busy));
+
+  ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) join_ (
+      .clk, .rst,
+      .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
+      .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe),
+      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
+      .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
+      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .active_job,
+      .settled, .header_valid, .header, .header_ce,
+      .m_valid(join_valid), .m_mask(join_mask), .m_data(join_data), .m_op(join_op),
+      .m_kind(join_kind), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
+      .m_first(join_first), .m_last(join_last), .m_quads(join_quads), .m_starts(join_starts),
+      .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
+
+  ina_tree #(.PORT_COUNT(PORT_COUNT), .SIDE_W(TREE_SIDE_W)) tree (
+      .clk, .rst,
+      .s_valid(join_valid), .s_mask(join_mask), .s_data(join_data), .s_op(join_op),
+      .s_side({join_kind, join_job, join_slot, join_beat, join_first, join_last, join_quads,
+               join_leave, join_mask, join_starts, join_ends}),
+      .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
+      .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
+
+  assign {tree_first, tree_last, tree_quads} = tree_side[PORT_COUNT + 1 +: 5];
+  assign {tree_kind, tree_job} = tree_side[SUM_SIDE_W-1 -: 2 + JOB_W];
+
+  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SUM_SIDE_W)) trailer (
+      .clk, .rst,
+      .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
+      .s_kind(tree_kind), .s_job(tree_job), .s_first(tree_first), .s_last(tree_last),
+      .s_quads(tree_quads), .s_starts(tree_starts), .s_ends(tree_ends),
+      .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
+
+  assign {sum_kind, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
+          sum_mask} = sum_side;
+
+  assign done_valid = sum_valid && sum_last && sum_kind != ina_pkg::KIND_RESEND;
+  assign done_raw   = sum_kind == ina_pkg::KIND_RAW;
+  assign done_leave = done_valid && sum_leave;
+
+  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) history (
+      .clk,
+      .write_valid(sum_valid && sum_kind == ina_pkg::KIND_JOIN), .write_job(sum_job),
+      .write_slot(sum_slot), .write_beat(sum_beat), .write_data(sum_data),
+      .read_valid(history_read), .read_job, .read_slot, .read_beat, .read_data(history_data));
+
+  ina_payload_crc #(.SIDE_W(PORT_COUNT)) payload_crc (
+      .clk, .rst,
+      .s_valid(sum_valid), .s_first(sum_first), .s_last(sum_last), .s_quads(sum_quads),
+      .s_data(sum_data), .s_side(sum_mask),
+      .m_valid(out_valid), .m_last(out_last), .m_data(out_data),
+      .m_side(out_mask), .m_crc(out_crc), .busy(crc_busy));
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
+    logic                       pass_tvalid;
+    logic                       pass_tready;
+    logic [BEAT_W-1:0]          pass_tdata;
+    logic [KEEP_W-1:0]          pass_tkeep;
+    logic                       pass_tlast;
+    logic                       write_valid;
+    logic [JOB_W-1:0]           write_job;
+    logic [INDEX_W-1:0]         write_beat;
+    logic [BEAT_W-1:0]          write_data;
+    logic                       commit_valid;
+    ina_pkg::header_t           commit_header;
+    logic [JOB_COUNT*RAW_W-1:0] queue_raw;
+    logic [JOB_COUNT*FILL_W-1:0] queue_sums;
+    logic                       rebuilt_tvalid;
+    logic                       rebuilt_tready;
+    logic [BEAT_W-1:0]          rebuilt_tdata;
+    logic [KEEP_W-1:0]          rebuilt_tkeep;
+    logic                       rebuilt_tlast;
+
+    ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) ingress (
+        .clk, .rst,
+        .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
+        .s_axis_tdata(s_axis_tdata[p*BEAT_W +: BEAT_W]),
+        .s_axis_tkeep(s_axis_tkeep[p*KEEP_W +: KEEP_W]), .s_axis_tlast(s_axis_tlast[p]),
+        .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
+        .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
+        .ask_valid(ask_valid[p]), .ask_job_id(ask_job_id[p*64 +: 64]),
+        .ask_rank_count(ask_rank_count[p*16 +: 16]), .ask_window(ask_window[p*32 +: 32]),
+        .answer_valid(answer_valid[p]), .answer_granted, .answer_job,
+        .job_complete, .job_broken, .job_freed,
+        .break_valid(break_valid[p]), .leave_valid(leave_valid[p]),
+        .hit_job(hit_job[p*JOB_W +: JOB_W]),
+        .write_valid, .write_job, .write_beat, .write_data, .commit_valid, .commit_header,
+        .queue_fill(queue_fill[p*JOB_COUNT*FILL_W +: JOB_COUNT*FILL_W]),
+        .queue_raw, .queue_sums,
+        .queue_head(queue_head[p*JOB_COUNT*SLOT_W +: JOB_COUNT*SLOT_W]),
+        .resend_valid(resend_valid[p]), .resend_pop(resend_pop[p]),
+        .resend_probe(resend_probe[p]), .resend_job(resend_job[p*JOB_W +: JOB_W]),
+        .resend_slot(resend_slot[p*SLOT_W +: SLOT_W]),
+        .resend_header(resend_header[p*HEADER_T_W +: HEADER_T_W]),
+        .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
+        .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .busy(ingress_busy[p]));
+
+    ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) queue (
+        .clk, .rst, .job_valid,
+        .write_valid, .write_job, .write_beat, .write_data, .commit_valid, .commit_header,
+        .pop_valid(done_valid && sum_mask[p]), .pop_raw(done_raw), .pop_job(sum_job),
+        .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),
+        .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
+        .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot, .read_beat,
+        .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
+        .read_data(queue_data[p*BEAT_W +: BEAT_W]),
+        .fill(queue_fill[p*JOB_COUNT*FILL_W +: JOB_COUNT*FILL_W]),
+        .raw(queue_raw), .sums(queue_sums),
+        .head(queue_head[p*JOB_COUNT*SLOT_W +: JOB_COUNT*SLOT_W]));
+
+    ina_rebuild rebuild (
+        .clk, .rst,
+        .s_header_valid(header_valid[p]), .s_header(header[p*HEADER_T_W +: HEADER_T_W]),
+        .s_header_ce(header_ce),
+        .s_valid(out_valid && out_mask[p]), .s_last(out_last),
+        .s_data(out_data), .s_crc(out_crc),
+        .room(rebuild_room[p]), .marked(marked[p]), .busy(rebuild_busy[p]),
+        .m_axis_tvalid(rebuilt_tvalid), .m_axis_tready(rebuilt_tready),
+        .m_axis_tdata(rebuilt_tdata), .m_axis_tkeep(rebuilt_tkeep),
+        .m_axis_tlast(rebuilt_tlast));
+
+    ina_merge merge (
+        .clk, .rst,
+        .s0_axis_tvalid(rebuilt_tvalid), .s0_axis_tready(rebuilt_tready),
+        .s0_axis_tdata(rebuilt_tdata), .s0_axis_tkeep(rebuilt_tkeep),
+        .s0_axis_tlast(rebuilt_tlast),
+        .s1_axis_tvalid(pass_tvalid), .s1_axis_tready(pass_tready),
+        .s1_axis_tdata(pass_tdata), .s1_axis_tkeep(pass_tkeep), .s1_axis_tlast(pass_tlast),
+        .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),
+        .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
+        .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]));
+  end
+
+  ina_counters #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) counters_ (
+      .clk, .rst,
+      .judged, .passed, .marked,
+      .opened(job_opened), .freed(job_freed), .newly_broken(job_newly_broken),
+      .done_valid, .done_raw, .done_mask(sum_mask), .done_last_beat(sum_beat),
+      .done_last_quads(sum_quads),
+      .counters, .busy(counters_busy));
+
+endmodule

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Behind the tree: remembers for each job whether an int32 sum of the message has overflowed, and
+// says so in bit 0 of the flags in the message's trailer. One clock of latency.
+
+module ina_trailer #(
+    parameter int JOB_COUNT = 4,
+    parameter int SIDE_W    = 1,  // what rides along with each beat
+    parameter int JOB_W     = $clog2(JOB_COUNT)
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic                           s_valid,
+    input  logic [ina_pkg::BEAT_W-1:0]     s_data,
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,
+    input  logic [SIDE_W-1:0]              s_side,
+    input  logic [1:0]                     s_kind,
+    input  logic [JOB_W-1:0]               s_job,
+    input  logic                           s_first,
+    input  logic                           s_last,
+    input  logic [2:0]                     s_quads,
+    input  logic                           s_starts,  // the packet starts a message
+    input  logic                           s_ends,    // the packet ends a message
+
+    output logic                       m_valid,
+    output logic [ina_pkg::BEAT_W-1:0] m_data,
+    output logic [SIDE_W-1:0]          m_side
+);
+
+  logic [JOB_COUNT-1:0]           overflowed;  // in the message that each job is in
+  logic [ina_pkg::LANE_COUNT-1:0] elements;
+  logic                           now;
+  logic                           flag;
+
+  // The lanes that are neither the message's header nor its trailer.
+  always_comb begin
+    elements = '1;
+    if (s_first && s_starts) elements[7:0] = '0;
+    for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
+      if (s_last && s_ends && s_quads == 3'(q + 1)) elements[q*4 +: 4] = '0;
+  end
+
+  assign now  = (s_overflow & elements) != '0 || (overflowed[s_job] && !(s_first && s_starts));
+  assign flag = now && s_kind == ina_pkg::KIND_JOIN && s_last && s_ends;
+
+  always_ff @(posedge clk) begin
+    m_valid <= s_valid && !rst;
+    if (s_valid) begin
+      m_side <= s_side;
+      m_data <= s_data;
+      for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
+        if (flag && s_quads == 3'(q + 1))
+          m_data[(q*4 + 1)*ina_pkg::LANE_W] <= 1'b1;
+      if (s_kind == ina_pkg::KIND_JOIN) overflowed[s_job] <= now;
+    end
+  end
+
+endmodule

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_top with frames instead of beats on its ports.
+
+#ifndef INA_AGGREGATOR_RTL_HPP
+#define INA_AGGREGATOR_RTL_HPP
+
+#include "Vina_top.h"
+#include "bench.hpp"
+
+#include <deque>
+
+namespace bench
+{
+
+class AggregatorRtl
+{
+      public:
+	static constexpr unsigned PORTS = INA_PORT_COUNT;
+
+	struct Out {
+		Bytes frame;
+		uint64_t first_beat, last_beat; // clocks in which they left
+	};
+
+	std::deque<Bytes> in[PORTS];
+	std::deque<Out> out[PORTS];
+	unsigned gap_percent = 0;   // clocks in which a port offers nothing
+	unsigned stall_percent = 0; // clocks in which a port takes nothing
+	uint64_t beats_out[PORTS] = {};
+	uint64_t last_accepted = 0; // the clock in which a frame's last beat went in, on any port
+
+	explicit AggregatorRtl(Random &generator) : random(generator)
+	{
+		dut->s_axis_tvalid = 0;
+		dut->s_axis_tlast = 0;
+		dut->m_axis_tready = 0;
+		dut.reset();
+	}
+
+	uint64_t clock() const
+	{
+		return dut.clocks;
+	}
+
+	void step()
+	{
+		offer();
+		const unsigned ready = ready_ports();
+		dut->m_axis_tready = static_cast<uint8_t>(ready);
+		dut.settle();
+		const unsigned taken = dut->s_axis_tvalid & dut->s_axis_tready;
+		const unsigned given = dut->m_axis_tvalid & ready;
+		for (unsigned p = 0; p < PORTS; p++)
+			if (given >> p & 1)
+				collect(p);
+		dut->clk = 1;
+		dut->eval();
+		for (unsigned p = 0; p < PORTS; p++)
+			if (taken >> p & 1)
+				advance(p);
+		dut.clocks++;
+	}
+
+	bool is_idle() const
+	{
+		for (const auto &queue : in)
+			if (!queue.empty())
+				return false;
+		return !dut.top.busy;
+	}
+
+	/// Steps until all that was put in has gone as far as it can.
+	void settle(uint64_t limit_clocks = 100000)
+	{
+		const uint64_t end = clock() + limit_clocks;
+
+		do {
+			step();
+			CHECK(clock() < end, "still busy after %llu clocks",
+			      static_cast<unsigned long long>(limit_clocks));
+		} while (!is_idle());
+	}
+
+	uint64_t counter(unsigned index) const
+	{
+		uint64_t value;
+
+		std::memcpy(&value, &dut.top.counters[2 * index], sizeof(value));
+		return value;
+	}
+
+      private:
+	Dut<Vina_top> dut;
+	Random &random;
+	size_t beat[PORTS] = {};  // of in[p].front(), the next to go in
+	bool offered[PORTS] = {}; // and it is on the port
+	Bytes partial[PORTS];
+	uint64_t first_beat[PORTS] = {};
+
+	void offer()
+	{
+		for (unsigned p = 0; p < PORTS; p++) {
+			if (offered[p] || in[p].empty() || random.chance(gap_percent))
+				continue;
+			const Bytes &frame = in[p].front();
+			uint8_t data[BEAT_BYTES] = {};
+			const size_t at = beat[p] * BEAT_BYTES;
+			const size_t count = std::min(frame.size() - at, BEAT_BYTES);
+			const uint64_t keep = keep_mask(count);
+
+			std::memcpy(data, &frame[at], count);
+			put(dut->s_axis_tdata, p * BEAT_BYTES, data, BEAT_BYTES);
+			put(dut->s_axis_tkeep, p * sizeof(keep), &keep, sizeof(keep));
+			set_bit(dut->s_axis_tlast, p, beat[p] + 1 == beats_of(frame));
+			set_bit(dut->s_axis_tvalid, p, true);
+			offered[p] = true;
+		}
+	}
+
+	void advance(unsigned p)
+	{
+		offered[p] = false;
+		set_bit(dut->s_axis_tvalid, p, false);
+		if (++beat[p] < beats_of(in[p].front()))
+			return;
+		beat[p] = 0;
+		in[p].pop_front();
+		last_accepted = clock();
+	}
+
+	unsigned ready_ports()
+	{
+		unsigned ready = 0;
+
+		for (unsigned p = 0; p < PORTS; p++)
+			ready |= random.chance(stall_percent) ? 0 : 1u << p;
+		return ready;
+	}
+
+	void collect(unsigned p)
+	{
+		const Bytes data = get(dut->m_axis_tdata, p * BEAT_BYTES, BEAT_BYTES);
+		uint64_t keep;
+
+		std::memcpy(&keep, get(dut->m_axis_tkeep, p * 8, 8).data(), sizeof(keep));
+		const size_t count = static_cast<size_t>(__builtin_popcountll(keep));
+		const bool last = dut->m_axis_tlast >> p & 1;
+
+		CHECK(keep == keep_mask(count) && count > 0, "port %u: tkeep %016llx has holes", p,
+		      static_cast<unsigned long long>(keep));
+		CHECK(last || count == BEAT_BYTES, "port %u: a short beat in mid-frame", p);
+		beats_out[p]++;
+		if (partial[p].empty())
+			first_beat[p] = clock();
+		partial[p].insert(partial[p].end(), data.begin(),
+		                  data.begin() + static_cast<long>(count));
+		if (last) {
+			out[p].push_back({partial[p], first_beat[p], clock()});
+			partial[p].clear();
+		}
+	}
+
+	template <class Bits> static void set_bit(Bits &bits, unsigned index, bool value)
+	{
+		bits = static_cast<Bits>((bits & ~(1u << index)) | (unsigned{value} << index));
+	}
+};
+
+} // namespace bench
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_check, and with it ina_header_crc, against iCRCs made with zlib: right packets of all
+// lengths, with changes in the fields that routers may change, and packets with one wrong bit.
+
+#include "bench.hpp"
+#include "Vina_check.h"
+
+namespace
+{
+
+constexpr unsigned PACKETS = 6000;
+constexpr size_t QUAD_BYTES = 16;
+
+class Test
+{
+      public:
+	Test() : random(bench::seed())
+	{
+		dut->s_valid = 0;
+		dut->en = 1;
+		dut.reset();
+	}
+	/// Sends the frame's payload as ina_parse would, and checks what comes of it. A frame that
+	/// is no candidate is one beat.
+	void packet(const bench::Bytes &frame, bool candidate, bool wrong_length, bool ok)
+	{
+		const size_t payload = frame.size() - bench::HEADER_BYTES - bench::ICRC_BYTES;
+		const size_t quads = payload / QUAD_BYTES;
+		const size_t beats = candidate ? (quads + 3) / 4 : 1;
+		bench::Bytes padded(frame.begin() + bench::HEADER_BYTES, frame.end() - 4);
+		uint32_t icrc;
+
+		padded.resize(beats * bench::BEAT_BYTES);
+		std::memcpy(&icrc, &frame[frame.size() - 4], sizeof(icrc));
+		for (size_t i = 0; i < beats; i++) {
+			const bool last = i + 1 == beats;
+
+			while (random.chance(10))
+				clock();
+			if (i == 0)
+				bench::put_header(dut->s_header, frame,
+				                  static_cast<unsigned>(quads));
+			bench::put(dut->s_data, 0, &padded[i * bench::BEAT_BYTES],
+			           bench::BEAT_BYTES);
+			dut->s_valid = 1;
+			dut->s_first = i == 0;
+			dut->s_last = last;
+			dut->s_quads = static_cast<uint8_t>(last ? quads - 4 * i : 4);
+			dut->s_candidate = candidate;
+			dut->s_roce_data = candidate || random.chance(50);
+			dut->s_icrc = last ? icrc : static_cast<uint32_t>(random.next());
+			dut->s_wrong_length = last && wrong_length;
+			sent.push_back({i == 0, last, candidate, dut->s_roce_data != 0, ok, frame,
+			                bench::get(dut->s_data, 0, bench::BEAT_BYTES)});
+			clock();
+		}
+	}
+	void drain()
+	{
+		for (unsigned i = 0; i < 64; i++)
+			clock();
+		CHECK(next == sent.size(), "%zu beats of %zu came out", next, sent.size());
+		CHECK(!dut->busy, "busy without a beat");
+	}
+	bench::Random random;
+
+      private:
+	struct Beat {
+		bool first, last, candidate, roce_data, ok;
+		bench::Bytes frame, data;
+	};
+	// One clock that counts; others with en = 0 come before it.
+	void clock()
+	{
+		while (random.chance(20)) {
+			dut->en = 0;
+			dut.tick();
+		}
+		dut->en = 1;
+		dut.settle();
+		if (dut->m_valid)
+			compare();
+		dut.tick();
+		dut->s_valid = 0;
+	}
+	void compare()
+	{
+		CHECK(next < sent.size(), "a beat too many");
+		const Beat &beat = sent[next++];
+
+		CHECK(dut->m_first == beat.first && dut->m_last == beat.last &&
+		              dut->m_candidate == beat.candidate &&
+		              dut->m_roce_data == beat.roce_data,
+		      "a beat lost its marks");
+		CHECK(bench::get(dut->m_header, 0, bench::HEADER_BYTES) ==
+		              bench::Bytes(beat.frame.begin(),
+		                           beat.frame.begin() + bench::HEADER_BYTES),
+		      "the header changed");
+		if (!beat.candidate)
+			return;
+		CHECK(bench::get(dut->m_data, 0, bench::BEAT_BYTES) == beat.data, "data changed");
+		CHECK(!beat.last || dut->m_ok == beat.ok, "m_ok = %d for %zu bytes", dut->m_ok,
+		      beat.frame.size());
+	}
+	bench::Dut<Vina_check> dut;
+	std::vector<Beat> sent;
+	size_t next = 0;
+};
+
+bench::Bytes random_frame(bench::Random &random, size_t quads)
+{
+	bench::Packet packet;
+
+	packet.psn = static_cast<uint32_t>(random.below(1 << 24));
+	packet.qpn = static_cast<uint32_t>(random.below(1 << 24));
+	packet.source_ip = static_cast<uint32_t>(random.next());
+	packet.payload = random.bytes(quads * QUAD_BYTES);
+	return bench::make_frame(packet);
+}
+
+void change_in_flight(bench::Random &random, bench::Bytes &frame)
+{
+	for (size_t at : {15, 22, 24, 25, 40, 41, 46})
+		frame[at] = static_cast<uint8_t>(random.next());
+	frame[random.below(14)] ^= 1; // Ethernet is not covered
+}
+
+// One bit of the covered fields, the payload or the iCRC.
+void spoil(bench::Random &random, bench::Bytes &frame)
+{
+	static const bool changing[] = {
+	        // IP header from byte 14 on, UDP, BTH: what the iCRC does not see.
+	        false, true,  false, false, false, false, false, false, true,  false,
+	        true,  true,  false, false, false, false, false, false, false, false,
+	        false, false, false, false, false, false, true,  true,  false, false,
+	        false, false, true,  false, false, false, false, false, false, false};
+	size_t at;
+
+	do {
+		at = 14 + random.below(frame.size() - 14);
+	} while (at < bench::HEADER_BYTES && changing[at - 14]);
+	frame[at] ^= static_cast<uint8_t>(1u << random.below(8));
+}
+
+} // namespace
+
+int main()
+{
+	Test test;
+
+	for (size_t quads = 1; quads <= 256; quads++)
+		test.packet(random_frame(test.random, quads), true, false, true);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		bench::Bytes frame = random_frame(test.random, 1 + test.random.below(20));
+		const bool bad = test.random.chance(30);
+		const bool wrong_length = test.random.chance(5);
+
+		change_in_flight(test.random, frame);
+		if (bad)
+			spoil(test.random, frame);
+		test.packet(frame, !test.random.chance(10), wrong_length, !bad && !wrong_length);
+	}
+	test.drain();
+	return 0;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_join: a beat of every port each clock, in order and without a gap; packets that are not
+// alike never reach the tree, and neither do those behind them that were chosen before the break.
+
+#include "bench.hpp"
+#include "ina_wire.h"
+#include "Vina_join.h"
+
+#include <deque>
+
+namespace
+{
+
+constexpr unsigned PORTS = 4, JOIN = 0, RAW = 1, RESEND = 2;
+constexpr unsigned HEADER_BITS = 441, QUADS_BITS = 9;
+
+/// One chosen packet, as each port has it.
+struct Packet {
+	unsigned kind, job, slot, mask, quads;
+	bool probe, refused;
+	uint8_t opcode;
+	bench::Bytes payload[PORTS]; // in whole beats
+	unsigned port_quads[PORTS];
+	uint8_t port_opcode[PORTS], tos[PORTS];
+};
+
+struct Beat {
+	const Packet *packet;
+	unsigned index;
+};
+
+/// Sets `width` bits of a port that need not start at a byte.
+template <class Wide>
+void put_bits(Wide &port, unsigned at, const bench::Bytes &bytes, unsigned width)
+{
+	for (unsigned i = 0; i < width; i++) {
+		const unsigned bit = bytes[i / 8] >> (i % 8) & 1;
+		const unsigned place = at + i;
+
+		port[place / 32] = (port[place / 32] & ~(1u << place % 32)) | bit << place % 32;
+	}
+}
+
+template <class Wide> unsigned get_bits(const Wide &port, unsigned at, unsigned width)
+{
+	unsigned value = 0;
+
+	for (unsigned i = 0; i < width; i++)
+		value |= (port[(at + i) / 32] >> ((at + i) % 32) & 1) << i;
+	return value;
+}
+
+bench::Bytes header_of(const Packet &packet, unsigned port)
+{
+	bench::Bytes header(56, static_cast<uint8_t>(packet.slot + port));
+
+	header[15] = packet.tos[port];
+	header[42] = packet.port_opcode[port];
+	header[54] = static_cast<uint8_t>(packet.port_quads[port]);
+	header[55] = static_cast<uint8_t>(packet.port_quads[port] >> 8);
+	return header;
+}
+
+class Join
+{
+      public:
+	explicit Join(bench::Random &generator) : random(generator)
+	{
+		dut->s_valid = 0;
+		dut->job_valid = 0xF;
+		dut->job_broken = 0;
+		dut.reset();
+	}
+
+	void run(unsigned packets)
+	{
+		uint64_t busy_clocks = 0;
+
+		for (unsigned i = 0; i < packets; i++)
+			make();
+		const uint64_t start = dut.clocks;
+		while (!waiting.empty() || !beats.empty() || dut->busy) {
+			clock();
+			CHECK(dut.clocks < start + 70 * packets + 1000, "no end");
+		}
+		busy_clocks = dut.clocks - start;
+		CHECK(busy_clocks <= beats_read + 4 * resends + 8, "%llu clocks for %u beats",
+		      static_cast<unsigned long long>(busy_clocks), beats_read);
+		CHECK(beats.empty(), "%zu beats are missing", beats.size());
+	}
+
+	unsigned refused = 0, passed = 0;
+
+      private:
+	bench::Random &random;
+	bench::Dut<Vina_join> dut;
+	std::deque<Packet> all;
+	std::deque<const Packet *> waiting; // to be offered
+	std::deque<Beat> beats;             // that must reach the tree
+	std::deque<const Packet *> reading; // taken, and not yet read to their end
+	unsigned resending = 0;             // ports whose retransmission has not been removed
+	unsigned beats_read = 0, resends = 0;
+	bool in_message[4] = {}, broken[4] = {};
+
+	void make()
+	{
+		Packet packet = {};
+		ina_wire_header header = {};
+
+		packet.kind = random.chance(80) ? JOIN : random.chance(50) ? RAW : RESEND;
+		packet.job = static_cast<unsigned>(random.below(4));
+		packet.slot = static_cast<unsigned>(all.size() % 128);
+		packet.probe = packet.kind == RESEND && random.chance(30);
+		packet.mask = packet.kind == JOIN ? 1 + static_cast<unsigned>(random.below(15))
+		                                  : 1u << random.below(PORTS);
+		const bool starts = packet.kind != JOIN || !in_message[packet.job];
+		const bool ends = random.chance(50);
+		packet.opcode = starts ? (ends ? 4 : 0) : (ends ? 2 : 1);
+		packet.quads = 3 + static_cast<unsigned>(random.below(random.chance(50) ? 6 : 254));
+		header.magic = INA_WIRE_MAGIC;
+		header.version = 1;
+		header.type = INA_WIRE_DATA;
+		header.number_type = INA_WIRE_FLOAT32;
+		header.operation = INA_WIRE_SUM;
+		for (unsigned p = 0; p < PORTS; p++) {
+			packet.port_quads[p] = packet.quads;
+			packet.port_opcode[p] = packet.opcode;
+			packet.tos[p] = random.chance(10) ? 3 : 2;
+			packet.payload[p] = random.bytes((packet.quads + 3) / 4 * 64);
+			header.exponent = static_cast<int32_t>(random.next()); // lane 7: MAX
+			if (starts)
+				std::memcpy(&packet.payload[p][0], &header, sizeof(header));
+		}
+		if (packet.kind == JOIN)
+			decide(packet, starts, ends);
+		all.push_back(packet);
+		waiting.push_back(&all.back());
+		resends += packet.kind == RESEND;
+		beats_read += (packet.quads + 3) / 4;
+		for (unsigned i = 0; !packet.refused && i < (packet.quads + 3) / 4; i++)
+			beats.push_back({&all.back(), i});
+		(packet.refused ? refused : passed)++;
+	}
+
+	void decide(Packet &packet, bool starts, bool ends)
+	{
+		const bool several = (packet.mask & (packet.mask - 1)) != 0;
+
+		packet.refused = broken[packet.job];
+		if (random.chance(3) && several && !broken[packet.job]) {
+			const unsigned last =
+			        31 - static_cast<unsigned>(__builtin_clz(packet.mask));
+
+			if (starts && random.chance(70))
+				packet.payload[last][random.below(28)] ^= 1; // an EQUAL lane
+			else
+				packet.port_opcode[last] ^= 2;
+			broken[packet.job] = true;
+			packet.refused = true;
+		}
+		if (!packet.refused)
+			in_message[packet.job] = !ends;
+	}
+
+	void clock()
+	{
+		const Packet *offered = waiting.empty() ? nullptr : waiting.front();
+
+		/* ina_pick's promise: the port's retransmission before it has been removed. */
+		if (offered && offered->kind == RESEND && (resending & offered->mask))
+			offered = nullptr;
+		dut->s_valid = offered != nullptr;
+		if (offered) {
+			dut->s_kind = static_cast<uint8_t>(offered->kind);
+			dut->s_job = static_cast<uint8_t>(offered->job);
+			dut->s_slot = static_cast<uint8_t>(offered->slot);
+			dut->s_mask = static_cast<uint8_t>(offered->mask);
+			dut->s_probe = offered->probe;
+		}
+		dut.settle();
+		const bool taken = dut->s_valid && dut->s_ready;
+		const bool peeks = dut->peek_read;
+		const unsigned header_read = dut->header_read, beat_read = dut->beat_read;
+		const bool history = dut->history_read;
+		const unsigned popped = dut->resend_pop, beat = dut->read_beat;
+		const unsigned newly_broken = dut->mismatch_valid ? 1u << dut->active_job : 0;
+
+		check_output();
+		dut->clk = 1;
+		dut->eval();
+		dut.clocks++;
+		dut->job_broken |= static_cast<uint8_t>(newly_broken);
+		resending &= ~popped;
+		if (taken) {
+			waiting.pop_front();
+			reading.push_back(offered);
+			if (offered->kind == RESEND)
+				offer_resend(*offered);
+		}
+		for (unsigned p = 0; peeks && p < PORTS; p++) {
+			const unsigned at = p * QUADS_BITS;
+
+			dut->peek_quads &= ~(uint64_t{511} << at);
+			dut->peek_quads |= uint64_t{offered->port_quads[p]} << at;
+		}
+		if (beat_read || history)
+			answer_reads(header_read, beat_read, popped, beat);
+	}
+
+	void offer_resend(const Packet &packet)
+	{
+		const unsigned port = static_cast<unsigned>(__builtin_ctz(packet.mask));
+
+		resending |= packet.mask;
+		put_bits(dut->resend_header, port * HEADER_BITS, header_of(packet, port),
+		         HEADER_BITS);
+	}
+
+	/// The RAMs: what was asked for in the last clock.
+	void answer_reads(unsigned header_read, unsigned beat_read, unsigned popped, unsigned beat)
+	{
+		const Packet &packet = *reading.front();
+
+		CHECK(beat_read == (packet.kind == RESEND ? 0 : packet.mask), "reads of ports %x",
+		      beat_read);
+		CHECK((header_read | popped) == (beat == 0 ? packet.mask : 0), "header of beat %u",
+		      beat);
+		for (unsigned p = 0; p < PORTS; p++) {
+			const bench::Bytes &payload = packet.payload[p];
+
+			if (!(packet.mask >> p & 1))
+				continue;
+			if (packet.kind == RESEND)
+				bench::put(dut->history_data, 0, &payload[beat * 64], 64);
+			else
+				bench::put(dut->queue_data, p * 64, &payload[beat * 64], 64);
+			if (header_read >> p & 1)
+				put_bits(dut->queue_header, p * HEADER_BITS, header_of(packet, p),
+				         HEADER_BITS);
+		}
+		if (beat + 1 == (packet.quads + 3) / 4)
+			reading.pop_front();
+	}
+
+	void check_output()
+	{
+		if (!dut->m_valid) {
+			CHECK(!dut->header_valid, "a header without a beat");
+			return;
+		}
+		CHECK(!beats.empty(), "a beat that must not be");
+		const Beat beat = beats.front();
+		const Packet &packet = *beat.packet;
+		const unsigned count = (packet.quads + 3) / 4;
+
+		beats.pop_front();
+		CHECK(dut->m_kind == packet.kind && dut->m_job == packet.job &&
+		              dut->m_slot == packet.slot && dut->m_mask == packet.mask &&
+		              dut->m_beat == beat.index,
+		      "packet %u, beat %u, not packet %u, beat %u", dut->m_slot, dut->m_beat,
+		      packet.slot, beat.index);
+		CHECK(dut->m_first == (beat.index == 0) && dut->m_last == (beat.index + 1 == count),
+		      "first, last of beat %u of %u", beat.index, count);
+		CHECK(dut->m_quads == (dut->m_last ? (packet.quads - 1) % 4 + 1 : 4), "quads");
+		CHECK(dut->header_valid == (dut->m_first ? packet.mask : 0), "header_valid");
+		for (unsigned p = 0; p < PORTS; p++)
+			if (packet.mask >> p & 1)
+				check_port(packet, beat.index, p);
+		if (dut->m_first)
+			check_marking(packet);
+	}
+
+	void check_port(const Packet &packet, unsigned index, unsigned p)
+	{
+		bench::Bytes want(packet.payload[p].begin() + index * 64,
+		                  packet.payload[p].begin() + index * 64 + 64);
+
+		if (packet.probe)
+			want.assign(64, 0);
+		CHECK(bench::get(dut->m_data, p * 64, 64) == want, "data of port %u", p);
+		if (!dut->m_first)
+			return;
+		bench::Bytes header = header_of(packet, p);
+		header[40] = header[41] = 0; // UDP checksum
+		for (unsigned i = 0; i < HEADER_BITS; i++)
+			CHECK(get_bits(dut->header, p * HEADER_BITS + i, 1) ==
+			              (header[i / 8] >> (i % 8) & 1u),
+			      "bit %u of the header of port %u", i, p);
+	}
+
+	void check_marking(const Packet &packet)
+	{
+		bool marked = false;
+
+		for (unsigned p = 0; p < PORTS; p++)
+			marked |= (packet.mask >> p & 1) && packet.tos[p] == 3;
+		CHECK(dut->header_ce == (marked && packet.kind == JOIN), "header_ce");
+	}
+};
+
+} // namespace
+
+int main()
+{
+	bench::Random random(bench::seed());
+	unsigned refused = 0, passed = 0;
+
+	for (unsigned round = 0; round < 40; round++) {
+		Join join(random);
+
+		join.run(60);
+		refused += join.refused;
+		passed += join.passed;
+	}
+	CHECK(refused > 100 && passed > 300, "%u refused, %u passed", refused, passed);
+	return 0;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_judge against the table of PSNs in docs/protocol.md: every distance round the PSN that is
+// expected, with every state of the queue and the job, gets the row's verdict. Rows are restated
+// here from the table.
+
+#include "bench.hpp"
+#include "Vina_judge.h"
+
+namespace
+{
+
+constexpr unsigned SLOTS = 128, JOBS = 4;
+constexpr uint32_t JOIN_LANE = 0x01014E49, LEAVE_LANE = 0x03014E49, DATA_LANE = 0x02014E49;
+constexpr uint32_t PROBE_OFFSET = 0x400000;
+
+struct Queue {
+	unsigned fill = 0, sums = 0, head = 0;
+	uint32_t raw = 0;
+};
+
+class Judge
+{
+      public:
+	bench::Dut<Vina_judge> dut;
+	Queue queue[JOBS];
+
+	Judge()
+	{
+		dut->s_valid = 0;
+		dut->answer_valid = 0;
+		dut->job_freed = 0;
+		dut->job_complete = 0xF;
+		dut->job_broken = 0;
+		dut->resend_ready = 1;
+		dut.reset();
+	}
+
+	/// One packet of one beat is in front of the judge; its outputs are the decision.
+	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
+	          bool ok = true, bool candidate = true, bool roce = true)
+	{
+		bench::Bytes frame(bench::HEADER_BYTES, 0);
+
+		frame[42] = opcode;
+		frame[47] = static_cast<uint8_t>(flow >> 16);
+		bench::put_be16(frame, 48, flow & 0xFFFF);
+		frame[51] = static_cast<uint8_t>(psn >> 16);
+		bench::put_be16(frame, 52, psn & 0xFFFF);
+		bench::put_header(dut->s_header, frame, quads);
+		dut->s_valid = dut->s_first = dut->s_last = 1;
+		dut->s_lane_0 = lane_0;
+		dut->s_candidate = candidate;
+		dut->s_roce_data = roce;
+		dut->s_ok = ok;
+		set_queues();
+		dut.settle();
+	}
+	void next()
+	{
+		dut.tick();
+		dut->s_valid = 0;
+		dut.settle();
+	}
+	/// A JOIN that is granted context `job`.
+	void learn(uint32_t flow, uint32_t psn, unsigned job)
+	{
+		show(flow, psn, JOIN_LANE, 3);
+		CHECK(dut->ask_valid && !dut->en && !dut->token_valid, "a JOIN does not wait");
+		dut.tick();
+		dut->answer_valid = 1;
+		dut->answer_granted = 1;
+		dut->answer_job = static_cast<uint8_t>(job);
+		dut.settle();
+		CHECK(dut->en && dut->token_valid && !dut->token_pass && dut->commit_valid &&
+		              dut->write_valid && dut->write_job == job && dut->write_beat == 0,
+		      "a granted JOIN is not taken");
+		next();
+		dut->answer_valid = 0;
+	}
+	bool resends() const
+	{
+		return dut.top.resend_valid;
+	}
+	uint32_t resend_psn() const
+	{
+		const bench::Bytes header = bench::get(dut.top.resend_header, 0, 54);
+
+		return uint32_t{header[51]} << 16 | bench::get_be16(header, 52);
+	}
+
+      private:
+	void set_queues()
+	{
+		uint32_t raw[JOBS * 24 / 32] = {};
+
+		dut->queue_fill = dut->queue_sums = dut->queue_head = 0;
+		for (unsigned j = 0; j < JOBS; j++) {
+			dut->queue_fill |= queue[j].fill << (8 * j);
+			dut->queue_sums |= queue[j].sums << (8 * j);
+			dut->queue_head |= queue[j].head << (7 * j);
+			std::memcpy(reinterpret_cast<uint8_t *>(raw) + 3 * j, &queue[j].raw, 3);
+		}
+		bench::put(dut->queue_raw, 0, raw, sizeof(raw));
+	}
+};
+
+enum Verdict { TAKE, DROP, PASS, RESEND, PROBE, BREAK_AND_PASS };
+
+Verdict verdict_by_table(int distance, const Queue &queue, bool broken)
+{
+	const unsigned age = distance < 0 ? static_cast<unsigned>(-distance) : 0;
+
+	if (distance == 0)
+		return queue.fill < SLOTS ? TAKE : DROP;
+	if (distance > 0 && broken)
+		return PASS;
+	if (distance >= static_cast<int>(SLOTS))
+		return BREAK_AND_PASS;
+	if (distance > 0)
+		return PROBE;
+	if (age <= queue.fill)
+		return DROP;
+	if (age - queue.fill <= queue.raw) // went raw
+		return PASS;
+	return age - queue.fill - queue.raw <= queue.sums ? RESEND : PASS;
+}
+
+Verdict verdict_of(Judge &judge)
+{
+	CHECK(judge.dut->token_valid, "no token");
+	if (judge.dut->commit_valid)
+		return TAKE;
+	if (judge.resends())
+		return judge.dut->resend_probe ? PROBE : RESEND;
+	if (judge.dut->token_pass)
+		return judge.dut->break_valid ? BREAK_AND_PASS : PASS;
+	return DROP;
+}
+
+void test_table(bench::Random &random)
+{
+	Judge judge;
+	const uint32_t flow = 0x123456;
+	const unsigned job = 2;
+	uint32_t next_psn = 0xFFFFF0;
+
+	judge.learn(flow, next_psn++, job);
+	for (unsigned i = 0; i < 200000; i++) {
+		Queue &queue = judge.queue[job];
+		const bool broken = random.chance(30);
+		int distance = static_cast<int>(random.below(400)) - 260;
+
+		queue.fill = static_cast<unsigned>(random.below(SLOTS + 1));
+		queue.sums = static_cast<unsigned>(random.below(SLOTS + 1));
+		queue.raw = broken ? static_cast<uint32_t>(random.below(200)) : 0;
+		queue.head = static_cast<unsigned>(random.below(SLOTS));
+		if (random.chance(2))
+			distance = random.chance(50) ? 0x7FFFFF : -0x800000;
+		if (random.chance(20))
+			distance = 0;
+		judge.dut->job_broken = broken ? 1 << job : 0;
+		const uint32_t psn = (next_psn + static_cast<uint32_t>(distance)) & 0xFFFFFF;
+		judge.show(flow, psn, DATA_LANE, 4);
+		const Verdict want = verdict_by_table(distance, queue, broken);
+		const Verdict got = verdict_of(judge);
+
+		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
+		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
+		if (got == TAKE)
+			next_psn = (next_psn + 1) & 0xFFFFFF;
+		if (got == PROBE)
+			CHECK(judge.resend_psn() == ((psn + PROBE_OFFSET) & 0xFFFFFF),
+			      "a probe with PSN %06x", judge.resend_psn());
+		if (got == RESEND)
+			CHECK(judge.resend_psn() == psn &&
+			              judge.dut->resend_slot ==
+			                      ((queue.head + queue.fill + 2 * SLOTS + distance) %
+			                       SLOTS),
+			      "answered from slot %u", judge.dut->resend_slot);
+		judge.next();
+	}
+}
+
+/// A forbidden shape breaks the job the fourth time; a take in between clears the suspicion.
+void test_shapeless()
+{
+	Judge judge;
+
+	judge.learn(7, 100, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		judge.show(7, 101 + i, 0, 0, 0x0A, true, false);
+		CHECK(verdict_of(judge) == DROP, "the first misshapen packet is no damage");
+		judge.next();
+		judge.show(7, 101 + i, DATA_LANE, 4);
+		CHECK(verdict_of(judge) == TAKE, "not taken");
+		judge.next();
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		judge.show(7, 103, 0, 0, 0x0A, true, false);
+		CHECK(verdict_of(judge) == (i < 3 ? DROP : BREAK_AND_PASS), "misshapen, time %u",
+		      i + 1);
+		judge.next();
+	}
+	judge.show(7, 103, DATA_LANE, 2);
+	CHECK(verdict_of(judge) == BREAK_AND_PASS, "an Only packet of 32 bytes");
+	judge.show(7, 103, DATA_LANE, 1, 0);
+	CHECK(verdict_of(judge) == BREAK_AND_PASS, "a First packet of 16 bytes");
+	judge.show(7, 103, DATA_LANE, 1, 1);
+	CHECK(verdict_of(judge) == TAKE, "a Middle packet of 16 bytes");
+	judge.show(7, 103, DATA_LANE, 4, 4, false);
+	CHECK(verdict_of(judge) == DROP, "a wrong iCRC");
+	judge.show(8, 103, DATA_LANE, 4, 4, false);
+	CHECK(verdict_of(judge) == PASS, "a wrong iCRC of a stranger");
+}
+
+void test_leave()
+{
+	Judge judge;
+
+	judge.learn(7, 100, 1);
+	judge.dut->job_complete = 0;
+	judge.show(7, 101, LEAVE_LANE, 3);
+	CHECK(judge.dut->commit_valid && judge.dut->break_valid, "an early LEAVE breaks the job");
+	judge.next();
+	judge.dut->job_broken = 2;
+	judge.show(7, 105, LEAVE_LANE, 3);
+	CHECK(verdict_of(judge) == PASS && judge.dut->leave_valid && judge.dut->hit_job == 1,
+	      "the LEAVE that passes by is not seen");
+	judge.next();
+	judge.dut->job_freed = 2;
+	judge.dut.tick();
+	judge.dut->job_freed = 0;
+	judge.show(7, 102, DATA_LANE, 4);
+	CHECK(verdict_of(judge) == PASS, "the flow is not forgotten");
+}
+
+} // namespace
+
+int main()
+{
+	bench::Random random(bench::seed());
+
+	test_table(random);
+	test_shapeless();
+	test_leave();
+	return 0;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_pass against a list of frames: those with a passing token come out as they went in, in order;
+// others, and those past 256 beats, leave no trace, and never stop the input for good. Tokens come
+// late, early (before a frame's end), and in bursts.
+
+#include "bench.hpp"
+#include "Vina_pass.h"
+
+#include <deque>
+
+namespace
+{
+
+constexpr unsigned FRAMES = 6000;
+constexpr size_t BEATS_MAX = 256;
+constexpr unsigned CLOCKS_MAX = 5000000;
+
+class Test
+{
+      public:
+	Test() : random(bench::seed())
+	{
+		dut->s_valid = 0;
+		dut->token_valid = 0;
+		dut->m_axis_tready = 0;
+		dut.reset();
+	}
+	void frame(const bench::Bytes &bytes)
+	{
+		const size_t beats = bench::beats_of(bytes);
+		const size_t early = random.chance(10) ? random.below(beats) : beats;
+
+		for (size_t i = 0; i < beats; i++) {
+			if (i == early)
+				decide(bytes);
+			dut->s_valid = 0;
+			while (!ready() || random.chance(10))
+				clock();
+			dut->s_valid = 1;
+			dut->s_keep = bench::put_beat(dut->s_data, bytes, i);
+			dut->s_last = i + 1 == beats;
+			clock();
+			dut->s_valid = 0;
+		}
+		if (early == beats)
+			decide(bytes);
+	}
+	void drain()
+	{
+		for (;;) {
+			dut.settle();
+			if (tokens.empty() && expected.empty() && !dut->busy && !dut->m_axis_tvalid)
+				break;
+			clock();
+		}
+		CHECK(passed == passes, "%u frames passed, must be %u", passed, passes);
+	}
+	bench::Random random;
+	unsigned ready_percent = 50, token_percent = 50;
+
+      private:
+	void decide(const bench::Bytes &bytes)
+	{
+		const bool pass = random.chance(60);
+
+		tokens.push_back(pass);
+		if (pass && bench::beats_of(bytes) <= BEATS_MAX) {
+			expected.push_back(bytes);
+			passes++;
+		}
+	}
+	bool ready()
+	{
+		dut.settle();
+		return dut->s_ready;
+	}
+	void clock()
+	{
+		CHECK(dut.clocks < CLOCKS_MAX, "stuck with %zu frames to come", expected.size());
+		dut->m_axis_tready = random.chance(ready_percent);
+		dut->token_valid = !tokens.empty() && random.chance(token_percent);
+		if (dut->token_valid) {
+			dut->token_pass = tokens.front();
+			tokens.pop_front();
+		}
+		dut.settle();
+		CHECK(!dut->m_axis_tvalid || dut->busy, "not busy with a beat on the way out");
+		passed += dut->passed;
+		if (dut->m_axis_tvalid && dut->m_axis_tready)
+			take();
+		dut.tick();
+		dut->token_valid = 0;
+	}
+	void take()
+	{
+		CHECK(!expected.empty(), "a frame too many");
+		const bench::Bytes &frame = expected.front();
+		const size_t at = taken * bench::BEAT_BYTES;
+		const size_t count = frame.size() - at < bench::BEAT_BYTES ? frame.size() - at
+		                                                           : bench::BEAT_BYTES;
+
+		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "tkeep differs");
+		CHECK(bench::get(dut->m_axis_tdata, 0, count) ==
+		              bench::Bytes(frame.begin() + static_cast<long>(at),
+		                           frame.begin() + static_cast<long>(at + count)),
+		      "beat %zu differs", taken);
+		taken++;
+		CHECK(dut->m_axis_tlast == (taken == bench::beats_of(frame)), "tlast at beat %zu",
+		      taken);
+		if (!dut->m_axis_tlast)
+			return;
+		taken = 0;
+		expected.pop_front();
+	}
+	bench::Dut<Vina_pass> dut;
+	std::deque<bool> tokens;
+	std::deque<bench::Bytes> expected;
+	size_t taken = 0;
+	unsigned passed = 0, passes = 0;
+};
+
+size_t random_size(bench::Random &random)
+{
+	const uint64_t kind = random.below(100);
+
+	if (kind < 60)
+		return 1 + random.below(300);
+	if (kind < 90)
+		return 1 + random.below(4200);
+	if (kind < 97)
+		return bench::BEAT_BYTES * (BEATS_MAX - 2) + 1 + random.below(300); // on both sides
+	return 1 + random.below(40000);
+}
+
+} // namespace
+
+int main()
+{
+	Test test;
+
+	for (unsigned i = 0; i < FRAMES; i++) {
+		if (i % 100 == 0) {
+			test.ready_percent = static_cast<unsigned>(5 + test.random.below(96));
+			test.token_percent = static_cast<unsigned>(5 + test.random.below(96));
+		}
+		test.frame(test.random.bytes(random_size(test.random)));
+	}
+	test.drain();
+	return 0;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_rebuild: random headers and payloads in, whole frames out, against frames put together here
+// with zlib's iCRC. Output stalls at random; packets start only with `room`, as ina_pick does.
+
+#include "bench.hpp"
+#include "Vina_rebuild.h"
+
+#include <deque>
+
+namespace
+{
+
+constexpr unsigned PACKETS = 4000;
+constexpr unsigned CLOCKS_MAX = 3000000;
+
+// The CRC register after the payload alone, from 0: what ina_payload_crc gives.
+uint32_t register_after(const bench::Bytes &payload)
+{
+	const bench::Bytes zeros(payload.size(), 0);
+	const uInt size = static_cast<uInt>(payload.size());
+
+	return static_cast<uint32_t>(crc32(0, payload.data(), size) ^ crc32(0, zeros.data(), size));
+}
+
+class Test
+{
+      public:
+	Test() : random(bench::seed())
+	{
+		dut->s_header_valid = 0;
+		dut->s_valid = 0;
+		dut->m_axis_tready = 0;
+		dut.reset();
+	}
+	/// Sends a packet: its header, and after a few clocks its beats; some packets meet in
+	/// flight.
+	void packet(size_t quads)
+	{
+		bench::Packet packet;
+		const bool ce = random.chance(30);
+
+		packet.tos = static_cast<uint8_t>(random.next());
+		packet.psn = static_cast<uint32_t>(random.below(1 << 24));
+		packet.source_ip = static_cast<uint32_t>(random.next());
+		packet.payload = random.bytes(quads * 16);
+		bench::Bytes frame = bench::make_frame(packet);
+
+		while (!dut->room || random.chance(20))
+			clock();
+		bench::put_header(dut->s_header, frame, static_cast<unsigned>(quads));
+		dut->s_header_valid = 1;
+		dut->s_header_ce = ce;
+		if (ce) {
+			marks += (frame[15] & 3) != 3;
+			frame[15] |= 3;
+			bench::put_be16(frame, 24, bench::ip_checksum(frame));
+			bench::seal(frame);
+		}
+		expected.push_back(frame);
+		const size_t last = bench::beats_of(packet.payload) - 1;
+		const uint32_t crc = register_after(packet.payload);
+
+		for (size_t i = 0; i <= last; i++)
+			beats.push_back({i == last, crc, packet.payload, i});
+		clock();
+	}
+	void drain()
+	{
+		while (!expected.empty() || dut->busy)
+			clock();
+		CHECK(marks == marked, "%u frames marked, must be %u", marked, marks);
+	}
+	bench::Random random;
+	unsigned ready_percent = 50;
+
+      private:
+	struct Beat {
+		bool last;
+		uint32_t crc;
+		bench::Bytes payload;
+		size_t index;
+	};
+	void offer_beat()
+	{
+		dut->s_valid = !beats.empty() && random.chance(80);
+		if (!dut->s_valid)
+			return;
+		const Beat &beat = beats.front();
+
+		bench::put_beat(dut->s_data, beat.payload, beat.index);
+		dut->s_last = beat.last;
+		dut->s_crc = beat.last ? beat.crc : static_cast<uint32_t>(random.next());
+		beats.pop_front();
+	}
+	void clock()
+	{
+		CHECK(dut.clocks < CLOCKS_MAX, "%zu frames never came", expected.size());
+		dut->m_axis_tready = random.chance(ready_percent);
+		dut.settle();
+		CHECK(dut->busy || expected.size() == dut->s_header_valid,
+		      "not busy with %zu frames to come", expected.size());
+		if (dut->m_axis_tvalid && dut->m_axis_tready)
+			take();
+		dut.tick();
+		marked += dut->marked;
+		dut->s_header_valid = 0;
+		offer_beat(); // for the next clock
+	}
+	void take()
+	{
+		const size_t count = static_cast<size_t>(__builtin_popcountll(dut->m_axis_tkeep));
+		const bench::Bytes beat = bench::get(dut->m_axis_tdata, 0, count);
+
+		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "holes in tkeep");
+		CHECK(dut->m_axis_tlast || count == bench::BEAT_BYTES,
+		      "a short beat inside a frame");
+		frame.insert(frame.end(), beat.begin(), beat.end());
+		if (!dut->m_axis_tlast)
+			return;
+		CHECK(!expected.empty(), "a frame too many");
+		CHECK(frame.size() == expected.front().size(), "frame of %zu bytes, must be %zu",
+		      frame.size(), expected.front().size());
+		for (size_t i = 0; i < frame.size(); i++)
+			CHECK(frame[i] == expected.front()[i],
+			      "byte %zu of %zu: %02x, must be %02x", i, frame.size(), frame[i],
+			      expected.front()[i]);
+		frame.clear();
+		expected.pop_front();
+	}
+	bench::Dut<Vina_rebuild> dut;
+	std::deque<bench::Bytes> expected;
+	std::deque<Beat> beats;
+	bench::Bytes frame;
+	unsigned marks = 0, marked = 0;
+};
+
+} // namespace
+
+int main()
+{
+	Test test;
+
+	for (size_t quads = 1; quads <= 256; quads++)
+		test.packet(quads);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		if (i % 50 == 0)
+			test.ready_percent =
+			        test.random.chance(30)
+			                ? 5
+			                : static_cast<unsigned>(20 + test.random.below(81));
+		test.packet(test.random.chance(60) ? 1 + test.random.below(8)
+		                                   : 1 + test.random.below(256));
+	}
+	test.drain();
+	return 0;
+}

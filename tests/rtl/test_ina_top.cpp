@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_top against the C model, frame by frame: random traffic of several jobs with every fault
+// that a network and a careless host can make, one frame at a time, the same frames out and the
+// same counters after each.
+
+#include "aggregator_rtl.hpp"
+#include "traffic.hpp"
+
+#include <memory>
+
+extern "C" {
+#include "aggregator.h"
+}
+
+using bench::AggregatorRtl;
+using bench::Bytes;
+using bench::Random;
+
+namespace
+{
+
+constexpr unsigned PORTS = INA_PORT_COUNT;
+
+const char *const counter_names[] = {
+#define X(name, meaning) #name,
+        INA_COUNTERS(X)
+#undef X
+};
+
+/// A connection as its sender and its receiver see it.
+struct Connection {
+	size_t cursor = 0;    // the next packet to send
+	size_t delivered = 0; // what its receiver has got, in order
+};
+
+struct RunningJob {
+	traffic::Job job;
+	std::vector<Connection> connections;
+
+	bool done() const
+	{
+		for (const Connection &connection : connections)
+			if (connection.delivered < job.packets())
+				return false;
+		return true;
+	}
+};
+
+class Comparison
+{
+      public:
+	explicit Comparison(uint64_t seed) : random(seed), rtl(random)
+	{
+		const aggregator_config config = {PORTS, INA_JOB_COUNT, INA_SLOT_COUNT};
+
+		model = aggregator_open(&config, on_model_frame, this);
+		CHECK(model, "no memory for the model");
+	}
+	~Comparison()
+	{
+		aggregator_close(model);
+	}
+
+	void run(unsigned frames, const traffic::Shape &wanted)
+	{
+		shape = wanted;
+		rtl.gap_percent = static_cast<unsigned>(random.below(30));
+		rtl.stall_percent = static_cast<unsigned>(random.below(30));
+		for (unsigned i = 0; i < frames; i++)
+			one_frame();
+	}
+
+	void add_counters(uint64_t *totals) const
+	{
+		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
+			totals[i] += rtl.counter(i);
+	}
+
+      private:
+	Random random;
+	AggregatorRtl rtl;
+	aggregator *model = nullptr;
+	std::vector<Bytes> expected[PORTS];
+	std::vector<std::unique_ptr<RunningJob>> running;
+	traffic::Shape shape;
+	unsigned serial = 0;
+	uint64_t frame_number = 0;
+
+	static void on_model_frame(void *context, unsigned port, const uint8_t *frame,
+	                           size_t length)
+	{
+		static_cast<Comparison *>(context)->expected[port].emplace_back(frame,
+		                                                                frame + length);
+	}
+
+	void put(unsigned port, const Bytes &frame)
+	{
+		for (auto &frames : expected)
+			frames.clear();
+		aggregator_put(model, port, frame.data(), frame.size());
+		rtl.in[port].push_back(frame);
+		rtl.settle();
+		frame_number++;
+		for (unsigned p = 0; p < PORTS; p++)
+			compare_port(p, frame);
+		compare_counters();
+		deliver();
+		for (auto &frames : rtl.out)
+			frames.clear();
+	}
+
+	/// The same frames in the same order, but for the frame that passes unchanged: it goes
+	/// another way, and may overtake the packets that a breaking job gives free.
+	void compare_port(unsigned p, const Bytes &input)
+	{
+		std::vector<Bytes> want = expected[p], got;
+
+		for (const auto &out : rtl.out[p])
+			got.push_back(out.frame);
+		CHECK(got.size() == want.size(), "frame %llu, port %u: %zu frames out, not %zu",
+		      static_cast<unsigned long long>(frame_number), p, got.size(), want.size());
+		const auto is_input = [&input](const Bytes &frame) { return frame == input; };
+		std::stable_partition(want.begin(), want.end(), is_input);
+		std::stable_partition(got.begin(), got.end(), is_input);
+		for (size_t i = 0; i < want.size(); i++)
+			compare_frame(p, i, want[i], got[i]);
+	}
+
+	void compare_frame(unsigned p, size_t index, const Bytes &want, const Bytes &got) const
+	{
+		CHECK(got.size() == want.size(), "frame %llu, port %u, out %zu: %zu bytes, not %zu",
+		      static_cast<unsigned long long>(frame_number), p, index, got.size(),
+		      want.size());
+		for (size_t at = 0; at < want.size(); at++)
+			CHECK(got[at] == want[at],
+			      "frame %llu, port %u, out %zu: byte %zu of %zu is %02x, not %02x",
+			      static_cast<unsigned long long>(frame_number), p, index, at,
+			      want.size(), got[at], want[at]);
+	}
+
+	void compare_counters() const
+	{
+		const ina_counters *counters = aggregator_counters(model);
+		uint64_t want[INA_COUNTER_COUNT];
+
+		std::memcpy(want, counters, sizeof(want));
+		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
+			CHECK(rtl.counter(i) == want[i], "after frame %llu: %s is %llu, not %llu",
+			      static_cast<unsigned long long>(frame_number), counter_names[i],
+			      static_cast<unsigned long long>(rtl.counter(i)),
+			      static_cast<unsigned long long>(want[i]));
+	}
+
+	/// What the receivers accept of the frames that came out.
+	void deliver()
+	{
+		for (auto &entry : running)
+			for (size_t r = 0; r < entry->connections.size(); r++) {
+				const traffic::Rank &rank = entry->job.ranks[r];
+
+				for (const auto &out : rtl.out[rank.port])
+					accept(*entry, r, out.frame);
+			}
+	}
+
+	static void accept(RunningJob &entry, size_t r, const Bytes &frame)
+	{
+		Connection &connection = entry.connections[r];
+
+		if (connection.delivered == entry.job.packets())
+			return;
+		const Bytes next = entry.job.ranks[r].frame(connection.delivered);
+		const bool same_flow =
+		        frame.size() == next.size() &&
+		        std::equal(next.begin() + 26, next.begin() + 34, frame.begin() + 26) &&
+		        std::equal(next.begin() + 47, next.begin() + 54, frame.begin() + 47);
+		if (same_flow)
+			connection.delivered++;
+	}
+
+	void one_frame()
+	{
+		if (random.chance(3))
+			return stranger();
+		if (running.size() < INA_JOB_COUNT + 1 && random.chance(30))
+			start_job();
+		if (running.empty())
+			return stranger();
+		const size_t index = random.below(running.size());
+		RunningJob &entry = *running[index];
+
+		if (entry.done() || random.below(4000) == 0) { // the latter: hosts that crashed
+			running.erase(running.begin() + static_cast<long>(index));
+			return;
+		}
+		send(entry, random.below(entry.connections.size()));
+	}
+
+	void start_job()
+	{
+		std::vector<unsigned> ports;
+		const size_t count = random.chance(70) ? PORTS : 1 + random.below(PORTS);
+
+		while (ports.size() < count) {
+			const unsigned port = static_cast<unsigned>(random.below(PORTS));
+
+			if (std::find(ports.begin(), ports.end(), port) == ports.end())
+				ports.push_back(port);
+		}
+		traffic::Shape own = shape;
+		own.messages = 1 + static_cast<unsigned>(random.below(shape.messages));
+		own.mtu = 48 + 16 * static_cast<unsigned>(random.below(shape.mtu / 16 - 2));
+		if (random.chance(8))
+			own.window = random.chance(50) ? 0 : INA_SLOT_COUNT + 1;
+		running.push_back(std::unique_ptr<RunningJob>(
+		        new RunningJob{traffic::Job(random, ports, serial++, own),
+		                       std::vector<Connection>(count)}));
+	}
+
+	void send(RunningJob &entry, size_t r)
+	{
+		Connection &connection = entry.connections[r];
+		const traffic::Rank &rank = entry.job.ranks[r];
+		const size_t count = entry.job.packets();
+		size_t index = connection.cursor;
+		const uint64_t dice = random.below(1000);
+
+		if (dice < 40 || index >= connection.delivered + INA_SLOT_COUNT + 3)
+			connection.cursor = index = connection.delivered; // the timer, or a NAK
+		else if (dice < 120 && index > 0)
+			index -= 1 + random.below(std::min<size_t>(index, 2 * INA_SLOT_COUNT));
+		else if (dice < 160)
+			index += 1 + random.below(INA_SLOT_COUNT - 1);
+		else if (dice < 161)
+			index += INA_SLOT_COUNT + random.below(4);
+		if (index >= count)
+			index = connection.delivered;
+		if (index >= count)
+			return;
+		Bytes frame = rank.frame(index);
+		if (dice >= 960)
+			damage(frame, dice);
+		else if (index == connection.cursor)
+			connection.cursor++;
+		put(rank.port, frame);
+	}
+
+	void damage(Bytes &frame, uint64_t dice)
+	{
+		if (dice < 975) { // a byte is wrong
+			frame[random.below(frame.size())] ^=
+			        static_cast<uint8_t>(1 + random.below(255));
+		} else if (dice < 982) { // too short or too long for what it says
+			frame.resize(frame.size() -
+			             std::min<size_t>(frame.size() - 1, 1 + random.below(80)));
+		} else if (dice < 988) {
+			frame.resize(frame.size() + 1 + random.below(80), 0x5A);
+		} else if (dice < 992) { // another opcode, iCRC right
+			frame[42] = static_cast<uint8_t>(random.below(0x20));
+			bench::seal(frame);
+		} else if (dice < 994) { // a length that cannot be joined
+			frame.resize(54 + random.below(60) + 4);
+			bench::put_be16(frame, 38, static_cast<unsigned>(frame.size() - 34));
+			bench::put_be16(frame, 16, static_cast<unsigned>(frame.size() - 14));
+			bench::seal(frame);
+		} else if (dice < 995) { // too short for its opcode
+			frame.resize(54 + 16 + 4);
+			bench::put_be16(frame, 38, static_cast<unsigned>(frame.size() - 34));
+			bench::put_be16(frame, 16, static_cast<unsigned>(frame.size() - 14));
+			bench::seal(frame);
+		} else if (dice < 997) { // a LEAVE out of place
+			const size_t at = 54;
+
+			if (frame.size() > at + 4)
+				frame[at + 3] = INA_WIRE_LEAVE;
+			bench::seal(frame);
+		} else { // a UDP checksum: the iCRC does not cover it
+			bench::put_be16(frame, 40, 1 + static_cast<unsigned>(random.below(65535)));
+		}
+	}
+
+	/// Frames that are none of the aggregator's business, and JOINs that are none either.
+	void stranger()
+	{
+		const unsigned port = static_cast<unsigned>(random.below(PORTS));
+		bench::Packet packet;
+		Bytes frame;
+
+		packet.qpn = 0x800000 + static_cast<uint32_t>(random.below(1000));
+		packet.psn = static_cast<uint32_t>(random.next()) & traffic::PSN_MASK;
+		switch (random.below(5)) {
+		case 0:
+			frame = random.bytes(1 + random.below(random.chance(10) ? 9000 : 300));
+			break;
+		case 1: // an ACK
+			packet.opcode = 0x11;
+			packet.payload = random.bytes(4);
+			frame = bench::make_frame(packet);
+			break;
+		case 2: // plain RDMA
+			packet.opcode = static_cast<uint8_t>(random.next());
+			packet.payload = random.bytes(16 * random.below(40));
+			frame = bench::make_frame(packet);
+			break;
+		case 3: // RoCE that ends in mid-header
+			packet.payload = random.bytes(64);
+			frame = bench::make_frame(packet);
+			frame.resize(1 + random.below(70));
+			break;
+		default: { // a JOIN with some field out of range
+			ina_wire_header header = {};
+
+			header.magic = INA_WIRE_MAGIC;
+			header.version = INA_WIRE_VERSION;
+			header.type = INA_WIRE_JOIN;
+			header.rank_count = static_cast<uint16_t>(random.below(2) ? 0 : PORTS + 1);
+			header.job_id = running.empty() ? 1 : running[0]->job.id;
+			header.exponent = static_cast<int32_t>(random.next());
+			packet.payload = traffic::make_message(header, {}, 0);
+			frame = bench::make_frame(packet);
+			if (random.chance(30))
+				frame[60] ^= 1; // and a wrong iCRC
+		}
+		}
+		put(port, frame);
+	}
+};
+
+} // namespace
+
+int main()
+{
+	Random random(bench::seed());
+	uint64_t totals[INA_COUNTER_COUNT] = {};
+
+	/* Episodes, each with a new aggregator: crashed hosts fill its contexts in the end. */
+	for (unsigned episode = 0; episode < 24; episode++) {
+		const bool large = episode % 6 == 5;
+		traffic::Shape shape;
+
+		shape.window = INA_SLOT_COUNT;
+		shape.messages = 12;
+		shape.marked_percent = 5;
+		shape.mismatch_percent = static_cast<unsigned>(random.below(3));
+		shape.mtu = large ? 4096 : 256;
+		shape.max_elements = large ? 3000 : 300;
+		Comparison comparison(random.next());
+		comparison.run(large ? 300 : 900, shape);
+		comparison.add_counters(totals);
+	}
+	for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
+		std::printf("%s %llu%s", counter_names[i],
+		            static_cast<unsigned long long>(totals[i]),
+		            i + 1 < INA_COUNTER_COUNT ? ", " : "\n");
+		CHECK(totals[i] > 0, "the traffic never moved %s", counter_names[i]);
+	}
+	return 0;
+}

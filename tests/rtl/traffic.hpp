@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs as hosts would send them: for each rank the packets of its connection, from JOIN to LEAVE,
+// and the sums that must come back, worked with the arithmetic of this machine.
+
+#ifndef INA_TRAFFIC_HPP
+#define INA_TRAFFIC_HPP
+
+#include "bench.hpp"
+#include "ina_wire.h"
+
+#include <algorithm>
+
+namespace traffic
+{
+
+using bench::Bytes;
+
+constexpr uint8_t SEND_FIRST = 0x00, SEND_MIDDLE = 0x01, SEND_LAST = 0x02, SEND_ONLY = 0x04;
+constexpr uint32_t PSN_MASK = 0xFFFFFF;
+
+struct Shape {
+	unsigned window = 16;
+	unsigned mtu = 256;
+	unsigned messages = 10;        // DATA messages
+	unsigned max_elements = 300;   // of one of them
+	unsigned mismatch_percent = 0; // how likely one rank's message differs
+	unsigned marked_percent = 0;   // how likely a packet comes with ECN = 3
+};
+
+struct Segment {
+	uint8_t opcode;
+	Bytes payload;
+};
+
+/// One message of all ranks, and its sum.
+struct Message {
+	std::vector<Bytes> of_rank;
+	Bytes sum;
+};
+
+struct Rank {
+	unsigned port;
+	uint32_t source_ip, destination_ip, qpn, first_psn;
+	std::vector<Segment> segments; // packet i has PSN first_psn + i
+	std::vector<uint8_t> tos;
+
+	uint32_t psn(size_t index) const
+	{
+		return (first_psn + static_cast<uint32_t>(index)) & PSN_MASK;
+	}
+	Bytes frame(size_t index) const
+	{
+		bench::Packet packet;
+
+		packet.opcode = segments[index].opcode;
+		packet.source_ip = source_ip;
+		packet.destination_ip = destination_ip;
+		packet.qpn = qpn;
+		packet.psn = psn(index);
+		packet.tos = tos[index];
+		packet.payload = segments[index].payload;
+		return bench::make_frame(packet);
+	}
+};
+
+inline Bytes make_message(const ina_wire_header &header, const std::vector<uint32_t> &elements,
+                          uint32_t rank)
+{
+	const size_t padded = header.length_bytes + ina_wire_padding(header.length_bytes);
+	Bytes message(sizeof(header) + padded + sizeof(ina_wire_trailer), 0);
+	ina_wire_trailer trailer = {1, 0, header.message_number, rank};
+
+	std::memcpy(&message[0], &header, sizeof(header));
+	if (header.length_bytes > 0)
+		std::memcpy(&message[sizeof(header)], elements.data(), header.length_bytes);
+	std::memcpy(&message[sizeof(header) + padded], &trailer, sizeof(trailer));
+	return message;
+}
+
+inline float to_float(uint32_t bits)
+{
+	float value;
+
+	std::memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+inline uint32_t to_bits(float value)
+{
+	uint32_t bits;
+
+	std::memcpy(&bits, &value, sizeof(bits));
+	return value != value ? 0x7FC00000u : bits;
+}
+
+/// The sum over a balanced tree by port number; ports without a rank are no operands.
+class TreeSum
+{
+      public:
+	explicit TreeSum(bool floats) : is_float(floats)
+	{
+	}
+	bool overflow = false;
+
+	uint32_t of(std::vector<uint32_t> value, std::vector<bool> valid)
+	{
+		size_t width = 1;
+
+		while (width < value.size())
+			width *= 2;
+		value.resize(width, 0);
+		valid.resize(width, false);
+		for (; width > 1; width /= 2)
+			for (size_t i = 0; i < width / 2; i++) {
+				value[i] = add(value[2 * i], valid[2 * i], value[2 * i + 1],
+				               valid[2 * i + 1]);
+				valid[i] = valid[2 * i] || valid[2 * i + 1];
+			}
+		return value[0];
+	}
+
+      private:
+	bool is_float;
+
+	uint32_t add(uint32_t a, bool a_valid, uint32_t b, bool b_valid)
+	{
+		if (!a_valid || !b_valid)
+			return a_valid ? a : b;
+		if (is_float)
+			return to_bits(to_float(a) + to_float(b));
+		int32_t sum;
+
+		overflow |= __builtin_add_overflow(static_cast<int32_t>(a), static_cast<int32_t>(b),
+		                                   &sum);
+		return static_cast<uint32_t>(sum);
+	}
+};
+
+class Job
+{
+      public:
+	uint64_t id;
+	std::vector<Rank> ranks;
+	std::vector<Message> messages;
+	std::vector<size_t> message_of; // of a packet
+	std::vector<size_t> offset_of;  // of a packet within its message, in bytes
+	bool mismatched = false;
+
+	size_t packets() const
+	{
+		return message_of.size();
+	}
+
+	/// A job of one rank on each of `ports`, in a ring. `serial` tells its connections apart.
+	Job(bench::Random &random, const std::vector<unsigned> &ports, unsigned serial,
+	    const Shape &wanted)
+	    : id(random.next()), shape(wanted)
+	{
+		for (size_t i = 0; i < ports.size(); i++) {
+			Rank rank = {};
+
+			rank.port = ports[i];
+			rank.source_ip = 0xC0000201 + ports[i];
+			rank.destination_ip = 0xC0000201 + ports[(i + 1) % ports.size()];
+			rank.qpn = 0x11 + serial;
+			rank.first_psn = random.chance(30)
+			                         ? PSN_MASK - static_cast<uint32_t>(random.below(8))
+			                         : static_cast<uint32_t>(random.next()) & PSN_MASK;
+			ranks.push_back(rank);
+		}
+		remaining_bytes = shape.messages * shape.max_elements * 4;
+		add(random, INA_WIRE_JOIN);
+		for (unsigned i = 0; i < shape.messages; i++)
+			add(random, INA_WIRE_DATA);
+		add(random, INA_WIRE_LEAVE);
+		for (Rank &rank : ranks)
+			for (size_t i = 0; i < rank.segments.size(); i++)
+				rank.tos.push_back(random.chance(shape.marked_percent) ? 0xAF
+				                                                       : 0xAE);
+	}
+
+      private:
+	Shape shape;
+	uint32_t number = 0;
+	uint32_t remaining_bytes;
+
+	uint32_t element(bench::Random &random, bool floats)
+	{
+		if (!floats)
+			return static_cast<uint32_t>(random.next()) >> (random.chance(90) ? 4 : 0);
+		switch (random.below(12)) {
+		case 0:
+			return static_cast<uint32_t>(random.next()); // any bits
+		case 1:
+			return 0x80000000u; // -0
+		case 2:
+			return static_cast<uint32_t>(random.below(1 << 23)); // subnormal
+		default:
+			return to_bits((static_cast<float>(random.below(1 << 24)) - (1 << 23)) /
+			               static_cast<float>(1 + random.below(1000)));
+		}
+	}
+
+	void add(bench::Random &random, uint8_t type)
+	{
+		const bool data = type == INA_WIRE_DATA;
+		const bool floats = data && random.chance(50);
+		ina_wire_header header = {};
+
+		header.magic = INA_WIRE_MAGIC;
+		header.version = INA_WIRE_VERSION;
+		header.type = type;
+		header.rank_count = static_cast<uint16_t>(ranks.size());
+		header.job_id = id;
+		header.message_number = number++;
+		header.exponent = static_cast<int32_t>(shape.window);
+		if (data) {
+			header.number_type = floats ? INA_WIRE_FLOAT32 : INA_WIRE_INT32;
+			header.operation = INA_WIRE_SUM;
+			header.length_bytes =
+			        4 * static_cast<uint32_t>(random.below(shape.max_elements + 1));
+			header.remaining_bytes = remaining_bytes;
+			remaining_bytes -= header.length_bytes;
+		}
+		const size_t odd_rank = data && random.chance(shape.mismatch_percent)
+		                                ? random.below(ranks.size())
+		                                : ranks.size();
+		std::vector<std::vector<uint32_t>> elements(ranks.size());
+		Message message;
+
+		for (size_t r = 0; r < ranks.size(); r++) {
+			ina_wire_header own = header;
+
+			for (size_t i = 0; i < header.length_bytes / 4; i++)
+				elements[r].push_back(element(random, floats));
+			if (data)
+				own.exponent = static_cast<int32_t>(random.below(400)) - 200;
+			if (r == odd_rank)
+				spoil(random, own);
+			message.of_rank.push_back(
+			        make_message(own, elements[r], static_cast<uint32_t>(r)));
+		}
+		message.sum = sum_of(message, elements, header, floats);
+		cut(message);
+		messages.push_back(message);
+	}
+
+	void spoil(bench::Random &random, ina_wire_header &header)
+	{
+		mismatched = true;
+		switch (random.below(6)) {
+		case 0:
+			header.number_type = static_cast<uint8_t>(random.below(5));
+			break;
+		case 1:
+			header.operation = 2;
+			break;
+		case 2:
+			header.remaining_bytes ^= 4;
+			break;
+		case 3:
+			header.message_number++;
+			break;
+		case 4:
+			header.job_id ^= uint64_t{1} << random.below(64);
+			break;
+		default:
+			header.type = static_cast<uint8_t>(random.below(6));
+		}
+	}
+
+	Bytes sum_of(const Message &message, const std::vector<std::vector<uint32_t>> &elements,
+	             const ina_wire_header &header, bool floats) const
+	{
+		TreeSum tree(floats);
+		Bytes sum = message.of_rank[0];
+		ina_wire_header top = header;
+		size_t ports = 0;
+
+		for (const Rank &rank : ranks)
+			ports = std::max<size_t>(ports, rank.port + 1);
+		for (size_t i = 0; i < header.length_bytes / 4; i++) {
+			std::vector<uint32_t> values(ports, 0);
+			std::vector<bool> valid(ports, false);
+
+			for (size_t r = 0; r < ranks.size(); r++) {
+				values[ranks[r].port] = elements[r][i];
+				valid[ranks[r].port] = true;
+			}
+			const uint32_t value = tree.of(values, valid);
+			std::memcpy(&sum[sizeof(header) + 4 * i], &value, 4);
+		}
+		for (const Bytes &own : message.of_rank) {
+			int32_t exponent;
+
+			std::memcpy(&exponent, &own[28], 4);
+			top.exponent = &own == &message.of_rank[0]
+			                       ? exponent
+			                       : std::max(top.exponent, exponent);
+		}
+		std::memcpy(&sum[0], &top, sizeof(top));
+		ina_wire_trailer trailer = {static_cast<uint32_t>(ranks.size()),
+		                            tree.overflow ? uint32_t{INA_WIRE_OVERFLOW} : 0u,
+		                            header.message_number,
+		                            static_cast<uint32_t>(ranks.size() - 1)};
+		std::memcpy(&sum[sum.size() - sizeof(trailer)], &trailer, sizeof(trailer));
+		return sum;
+	}
+
+	void cut(const Message &message)
+	{
+		const size_t size = message.sum.size();
+
+		for (size_t at = 0; at < size; at += shape.mtu) {
+			const size_t count = std::min<size_t>(shape.mtu, size - at);
+			const bool first = at == 0, last = at + count == size;
+
+			for (size_t r = 0; r < ranks.size(); r++) {
+				Segment segment;
+
+				segment.opcode = first ? (last ? SEND_ONLY : SEND_FIRST)
+				                       : (last ? SEND_LAST : SEND_MIDDLE);
+				segment.payload.assign(message.of_rank[r].begin() + at,
+				                       message.of_rank[r].begin() + at + count);
+				ranks[r].segments.push_back(segment);
+			}
+			message_of.push_back(messages.size());
+			offset_of.push_back(at);
+		}
+	}
+};
+
+} // namespace traffic
+
+#endif
