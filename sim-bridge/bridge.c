@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In the order of a frame's way through the switch, from the last step to the first. */
+#include "bridge.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "roce.h"
+
+enum {
+	CALENDAR_EVENTS = 65536,
+	SOURCE_MAC_AT = 6,
+};
+
+/* The far end of a down link: the host's socket. */
+static void leave(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
+{
+	struct bridge *bridge = context;
+
+	/* It is the host's as soon as it is transmitted; the capture must see it all the same. */
+	frame_share(frame);
+	if (bridge->transmit(bridge->transmit_context, port, frame) && bridge->capture)
+		capture_frame(bridge->capture, time_ns, port, CAPTURE_OUT, frame);
+	frame_drop(frame);
+}
+
+static void send_to(struct bridge *bridge, unsigned port, struct frame *frame)
+{
+	link_put(&bridge->links[port][LINK_DOWN], bridge->time_ns, frame);
+}
+
+static void flood(struct bridge *bridge, unsigned ingress, struct frame *frame)
+{
+	bridge->flooded_frames++;
+	for (unsigned port = 0; port < bridge->config.ports; port++)
+		if (port != ingress)
+			send_to(bridge, port, frame_share(frame));
+	frame_drop(frame);
+}
+
+/* By the destination address, as if it had just come in on `ingress`. */
+static void forward(struct bridge *bridge, unsigned ingress, struct frame *frame)
+{
+	int port = forwarding_find(&bridge->forwarding, frame->bytes);
+
+	if (port == FORWARDING_FLOOD) {
+		flood(bridge, ingress, frame);
+	} else if (port == (int)ingress) {
+		bridge->filtered_frames++;
+		frame_drop(frame);
+	} else {
+		send_to(bridge, (unsigned)port, frame);
+	}
+}
+
+void bridge_aggregated(void *context, unsigned port, const uint8_t *bytes, size_t length)
+{
+	struct bridge *bridge = context;
+	struct frame *frame = frame_new(bridge->pool);
+
+	assert(length >= FRAME_BYTES_MIN && length <= FRAME_BYTES_MAX);
+	if (!frame) {
+		bridge->no_memory_frames++;
+		return;
+	}
+	frame->length = (unsigned)length;
+	memcpy(frame->bytes, bytes, length);
+	forward(bridge, port, frame);
+}
+
+static bool is_steered(const struct bridge *bridge, const struct frame *frame)
+{
+	return bridge->engine && roce_is_rc(frame) && roce_is_send(frame) &&
+	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
+}
+
+static void run_engine(struct bridge *bridge)
+{
+	bridge->engine->operations->run(bridge->engine);
+	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
+}
+
+/* A request that is not steered must not overtake SENDs of its connection that are. */
+static void keep_order(struct bridge *bridge, unsigned port, const struct frame *frame)
+{
+	if (bridge->is_waiting[port] && roce_is_rc(frame) && !roce_is_answer(frame))
+		run_engine(bridge);
+}
+
+/* The far end of an up link: the switch. */
+static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
+{
+	struct bridge *bridge = context;
+
+	bridge->time_ns = time_ns;
+	if (bridge->capture)
+		capture_frame(bridge->capture, time_ns, port, CAPTURE_IN, frame);
+	forwarding_learn(&bridge->forwarding, frame->bytes + SOURCE_MAC_AT, port);
+	if (!is_steered(bridge, frame)) {
+		keep_order(bridge, port, frame);
+		forward(bridge, port, frame);
+		return;
+	}
+	bridge->is_waiting[port] = true;
+	bridge->steered_frames++;
+	bridge->engine->operations->put(bridge->engine, port, frame->bytes, frame->length);
+	frame_drop(frame);
+}
+
+int bridge_open(struct bridge *bridge, const struct bridge_config *config, struct frame_pool *pool,
+                bridge_transmit *transmit, void *transmit_context)
+{
+	assert(config->ports <= BRIDGE_PORTS_MAX);
+	memset(bridge, 0, sizeof(*bridge));
+	bridge->config = *config;
+	bridge->pool = pool;
+	bridge->transmit = transmit;
+	bridge->transmit_context = transmit_context;
+	if (calendar_open(&bridge->calendar, CALENDAR_EVENTS) != 0)
+		return -1;
+	for (unsigned port = 0; port < config->ports; port++) {
+		link_init(&bridge->links[port][LINK_UP], port, LINK_UP, config->seed,
+		          &config->faults[LINK_UP], &bridge->calendar, enter, bridge);
+		link_init(&bridge->links[port][LINK_DOWN], port, LINK_DOWN, config->seed,
+		          &config->faults[LINK_DOWN], &bridge->calendar, leave, bridge);
+	}
+	return 0;
+}
+
+void bridge_close(struct bridge *bridge)
+{
+	for (unsigned port = 0; port < bridge->config.ports; port++)
+		for (unsigned side = 0; side < LINK_SIDES; side++)
+			link_close(&bridge->links[port][side]);
+	calendar_close(&bridge->calendar);
+}
+
+void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame)
+{
+	assert(frame->length >= FRAME_BYTES_MIN);
+	bridge->time_ns = time_ns;
+	link_put(&bridge->links[port][LINK_UP], time_ns, frame);
+}
+
+void bridge_close_port(struct bridge *bridge, unsigned port)
+{
+	forwarding_forget_port(&bridge->forwarding, port);
+}
+
+void bridge_advance(struct bridge *bridge, uint64_t time_ns)
+{
+	calendar_run(&bridge->calendar, time_ns);
+	bridge->time_ns = time_ns;
+	if (bridge->engine)
+		run_engine(bridge);
+}

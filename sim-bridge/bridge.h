@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The switch: links with their faults, the table of MAC addresses, and the
+ * aggregator beside it. Knows no sockets and no clock: frames come with their
+ * time, what is to happen later is in the calendar.
+ *
+ *   receive -> up link -> capture, learn -> [aggregator] -> forward
+ *           -> down link -> capture -> transmit
+ */
+#ifndef INA_BRIDGE_BRIDGE_H
+#define INA_BRIDGE_BRIDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "calendar.h"
+#include "capture.h"
+#include "engine.h"
+#include "forwarding.h"
+#include "frame_pool.h"
+#include "link.h"
+
+enum { BRIDGE_PORTS_MAX = 32 };
+
+enum bridge_steering {
+	BRIDGE_STEER_MARKED, /* RoCE SENDs with the DSCP of aggregation traffic */
+	BRIDGE_STEER_ALL,    /* every RoCE SEND */
+};
+
+/* A frame leaves on `port`; the reference passes to the callee. False: it had to drop it. */
+typedef bool bridge_transmit(void *context, unsigned port, struct frame *frame);
+
+struct bridge_config {
+	unsigned ports;
+	enum bridge_steering steering;
+	struct link_faults faults[LINK_SIDES];
+	uint64_t seed;
+};
+
+struct bridge {
+	struct bridge_config config;
+	struct frame_pool *pool;
+	struct engine *engine;   /* or NULL: a plain switch */
+	struct capture *capture; /* or NULL */
+	bridge_transmit *transmit;
+	void *transmit_context;
+
+	struct calendar calendar;
+	struct forwarding forwarding;
+	struct link links[BRIDGE_PORTS_MAX][LINK_SIDES];
+	/* Frames of this port may wait for the engine's next run. */
+	bool is_waiting[BRIDGE_PORTS_MAX];
+	uint64_t time_ns; /* of the frame or event that is being dealt with */
+
+	uint64_t steered_frames;
+	uint64_t flooded_frames;
+	uint64_t filtered_frames;  /* their destination is where they came from */
+	uint64_t no_memory_frames; /* from the aggregator, dropped because no frame was free */
+};
+
+/*
+ * `engine` and `capture` are set by the caller afterwards, if there are any; they and the pool
+ * stay the caller's. 0, or -1 with errno ENOMEM.
+ */
+int bridge_open(struct bridge *bridge, const struct bridge_config *config, struct frame_pool *pool,
+                bridge_transmit *transmit, void *transmit_context);
+void bridge_close(struct bridge *bridge);
+
+/* A frame of FRAME_BYTES_MIN bytes or more has been read from a port; takes the reference. */
+void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame);
+
+/* The host behind a port has gone: its addresses are forgotten. */
+void bridge_close_port(struct bridge *bridge, unsigned port);
+
+/*
+ * Lets everything happen that is due by `time_ns`, in the calendar and in the aggregator,
+ * whose `error` tells if it is stuck.
+ */
+void bridge_advance(struct bridge *bridge, uint64_t time_ns);
+
+/* An engine_emit, context the bridge: its frames go on as if they had come from the port. */
+void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Ethernet header goes, the header of a Linux cooked capture comes in its place. */
+#include "capture.h"
+
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SLL2_BYTES = 20,
+	ETHERNET_BYTES = 14,
+	PCAP_FILE_HEADER_BYTES = 24,
+	PCAP_RECORD_HEADER_BYTES = 16,
+	ARPHRD_ETHERNET = 1,
+	ETHERTYPE_LEAST = 0x0600, /* below, it is the length of an 802.2 frame */
+	SLL_PROTOCOL_802_2 = 0x0004,
+	SNAP_BYTES = SLL2_BYTES + FRAME_BYTES_MAX - ETHERNET_BYTES,
+};
+
+struct capture {
+	char *path;
+	pcap_t *pcap;
+	pcap_dumper_t *dumper;
+	uint64_t limit_bytes;
+	uint64_t bytes;
+	uint64_t frames;
+	bool full;
+	uint8_t record[SNAP_BYTES];
+};
+
+struct capture *capture_open(const char *path, uint64_t limit_bytes, char *error,
+                             size_t error_bytes)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+
+	if (!capture)
+		goto out_memory;
+	capture->limit_bytes = limit_bytes;
+	capture->bytes = PCAP_FILE_HEADER_BYTES;
+	capture->path = strdup(path);
+	if (!capture->path)
+		goto out_free;
+	capture->pcap = pcap_open_dead_with_tstamp_precision(DLT_LINUX_SLL2, SNAP_BYTES,
+	                                                     PCAP_TSTAMP_PRECISION_NANO);
+	if (!capture->pcap)
+		goto out_free;
+	capture->dumper = pcap_dump_open(capture->pcap, path);
+	if (!capture->dumper) {
+		snprintf(error, error_bytes, "capture file: %s", pcap_geterr(capture->pcap));
+		goto out_pcap;
+	}
+	return capture;
+
+out_pcap:
+	pcap_close(capture->pcap);
+	free(capture->path);
+	free(capture);
+	return NULL;
+out_free:
+	free(capture->path);
+	free(capture);
+out_memory:
+	snprintf(error, error_bytes, "capture file '%s': out of memory", path);
+	return NULL;
+}
+
+bool capture_close(struct capture *capture, char *error, size_t error_bytes)
+{
+	bool written = pcap_dump_flush(capture->dumper) == 0;
+
+	if (!written)
+		snprintf(error, error_bytes, "capture file '%s': not written in full: %s",
+		         capture->path, strerror(errno));
+	pcap_dump_close(capture->dumper);
+	pcap_close(capture->pcap);
+	free(capture->path);
+	free(capture);
+	return written;
+}
+
+static void put_be16(uint8_t *at, unsigned value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+/* https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html; returns the record's bytes. */
+static unsigned make_record(uint8_t *record, unsigned port, enum capture_direction direction,
+                            const struct frame *frame)
+{
+	unsigned type = (unsigned)frame->bytes[12] << 8 | frame->bytes[13];
+	unsigned payload_bytes = frame->length - ETHERNET_BYTES;
+
+	memset(record, 0, SLL2_BYTES);
+	put_be16(record, type < ETHERTYPE_LEAST ? SLL_PROTOCOL_802_2 : type);
+	put_be16(record + 6, port + 1);
+	put_be16(record + 8, ARPHRD_ETHERNET);
+	record[10] = (uint8_t)direction;
+	record[11] = 6;
+	memcpy(record + 12, frame->bytes + 6, 6);
+	memcpy(record + SLL2_BYTES, frame->bytes + ETHERNET_BYTES, payload_bytes);
+	return SLL2_BYTES + payload_bytes;
+}
+
+void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
+                   enum capture_direction direction, const struct frame *frame)
+{
+	if (capture->full)
+		return;
+	unsigned bytes = make_record(capture->record, port, direction, frame);
+
+	if (capture->bytes + PCAP_RECORD_HEADER_BYTES + bytes > capture->limit_bytes) {
+		capture->full = true;
+		fprintf(stderr,
+		        "ina-bridge: capture file '%s' is full after %llu frames: the rest is not "
+		        "captured; --pcap-limit sets how large it may be\n",
+		        capture->path, (unsigned long long)capture->frames);
+		return;
+	}
+	struct pcap_pkthdr header = {
+	        /* In a file of nanosecond precision tv_usec counts nanoseconds. */
+	        .ts = {.tv_sec = (time_t)(time_ns / 1000000000u),
+	               .tv_usec = (suseconds_t)(time_ns % 1000000000u)},
+	        .caplen = bytes,
+	        .len = bytes,
+	};
+	pcap_dump((u_char *)capture->dumper, &header, capture->record);
+	capture->bytes += PCAP_RECORD_HEADER_BYTES + bytes;
+	capture->frames++;
+}
+
+struct capture_totals capture_totals(const struct capture *capture)
+{
+	return (struct capture_totals){
+	        .path = capture->path,
+	        .frames = capture->frames,
+	        .bytes = capture->bytes,
+	        .complete = !capture->full,
+	};
+}

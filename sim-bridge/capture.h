@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture of both sides of the switch in one file, as `tcpdump -i any` would
+ * write it on the switch: each frame as it came in, and each as it left.
+ *
+ * Link type LINUX_SLL2: the interface index is the port's number + 1, packet
+ * type 0 is a frame that came in, 4 one that left; stamps are in nanoseconds.
+ */
+#ifndef INA_BRIDGE_CAPTURE_H
+#define INA_BRIDGE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "frame_pool.h"
+
+enum capture_direction {
+	CAPTURE_IN = 0,  /* PACKET_HOST */
+	CAPTURE_OUT = 4, /* PACKET_OUTGOING */
+};
+
+struct capture;
+
+/*
+ * Creates the file; frames past `limit_bytes` are left out, with one line on stderr
+ * at the first. NULL, with one line in `error`, if the file cannot be made.
+ */
+struct capture *capture_open(const char *path, uint64_t limit_bytes, char *error,
+                             size_t error_bytes);
+
+/* Writes the file out. False, with one line in `error`, if some of it could not be written. */
+bool capture_close(struct capture *capture, char *error, size_t error_bytes);
+
+void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
+                   enum capture_direction direction, const struct frame *frame);
+
+struct capture_totals {
+	const char *path;
+	uint64_t frames;
+	uint64_t bytes; /* of the file */
+	bool complete;  /* nothing was left out */
+};
+
+struct capture_totals capture_totals(const struct capture *capture);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An aggregator as the switch sees it, be it the C model or the Verilated RTL. */
+#ifndef INA_BRIDGE_ENGINE_H
+#define INA_BRIDGE_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counters.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct engine;
+
+/* A frame leaves pipeline `port`; valid during the call, which must not put frames. */
+typedef void engine_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
+
+struct engine_operations {
+	const char *kind; /* as in `--aggregator` */
+
+	/* A frame enters pipeline `port`. May emit at once, or at the next run. */
+	void (*put)(struct engine *engine, unsigned port, const uint8_t *frame, size_t length);
+
+	/* Emits all that can be. */
+	void (*run)(struct engine *engine);
+
+	void (*read_counters)(const struct engine *engine, struct ina_counters *counters);
+
+	/* Clocks so far, or 0 where there is no clock. */
+	uint64_t (*clocks)(const struct engine *engine);
+
+	void (*close)(struct engine *engine);
+};
+
+/* The first member of each kind's own structure. */
+struct engine {
+	const struct engine_operations *operations;
+	unsigned ports; /* pipelines */
+	unsigned jobs;
+	unsigned window_packets;
+	char error[200]; /* not empty: it is stuck, and does nothing any more */
+};
+
+/*
+ * Engines with at least `ports` pipelines. NULL, with one line in `error`, where that is not
+ * possible. Not thread-safe. To be closed with engine->operations->close().
+ */
+struct engine *model_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
+                                     size_t error_bytes);
+struct engine *rtl_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
+                                   size_t error_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fate of a frame is drawn at once, then carried out step by step. */
+#include "link.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "roce.h"
+
+enum { ETHERNET_HEADER_BYTES = 14 };
+
+/* SplitMix64 (Steele, Lea, Flood 2014): the output function, and the constant of its steps. */
+#define SPLITMIX_STEP 0x9E3779B97F4A7C15u
+
+static uint64_t mix(uint64_t value)
+{
+	value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
+	value = (value ^ value >> 27) * 0x94D049BB133111EBu;
+	return value ^ value >> 31;
+}
+
+static uint64_t draw(struct link *link)
+{
+	link->random += SPLITMIX_STEP;
+	return mix(link->random);
+}
+
+/* Always draws, so that one fault's rate does not shift the others' stream. */
+static bool draw_chance(struct link *link, double probability)
+{
+	return (double)(draw(link) >> 11) * 0x1p-53 < probability;
+}
+
+struct fate {
+	bool lost;
+	bool corrupted;
+	bool duplicated;
+	bool held;
+	uint64_t bit;    /* corrupted: which one */
+	unsigned passes; /* held: until so many have passed */
+};
+
+static struct fate draw_fate(struct link *link)
+{
+	struct fate fate;
+
+	fate.lost = draw_chance(link, link->faults.loss);
+	fate.corrupted = draw_chance(link, link->faults.corrupt);
+	fate.duplicated = draw_chance(link, link->faults.duplicate);
+	fate.held = draw_chance(link, link->faults.reorder);
+	fate.bit = draw(link);
+	fate.passes = 1 + (unsigned)(draw(link) & 1);
+	return fate;
+}
+
+void link_init(struct link *link, unsigned port, enum link_side side, uint64_t seed,
+               const struct link_faults *faults, struct calendar *calendar, link_deliver *deliver,
+               void *context)
+{
+	*link = (struct link){
+	        .port = port,
+	        .faults = *faults,
+	        .random = mix(mix(seed) + (uint64_t)port * LINK_SIDES + side + 1),
+	        .calendar = calendar,
+	        .deliver = deliver,
+	        .context = context,
+	};
+}
+
+void link_close(struct link *link)
+{
+	while (link->held_count > 0)
+		frame_drop(link->held[--link->held_count].frame);
+}
+
+static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct link *link = context;
+
+	(void)id;
+	link->deliver(link->context, link->port, time_ns, frame);
+}
+
+/* The way itself: at once, or after the delay. */
+static void carry(struct link *link, uint64_t time_ns, struct frame *frame)
+{
+	if (link->faults.delay_ns == 0) {
+		link->deliver(link->context, link->port, time_ns, frame);
+		return;
+	}
+	struct event event = {
+	        .time_ns = time_ns + link->faults.delay_ns,
+	        .run = arrive,
+	        .context = link,
+	        .frame = frame,
+	};
+	if (!calendar_add(link->calendar, &event)) {
+		link->counts.no_memory++;
+		frame_drop(frame);
+	}
+}
+
+static struct frame *take_held(struct link *link, unsigned index)
+{
+	struct frame *frame = link->held[index].frame;
+
+	link->held_count--;
+	memmove(&link->held[index], &link->held[index + 1],
+	        (link->held_count - index) * sizeof(link->held[0]));
+	return frame;
+}
+
+/* A frame has passed: those that have waited for it go on. */
+static void release_passed(struct link *link, uint64_t time_ns)
+{
+	unsigned index = 0;
+
+	while (index < link->held_count) {
+		if (--link->held[index].passes_left > 0)
+			index++;
+		else
+			carry(link, time_ns, take_held(link, index));
+	}
+}
+
+static void release_late(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct link *link = context;
+
+	(void)frame;
+	for (unsigned index = 0; index < link->held_count; index++) {
+		if (link->held[index].id == id) {
+			carry(link, time_ns, take_held(link, index));
+			return;
+		}
+	}
+}
+
+/* False if there is no place to hold it. */
+static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsigned passes)
+{
+	struct event limit = {
+	        .time_ns = time_ns + LINK_HOLD_LIMIT_NS,
+	        .run = release_late,
+	        .context = link,
+	        .id = link->held_ids,
+	};
+
+	if (link->held_count == LINK_HELD_MAX || !calendar_add(link->calendar, &limit))
+		return false;
+	link->held[link->held_count++] = (struct link_held){
+	        .frame = frame,
+	        .id = link->held_ids++,
+	        .passes_left = passes,
+	};
+	link->counts.reordered++;
+	return true;
+}
+
+/* Flips one bit behind the Ethernet header, in a copy where others hold the frame too. */
+static struct frame *corrupt(struct link *link, struct frame *frame, uint64_t random)
+{
+	if (frame->references > 1) {
+		struct frame *copy = frame_new(frame->pool);
+
+		if (!copy) {
+			link->counts.no_memory++;
+			return frame;
+		}
+		copy->length = frame->length;
+		memcpy(copy->bytes, frame->bytes, frame->length);
+		frame_drop(frame);
+		frame = copy;
+	}
+	uint64_t bit = random % ((frame->length - ETHERNET_HEADER_BYTES) * 8u);
+	frame->bytes[ETHERNET_HEADER_BYTES + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	link->counts.corrupted++;
+	return frame;
+}
+
+void link_put(struct link *link, uint64_t time_ns, struct frame *frame)
+{
+	if (!roce_is_rc(frame)) {
+		carry(link, time_ns, frame);
+		return;
+	}
+	struct fate fate = draw_fate(link);
+
+	if (fate.lost) {
+		link->counts.lost++;
+		frame_drop(frame);
+		return;
+	}
+	if (fate.corrupted)
+		frame = corrupt(link, frame, fate.bit);
+	if (fate.duplicated) {
+		link->counts.duplicated++;
+		carry(link, time_ns, frame_share(frame));
+	}
+	if (fate.held && hold(link, time_ns, frame, fate.passes))
+		return;
+	carry(link, time_ns, frame);
+	release_passed(link, time_ns);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One direction of the cable between a host and the switch, and what it does to
+ * frames: loses, corrupts, duplicates, holds back, delays.
+ *
+ * Faults befall RC frames only. Each link has a random stream of its own, and
+ * draws the same number of times for each RC frame: what happens to the k-th
+ * RC frame of a link depends on nothing but the seed, the link and k.
+ */
+#ifndef INA_BRIDGE_LINK_H
+#define INA_BRIDGE_LINK_H
+
+#include <stdint.h>
+
+#include "calendar.h"
+#include "frame_pool.h"
+
+enum link_side {
+	LINK_UP,   /* from the host to the switch */
+	LINK_DOWN, /* from the switch to the host */
+	LINK_SIDES,
+};
+
+/* Probabilities, 0 to 1, for each frame. */
+struct link_faults {
+	double loss;
+	double duplicate;
+	double reorder;
+	double corrupt;
+	uint64_t delay_ns; /* of all frames, whatever they carry */
+};
+
+struct link_counts {
+	uint64_t lost;
+	uint64_t duplicated;
+	uint64_t reordered; /* held back */
+	uint64_t corrupted;
+	uint64_t no_memory; /* dropped because the calendar or the frame pool was full */
+};
+
+/* A frame comes out at the other end; the reference passes to the callee. */
+typedef void link_deliver(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
+
+enum {
+	LINK_HELD_MAX = 8,            /* frames held back at a time */
+	LINK_HOLD_LIMIT_NS = 1000000, /* 1 ms: then a held frame goes on though none has passed */
+};
+
+struct link_held {
+	struct frame *frame;
+	uint64_t id;
+	unsigned passes_left; /* frames that still have to pass it */
+};
+
+struct link {
+	unsigned port;
+	struct link_faults faults;
+	uint64_t random; /* state of the stream */
+	struct calendar *calendar;
+	link_deliver *deliver;
+	void *context;
+	struct link_counts counts;
+	struct link_held held[LINK_HELD_MAX];
+	unsigned held_count;
+	uint64_t held_ids;
+};
+
+void link_init(struct link *link, unsigned port, enum link_side side, uint64_t seed,
+               const struct link_faults *faults, struct calendar *calendar, link_deliver *deliver,
+               void *context);
+
+/* Gives back what is held. What is delayed is the calendar's. */
+void link_close(struct link *link);
+
+/* A frame enters at `time_ns`; takes the reference. */
+void link_put(struct link *link, uint64_t time_ns, struct frame *frame);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A turn: wait, read a batch from each port that has something, let the bridge go on, send. */
+#define _GNU_SOURCE
+#include "loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+/* epoll's tags beside the port numbers. */
+enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAGS };
+
+static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint32_t tag)
+{
+	struct epoll_event event = {.events = events, .data.u32 = tag};
+
+	return epoll_ctl(loop->epoll_fd, operation, fd, &event);
+}
+
+static int open_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
+		return -1;
+	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, unsigned port_count)
+{
+	*loop = (struct loop){
+	        .pool = pool,
+	        .clock = clock_of_wall(),
+	        .port_count = port_count,
+	        .open_ports = port_count,
+	        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+	        .signal_fd = open_signals(),
+	        .timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+	        .timer_ns = CALENDAR_NEVER,
+	};
+	for (unsigned port = 0; port < port_count; port++)
+		port_open(&loop->ports[port], port_fds[port]);
+	if (loop->epoll_fd < 0 || loop->signal_fd < 0 || loop->timer_fd < 0)
+		return -1;
+	if (watch(loop, EPOLL_CTL_ADD, loop->signal_fd, EPOLLIN, TAG_SIGNAL) != 0 ||
+	    watch(loop, EPOLL_CTL_ADD, loop->timer_fd, EPOLLIN, TAG_TIMER) != 0)
+		return -1;
+	for (unsigned port = 0; port < port_count; port++)
+		if (watch(loop, EPOLL_CTL_ADD, port_fds[port], EPOLLIN | EPOLLRDHUP, port) != 0)
+			return -1;
+	return 0;
+}
+
+void loop_close(struct loop *loop)
+{
+	for (unsigned port = 0; port < loop->port_count; port++)
+		port_close(&loop->ports[port]);
+	if (loop->timer_fd >= 0)
+		close(loop->timer_fd);
+	if (loop->signal_fd >= 0)
+		close(loop->signal_fd);
+	if (loop->epoll_fd >= 0)
+		close(loop->epoll_fd);
+}
+
+bool loop_transmit(void *context, unsigned port, struct frame *frame)
+{
+	struct loop *loop = context;
+
+	return port_send(&loop->ports[port], frame);
+}
+
+/* Sets the timer to the calendar's next event. */
+static void set_timer(struct loop *loop)
+{
+	uint64_t next_ns = calendar_next(&loop->bridge->calendar);
+	struct itimerspec timer = {0}; /* disarmed */
+
+	if (next_ns == loop->timer_ns)
+		return;
+	loop->timer_ns = next_ns;
+	if (next_ns != CALENDAR_NEVER) {
+		uint64_t now_ns = clock_now_ns(&loop->clock);
+		uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 1;
+
+		timer.it_value.tv_sec = (time_t)(wait_ns / 1000000000u);
+		timer.it_value.tv_nsec = (long)(wait_ns % 1000000000u);
+	}
+	timerfd_settime(loop->timer_fd, 0, &timer, NULL);
+}
+
+static void read_port(struct loop *loop, unsigned port)
+{
+	struct frame *frames[PORT_BATCH_FRAMES];
+	unsigned count = port_read(&loop->ports[port], loop->pool, frames);
+	uint64_t now_ns = clock_now_ns(&loop->clock);
+
+	for (unsigned i = 0; i < count; i++)
+		bridge_receive(loop->bridge, port, now_ns, frames[i]);
+}
+
+/* A port is watched for room as long as its socket is full, no longer: else it would wake us
+ * always. */
+static void watch_output(struct loop *loop, unsigned port)
+{
+	bool is_blocked = loop->ports[port].is_blocked;
+
+	if (is_blocked == loop->is_watching_output[port])
+		return;
+	loop->is_watching_output[port] = is_blocked;
+	watch(loop, EPOLL_CTL_MOD, loop->ports[port].fd,
+	      EPOLLIN | EPOLLRDHUP | (is_blocked ? EPOLLOUT : 0), port);
+}
+
+static void settle_ports(struct loop *loop, const bool *was_open)
+{
+	for (unsigned i = 0; i < loop->port_count; i++) {
+		struct port *port = &loop->ports[i];
+
+		if (!port->is_blocked)
+			port_flush(port);
+		if (port->is_open) {
+			watch_output(loop, i);
+		} else if (was_open[i]) {
+			loop->open_ports--;
+			bridge_close_port(loop->bridge, i);
+		}
+	}
+}
+
+/* False: a signal has come. */
+static bool take_events(struct loop *loop, const struct epoll_event *events, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint32_t tag = events[i].data.u32;
+		uint64_t expirations;
+
+		if (tag == TAG_SIGNAL)
+			return false;
+		if (tag == TAG_TIMER) {
+			loop->timer_ns = CALENDAR_NEVER;
+			(void)!read(loop->timer_fd, &expirations, sizeof(expirations));
+			continue;
+		}
+		if (events[i].events & EPOLLOUT)
+			loop->ports[tag].is_blocked = false;
+		if (loop->ports[tag].is_open && events[i].events & ~(uint32_t)EPOLLOUT)
+			read_port(loop, tag);
+	}
+	return true;
+}
+
+void loop_run(struct loop *loop)
+{
+	const struct engine *engine = loop->bridge->engine;
+
+	while (loop->open_ports > 0 && !(engine && engine->error[0])) {
+		struct epoll_event events[TAGS];
+		bool was_open[BRIDGE_PORTS_MAX];
+
+		for (unsigned port = 0; port < loop->port_count; port++)
+			was_open[port] = loop->ports[port].is_open;
+		set_timer(loop);
+		int count = epoll_wait(loop->epoll_fd, events, TAGS, -1);
+		if (count < 0 && errno != EINTR)
+			return;
+		bool goes_on = take_events(loop, events, count);
+		bridge_advance(loop->bridge, clock_now_ns(&loop->clock));
+		settle_ports(loop, was_open);
+		if (!goes_on)
+			return;
+	}
+}

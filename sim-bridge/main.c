@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ina-bridge: puts the parts together, runs, and writes down what was counted. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge.h"
+#include "capture.h"
+#include "engine.h"
+#include "loop.h"
+#include "options.h"
+#include "stats.h"
+
+/* More than all ports' queues can hold, so that a host that does not read starves no other. */
+enum { FRAMES_A_PORT = 2 * PORT_QUEUE_FRAMES };
+
+struct program {
+	struct options options;
+	struct frame_pool pool;
+	struct loop loop;
+	struct bridge bridge;
+	FILE *stats; /* or NULL */
+	char error[256];
+};
+
+static bool complain(const char *what)
+{
+	fprintf(stderr, "ina-bridge: %s\n", what);
+	return false;
+}
+
+static bool open_engine(struct program *program)
+{
+	struct bridge *bridge = &program->bridge;
+	unsigned ports = program->options.bridge.ports;
+
+	if (program->options.aggregator == OPTIONS_MODEL)
+		bridge->engine = model_aggregator_open(ports, bridge_aggregated, bridge,
+		                                       program->error, sizeof(program->error));
+	else if (program->options.aggregator == OPTIONS_RTL)
+		bridge->engine = rtl_aggregator_open(ports, bridge_aggregated, bridge,
+		                                     program->error, sizeof(program->error));
+	else
+		return true;
+	return bridge->engine || complain(program->error);
+}
+
+/* Both files before anything runs: a path that cannot be written is no late surprise. */
+static bool open_files(struct program *program)
+{
+	const struct options *options = &program->options;
+
+	if (options->stats_path) {
+		program->stats =
+		        stats_create(options->stats_path, program->error, sizeof(program->error));
+		if (!program->stats)
+			return complain(program->error);
+	}
+	if (!options->pcap_path)
+		return true;
+	program->bridge.capture = capture_open(options->pcap_path, options->pcap_limit_bytes,
+	                                       program->error, sizeof(program->error));
+	return program->bridge.capture || complain(program->error);
+}
+
+/* After the end of the traffic: the counts, then the rest of the capture. */
+static bool write_files(struct program *program)
+{
+	struct capture *capture = program->bridge.capture;
+	bool good = true;
+
+	if (program->stats && !stats_write(program->stats, &program->bridge, program->loop.ports,
+	                                   program->error, sizeof(program->error)))
+		good = complain(program->error);
+	if (capture && !capture_close(capture, program->error, sizeof(program->error)))
+		good = complain(program->error);
+	return good;
+}
+
+static bool run(struct program *program)
+{
+	struct bridge *bridge = &program->bridge;
+	bool good = false;
+
+	if (!open_engine(program))
+		return false;
+	if (!open_files(program))
+		goto out_engine;
+	program->loop.bridge = bridge;
+	loop_run(&program->loop);
+	good = write_files(program);
+	if (bridge->engine && bridge->engine->error[0])
+		good = complain(bridge->engine->error);
+out_engine:
+	if (bridge->engine)
+		bridge->engine->operations->close(bridge->engine);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	struct program *program = calloc(1, sizeof(*program));
+	bool good = false;
+
+	if (!program)
+		goto out_error;
+	options_parse(&program->options, argc, argv);
+	unsigned ports = program->options.bridge.ports;
+	if (frame_pool_open(&program->pool, ports * FRAMES_A_PORT) != 0)
+		goto out_error;
+	if (loop_open(&program->loop, &program->pool, program->options.port_fds, ports) != 0)
+		goto out_loop;
+	if (bridge_open(&program->bridge, &program->options.bridge, &program->pool, loop_transmit,
+	                &program->loop) != 0)
+		goto out_loop;
+	good = run(program);
+	bridge_close(&program->bridge);
+	loop_close(&program->loop);
+	frame_pool_close(&program->pool);
+	free(program);
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
+
+out_loop:
+	complain(strerror(errno));
+	loop_close(&program->loop);
+	frame_pool_close(&program->pool);
+	free(program);
+	return EXIT_FAILURE;
+out_error:
+	complain(strerror(errno));
+	free(program);
+	return EXIT_FAILURE;
+}

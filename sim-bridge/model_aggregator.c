@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C model as an engine. It emits as frames are put, so there is nothing to run. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator.h"
+#include "engine.h"
+
+struct model_engine {
+	struct engine engine;
+	struct aggregator *aggregator;
+};
+
+static void put(struct engine *engine, unsigned port, const uint8_t *frame, size_t length)
+{
+	aggregator_put(((struct model_engine *)engine)->aggregator, port, frame, length);
+}
+
+static void run(struct engine *engine)
+{
+	(void)engine;
+}
+
+static void read_counters(const struct engine *engine, struct ina_counters *counters)
+{
+	*counters = *aggregator_counters(((const struct model_engine *)engine)->aggregator);
+}
+
+static uint64_t no_clocks(const struct engine *engine)
+{
+	(void)engine;
+	return 0;
+}
+
+static void close_model(struct engine *engine)
+{
+	aggregator_close(((struct model_engine *)engine)->aggregator);
+	free(engine);
+}
+
+static const struct engine_operations operations = {
+        .kind = "model",
+        .put = put,
+        .run = run,
+        .read_counters = read_counters,
+        .clocks = no_clocks,
+        .close = close_model,
+};
+
+struct engine *model_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
+                                     size_t error_bytes)
+{
+	struct aggregator_config config = {
+	        .ports = ports < 2 ? 2 : ports,
+	        .jobs = AGGREGATOR_DEFAULT_JOBS,
+	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
+	};
+	struct model_engine *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		goto out_error;
+	model->aggregator = aggregator_open(&config, emit, context);
+	if (!model->aggregator)
+		goto out_free;
+	model->engine = (struct engine){
+	        .operations = &operations,
+	        .ports = config.ports,
+	        .jobs = config.jobs,
+	        .window_packets = config.window_packets,
+	};
+	return &model->engine;
+
+out_free:
+	free(model);
+out_error:
+	snprintf(error, error_bytes, "the model of an aggregator with %u ports: %s", config.ports,
+	         strerror(errno));
+	return NULL;
+}

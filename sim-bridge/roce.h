@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the switch itself looks at in a frame: is it RoCEv2 of a reliable connection, is it data. */
+#ifndef INA_BRIDGE_ROCE_H
+#define INA_BRIDGE_ROCE_H
+
+#include <stdbool.h>
+
+#include "frame_pool.h"
+
+/* RoCEv2 over IPv4 without options, any opcode of a reliable connection: data, ACK and NAK. */
+bool roce_is_rc(const struct frame *frame);
+
+/* Of an RC frame: one of the six SEND opcodes. */
+bool roce_is_send(const struct frame *frame);
+
+/* Of an RC frame: an acknowledgement or another answer, no request. */
+bool roce_is_answer(const struct frame *frame);
+
+/* Of an RC frame: its DSCP is that of aggregation traffic (docs/protocol.md, Marking). */
+bool roce_is_marked(const struct frame *frame);
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Verilated RTL as an engine: cuts frames into beats of 64 bytes, turns the clock as long as
+// there is something to do, and puts beats together to frames again. All pipelines are fed side by
+// side, as they would be on a switch.
+
+#include "engine.h"
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "Vina_top_2.h"
+#include "Vina_top_4.h"
+#include "Vina_top_8.h"
+
+namespace
+{
+
+constexpr size_t BEAT_BYTES = 64;
+constexpr size_t BEAT_WORDS = BEAT_BYTES / sizeof(EData);
+constexpr size_t KEEP_WORDS = BEAT_BYTES / 32; // a bit a byte
+constexpr unsigned JOB_COUNT = 4;              // ina_top's defaults
+constexpr unsigned SLOT_COUNT = 128;
+constexpr unsigned RESET_CLOCKS = 4;
+
+// So many clocks without a beat in or out, and still busy: it will not end.
+constexpr uint64_t STUCK_CLOCKS = 1000000;
+
+static_assert(sizeof(ina_counters) == INA_COUNTER_COUNT * sizeof(uint64_t),
+              "counters lie side by side, as in the RTL's output");
+
+// Frames that wait to go into a pipeline, and the place in the first of them.
+class Input
+{
+      public:
+	void put(const uint8_t *frame, size_t length)
+	{
+		bytes.insert(bytes.end(), frame, frame + length);
+		ends.push_back(bytes.size());
+	}
+	bool is_empty() const
+	{
+		return next == ends.size();
+	}
+	const uint8_t *beat() const
+	{
+		return bytes.data() + at;
+	}
+	size_t beat_bytes() const
+	{
+		return is_last() ? ends[next] - at : BEAT_BYTES;
+	}
+	bool is_last() const
+	{
+		return ends[next] - at <= BEAT_BYTES;
+	}
+	void advance()
+	{
+		at += beat_bytes();
+		if (at < ends[next])
+			return;
+		if (++next < ends.size())
+			return;
+		// All are through: the memory is used again from the start.
+		bytes.clear();
+		ends.clear();
+		at = next = 0;
+	}
+
+      private:
+	std::vector<uint8_t> bytes; // frame after frame
+	std::vector<size_t> ends;
+	size_t next = 0; // frame
+	size_t at = 0;   // byte
+};
+
+// What the engine needs of an ina_top of any size.
+class Pipelines
+{
+      public:
+	virtual ~Pipelines() = default;
+	virtual unsigned ports() const = 0;
+	virtual void put(unsigned port, const uint8_t *frame, size_t length) = 0;
+
+	// Turns the clock until nothing moves. False: it would never end.
+	virtual bool run() = 0;
+	virtual void read_counters(ina_counters *counters) const = 0;
+
+	uint64_t clocks = 0;
+};
+
+template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelines
+{
+      public:
+	SizedPipelines(engine_emit *to, void *to_context) : emit(to), emit_context(to_context)
+	{
+		top.rst = 1;
+		top.s_axis_tvalid = 0;
+		top.m_axis_tready = 0;
+		for (unsigned i = 0; i < RESET_CLOCKS; i++)
+			turn();
+		top.rst = 0;
+		top.m_axis_tready = (1u << PORTS) - 1;
+		settle();
+	}
+	~SizedPipelines() override
+	{
+		top.final();
+	}
+	unsigned ports() const override
+	{
+		return PORTS;
+	}
+	void put(unsigned port, const uint8_t *frame, size_t length) override
+	{
+		if (length == 0)
+			return;
+		inputs[port].put(frame, length);
+		if (!(top.s_axis_tvalid >> port & 1))
+			drive(port);
+	}
+	bool run() override
+	{
+		uint64_t idle_clocks = 0;
+
+		settle();
+		while (top.s_axis_tvalid || top.busy) {
+			if (step())
+				idle_clocks = 0;
+			else if (++idle_clocks == STUCK_CLOCKS)
+				return false;
+		}
+		return true;
+	}
+	void read_counters(ina_counters *counters) const override
+	{
+		std::memcpy(counters, top.counters.data(), sizeof(*counters));
+	}
+
+      private:
+	Top top;
+	engine_emit *emit;
+	void *emit_context;
+	Input inputs[PORTS];
+	std::vector<uint8_t> outputs[PORTS]; // the frame that is coming out
+
+	// Lets the outputs follow the inputs, before the next edge.
+	void settle()
+	{
+		top.clk = 0;
+		top.eval();
+	}
+	void turn()
+	{
+		settle();
+		top.clk = 1;
+		top.eval();
+		clocks++;
+	}
+
+	// One clock. What is valid and ready before the edge moves with it. False: nothing did.
+	bool step()
+	{
+		const unsigned taken = top.s_axis_tvalid & top.s_axis_tready;
+		const unsigned given = top.m_axis_tvalid;
+
+		if (given)
+			collect(given);
+		top.clk = 1;
+		top.eval();
+		clocks++;
+		for (unsigned port = 0; port < PORTS; port++) {
+			if (taken >> port & 1) {
+				inputs[port].advance();
+				drive(port);
+			}
+		}
+		settle();
+		return taken || given;
+	}
+
+	// Puts a pipeline's next beat, if there is one, onto its input.
+	void drive(unsigned port)
+	{
+		const Input &input = inputs[port];
+		const unsigned bit = 1u << port;
+
+		top.s_axis_tvalid &= ~bit;
+		if (input.is_empty())
+			return;
+		const size_t bytes = input.beat_bytes();
+		const uint64_t keep = ~uint64_t{0} >> (BEAT_BYTES - bytes);
+		EData *data = &top.s_axis_tdata[port * BEAT_WORDS];
+
+		if (bytes < BEAT_BYTES)
+			std::memset(data, 0, BEAT_BYTES);
+		std::memcpy(data, input.beat(), bytes);
+		std::memcpy(&top.s_axis_tkeep[port * KEEP_WORDS], &keep, sizeof(keep));
+		top.s_axis_tvalid |= bit;
+		top.s_axis_tlast = (top.s_axis_tlast & ~bit) | (input.is_last() ? bit : 0);
+	}
+
+	// Takes the beats that are there, and sends frames on that are whole.
+	void collect(unsigned given)
+	{
+		for (unsigned port = 0; port < PORTS; port++) {
+			if (!(given >> port & 1))
+				continue;
+			uint64_t keep;
+			const auto *data = reinterpret_cast<const uint8_t *>(
+			        &top.m_axis_tdata[port * BEAT_WORDS]);
+			std::vector<uint8_t> &frame = outputs[port];
+
+			std::memcpy(&keep, &top.m_axis_tkeep[port * KEEP_WORDS], sizeof(keep));
+			const auto bytes = static_cast<size_t>(__builtin_popcountll(keep));
+			frame.insert(frame.end(), data, data + bytes);
+			if (top.m_axis_tlast >> port & 1) {
+				emit(emit_context, port, frame.data(), frame.size());
+				frame.clear();
+			}
+		}
+	}
+};
+
+struct RtlEngine {
+	engine base; // first: the C side sees only this
+	std::unique_ptr<Pipelines> pipelines;
+};
+
+RtlEngine *rtl_of(engine *base)
+{
+	return reinterpret_cast<RtlEngine *>(base);
+}
+
+const RtlEngine *rtl_of(const engine *base)
+{
+	return reinterpret_cast<const RtlEngine *>(base);
+}
+
+void put(engine *base, unsigned port, const uint8_t *frame, size_t length)
+{
+	if (!base->error[0])
+		rtl_of(base)->pipelines->put(port, frame, length);
+}
+
+void run(engine *base)
+{
+	Pipelines &pipelines = *rtl_of(base)->pipelines;
+
+	if (base->error[0] || pipelines.run())
+		return;
+	std::snprintf(base->error, sizeof(base->error),
+	              "the RTL is stuck: busy for %llu clocks, and no beat went in or out; this is "
+	              "a fault of the RTL, --aggregator model does without it",
+	              static_cast<unsigned long long>(STUCK_CLOCKS));
+}
+
+void read_counters(const engine *base, ina_counters *counters)
+{
+	rtl_of(base)->pipelines->read_counters(counters);
+}
+
+uint64_t clocks(const engine *base)
+{
+	return rtl_of(base)->pipelines->clocks;
+}
+
+void close_rtl(engine *base)
+{
+	delete rtl_of(base);
+}
+
+const engine_operations operations = {"rtl", put, run, read_counters, clocks, close_rtl};
+
+// The smallest size that fits.
+std::unique_ptr<Pipelines> make_pipelines(unsigned ports, engine_emit *emit, void *context)
+{
+	if (ports <= 2)
+		return std::make_unique<SizedPipelines<Vina_top_2, 2>>(emit, context);
+	if (ports <= 4)
+		return std::make_unique<SizedPipelines<Vina_top_4, 4>>(emit, context);
+	if (ports <= 8)
+		return std::make_unique<SizedPipelines<Vina_top_8, 8>>(emit, context);
+	return nullptr;
+}
+
+} // namespace
+
+extern "C" engine *rtl_aggregator_open(unsigned ports, engine_emit *emit, void *context,
+                                       char *error, size_t error_bytes)
+{
+	try {
+		auto rtl = std::make_unique<RtlEngine>();
+
+		rtl->pipelines = make_pipelines(ports, emit, context);
+		if (!rtl->pipelines) {
+			std::snprintf(error, error_bytes,
+			              "the RTL is built for 8 ports at most, not %u: use "
+			              "--aggregator model",
+			              ports);
+			return nullptr;
+		}
+		rtl->base.operations = &operations;
+		rtl->base.ports = rtl->pipelines->ports();
+		rtl->base.jobs = JOB_COUNT;
+		rtl->base.window_packets = SLOT_COUNT;
+		rtl->base.error[0] = '\0';
+		return &rtl.release()->base;
+	} catch (const std::bad_alloc &) {
+		std::snprintf(error, error_bytes, "the RTL with %u ports: out of memory", ports);
+		return nullptr;
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function an object of the file. */
+#include "stats.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *aggregator_object(const struct engine *engine)
+{
+	if (!engine)
+		return json_pack("{ss}", "kind", "off");
+
+	struct ina_counters counters;
+	json_t *object = json_pack("{ss si si si}", "kind", engine->operations->kind, "ports",
+	                           (int)engine->ports, "jobs", (int)engine->jobs, "window_packets",
+	                           (int)engine->window_packets);
+
+	engine->operations->read_counters(engine, &counters);
+#define X(name, meaning) json_object_set_new(object, #name, number(counters.name));
+	INA_COUNTERS(X)
+#undef X
+	if (engine->error[0])
+		json_object_set_new(object, "error", json_string(engine->error));
+	return object;
+}
+
+static json_t *faults_object(const struct link_counts *counts)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "lost", number(counts->lost));
+	json_object_set_new(object, "duplicated", number(counts->duplicated));
+	json_object_set_new(object, "reordered", number(counts->reordered));
+	json_object_set_new(object, "corrupted", number(counts->corrupted));
+	json_object_set_new(object, "no_memory", number(counts->no_memory));
+	return object;
+}
+
+static json_t *port_object(const struct port_counts *counts, const struct link *links)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "rx_frames", number(counts->rx_frames));
+	json_object_set_new(object, "rx_bytes", number(counts->rx_bytes));
+	json_object_set_new(object, "tx_frames", number(counts->tx_frames));
+	json_object_set_new(object, "tx_bytes", number(counts->tx_bytes));
+	json_object_set_new(object, "dropped_runt", number(counts->dropped_runt));
+	json_object_set_new(object, "dropped_giant", number(counts->dropped_giant));
+	json_object_set_new(object, "dropped_no_memory", number(counts->dropped_no_memory));
+	json_object_set_new(object, "dropped_queue_full", number(counts->dropped_queue_full));
+	json_object_set_new(object, "dropped_send_error", number(counts->dropped_send_error));
+	json_object_set_new(object, "dropped_closed", number(counts->dropped_closed));
+	json_object_set_new(object, "faults",
+	                    json_pack("{so so}", "up", faults_object(&links[LINK_UP].counts),
+	                              "down", faults_object(&links[LINK_DOWN].counts)));
+	return object;
+}
+
+static json_t *capture_object(const struct capture *capture)
+{
+	struct capture_totals totals = capture_totals(capture);
+
+	return json_pack("{ss so so sb}", "file", totals.path, "frames", number(totals.frames),
+	                 "bytes", number(totals.bytes), "complete", totals.complete);
+}
+
+static json_t *stats_object(const struct bridge *bridge, const struct port *ports)
+{
+	json_t *object = json_object();
+	json_t *port_objects = json_array();
+
+	for (unsigned i = 0; i < bridge->config.ports; i++)
+		json_array_append_new(port_objects,
+		                      port_object(&ports[i].counts, bridge->links[i]));
+	json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
+	json_object_set_new(object, "ports", port_objects);
+	json_object_set_new(object, "steered_frames", number(bridge->steered_frames));
+	json_object_set_new(object, "flooded_frames", number(bridge->flooded_frames));
+	json_object_set_new(object, "filtered_frames", number(bridge->filtered_frames));
+	json_object_set_new(object, "no_memory_frames", number(bridge->no_memory_frames));
+	json_object_set_new(object, "seed", number(bridge->config.seed));
+	if (bridge->engine && bridge->engine->operations->clocks(bridge->engine))
+		json_object_set_new(object, "rtl_clocks",
+		                    number(bridge->engine->operations->clocks(bridge->engine)));
+	if (bridge->capture)
+		json_object_set_new(object, "capture", capture_object(bridge->capture));
+	return object;
+}
+
+FILE *stats_create(const char *path, char *error, size_t error_bytes)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		snprintf(error, error_bytes, "stats file '%s': %s", path, strerror(errno));
+	return file;
+}
+
+bool stats_write(FILE *file, const struct bridge *bridge, const struct port *ports, char *error,
+                 size_t error_bytes)
+{
+	json_t *object = stats_object(bridge, ports);
+	bool written = json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
+
+	json_decref(object);
+	if (fclose(file) != 0)
+		written = false;
+	if (!written)
+		snprintf(error, error_bytes, "stats file: not written in full: %s",
+		         strerror(errno));
+	return written;
+}

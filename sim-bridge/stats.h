@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that was counted, as one JSON object. */
+#ifndef INA_BRIDGE_STATS_H
+#define INA_BRIDGE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "bridge.h"
+#include "port.h"
+
+/*
+ * Creates the file, so that a path that cannot be written is found at the start.
+ * NULL, with one line in `error`, where that fails.
+ */
+FILE *stats_create(const char *path, char *error, size_t error_bytes);
+
+/* Writes the file and closes it. False, with one line in `error`, if not all could be written. */
+bool stats_write(FILE *file, const struct bridge *bridge, const struct port *ports, char *error,
+                 size_t error_bytes);
+
+#endif

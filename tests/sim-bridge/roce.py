@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RoCEv2 frames and messages of docs/protocol.md, made byte by byte; the iCRC is zlib's."""
+import struct
+import zlib
+
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY, WRITE_ONLY, ACK = 0, 1, 2, 4, 10, 0x11
+MARKED = 0xAE
+JOIN, DATA, LEAVE = 1, 2, 3
+INT32, FLOAT32 = 1, 2
+JOB = 0x1122334455667788
+
+
+def mac(rank):
+    return bytes([2, 0, 0, 0, 0, rank + 1])
+
+
+def plain(source, destination, payload=b"hello"):
+    """A frame of no protocol that anybody knows (local experimental)."""
+    return mac(destination) + mac(source) + b"\x88\xb5" + payload
+
+
+def checksum(header):
+    total = sum(struct.unpack("!10H", header))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+
+
+def icrc(frame):
+    masked = bytearray(frame[14:-4])
+    for at in (1, 8, 10, 11, 26, 27, 32):  # TOS, TTL, IP checksum, UDP checksum, resv8a
+        masked[at] = 0xFF
+    return struct.pack("<I", zlib.crc32(b"\xff" * 8 + bytes(masked)))
+
+
+def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=0x11):
+    udp_length = 8 + 12 + len(payload) + 4
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, tos, 20 + udp_length, 0, 0x4000, 64, 17, 0,
+                     bytes([192, 0, 2, source + 1]), bytes([192, 0, 2, destination + 1]))
+    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    udp = struct.pack("!HHHH", 49152 + source, 4791, udp_length, 0)
+    bth = struct.pack("!BBHII", opcode, 0x40, 0xFFFF, qpn, psn & 0xFFFFFF)
+    frame = mac(destination) + mac(source) + b"\x08\x00" + ip + udp + bth + payload + bytes(4)
+    return frame[:-4] + icrc(frame)
+
+
+def psn_of(frame):
+    return int.from_bytes(frame[51:54], "big")
+
+
+def message(rank, ranks, kind, number, elements=b"", number_type=0, remaining=None):
+    window = 8 if kind == JOIN else 0
+    operation = 1 if kind == DATA else 0
+    header = struct.pack("<HBBBBHQIIIi", 0x4E49, 1, kind, number_type, operation, ranks, JOB, number,
+                         len(elements), len(elements) if remaining is None else remaining, window)
+    trailer = struct.pack("<IIII", 1, 0, number, rank)
+    return header + elements + bytes(-len(elements) % 16) + trailer
+
+
+def trailer_of(payload):
+    contributors, flags, number, rank = struct.unpack("<IIII", payload[-16:])
+    return contributors, flags, number, rank
+
+
+def segments(whole, mtu):
+    """Cuts a message into packets: (opcode, payload) each."""
+    parts = [whole[at:at + mtu] for at in range(0, len(whole), mtu)]
+    if len(parts) == 1:
+        return [(SEND_ONLY, whole)]
+    return ([(SEND_FIRST, parts[0])] + [(SEND_MIDDLE, part) for part in parts[1:-1]]
+            + [(SEND_LAST, parts[-1])])

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The capture, read by programs that know nothing of us: scapy and tshark."""
+import shutil
+import subprocess
+
+import pytest
+from scapy.contrib.roce import BTH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import CookedLinuxV2
+from scapy.utils import rdpcap
+
+from roce import DATA, INT32, JOIN, message, packet, plain
+
+IN, OUT = 0, 4
+
+
+def run(start, path, *options):
+    bridge = start(3, "--pcap", path, *options)
+    sent = [packet(rank, (rank + 1) % 3, psn, message(rank, 3, kind, psn, elements, number))
+            for psn, kind, elements, number in ((0, JOIN, b"", 0), (1, DATA, bytes([1] * 1000), INT32))
+            for rank in range(3)]
+    for rank in range(3):
+        bridge.send(rank, plain(rank, 9))
+    for rank in range(3):
+        bridge.receive_all(rank, 0.05)
+    for at, frame in enumerate(sent):
+        bridge.send(at % 3, frame)
+    for rank in range(3):
+        bridge.receive(rank), bridge.receive(rank)
+    return sent, bridge.end(), bridge
+
+
+def test_scapy(start, tmp_path):
+    path = tmp_path / "bridge.pcap"
+    sent, stats, _ = run(start, path)
+    frames = rdpcap(str(path))
+    assert stats["capture"] == {"file": str(path), "frames": len(frames), "complete": True,
+                                "bytes": path.stat().st_size}
+    assert len(frames) == 3 + 6 + 6 + 6
+    assert all(isinstance(frame, CookedLinuxV2) for frame in frames)
+    stamps = [frame.time for frame in frames]
+    assert stamps == sorted(stamps)
+    assert any(int(stamp * 10**9) % 1000 for stamp in stamps)  # nanoseconds
+
+    roce = [frame for frame in frames if BTH in frame]
+    assert len(roce) == 12
+    entered = [frame for frame in roce if frame.pkttype == IN]
+    assert sorted(bytes(frame)[20:] for frame in entered) == sorted(frame[14:] for frame in sent)
+    for frame in roce:
+        source = int(frame[IP].src.split(".")[3]) - 1
+        port = source if frame.pkttype == IN else (source + 1) % 3
+        assert frame.pkttype in (IN, OUT)
+        assert frame.ifindex == port + 1
+        assert frame.proto == 0x0800 and frame.lladdrlen == 6
+        assert bytes(frame)[12:18] == bytes([2, 0, 0, 0, 0, source + 1])
+        assert frame[UDP].dport == 4791
+        # The layer computes the iCRC anew when it is built without one.
+        found = frame[BTH].icrc
+        rebuilt = IP(bytes(frame[IP]))
+        rebuilt[BTH].icrc = None
+        assert IP(bytes(rebuilt))[BTH].icrc == found
+    sums = [frame for frame in roce if frame.pkttype == OUT and frame[BTH].psn == 1]
+    assert [bytes(frame[BTH].payload)[32:1032] for frame in sums] == [bytes([3] * 1000)] * 3
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+def test_tshark(start, tmp_path):
+    path = tmp_path / "bridge.pcap"
+    run(start, path)
+    fields = ["sll.ifindex", "sll.pkttype", "ip.src", "infiniband.bth.opcode", "infiniband.bth.psn"]
+    command = ["tshark", "-r", str(path), "-Y", "infiniband", "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    lines = done.stdout.split("\n")[:-1]
+    assert len(lines) == 12
+    assert lines[0].split("\t") == ["1", "0", "192.0.2.1", "4", "0"]
+
+
+def test_limit(start, tmp_path):
+    path = tmp_path / "bridge.pcap"
+    bridge = start(2, "--pcap", path, "--pcap-limit", 1)
+    for _ in range(100):
+        bridge.send(0, plain(0, 1, bytes(9000)))
+        bridge.receive(1)
+    stats = bridge.end()
+    assert bridge.errors.count("\n") == 1 and "full" in bridge.errors
+    assert path.stat().st_size == stats["capture"]["bytes"] <= 1 << 20
+    assert not stats["capture"]["complete"]
+    assert len(rdpcap(str(path))) == stats["capture"]["frames"]
+
+
+def test_faults_and_capture(start, tmp_path):
+    """What is lost before the switch is not in it at all; what is lost behind it only comes in."""
+    path = tmp_path / "bridge.pcap"
+    bridge = start(2, "--pcap", path, "--loss-up", 0.3, "--loss-down", 0.3)
+    bridge.send(1, plain(1, 0))
+    bridge.receive(0)
+    for psn in range(200):
+        bridge.send(0, packet(0, 1, psn, bytes(64), tos=0))
+    got = bridge.receive_all(1)
+    stats = bridge.end()
+    frames = [frame for frame in rdpcap(str(path)) if BTH in frame]
+    entered = sum(frame.pkttype == IN for frame in frames)
+    left = sum(frame.pkttype == OUT for frame in frames)
+    assert entered == 200 - stats["ports"][0]["faults"]["up"]["lost"]
+    assert left == len(got) == entered - stats["ports"][1]["faults"]["down"]["lost"]

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Garbage, hosts that do not read, and wrong command lines."""
+import os
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import BRIDGE
+from roce import DATA, INT32, JOIN, message, packet, plain
+
+
+@pytest.mark.parametrize("kind,rounds", [("model", 6000), ("rtl", 800)])
+def test_garbage(start, rng, kind, rounds):
+    bridge = start(3, "--aggregator", kind, "--steer", "all", "--duplicate", 0.05, "--reorder", 0.05,
+                   "--corrupt", 0.2)
+    for rank in range(3):
+        bridge.send(rank, packet(rank, (rank + 1) % 3, 0, message(rank, 3, JOIN, 0)))
+    runts = giants = 0
+    for turn in range(rounds):
+        rank = rng.randrange(3)
+        fate = rng.random()
+        if fate < 0.3:
+            frame = rng.randbytes(rng.choice([1, 13, 14, 15, 60, 1500, 9216, 9217, 9300]))
+        else:
+            frame = bytearray(packet(rank, (rank + 1) % 3, turn // 40,
+                                     message(rank, 3, DATA, turn // 40, rng.randbytes(100), INT32),
+                                     opcode=rng.choice([0, 1, 2, 3, 4, 4, 4, 5, 10, 17])))
+            for _ in range(rng.randrange(3)):
+                frame[rng.randrange(12, len(frame))] = rng.randrange(256)
+            frame = bytes(frame[:rng.randrange(1, len(frame) + 1)] if fate > 0.9 else frame)
+        runts += len(frame) < 14
+        giants += len(frame) > 9216
+        bridge.send(rank, frame)
+        if turn % 50 == 0:
+            for port in range(3):
+                bridge.receive_all(port, 0.005)
+    for port in range(3):
+        bridge.receive_all(port, 0.05)
+    bridge.send(0, b"\xff" * 6 + plain(0, 1)[6:])
+    assert plain(0, 1)[6:] in [frame[6:] for frame in bridge.receive_all(2, 0.1)]
+    stats = bridge.end()
+    assert sum(port["dropped_runt"] for port in stats["ports"]) == runts
+    assert sum(port["dropped_giant"] for port in stats["ports"]) == giants
+    assert stats["aggregator"]["frames_in"] == stats["steered_frames"]
+
+
+def test_empty_datagrams(start):
+    bridge = start(2)
+    for _ in range(100):
+        bridge.send(0, b"")
+    bridge.send(0, plain(0, 1))
+    assert bridge.receive(1) == plain(0, 1)
+    assert bridge.end()["ports"][0]["dropped_runt"] == 100
+
+
+def test_a_host_that_does_not_read(start):
+    """It costs its own frames, nobody else's, and no processor time."""
+    bridge = start(3, "--aggregator", "off")
+    for port in range(3):
+        bridge.send(port, plain(port, 9))
+    bridge.receive_all(0, 0.1), bridge.receive_all(2, 0.1)
+    for i in range(6000):
+        bridge.send(0, plain(0, 1, bytes(9000)))
+        if i % 100 == 0:
+            bridge.send(0, plain(0, 2, i.to_bytes(2, "big")))
+            assert bridge.receive(2)[14:] == i.to_bytes(2, "big")
+    before = processor_seconds(bridge.process.pid)
+    time.sleep(0.5)
+    assert processor_seconds(bridge.process.pid) - before < 0.1
+    for _ in range(200):
+        bridge.receive(1)
+    time.sleep(0.1)
+    stats = bridge.end()
+    to_it = stats["ports"][1]
+    assert to_it["dropped_queue_full"] > 1000
+    received = to_it["tx_frames"] + to_it["dropped_queue_full"] + to_it["dropped_closed"]
+    assert received <= 6002
+
+
+def processor_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def run_with(arguments, sockets=2):
+    pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(sockets)]
+    ends = [end.fileno() for _, end in pairs]
+    command = [BRIDGE] + [a.format(*ends) for a in arguments]
+    done = subprocess.run(command, pass_fds=ends, capture_output=True, text=True, timeout=20)
+    for pair in pairs:
+        pair[0].close(), pair[1].close()
+    return done
+
+
+GOOD_PORTS = ["--port", "fd={0}", "--port", "fd={1}"]
+
+
+@pytest.mark.parametrize("arguments,complaint", [
+    ([], "two ports"),
+    (["--port", "fd={0}"], "two ports"),
+    (["--port", "fd={0}", "--port", "fd={0}"], "given twice"),
+    (["--port", "fd=0", "--port", "fd={0}"], "descriptor 0"),
+    (["--port", "fd=900"], "900 is no open socket"),
+    (["--port", "3"], "must be fd=N"),
+    (["--port", "fd=-1"], "whole number"),
+    (GOOD_PORTS + ["--aggregator", "asic"], "unknown"),
+    (GOOD_PORTS + ["--steer", "some"], "unknown"),
+    (GOOD_PORTS + ["--loss-up", "1.5"], "probability"),
+    (GOOD_PORTS + ["--loss-down", "-0.1"], "probability"),
+    (GOOD_PORTS + ["--corrupt", "nan"], "probability"),
+    (GOOD_PORTS + ["--delay", "1h"], "whole number"),
+    (GOOD_PORTS + ["--seed", "one"], "whole number"),
+    (GOOD_PORTS + ["--pcap-limit", "0"], "whole number"),
+    (GOOD_PORTS + ["--frobnicate"], "unrecognized option"),
+    (GOOD_PORTS + ["more"], "not an option"),
+])
+def test_wrong_command_lines(arguments, complaint):
+    done = run_with(arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr.split("\n")[0]
+
+
+def test_files_that_cannot_be_written():
+    done = run_with(GOOD_PORTS + ["--aggregator", "off", "--pcap", "/nowhere/x.pcap"])
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "/nowhere/x.pcap" in done.stderr
+
+
+def test_stats_that_cannot_be_written():
+    done = run_with(GOOD_PORTS + ["--aggregator", "off", "--stats", "/nowhere/x.json"])
+    assert done.returncode == 1
+    assert "/nowhere/x.json" in done.stderr
+
+
+def test_too_many_ports_for_the_rtl():
+    ports = [part for i in range(9) for part in ("--port", "fd={%d}" % i)]
+    done = run_with(ports + ["--aggregator", "rtl"], sockets=9)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "8 ports" in done.stderr
