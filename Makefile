@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door: each target is one or two commands that can also be typed.
+
+SHELL := /bin/bash
+BUILD := build
+
+.PHONY: all deps kernel build demo test clean distclean help
+
+all: deps build ## install missing packages, configure and build everything into build/
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+deps: ## install the Debian packages that are missing (root or sudo; nothing if none is)
+	@scripts/install-packages.sh
+
+kernel: deps ## build the hosts' Linux kernel into .kernel/, once (2 to 5 minutes)
+	@lab/build-kernel.sh .kernel
+
+build: deps
+	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
+	@cmake --build $(BUILD)
+
+demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compared in a table
+	@allreduce/demo.sh
+
+test: kernel build ## all tests; ctest's summary comes last
+	@ctest --test-dir $(BUILD) --output-on-failure --progress
+
+clean: ## remove build/ (the kernel stays)
+	rm -rf $(BUILD)
+
+distclean: clean ## remove the kernel as well
+	rm -rf .kernel

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bridge of a run: the ina-bridge process, and a link from it to each host. */
+#include "bridge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define FIRST_PORT_FD 3
+
+/*
+ * A link holds this much in flight, in bytes of the kernel's accounting, where the machine allows
+ * it (net.core.wmem_max): rxe keeps up to 128 packets of 4 KiB under way on each connection, and a
+ * link that overflows looks like a lossy one.
+ */
+#define LINK_BUFFER_BYTES (8 << 20)
+
+bool lab_bridge_find(char *path)
+{
+	const char *given = getenv("INA_BRIDGE");
+
+	if (given && *given) {
+		snprintf(path, PATH_MAX, "%s", given);
+	} else {
+		const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 16);
+		if (length < 0)
+			return false;
+		path[length] = '\0';
+		strcpy(strrchr(path, '/') + 1, "ina-bridge");
+	}
+	return !access(path, X_OK);
+}
+
+/* A switch has two ports at least. With one host, the second link leads back to us, unused. */
+static int port_count(const struct lab_options *options)
+{
+	return options->host_count > 1 ? options->host_count : 2;
+}
+
+/* Better now than after a long run. */
+static bool can_write(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		return !close(fd);
+	fprintf(stderr, "ina-lab: cannot write %s: %s\n", path, strerror(errno));
+	return false;
+}
+
+/* Makes the links. Returns false with errno set; the ends made by then are in the arrays. */
+static bool make_links(int count, int *bridge_ends, int *host_ends)
+{
+	const int bytes = LINK_BUFFER_BYTES;
+
+	for (int i = 0; i < count; i++) {
+		int ends[2];
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+			return false;
+		bridge_ends[i] = ends[0];
+		host_ends[i] = ends[1];
+		for (int k = 0; k < 2; k++)
+			if (setsockopt(ends[k], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+				setsockopt(ends[k], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	}
+	return true;
+}
+
+static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
+                           const struct lab_options *options, const int *bridge_ends)
+{
+	char ports[LAB_MAX_HOSTS][16];
+	char *argv[2 * LAB_MAX_HOSTS + 64 + 8];
+	int from[FIRST_PORT_FD + LAB_MAX_HOSTS] = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
+	int count = 0;
+
+	argv[count++] = path;
+	for (int i = 0; i < port_count(options); i++) {
+		snprintf(ports[i], sizeof(ports[i]), "fd=%d", FIRST_PORT_FD + i);
+		argv[count++] = "--port";
+		argv[count++] = ports[i];
+		from[FIRST_PORT_FD + i] = bridge_ends[i];
+	}
+	for (int i = 0; i < options->bridge_argument_count; i++)
+		argv[count++] = (char *)options->bridge_arguments[i];
+	argv[count++] = "--aggregator";
+	argv[count++] = (char *)options->aggregator;
+	argv[count++] = "--stats";
+	argv[count++] = bridge->stats_path;
+	argv[count] = NULL;
+	return lab_reaper_start(reaper, &(struct lab_start){
+	                                        .path = path,
+	                                        .argv = argv,
+	                                        .environment = environ,
+	                                        .from = from,
+	                                        .fd_count = FIRST_PORT_FD + port_count(options),
+	                                });
+}
+
+bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
+                      const struct lab_workspace *workspace, const struct lab_options *options)
+{
+	int bridge_ends[LAB_MAX_HOSTS];
+	char path[PATH_MAX];
+
+	for (int i = 0; i < LAB_MAX_HOSTS; i++)
+		bridge_ends[i] = bridge->host_ends[i] = -1;
+	if (options->stats_path)
+		snprintf(bridge->stats_path, sizeof(bridge->stats_path), "%s", options->stats_path);
+	else
+		snprintf(bridge->stats_path, sizeof(bridge->stats_path), "%s/stats.json",
+		         workspace->path);
+	if (!lab_bridge_find(path)) {
+		fprintf(stderr, "ina-lab: there is no bridge at %s: build it, or set INA_BRIDGE\n",
+		        path);
+		return false;
+	}
+	if (options->stats_path && !can_write(options->stats_path))
+		return false;
+	bridge->pid = -1;
+	if (make_links(port_count(options), bridge_ends, bridge->host_ends))
+		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends);
+	const int error = errno;
+	for (int i = 0; i < port_count(options); i++)
+		if (bridge_ends[i] >= 0)
+			close(bridge_ends[i]);
+	if (bridge->pid > 0)
+		return true;
+	fprintf(stderr, "ina-lab: cannot start the bridge %s: %s\n", path, strerror(error));
+	bridge->pid = 0;
+	return false;
+}
+
+void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
+{
+	for (int i = 0; i < host_count; i++) {
+		if (bridge->host_ends[i] >= 0)
+			close(bridge->host_ends[i]);
+		bridge->host_ends[i] = -1;
+	}
+}
+
+bool lab_bridge_end(struct lab_bridge *bridge, struct lab_reaper *reaper, double patience_s)
+{
+	if (!bridge->pid)
+		return false;
+	kill(bridge->pid, SIGTERM);
+	for (int tries = 0; tries < patience_s * 200 && !lab_reaper_has_ended(bridge->pid); tries++)
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	bridge->wait_status = lab_reaper_reap(reaper, bridge->pid);
+	bridge->pid = 0;
+	lab_bridge_close_host_ends(bridge, LAB_MAX_HOSTS);
+	return WIFEXITED(bridge->wait_status) && !WEXITSTATUS(bridge->wait_status);
+}

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the User Mode Linux kernel of the lab's hosts from Debian's linux-source package:
+#
+#     lab/build-kernel.sh [OUTPUT_FOLDER]        default: .kernel beside this folder
+#
+# leaves OUTPUT_FOLDER/linux and OUTPUT_FOLDER/stamp. The stamp is made from the configuration and
+# the source archive: while it fits, there is nothing to do, and nothing is done.
+# The sources are unpacked below OUTPUT_FOLDER and removed again, also after an error.
+
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+self=$here/build-kernel.sh
+output=${1:-$(dirname "$here")/.kernel}
+config=$here/uml.config
+archive=/usr/src/linux-source-6.1.tar.xz
+# Object files of this configuration, for the percentage alone.
+expected_steps=745
+free_needed_mib=2500
+
+fail() {
+	echo "build-kernel: $*" >&2
+	exit 1
+}
+
+[ $# -le 1 ] || fail "takes one argument at most, the output folder"
+[ "$(uname -m)" = x86_64 ] ||
+	fail "User Mode Linux needs an x86_64 machine, and this one is $(uname -m)"
+[ -r "$archive" ] ||
+	fail "$archive is missing: install the package linux-source-6.1 (scripts/install-packages.sh)"
+for tool in make gcc flex bison bc xz tar; do
+	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh"
+done
+
+# The archive is 130 MB: size and time tell its versions apart as well as a hash, at once.
+stamp=$({
+	stat -c '%s %Y' "$archive"
+	cat "$config"
+} | sha256sum | cut -d' ' -f1)
+if [ -x "$output/linux" ] && [ "$(cat "$output/stamp" 2>/dev/null)" = "$stamp" ]; then
+	echo "build-kernel: $output/linux is up to date"
+	exit 0
+fi
+
+mkdir -p "$output" || fail "cannot create $output"
+output=$(cd "$output" && pwd)
+case $output in
+*[[:space:]:]*) fail "the kernel's makefiles take no spaces or colons in '$output': move the project" ;;
+esac
+exec 9>"$output/lock"
+flock -n 9 || {
+	echo "build-kernel: another build is under way, waiting for it"
+	flock -w 1800 9 || fail "the other build did not end within 30 minutes"
+	exec "$self" "$output" 9>&-
+}
+free_mib=$(df -Pm "$output" | awk 'NR == 2 { print $4 }')
+[ "$free_mib" -ge "$free_needed_mib" ] ||
+	fail "$output needs $free_needed_mib MiB of free space while building, and has $free_mib"
+
+work=$(mktemp -d "$output/source.XXXXXX")
+build_pid=
+cleanup() {
+	trap - EXIT INT TERM HUP
+	# make has a process group of its own (set -m), so its compilers go with it.
+	[ -z "$build_pid" ] || kill -- "-$build_pid" 2>/dev/null || true
+	echo "build-kernel: removing the unpacked sources"
+	rm -rf "$work" "$output/lock"
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+started_s=$SECONDS
+echo "build-kernel: unpacking $(basename "$archive")"
+# The C files of other architectures, and of drivers that User Mode Linux cannot have, are most of
+# the archive. Kconfig and Makefiles stay: the build reads them all.
+mkdir "$work/linux"
+unused=()
+for files in 'arch/[!Kux]*.[chS]' 'arch/*.dts' 'arch/*.dtsi' 'sound/*.[ch]' 'drivers/gpu/*.[ch]' \
+	'drivers/media/*.[ch]' 'drivers/net/ethernet/*.[ch]' 'drivers/net/wireless/*.[ch]' \
+	'drivers/staging/*.[ch]' 'drivers/scsi/*.[ch]'; do
+	unused+=("--exclude=linux-source-*/$files")
+done
+xz -dc -T0 "$archive" | tar -x -C "$work/linux" --strip-components=1 "${unused[@]}" ||
+	fail "could not unpack $archive"
+
+cd "$work/linux"
+# What the caller's make handed down (a job server above all) is not meant for this one.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+# The kernel knows nothing of who built it, and where.
+export KBUILD_BUILD_USER=ina KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
+if ! make ARCH=um allnoconfig KCONFIG_ALLCONFIG="$config" >"$work/log" 2>&1; then
+	tail -20 "$work/log" >&2
+	fail "could not configure the kernel; the last lines are above"
+fi
+for symbol in $(sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=.*/\1/p' "$config"); do
+	grep -q "^$symbol=" .config ||
+		fail "this kernel source did not accept $symbol from $config"
+done
+
+jobs=$(nproc)
+echo "build-kernel: compiling with $jobs jobs; 2 to 5 minutes on two cores"
+set -m
+make ARCH=um -j"$jobs" linux >>"$work/log" 2>&1 </dev/null 9>&- &
+build_pid=$!
+set +m
+while kill -0 "$build_pid" 2>/dev/null; do
+	for _ in 1 2 3 4 5; do
+		sleep 1
+		kill -0 "$build_pid" 2>/dev/null || break
+	done
+	steps=$(grep -c '^  \(CC\|AS\) ' "$work/log" || true)
+	percent=$((steps * 100 / expected_steps))
+	echo "build-kernel: $((percent < 99 ? percent : 99))%" \
+		"($steps files, $((SECONDS - started_s)) s)"
+done
+if ! wait "$build_pid"; then
+	build_pid=
+	grep -n -i -A5 'error' "$work/log" | tail -30 >&2 || tail -30 "$work/log" >&2
+	fail "the kernel did not compile; the errors are above"
+fi
+build_pid=
+
+strip -o "$output/linux.new" linux
+mv -f "$output/linux.new" "$output/linux"
+echo "$stamp" >"$output/stamp.new"
+mv -f "$output/stamp.new" "$output/stamp"
+echo "build-kernel: $output/linux, $(($(stat -c %s "$output/linux") / 1024)) KiB," \
+	"in $((SECONDS - started_s)) s"

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ina-lab: which of its commands is meant. */
+#include "doctor.h"
+#include "options.h"
+#include "run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] = "usage: ina-lab run -n N [OPTION...] -- COMMAND...\n"
+                            "       ina-lab run --help\n"
+                            "       ina-lab doctor\n";
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(command, "run")) {
+		struct lab_options options;
+		argv[1] = "ina-lab run";
+		lab_options_parse(&options, argc - 1, argv + 1);
+		return lab_run(&options);
+	}
+	if (!strcmp(command, "doctor") && argc == 2)
+		return lab_doctor();
+	if (!strcmp(command, "--help") || !strcmp(command, "help")) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (!*command)
+		fputs("ina-lab: say what to do: run or doctor\n", stderr);
+	else if (!strcmp(command, "doctor"))
+		fputs("ina-lab: doctor takes no arguments\n", stderr);
+	else
+		fprintf(stderr, "ina-lab: there is no command '%s': run or doctor\n", command);
+	return LAB_EXIT_USAGE;
+}

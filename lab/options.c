@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user asked for: one table of options, each value checked where it is read. */
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_key {
+	KEY_HOSTS = 'n',
+	KEY_QUIET = 'q',
+	KEY_MTU = 0x100,
+	KEY_AGGREGATOR,
+	KEY_STEER,
+	KEY_PROBABILITY_FIRST,
+	KEY_LOSS_UP = KEY_PROBABILITY_FIRST,
+	KEY_LOSS_DOWN,
+	KEY_DUPLICATE,
+	KEY_REORDER,
+	KEY_CORRUPT,
+	KEY_PROBABILITY_LAST = KEY_CORRUPT,
+	KEY_DELAY,
+	KEY_DELAY_RANK,
+	KEY_SEED,
+	KEY_PCAP,
+	KEY_PCAP_LIMIT,
+	KEY_STATS,
+	KEY_MEMORY,
+	KEY_TIMEOUT,
+	KEY_GRACE,
+};
+
+static const struct argp_option option_table[] = {
+        {"hosts", KEY_HOSTS, "N", 0, "number of hosts, 1 to 8", 1},
+        {"mtu", KEY_MTU, "BYTES", 0, "RoCE path MTU: 256, 512, 1024, 2048 or 4096 (default)", 1},
+        {"memory", KEY_MEMORY, "MIB", 0, "memory of each host (default 512)", 1},
+        {"aggregator", KEY_AGGREGATOR, "KIND", 0,
+         "rtl: the Verilog; model: its reference in C; off: a plain switch (default rtl)", 2},
+        {"steer", KEY_STEER, "WHAT", 0,
+         "which RoCE data frames go through the aggregator: marked (those of aggregation "
+         "connections) or all",
+         2},
+        {"loss-up", KEY_LOSS_UP, "P", 0, "probability of losing a frame before the switch", 3},
+        {"loss-down", KEY_LOSS_DOWN, "P", 0, "probability of losing a frame after the switch", 3},
+        {"duplicate", KEY_DUPLICATE, "P", 0, "probability of sending a frame twice", 3},
+        {"reorder", KEY_REORDER, "P", 0, "probability of frames changing places", 3},
+        {"corrupt", KEY_CORRUPT, "P", 0, "probability of damaging a frame", 3},
+        {"delay", KEY_DELAY, "MICROSECONDS", 0, "delay of every frame", 3},
+        {"seed", KEY_SEED, "S", 0, "seed of all these (default 1)", 3},
+        {"delay-rank", KEY_DELAY_RANK, "R:SECONDS", 0,
+         "start rank R's command that much later; may be repeated", 3},
+        {"pcap", KEY_PCAP, "FILE", 0, "capture every frame, for Wireshark", 4},
+        {"pcap-limit", KEY_PCAP_LIMIT, "MIB", 0, "end the capture at this size (default 256)", 4},
+        {"stats", KEY_STATS, "FILE", 0, "write what the switch and the aggregator counted, as JSON",
+         4},
+        {"quiet", KEY_QUIET, NULL, 0, "no summary at the end", 4},
+        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "end the run after this long (default 600)", 5},
+        {"grace", KEY_GRACE, "SECONDS", 0,
+         "how long the others may go on once a rank has failed (default 30)", 5},
+        {0},
+};
+
+/* Reads `text` as a whole number from `least` to `most`, or ends with a line that names `what`. */
+static long whole_number(const struct argp_state *state, const char *what, const char *text,
+                         long least, long most)
+{
+	char *end;
+	errno = 0;
+	const long value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value < least || value > most)
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "%s takes a whole number from %ld to %ld, not '%s'", what, least, most,
+		             text);
+	return value;
+}
+
+/* Reads `text` as a number from `least` to `most`, or ends with a line that names `what`. */
+static double number(const struct argp_state *state, const char *what, const char *text,
+                     double least, double most)
+{
+	char *end;
+	errno = 0;
+	const double value = strtod(text, &end);
+	if (errno || end == text || *end || isnan(value) || value < least || value > most)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "%s takes a number from %g to %g, not '%s'",
+		             what, least, most, text);
+	return value;
+}
+
+static void one_of(const struct argp_state *state, const char *what, const char *text,
+                   const char *const *words)
+{
+	char list[128] = "";
+	for (; *words; words++) {
+		if (!strcmp(text, *words))
+			return;
+		if (*list)
+			strcat(list, ", ");
+		strcat(list, *words);
+	}
+	argp_failure(state, LAB_EXIT_USAGE, 0, "%s takes one of %s, not '%s'", what, list, text);
+}
+
+/* R:SECONDS. The rank is held against the number of hosts once that is known. */
+static void parse_delay_rank(struct lab_options *options, const struct argp_state *state,
+                             const char *text)
+{
+	const char *colon = strchr(text, ':');
+	char rank[8] = "";
+	if (!colon || (size_t)(colon - text) >= sizeof(rank))
+		argp_failure(state, LAB_EXIT_USAGE, 0, "--delay-rank takes R:SECONDS, not '%s'",
+		             text);
+	memcpy(rank, text, (size_t)(colon - text));
+	const long index = whole_number(state, "--delay-rank's rank", rank, 0, LAB_MAX_HOSTS - 1);
+	options->delay_s[index] = number(state, "--delay-rank", colon + 1, 0, 86400);
+}
+
+static const char *option_name(int key)
+{
+	for (const struct argp_option *option = option_table; option->name; option++)
+		if (option->key == key)
+			return option->name;
+	return "?";
+}
+
+/* Hands an option on to the bridge, under the name that it has here. */
+static void pass_to_bridge(struct lab_options *options, const struct argp_state *state, int key,
+                           const char *value)
+{
+	const int room = sizeof(options->bridge_arguments) / sizeof(*options->bridge_arguments);
+	char *name = malloc(64);
+	if (!name || options->bridge_argument_count + 2 > room)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "too many options for the bridge");
+	stpcpy(stpcpy(name, "--"), option_name(key));
+	options->bridge_arguments[options->bridge_argument_count++] = name;
+	options->bridge_arguments[options->bridge_argument_count++] = value;
+}
+
+static void check_together(struct lab_options *options, const struct argp_state *state)
+{
+	if (!options->host_count)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "say how many hosts, as in -n 4");
+	for (int r = options->host_count; r < LAB_MAX_HOSTS; r++)
+		if (options->delay_s[r] > 0)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--delay-rank names rank %d, and the last of %d hosts is %d",
+			             r, options->host_count, options->host_count - 1);
+	if (!options->command)
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "no command: it comes last, after --, as in: -- ibv_devinfo");
+	/* env(1), which starts the command, would take such a name for a variable. */
+	if (strchr(options->command[0], '='))
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "the command's name '%s' has a = in it; put env before it to set a "
+		             "variable",
+		             options->command[0]);
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	static const char *const aggregators[] = {"rtl", "model", "off", NULL};
+	static const char *const steers[] = {"marked", "all", NULL};
+	static const char *const mtus[] = {"256", "512", "1024", "2048", "4096", NULL};
+	struct lab_options *options = state->input;
+
+	if (key >= KEY_PROBABILITY_FIRST && key <= KEY_PROBABILITY_LAST) {
+		char what[32] = "--";
+		number(state, strncat(what, option_name(key), sizeof(what) - 3), value, 0, 1);
+		pass_to_bridge(options, state, key, value);
+		return 0;
+	}
+	switch (key) {
+	case KEY_HOSTS:
+		options->host_count = (int)whole_number(state, "-n", value, 1, LAB_MAX_HOSTS);
+		return 0;
+	case KEY_MTU:
+		one_of(state, "--mtu", value, mtus);
+		options->path_mtu_bytes = atoi(value);
+		return 0;
+	case KEY_MEMORY:
+		options->memory_mib = (int)whole_number(state, "--memory", value, 64, 65536);
+		return 0;
+	case KEY_AGGREGATOR:
+		one_of(state, "--aggregator", value, aggregators);
+		options->aggregator = value;
+		return 0;
+	case KEY_STEER:
+		one_of(state, "--steer", value, steers);
+		break;
+	case KEY_DELAY:
+		whole_number(state, "--delay", value, 0, 10000000);
+		break;
+	case KEY_SEED:
+		whole_number(state, "--seed", value, 0, INT64_MAX);
+		break;
+	case KEY_PCAP_LIMIT:
+		whole_number(state, "--pcap-limit", value, 1, 1 << 20);
+		break;
+	case KEY_PCAP:
+		break;
+	case KEY_STATS:
+		options->stats_path = value;
+		return 0;
+	case KEY_DELAY_RANK:
+		parse_delay_rank(options, state, value);
+		return 0;
+	case KEY_TIMEOUT:
+		options->timeout_s = number(state, "--timeout", value, 0.1, 1e6);
+		return 0;
+	case KEY_GRACE:
+		options->grace_s = number(state, "--grace", value, 0, 1e6);
+		return 0;
+	case KEY_QUIET:
+		options->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG: /* the first word that is no option: from here on it is the command */
+		options->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		check_together(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	pass_to_bridge(options, state, key, value);
+	return 0;
+}
+
+void lab_options_parse(struct lab_options *options, int argc, char **argv)
+{
+	static const struct argp argp = {
+	        .options = option_table,
+	        .parser = parse_option,
+	        .args_doc = "-- COMMAND...",
+	        .doc = "Boots N hosts round a switch with an aggregator and runs COMMAND on each, "
+	               "with INA_RANK, INA_RANKS, INA_ROOT (rank 0's address) and INA_BIND (the "
+	               "host's own) in its environment. Each line that a command prints comes out "
+	               "here behind its rank. The exit code is the first that was not 0."
+	               "\vExit codes of ina-lab itself: 2 bad options, 124 the run's time was up, "
+	               "125 a host or the bridge died, 130 or 143 interrupted.",
+	};
+
+	*options = (struct lab_options){.aggregator = "rtl",
+	                                .path_mtu_bytes = 4096,
+	                                .memory_mib = 512,
+	                                .timeout_s = 600,
+	                                .grace_s = 30};
+	argp_err_exit_status = LAB_EXIT_USAGE;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nothing stays behind: process groups, and a guard that outlives us. */
+#include "reaper.h"
+#include "workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Above the descriptors that a child is given, so that dup2() to those overwrites none of these. */
+#define HIGH_FD 64
+
+#define MAX_GROUPS 64
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/*
+ * The guard: reads +leader for each group that begins and -leader for each that has ended, until
+ * we close the pipe or die. Groups that are still listed then are killed. They are not its
+ * children: it asks until nobody is there, for a moment at most (dead processes that nobody has
+ * collected still answer), and then removes the folder.
+ */
+static void guard(int fd, const char *workspace)
+{
+	pid_t groups[MAX_GROUPS] = {0};
+	pid_t message;
+
+	prctl(PR_SET_NAME, "ina-guard");
+	while (read(fd, &message, sizeof(message)) == sizeof(message)) {
+		const pid_t wanted = message > 0 ? 0 : -message;
+		for (int i = 0; i < MAX_GROUPS; i++) {
+			if (groups[i] != wanted)
+				continue;
+			groups[i] = message > 0 ? message : 0;
+			break;
+		}
+	}
+	for (int tries = 0; tries < 30; tries++) {
+		bool alive = false;
+		for (int i = 0; i < MAX_GROUPS; i++)
+			alive |= groups[i] && !kill(-groups[i], SIGKILL);
+		if (!alive)
+			break;
+		pause_ms(10);
+	}
+	lab_workspace_remove(workspace);
+	_exit(0);
+}
+
+static void become_guard(int fd, const char *workspace)
+{
+	sigset_t all;
+
+	/* A terminal's or a shell's signals are for ina-lab; the guard ends when that has. */
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	/* It holds nothing open that somebody may wait to see closed. */
+	const int null = open("/dev/null", O_RDWR);
+	for (int i = 0; i < 3 && null >= 0; i++)
+		dup2(null, i);
+	dup2(fd, 3);
+	close_range(4, ~0u, 0);
+	guard(3, workspace);
+}
+
+bool lab_reaper_open(struct lab_reaper *reaper, const char *workspace)
+{
+	int ends[2];
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) || pipe2(ends, O_CLOEXEC))
+		return false;
+	reaper->guard_pid = fork();
+	if (reaper->guard_pid == 0)
+		become_guard(ends[0], workspace);
+	close(ends[0]);
+	if (reaper->guard_pid < 0) {
+		close(ends[1]);
+		return false;
+	}
+	reaper->guard_fd = ends[1];
+	return true;
+}
+
+static void tell_guard(struct lab_reaper *reaper, pid_t message)
+{
+	/* SIGPIPE is ignored: a guard that somebody killed is no reason to stop. */
+	if (write(reaper->guard_fd, &message, sizeof(message)) < 0)
+		return;
+}
+
+/* In the child. Returns only if the program could not be executed. */
+static void become(const struct lab_start *start, pid_t parent)
+{
+	struct sigaction by_default = {.sa_handler = SIG_DFL};
+	sigset_t none;
+	int high[16];
+
+	setsid();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigaction(SIGPIPE, &by_default, NULL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int i = 0; i < start->fd_count; i++) {
+		high[i] = fcntl(start->from[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		if (high[i] < 0)
+			return;
+	}
+	for (int i = 0; i < start->fd_count; i++)
+		if (dup2(high[i], i) < 0)
+			return;
+	if (start->directory && chdir(start->directory))
+		return;
+	execve(start->path, start->argv, start->environment);
+}
+
+pid_t lab_reaper_start(struct lab_reaper *reaper, const struct lab_start *start)
+{
+	/* Closed by a successful exec; carries errno back from one that failed. */
+	int failure[2];
+	int error = 0;
+
+	if (start->fd_count > 16) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (pipe2(failure, O_CLOEXEC))
+		return -1;
+	const pid_t parent = getpid();
+	const pid_t pid = fork();
+	if (pid == 0) {
+		failure[1] = fcntl(failure[1], F_DUPFD_CLOEXEC, HIGH_FD);
+		become(start, parent);
+		error = errno;
+		_exit(write(failure[1], &error, sizeof(error)) == sizeof(error) ? 0 : 1);
+	}
+	if (pid < 0)
+		error = errno;
+	else
+		tell_guard(reaper, pid);
+	close(failure[1]);
+	if (pid > 0 && read(failure[0], &error, sizeof(error)) == sizeof(error))
+		lab_reaper_reap(reaper, pid);
+	close(failure[0]);
+	errno = error;
+	return error ? -1 : pid;
+}
+
+void lab_reaper_kill(pid_t leader)
+{
+	kill(-leader, SIGKILL);
+}
+
+int lab_reaper_reap(struct lab_reaper *reaper, pid_t leader)
+{
+	int status = 0;
+
+	/* Before it is reaped its number, and so its group's, is nobody else's. */
+	lab_reaper_kill(leader);
+	kill(leader, SIGKILL);
+	while (waitpid(leader, &status, 0) < 0 && errno == EINTR)
+		continue;
+	tell_guard(reaper, -leader);
+	return status;
+}
+
+bool lab_reaper_has_ended(pid_t leader)
+{
+	siginfo_t info = {0};
+	return waitid(P_PID, (id_t)leader, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
+void lab_reaper_close(struct lab_reaper *reaper)
+{
+	const pid_t guard_pid = reaper->guard_pid;
+	bool guard_ended = false;
+
+	close(reaper->guard_fd);
+	/*
+	 * What a guest kernel left came to us, and the guard kills it; so all of our children end
+	 * within a moment. The guard is bounded itself, the bound here is for what nobody foresaw.
+	 */
+	for (int tries = 0; tries < 500; tries++) {
+		pid_t pid;
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			guard_ended |= pid == guard_pid;
+		if (pid < 0)
+			return;
+		pause_ms(guard_ended ? 10 : 1);
+	}
+}

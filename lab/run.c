@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run: boot all hosts, start all commands together, relay what they print, end when all have
+ * ended or there is a reason not to wait.
+ */
+#include "run.h"
+#include "bridge.h"
+#include "host.h"
+#include "reaper.h"
+#include "summary.h"
+#include "workspace.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long the bridge may take to write its counters and close the capture. */
+#define BRIDGE_PATIENCE_S 10.0
+/* How long what a command printed last may take from its ended host to us. */
+#define DRAIN_PATIENCE_S 5.0
+
+struct run {
+	const struct lab_options *options;
+	struct lab_workspace workspace;
+	struct lab_reaper reaper;
+	struct lab_bridge bridge;
+	struct lab_host hosts[LAB_MAX_HOSTS];
+	int host_count; /* that were started */
+	int interrupt_fd;
+	int child_fd;
+	double started_s;   /* on the monotonic clock; the times below are from there on */
+	double up_s;        /* when the last host came up; NAN before */
+	double grace_end_s; /* when we stop waiting for those that still run; INFINITY before */
+	int exit_code;      /* the first that was not 0 */
+	bool stopping;      /* there is no point in waiting for anything */
+	bool muted;         /* nobody reads our output, or we are to end at once */
+};
+
+static double monotonic_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double elapsed_s(const struct run *run)
+{
+	return monotonic_s() - run->started_s;
+}
+
+/* Ends the run with this exit code, unless a rank has failed before. */
+static void stop(struct run *run, int exit_code)
+{
+	if (!run->exit_code)
+		run->exit_code = exit_code;
+	run->stopping = true;
+}
+
+/* A rank has failed: the others have the time of grace from the first failure on. */
+static void note_failure(struct run *run, int exit_code)
+{
+	if (run->exit_code)
+		return;
+	run->exit_code = exit_code;
+	run->grace_end_s = elapsed_s(run) + run->options->grace_s;
+}
+
+static bool is_over(const struct lab_host *host)
+{
+	return host->state == LAB_HOST_FINISHED || host->state == LAB_HOST_DEAD;
+}
+
+static void describe_death(char *text, size_t size, int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		snprintf(text, size, "signal %d", WTERMSIG(wait_status));
+	else
+		snprintf(text, size, "exit code %d", WEXITSTATUS(wait_status));
+}
+
+/* A host that came to nothing, by its own word or because its kernel ended. */
+static void host_died(struct run *run, struct lab_host *host)
+{
+	char how[64] = "its set-up failed";
+	const bool had_started =
+	        host->state == LAB_HOST_RUNNING || host->state == LAB_HOST_FINISHED;
+
+	if (lab_reaper_has_ended(host->kernel_pid)) {
+		lab_host_end(host, &run->reaper);
+		describe_death(how, sizeof(how), host->wait_status);
+	}
+	host->state = LAB_HOST_DEAD;
+	fprintf(stderr, "ina-lab: host %d %s (%s) after %.1f s\n", host->rank,
+	        had_started ? "died" : "did not come up", how, elapsed_s(run));
+	lab_host_show_log(host, &run->workspace);
+	if (had_started)
+		note_failure(run, LAB_EXIT_FAILED);
+	else
+		stop(run, LAB_EXIT_FAILED);
+}
+
+static void listen_to(struct run *run, struct lab_host *host)
+{
+	const enum lab_host_state before = host->state;
+
+	if (!lab_host_listen(host) || (host->state == LAB_HOST_DEAD && before != LAB_HOST_DEAD)) {
+		host->state = before;
+		host_died(run, host);
+	} else if (host->state == LAB_HOST_FINISHED && before == LAB_HOST_RUNNING &&
+	           host->exit_code) {
+		fprintf(stderr, "ina-lab: rank %d ended with exit code %d after %.1f s\n",
+		        host->rank, host->exit_code, elapsed_s(run));
+		note_failure(run, host->exit_code);
+	}
+}
+
+/* Somebody's child has ended: a kernel, the bridge, or an orphan, which the reaper collects. */
+static void look_at_children(struct run *run)
+{
+	struct signalfd_siginfo info;
+	char how[32];
+
+	if (read(run->child_fd, &info, sizeof(info)) < 0)
+		return;
+	for (int i = 0; i < run->host_count; i++) {
+		struct lab_host *host = &run->hosts[i];
+		if (!host->kernel_pid || !lab_reaper_has_ended(host->kernel_pid))
+			continue;
+		if (host->state == LAB_HOST_DEAD)
+			lab_host_end(host, &run->reaper);
+		else
+			host_died(run, host);
+	}
+	if (!run->stopping && run->bridge.pid && lab_reaper_has_ended(run->bridge.pid)) {
+		run->bridge.wait_status = lab_reaper_reap(&run->reaper, run->bridge.pid);
+		run->bridge.pid = 0;
+		describe_death(how, sizeof(how), run->bridge.wait_status);
+		fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
+		stop(run, LAB_EXIT_FAILED);
+	}
+}
+
+static void look_at_interrupt(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	if (read(run->interrupt_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	fprintf(stderr, "ina-lab: interrupted by signal %u\n", info.ssi_signo);
+	run->exit_code = 128 + (int)info.ssi_signo;
+	run->stopping = run->muted = true;
+}
+
+static void relay(struct run *run, struct lab_console *console)
+{
+	switch (lab_console_relay(console, run->interrupt_fd)) {
+	case LAB_CONSOLE_READER_GONE:
+		run->muted = true;
+		stop(run, 128 + SIGPIPE);
+		break;
+	case LAB_CONSOLE_MORE:
+	case LAB_CONSOLE_ENDED:
+	case LAB_CONSOLE_INTERRUPTED: /* the main loop looks at that descriptor itself */
+		break;
+	}
+}
+
+/* Waits up to `wait_s` for anything to happen, and sees to it. */
+static void wait_once(struct run *run, double wait_s)
+{
+	struct pollfd fds[2 + 3 * LAB_MAX_HOSTS];
+	int count = 0;
+
+	fds[count++] = (struct pollfd){.fd = run->interrupt_fd, .events = POLLIN};
+	fds[count++] = (struct pollfd){.fd = run->child_fd, .events = POLLIN};
+	for (int i = 0; i < run->host_count; i++) {
+		const struct lab_host *host = &run->hosts[i];
+		fds[count++] = (struct pollfd){.fd = host->output.from, .events = POLLIN};
+		fds[count++] = (struct pollfd){.fd = host->errors.from, .events = POLLIN};
+		fds[count++] = (struct pollfd){.fd = host->talk, .events = POLLIN};
+	}
+	const double wait_ms = fmin(fmax(ceil(wait_s * 1000), 0), 60000);
+	if (poll(fds, (nfds_t)count, (int)wait_ms) <= 0)
+		return;
+	if (fds[0].revents)
+		look_at_interrupt(run);
+	for (int i = 0; i < run->host_count; i++) {
+		struct lab_host *host = &run->hosts[i];
+		const struct pollfd *seen = &fds[2 + 3 * i];
+		if (seen[0].revents && !run->muted)
+			relay(run, &host->output);
+		if (seen[1].revents && !run->muted)
+			relay(run, &host->errors);
+		if (seen[2].revents)
+			listen_to(run, host);
+	}
+	/* Last: what a host said before it died has been heard by now. */
+	if (fds[1].revents)
+		look_at_children(run);
+}
+
+/* Starts what is due, and returns how long nothing more will be, in seconds. */
+static double start_due(struct run *run)
+{
+	double next_s = INFINITY;
+
+	if (isnan(run->up_s)) {
+		for (int i = 0; i < run->host_count; i++)
+			if (run->hosts[i].state != LAB_HOST_READY)
+				return INFINITY;
+		run->up_s = elapsed_s(run);
+	}
+	for (int i = 0; i < run->host_count; i++) {
+		struct lab_host *host = &run->hosts[i];
+		if (host->state != LAB_HOST_READY)
+			continue;
+		const double wait_s = run->up_s + run->options->delay_s[i] - elapsed_s(run);
+		if (wait_s <= 0)
+			lab_host_go(host);
+		else
+			next_s = fmin(next_s, wait_s);
+	}
+	return next_s;
+}
+
+/* Names the ranks that still run, as " 0 2". */
+static void list_running(const struct run *run, char *text, size_t size)
+{
+	size_t end = 0;
+	for (int i = 0; i < run->host_count && end < size; i++)
+		if (!is_over(&run->hosts[i]))
+			end += (size_t)snprintf(text + end, size - end, " %d", i);
+}
+
+static void check_time(struct run *run)
+{
+	const double now_s = elapsed_s(run);
+	char ranks[32] = "";
+
+	list_running(run, ranks, sizeof(ranks));
+	if (now_s >= run->options->timeout_s) {
+		fprintf(stderr, "ina-lab: time is up after %g s (--timeout), still running:%s\n",
+		        run->options->timeout_s, ranks);
+		stop(run, LAB_EXIT_TIMEOUT);
+	} else if (now_s >= run->grace_end_s) {
+		fprintf(stderr, "ina-lab: %g s after the first failure (--grace), ended ranks:%s\n",
+		        run->options->grace_s, ranks);
+		run->stopping = true;
+	}
+}
+
+static void wait_for_all(struct run *run)
+{
+	for (;;) {
+		bool all_over = true;
+		for (int i = 0; i < run->host_count; i++)
+			all_over &= is_over(&run->hosts[i]);
+		if (all_over || run->stopping)
+			return;
+		check_time(run);
+		if (run->stopping)
+			return;
+		const double due_s = start_due(run);
+		const double end_s = fmin(run->options->timeout_s, run->grace_end_s);
+		wait_once(run, fmin(due_s, end_s - elapsed_s(run)));
+	}
+}
+
+/* Pulls the plug on all hosts, and prints what they had said by then. */
+static void end_hosts(struct run *run)
+{
+	run->stopping = true;
+	for (int i = 0; i < run->host_count; i++)
+		if (run->hosts[i].kernel_pid)
+			lab_reaper_kill(run->hosts[i].kernel_pid);
+	for (int i = 0; i < run->host_count; i++) {
+		run->hosts[i].state = LAB_HOST_DEAD;
+		lab_host_end(&run->hosts[i], &run->reaper);
+		if (run->hosts[i].talk >= 0)
+			close(run->hosts[i].talk);
+		run->hosts[i].talk = -1;
+	}
+	const double end_s = elapsed_s(run) + DRAIN_PATIENCE_S;
+	while (!run->muted && elapsed_s(run) < end_s) {
+		bool open = false;
+		for (int i = 0; i < run->host_count; i++)
+			open |= run->hosts[i].output.from >= 0 || run->hosts[i].errors.from >= 0;
+		if (!open)
+			break;
+		wait_once(run, end_s - elapsed_s(run));
+	}
+	for (int i = 0; i < run->host_count; i++)
+		lab_host_close(&run->hosts[i]);
+}
+
+static bool start_all(struct run *run, const struct lab_parts *parts)
+{
+	bool started = lab_bridge_start(&run->bridge, &run->reaper, &run->workspace, run->options);
+
+	for (int i = 0; started && i < run->options->host_count; i++) {
+		run->hosts[i].rank = i;
+		run->host_count++;
+		started = lab_host_start(&run->hosts[i], &run->reaper, &run->workspace,
+		                         run->options, parts->kernel, run->bridge.host_ends[i]);
+	}
+	lab_bridge_close_host_ends(&run->bridge, run->options->host_count);
+	return started;
+}
+
+/* From here on the signals that end a run, and those of its children, are read like files. */
+static bool open_signals(struct run *run)
+{
+	struct sigaction hangup;
+	sigset_t interrupts, children;
+
+	sigemptyset(&interrupts);
+	sigaddset(&interrupts, SIGINT);
+	sigaddset(&interrupts, SIGTERM);
+	/* Under nohup(1) it stays ignored; what is blocked as well would be queued all the same. */
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
+		sigaddset(&interrupts, SIGHUP);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &interrupts, NULL);
+	sigprocmask(SIG_BLOCK, &children, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	run->interrupt_fd = signalfd(-1, &interrupts, SFD_CLOEXEC | SFD_NONBLOCK);
+	run->child_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	return run->interrupt_fd >= 0 && run->child_fd >= 0;
+}
+
+struct lab_parts lab_parts_find(void)
+{
+	const char *kernel = getenv("INA_KERNEL");
+	return (struct lab_parts){
+	        .kernel = kernel && *kernel ? kernel : INA_LAB_KERNEL,
+	        .guest_init = INA_LAB_GUEST_INIT,
+	};
+}
+
+static bool check_parts(const struct lab_parts *parts)
+{
+	if (access(parts->kernel, X_OK))
+		fprintf(stderr,
+		        "ina-lab: there is no kernel at %s: run `make kernel`, or set INA_KERNEL\n",
+		        parts->kernel);
+	else if (access(parts->guest_init, X_OK))
+		fprintf(stderr, "ina-lab: %s is missing or not executable\n", parts->guest_init);
+	else
+		return true;
+	return false;
+}
+
+int lab_run(const struct lab_options *options)
+{
+	const struct lab_parts parts = lab_parts_find();
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run || !check_parts(&parts)) {
+		free(run);
+		return LAB_EXIT_FAILED;
+	}
+	*run = (struct run){.options = options,
+	                    .started_s = monotonic_s(),
+	                    .up_s = NAN,
+	                    .grace_end_s = INFINITY,
+	                    .exit_code = LAB_EXIT_FAILED};
+	if (!open_signals(run) || !lab_workspace_create(&run->workspace, options, parts.guest_init))
+		goto out_free;
+	if (!lab_reaper_open(&run->reaper, run->workspace.path)) {
+		fprintf(stderr, "ina-lab: cannot start the guard process: %s\n", strerror(errno));
+		lab_workspace_remove(run->workspace.path);
+		goto out_free;
+	}
+	run->exit_code = 0;
+	if (start_all(run, &parts))
+		wait_for_all(run);
+	else
+		stop(run, LAB_EXIT_FAILED);
+	end_hosts(run);
+	if (run->bridge.pid) {
+		if (lab_bridge_end(&run->bridge, &run->reaper, BRIDGE_PATIENCE_S)) {
+			if (!options->quiet && !run->muted && !isnan(run->up_s))
+				lab_summary_print(run->bridge.stats_path, options->host_count,
+				                  run->up_s);
+		} else {
+			fprintf(stderr, "ina-lab: the bridge did not end well\n");
+			stop(run, LAB_EXIT_FAILED);
+		}
+	}
+	lab_reaper_close(&run->reaper);
+out_free:;
+	const int exit_code = run->exit_code;
+	if (run->interrupt_fd > 0)
+		close(run->interrupt_fd);
+	if (run->child_fd > 0)
+		close(run->child_fd);
+	free(run);
+	return exit_code;
+}

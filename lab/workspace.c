@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folder of one run, and the orders in it that lab/guest-init reads. */
+#include "workspace.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Of the IP and UDP, RoCE and InfiniBand headers that rxe takes off the device's MTU there is
+ * room for 80 bytes (RXE_MAX_HDR_LENGTH); what is left, rounded down, is the RoCE path MTU. */
+#define DEVICE_MTU_MARGIN_BYTES 104
+
+/* INA_ACK_TIMEOUT where the RTL is simulated: 4.096 us * 2^16 = 268 ms. */
+#define SIMULATED_ACK_TIMEOUT 16
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+	(void)status;
+	(void)type;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+void lab_workspace_remove(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+const char *lab_workspace_find_memory(unsigned long long bytes)
+{
+	const char *const candidates[] = {"/dev/shm", getenv("TMPDIR"), "/tmp", "/var/tmp"};
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		struct statvfs fs;
+		const char *path = candidates[i];
+		if (!path || path[0] != '/' || access(path, W_OK) || statvfs(path, &fs))
+			continue;
+		if (!(fs.f_flag & ST_NOEXEC) &&
+		    (unsigned long long)fs.f_bavail * fs.f_frsize >= bytes)
+			return path;
+	}
+	return NULL;
+}
+
+/* A folder that hosts see as well, so not below what they mount over, and with a plain name. */
+static bool fits_guest(const char *path)
+{
+	static const char *const hidden[] = {"/dev", "/proc", "/sys", "/run"};
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                            "0123456789/._+-";
+
+	if (path[0] != '/' || path[strspn(path, plain)])
+		return false;
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++) {
+		const size_t length = strlen(hidden[i]);
+		if (!strncmp(path, hidden[i], length) && (!path[length] || path[length] == '/'))
+			return false;
+	}
+	return true;
+}
+
+static bool make_folder(struct lab_workspace *workspace)
+{
+	const char *base = getenv("TMPDIR");
+	char real[PATH_MAX];
+
+	if (!base || !realpath(base, real) || !fits_guest(real) || strlen(real) > 3000)
+		strcpy(real, "/tmp");
+	snprintf(workspace->path, sizeof(workspace->path), "%.3000s/ina-lab.XXXXXX", real);
+	if (mkdtemp(workspace->path))
+		return true;
+	fprintf(stderr, "ina-lab: cannot make a folder in %s: %s\n", real, strerror(errno));
+	return false;
+}
+
+static FILE *open_order(const struct lab_workspace *workspace, const char *name, int rank)
+{
+	char path[PATH_MAX + 64];
+
+	if (rank < 0)
+		snprintf(path, sizeof(path), "%s/%s", workspace->path, name);
+	else
+		snprintf(path, sizeof(path), "%s/%s.%d", workspace->path, name, rank);
+	return fopen(path, "we");
+}
+
+/* Closes `file`, which may be NULL, and returns whether everything got into it. */
+static bool close_order(FILE *file)
+{
+	if (!file)
+		return false;
+	const bool failed = ferror(file);
+	return !fclose(file) && !failed;
+}
+
+static bool write_strings(const struct lab_workspace *workspace, const char *name,
+                          char *const *strings)
+{
+	FILE *file = open_order(workspace, name, -1);
+	for (; file && *strings; strings++)
+		fwrite(*strings, 1, strlen(*strings) + 1, file);
+	return close_order(file);
+}
+
+/*
+ * The caller's environment, and who this rank is. A command's output is a console line to it, so
+ * that C libraries flush by the line, but nothing that moves cursors or colours. Through the
+ * simulated RTL a full window takes longer than libina's ACK timeout: hosts would send it twice.
+ */
+static bool write_environment(const struct lab_workspace *workspace, int rank, int count,
+                              bool is_simulated)
+{
+	static const char *const ours[] = {
+	        "INA_RANK=", "INA_RANKS=", "INA_ROOT=", "INA_BIND=", "TERM="};
+	FILE *file = open_order(workspace, "environment", rank);
+
+	for (char **entry = environ; file && *entry; entry++) {
+		bool taken = !strchr(*entry, '=');
+		for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+			taken |= !strncmp(*entry, ours[i], strlen(ours[i]));
+		if (!taken)
+			fwrite(*entry, 1, strlen(*entry) + 1, file);
+	}
+	if (file)
+		fprintf(file,
+		        "TERM=dumb%cINA_RANK=%d%cINA_RANKS=%d%cINA_ROOT=192.0.2.1%c"
+		        "INA_BIND=192.0.2.%d%c",
+		        0, rank, 0, count, 0, 0, rank + 1, 0);
+	if (file && is_simulated && !getenv("INA_ACK_TIMEOUT"))
+		fprintf(file, "INA_ACK_TIMEOUT=%d%c", SIMULATED_ACK_TIMEOUT, 0);
+	return close_order(file);
+}
+
+/* What ip(8) does in the guest. The others' addresses are known: to ask for them at the start of
+ * every connection would only add frames that may be lost. */
+static bool write_network(const struct lab_workspace *workspace, int rank, int count, int mtu_bytes)
+{
+	FILE *file = open_order(workspace, "network", rank);
+	if (file)
+		fprintf(file,
+		        "link set lo up\n"
+		        "link set vec0 address 02:00:00:00:00:%02x mtu %d up\n"
+		        "address add 192.0.2.%d/24 dev vec0\n",
+		        rank + 1, mtu_bytes, rank + 1);
+	for (int peer = 0; file && peer < count; peer++)
+		if (peer != rank)
+			fprintf(file,
+			        "neighbour replace 192.0.2.%d lladdr 02:00:00:00:00:%02x dev vec0 "
+			        "nud permanent\n",
+			        peer + 1, peer + 1);
+	return close_order(file);
+}
+
+static bool write_orders(const struct lab_workspace *workspace, const struct lab_options *options,
+                         const char *guest_init)
+{
+	char here[PATH_MAX], path[PATH_MAX + 64];
+
+	if (!getcwd(here, sizeof(here)))
+		return false;
+	snprintf(path, sizeof(path), "%s/init", workspace->path);
+	if (symlink(guest_init, path))
+		return false;
+	if (!write_strings(workspace, "command", options->command) ||
+	    !write_strings(workspace, "directory", (char *[]){here, NULL}))
+		return false;
+	for (int rank = 0; rank < options->host_count; rank++)
+		if (!write_environment(workspace, rank, options->host_count,
+		                       !strcmp(options->aggregator, "rtl")) ||
+		    !write_network(workspace, rank, options->host_count,
+		                   lab_workspace_device_mtu(options)))
+			return false;
+	return true;
+}
+
+double lab_workspace_machine_mhz(void)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+	double mhz = 0;
+
+	while (file && mhz <= 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "cpu MHz : %lf", &mhz) != 1)
+			mhz = 0;
+	if (file)
+		fclose(file);
+	return mhz > 0 ? mhz : 1000;
+}
+
+int lab_workspace_device_mtu(const struct lab_options *options)
+{
+	return options->path_mtu_bytes + DEVICE_MTU_MARGIN_BYTES;
+}
+
+bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_options *options,
+                          const char *guest_init)
+{
+	const unsigned long long bytes =
+	        ((unsigned long long)options->memory_mib << 20) * (unsigned)options->host_count;
+	const char *memory_path = lab_workspace_find_memory(bytes);
+
+	if (!memory_path) {
+		fprintf(stderr,
+		        "ina-lab: no room for %d hosts of %d MiB: free %llu MiB in /dev/shm, or "
+		        "set "
+		        "TMPDIR to a folder that has them (not mounted noexec), or see --memory\n",
+		        options->host_count, options->memory_mib, bytes >> 20);
+		return false;
+	}
+	snprintf(workspace->memory_path, sizeof(workspace->memory_path), "%s", memory_path);
+	if (!make_folder(workspace))
+		return false;
+	if (write_orders(workspace, options, guest_init))
+		return true;
+	fprintf(stderr, "ina-lab: cannot write the hosts' orders into %s: %s\n", workspace->path,
+	        strerror(errno));
+	lab_workspace_remove(workspace->path);
+	return false;
+}

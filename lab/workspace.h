@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folder of one run: the hosts' orders, their kernels' logs, and the place where their memory
+ * lies. It begins with the run and ends with it.
+ */
+#ifndef INA_LAB_WORKSPACE_H
+#define INA_LAB_WORKSPACE_H
+
+#include "options.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lab_workspace {
+	char path[PATH_MAX]; /* only letters, digits and /._+-: it goes into kernel arguments */
+	char memory_path[PATH_MAX]; /* where the kernels keep the guests' memory, in unnamed files
+	                             */
+};
+
+/*
+ * Makes the folder, in TMPDIR or /tmp, and writes the orders for all hosts into it. Prints one
+ * line and returns false where that is not possible; what was made by then is removed.
+ */
+bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_options *options,
+                          const char *guest_init);
+
+/*
+ * Finds a file system for `bytes` of guest memory that lets it be mapped executable: /dev/shm,
+ * TMPDIR, /tmp or /var/tmp. Returns its path, or NULL.
+ */
+const char *lab_workspace_find_memory(unsigned long long bytes);
+
+/* The MTU of a host's network device, in bytes, that gives the RoCE path MTU asked for. */
+int lab_workspace_device_mtu(const struct lab_options *options);
+
+/*
+ * The clock of the machine's first processor in MHz, by /proc/cpuinfo, or 1000. A User Mode Linux
+ * kernel states none, and perftest, which counts processor cycles, gives up without.
+ */
+double lab_workspace_machine_mhz(void);
+
+/* Removes the folder and all that is in it, as far as it exists. */
+void lab_workspace_remove(const char *path);
+
+#endif

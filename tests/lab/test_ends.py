@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every way for a run to end but the good one. The fixture checks each for leftovers."""
+
+import os
+import signal
+import tempfile
+import time
+
+import pytest
+from conftest import processes_with, wait_until
+
+HOLD = "echo started; sleep 50"
+# A process of the guest that never asks its kernel for anything.
+SPIN = "echo started; while :; do :; done"
+
+
+def start_and_hold(lab, *options, n=2, command=HOLD):
+    process = lab.start(*options, n=n, command=command)
+    for _ in range(n):
+        assert "started" in process.stdout.readline()
+    return process
+
+
+def test_a_killed_kernel(lab):
+    process = start_and_hold(lab, "--grace", "1", n=3)
+    os.kill(lab.kernel(1), signal.SIGKILL)
+    killed_s = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 125
+    assert "ina-lab: host 1 died (signal 9)" in err
+    assert "ended ranks: 0 2" in err
+    assert 0.9 < time.monotonic() - killed_s < 5
+
+
+def test_nothing_of_a_killed_kernel_runs_on(lab):
+    """Its guest's processes are processes of the machine, and must go with it, the busy ones too."""
+    process = start_and_hold(lab, command=SPIN)
+    os.kill(lab.kernel(1), signal.SIGKILL)
+    wait_until(lambda: not lab.processes_of_host(1), 2, "the guest's processes to be gone")
+    assert lab.processes_of_host(0)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+
+
+def test_a_kernel_that_does_not_come_up(lab):
+    lab.environment["INA_KERNEL"] = "/bin/false"
+    run = lab.run(command="exit 0")
+    assert run.returncode == 125
+    assert "did not come up (exit code 1)" in run.err
+
+
+def test_a_host_that_cannot_be_set_up(lab):
+    # The hosts have a /dev/shm of their own, where this folder is not.
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        run = lab.run(n=1, cwd=folder, command="exit 0")
+    assert run.returncode == 125
+    assert "host 0 did not come up (its set-up failed)" in run.err
+    assert f"guest-init: a host cannot enter the folder {folder}" in run.err
+
+
+@pytest.mark.parametrize("number, code", [
+    (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_interrupted(lab, number, code):
+    process = start_and_hold(lab)
+    process.send_signal(number)
+    sent_s = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert f"ina-lab: interrupted by signal {int(number)}" in err
+    assert time.monotonic() - sent_s < 3
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.2])
+def test_interrupted_while_booting(lab, after_s):
+    process = lab.start(n=4, command=HOLD)
+    wait_until(lambda: list(lab.folder.iterdir()), 5, "the run to begin")
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def test_ina_lab_itself_is_killed(lab):
+    process = start_and_hold(lab, command=SPIN)
+    process.kill()
+    process.communicate(timeout=20)
+
+
+def test_the_bridge_dies(lab):
+    process = start_and_hold(lab)
+    bridge, = processes_with(f"{lab.folder}/ina-lab").keys() & processes_with("--port fd=").keys()
+    os.kill(bridge, signal.SIGKILL)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 125
+    assert "ina-lab: the bridge ended (signal 9) before the hosts did" in err
+
+
+def test_the_run_takes_too_long(lab):
+    run = lab.run("--timeout", "3", command="[ $INA_RANK = 0 ] || sleep 50")
+    assert run.returncode == 124
+    assert "time is up after 3 s (--timeout), still running: 1" in run.err
+
+
+def test_a_failed_rank_gives_the_others_grace(lab):
+    run = lab.run("--grace", "1", command="[ $INA_RANK = 0 ] && exit 9; sleep 50")
+    assert run.returncode == 9
+    assert "ina-lab: rank 0 ended with exit code 9" in run.err
+    assert "1 s after the first failure (--grace), ended ranks: 1" in run.err
+
+
+def test_those_who_finish_within_the_grace_may(lab):
+    run = lab.run(command="[ $INA_RANK = 0 ] && exit 9; sleep 1; echo done")
+    assert run.returncode == 9
+    assert "[1] done" in run.out

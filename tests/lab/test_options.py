@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input: one clear line, and no host is booted."""
+
+import os
+import subprocess
+
+import pytest
+from conftest import LAB
+
+
+def call(*arguments, **environment):
+    return subprocess.run([LAB, *arguments], capture_output=True, text=True, timeout=20,
+                          env=dict(os.environ, **environment))
+
+
+@pytest.mark.parametrize("arguments, what", [
+    ("", "say what to do"),
+    ("walk", "no command 'walk'"),
+    ("run -- true", "say how many hosts"),
+    ("run -n 0 -- true", "-n takes a whole number from 1 to 8, not '0'"),
+    ("run -n 9 -- true", "-n takes a whole number from 1 to 8, not '9'"),
+    ("run -n 2x -- true", "-n takes a whole number from 1 to 8, not '2x'"),
+    ("run -n 2", "no command"),
+    ("run -n 2 --", "no command"),
+    ("run -n 2 -- A=b", "'A=b' has a ="),
+    ("run -n 2 --mtu 1500 -- true", "--mtu takes one of 256, 512, 1024, 2048, 4096, not '1500'"),
+    ("run -n 2 --aggregator asic -- true", "--aggregator takes one of rtl, model, off, not 'asic'"),
+    ("run -n 2 --steer some -- true", "--steer takes one of marked, all, not 'some'"),
+    ("run -n 2 --loss-up 1.5 -- true", "--loss-up takes a number from 0 to 1, not '1.5'"),
+    ("run -n 2 --loss-down nan -- true", "--loss-down takes a number from 0 to 1, not 'nan'"),
+    ("run -n 2 --reorder -1 -- true", "--reorder takes a number from 0 to 1, not '-1'"),
+    ("run -n 2 --delay ten -- true", "--delay takes a whole number"),
+    ("run -n 2 --delay-rank 2:1 -- true", "--delay-rank names rank 2"),
+    ("run -n 2 --delay-rank 1 -- true", "--delay-rank takes R:SECONDS, not '1'"),
+    ("run -n 2 --memory 1 -- true", "--memory takes a whole number from 64"),
+    ("run -n 2 --timeout 0 -- true", "--timeout takes a number"),
+    ("run -n 2 --seed 1e3 -- true", "--seed takes a whole number"),
+])
+def test_bad_options(arguments, what):
+    run = call(*arguments.split())
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1 and what in run.stderr
+
+
+def test_unknown_option():
+    run = call("run", "-n", "2", "--frobnicate", "--", "true")
+    assert run.returncode == 2
+    assert "unrecognized option '--frobnicate'" in run.stderr
+
+
+def test_options_after_the_command_are_the_commands():
+    # --memory would be refused if it were ina-lab's; so it is the kernel that is missed first.
+    run = call("run", "-n", "2", "true", "--memory", "1", INA_KERNEL="/nowhere/linux")
+    assert run.returncode == 125
+    assert run.stderr == ("ina-lab: there is no kernel at /nowhere/linux: run `make kernel`, or "
+                          "set INA_KERNEL\n")
+
+
+def test_missing_bridge():
+    run = call("run", "-n", "2", "--", "true", INA_BRIDGE="/nowhere/bridge")
+    assert run.returncode == 125
+    assert run.stderr == "ina-lab: there is no bridge at /nowhere/bridge: build it, or set INA_BRIDGE\n"
+
+
+def test_results_that_cannot_be_written():
+    run = call("run", "-n", "2", "--stats", "/nowhere/s.json", "--", "true")
+    assert run.returncode == 125
+    assert run.stderr == "ina-lab: cannot write /nowhere/s.json: No such file or directory\n"
+
+
+def test_more_memory_than_there_is():
+    run = call("run", "-n", "8", "--memory", "65536", "--", "true")
+    assert run.returncode == 125
+    assert "no room for 8 hosts of 65536 MiB" in run.stderr
+
+
+def test_help_and_doctor():
+    assert "--delay-rank" in call("run", "--help").stdout
+    doctor = call("doctor")
+    assert doctor.returncode == 0, doctor.stdout
+    assert [line.split()[1] for line in doctor.stdout.splitlines()][:3] == [
+        "kernel", "guest-init", "bridge"]
+    assert call("doctor", INA_KERNEL="/nowhere/linux").returncode == 125

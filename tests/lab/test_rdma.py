@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's own RDMA programs run on the hosts as they are."""
+
+import json
+
+from conftest import lines
+
+# Rank 1 calls when rank 0 has had a second to listen.
+AFTER_ROOT = "if [ $INA_RANK = 0 ]; then exec %s; else sleep 1; exec %s; fi"
+
+
+def test_rc_pingpong_and_the_counters(lab, tmp_path_factory):
+    stats = tmp_path_factory.mktemp("stats") / "s.json"
+    run = lab.run("--stats", str(stats), command=AFTER_ROOT % (
+        "ibv_rc_pingpong -g 1 -n 100 -s 65536", "ibv_rc_pingpong -g 1 -n 100 -s 65536 $INA_ROOT"))
+    assert run.returncode == 0, run.err
+    for r in range(2):
+        assert any("100 iters" in line for line in lines(run.out, r))
+    ports = json.loads(stats.read_text())["ports"]
+    for port in ports:
+        # 100 messages of 64 KiB each way are the least that this can be
+        assert port["rx_bytes"] > 100 * 65536 and port["tx_bytes"] > 100 * 65536
+
+
+def test_rping(lab):
+    run = lab.run(command=AFTER_ROOT % ("rping -s -a $INA_BIND -C 5 -v",
+                                        "rping -c -a $INA_ROOT -C 5 -v"))
+    assert run.returncode == 0, run.err
+    assert sum("ping data: rdma-ping-" in line for line in lines(run.out, 1)) == 5
+
+
+def test_send_bw(lab):
+    run = lab.run(command=AFTER_ROOT % ("ib_send_bw -F -n 100", "ib_send_bw -F -n 100 $INA_ROOT"))
+    assert run.returncode == 0, run.err
+    # The row that it ends with; its speed is by the machine's processor clock, and may be 0.
+    assert any(line.split()[:2] == ["65536", "100"] for line in lines(run.out, 1))
+
+
+def test_loss_is_repaired(lab):
+    run = lab.run("--loss-up", "0.01", "--loss-down", "0.01", "--seed", "7", command=AFTER_ROOT % (
+        "ibv_rc_pingpong -c -g 1 -n 100", "ibv_rc_pingpong -c -g 1 -n 100 $INA_ROOT"))
+    assert run.returncode == 0, run.err
+    assert "ina-lab: faults made:" in run.err

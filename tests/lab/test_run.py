@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command finds on a host, and what comes back: output, exit codes."""
+
+import os
+import subprocess
+import time
+
+import pytest
+from conftest import LAB, lines
+
+
+def test_each_rank_knows_who_it_is_and_where(lab):
+    lab.environment["QUOTED"] = 'a "b"\nc'
+    run = lab.run(n=3, cwd="/usr/share", command="""
+        echo $INA_RANK/$INA_RANKS root $INA_ROOT bind $INA_BIND in $PWD; echo "$QUOTED"
+        cat /sys/class/net/vec0/address; ulimit -l; echo to stderr >&2""")
+    assert run.returncode == 0, run.err
+    for r in range(3):
+        assert lines(run.out, r) == [
+            f"{r}/3 root 192.0.2.1 bind 192.0.2.{r + 1} in /usr/share", 'a "b"', "c",
+            f"02:00:00:00:00:0{r + 1}", "unlimited"]
+        assert lines(run.err, r) == ["to stderr"]
+    assert len(lines(run.out)) == len(run.out.splitlines())
+
+
+@pytest.mark.parametrize("mtu", [256, 1024, 4096])
+def test_path_mtu(lab, mtu):
+    run = lab.run("--mtu", str(mtu), n=1,
+                  command="ibv_devinfo -v | grep -e active_mtu -e 'GID.  1.'")
+    assert f"active_mtu:\t\t{mtu} " in run.out
+    assert "::ffff:192.0.2.1, RoCE v2" in run.out
+
+
+def test_lines_come_as_they_are_written(lab):
+    process = lab.start(n=1, command="echo first; sleep 1.5; echo second")
+    assert process.stdout.readline() == "[0] first\n"
+    first_s = time.monotonic()
+    assert process.stdout.readline() == "[0] second\n"
+    assert 1.0 < time.monotonic() - first_s < 5
+    process.communicate(timeout=30)
+
+
+def test_all_output_arrives_whole_and_in_order(lab):
+    run = lab.run("--quiet", command="seq 1 20000; seq 1 3000 >&2; printf 'no newline'")
+    expected = [str(i) for i in range(1, 20001)]
+    for r in range(2):
+        assert lines(run.out, r) == expected + ["no newline"]
+        assert lines(run.err, r) == expected[:3000]
+
+
+@pytest.mark.parametrize("line_count", [144, 300])
+def test_a_slow_reader_loses_nothing(lab, line_count):
+    """About 145 KiB fit into all buffers on the way; then the command ends before they are empty."""
+    process = lab.start("--quiet", n=1, command=f"yes $(printf %01000d 7) | head -{line_count}")
+    time.sleep(2)
+    out, _ = process.communicate(timeout=60)
+    assert lines(out, 0) == ["7".zfill(1000)] * line_count
+    assert process.returncode == 0
+
+
+def test_a_reader_that_goes_away_ends_the_run(lab):
+    process = lab.start(n=1, command="seq 1 1000000; sleep 40")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=20) == 141
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("command, code", [
+    ("exit 0", 0),
+    ("[ $INA_RANK = 0 ] || exit 77", 77),
+    ("[ $INA_RANK = 0 ] || exit 255", 255),
+    # 5 comes first, though of the higher rank
+    ("if [ $INA_RANK = 0 ]; then sleep 1; exit 3; else exit 5; fi", 5),
+    ("kill -SEGV $$", 139),
+    ("kill -TERM $$", 143),
+])
+def test_exit_code(lab, command, code):
+    run = lab.run(command=command)
+    assert run.returncode == code, run.err
+
+
+def test_a_command_that_is_not_there(lab):
+    run = subprocess.run([LAB, "run", "-n", "1", "--aggregator", "off", "--", "/no/such/program"],
+                         capture_output=True, text=True, timeout=30)
+    assert run.returncode == 127
+    assert "[0] env: '/no/such/program': No such file" in run.stderr.replace("‘", "'")
+
+
+def test_files_are_on_the_machine_when_the_run_ends(lab, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    lab.run(cwd=folder, command="echo $INA_RANK >rank.$INA_RANK")
+    assert [(folder / f"rank.{r}").read_text() for r in range(2)] == ["0\n", "1\n"]
+
+
+def test_a_late_rank(lab):
+    process = lab.start("--delay-rank", "0:2.5", command="echo started")
+    assert process.stdout.readline() == "[1] started\n"
+    first_s = time.monotonic()
+    assert process.stdout.readline() == "[0] started\n"
+    assert 1.5 < time.monotonic() - first_s < 5
+    process.communicate(timeout=30)
+
+
+def test_summary_and_quiet(lab):
+    loud, quiet = (lab.run(*options, n=1, command="exit 0") for options in ([], ["--quiet"]))
+    assert "ina-lab: 1 host, up after" in loud.err
+    assert "ina-lab: aggregator off" in loud.err
+    assert quiet.err == ""
+
+
+def test_eight_hosts(lab):
+    run = lab.run(n=8, command="ping -c 1 -W 5 192.0.2.$(((INA_RANK + 1) % 8 + 1)) >/dev/null"
+                  " || ibv_devinfo >/dev/null; ibv_devices | grep -c rxe0")
+    assert run.returncode == 0, run.err
+    assert [lines(run.out, r) for r in range(8)] == [["1"]] * 8
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_another_user_than_root(lab):
+    # Where that user cannot reach the build, there is nothing to be tried.
+    if subprocess.run(["test", "-x", LAB], user=65534, group=65534).returncode:
+        pytest.skip(f"user 65534 cannot reach {LAB}")
+    os.chown(lab.folder, 65534, 65534)
+    for parent in list(lab.folder.parents)[:2]:
+        parent.chmod(0o755)
+    run = lab.run(n=2, cwd="/", user=65534, group=65534, extra_groups=[], command="ibv_devinfo")
+    assert run.returncode == 0, run.err
+    assert "transport" in run.out
