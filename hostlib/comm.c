@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A communicator's life: rendezvous, connections, JOIN; and LEAVE, and the end. */
+#include "comm.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+#define LEAVE_TIMEOUT_MS 5000
+
+/* For a last message to leave the host before its queue pair is stopped. */
+#define PARTING_MS 20
+
+static const struct ina_transfer NOTHING;
+
+/* Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get. */
+static enum ina_status agree(struct ina_comm *comm, const char *what, const char *doing,
+                             bool must_equal, uint32_t *value, int64_t deadline_ms,
+                             struct ina_failure *failure)
+{
+	struct ina_failure own = *failure;
+	const struct ina_vote vote = {
+	        .what = what,
+	        .doing = doing,
+	        .must_equal = must_equal,
+	        .value = *value,
+	        .failed = &own,
+	};
+
+	failure->status = INA_OK;
+	ina_agree(&comm->control, &vote, deadline_ms, value, failure);
+	return failure->status;
+}
+
+static void make_lanes(struct ina_comm *comm)
+{
+	const struct ina_options *options = &comm->settings.options;
+	struct ina_connection *connections = comm->fabric.connections;
+	struct ina_slot *slots = comm->memory.slab;
+	uint32_t window = options->window;
+	struct ina_lane lane = {
+	        .lkey = comm->memory.slab_mr->lkey,
+	        .window = window,
+	        .limit_bytes = options->message_bytes - (uint32_t)INA_MESSAGE_FRAMING,
+	        .rank = comm->rank,
+	        .ranks = comm->ranks,
+	        /* Only one of the algorithms is at work at a time: they share it. */
+	        .staging = (uint8_t *)(slots + 4 * window),
+	        .context = {.job_id = comm->job_id,
+	                    .rank_count = (uint16_t)comm->ranks,
+	                    .rank = (uint32_t)comm->rank},
+	};
+
+	lane.tx = connections[INA_PURPOSE_AGGREGATE].tx->qp;
+	lane.rx = connections[INA_PURPOSE_AGGREGATE].rx->qp;
+	lane.tx_slots = slots;
+	lane.rx_slots = slots + window;
+	comm->window.lane = lane;
+	lane.tx = connections[INA_PURPOSE_RING].tx->qp;
+	lane.rx = connections[INA_PURPOSE_RING].rx->qp;
+	lane.tx_slots = slots + 2 * window;
+	lane.rx_slots = slots + 3 * window;
+	comm->ring.lane = lane;
+}
+
+static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failure)
+{
+	struct ina_options *options = &comm->settings.options;
+	enum ina_status status = ina_settings_fit(&comm->settings, comm->fabric.path_mtu,
+	                                          &comm->window_packets, failure);
+
+	if (status != INA_OK)
+		return status;
+	status = ina_memory_open(&comm->memory, comm->fabric.pd,
+	                         options->window *
+	                                 (4 * sizeof(struct ina_slot) + options->message_bytes),
+	                         options->cache_entries, failure);
+	if (status != INA_OK)
+		return status;
+	make_lanes(comm);
+	return ina_ring_open(&comm->ring, failure);
+}
+
+/* Runs a JOIN or a LEAVE. Returns whether it came back as a sum of all ranks. */
+static bool run_empty(struct ina_comm *comm, enum ina_wire_type type, int32_t exponent,
+                      int timeout_ms)
+{
+	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	struct ina_failure failure;
+	bool fine;
+
+	ina_window_start(&comm->window, type, exponent, &NOTHING);
+	fine = ina_window_advance(&comm->window, &failure) == INA_OK;
+	while (fine && !ina_window_done(&comm->window) && ina_now_ms() < deadline_ms) {
+		int count;
+
+		fine = ina_progress_wait(comm, ina_left_ms(deadline_ms, INA_STALL_MS), &count,
+		                         &failure) == INA_OK &&
+		       ina_window_advance(&comm->window, &failure) == INA_OK;
+	}
+	fine = fine && ina_window_done(&comm->window) &&
+	       comm->window.contributors == (uint32_t)comm->ranks;
+	ina_window_stop(&comm->window);
+	return fine;
+}
+
+/* After the ranks have agreed that their JOINs were joined, or not. */
+static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined,
+                                        struct ina_failure *failure)
+{
+	const struct ina_options *options = &comm->settings.options;
+
+	comm->aggregated = joined;
+	if (joined || options->algorithm == INA_ALGORITHM_RING)
+		return INA_OK;
+	ina_window_abandon(&comm->window);
+	if (options->algorithm == INA_ALGORITHM_AUTO)
+		return INA_OK;
+	poll(NULL, 0, PARTING_MS);
+	return ina_fail(
+	        failure, INA_ERR_AGGREGATOR,
+	        "no aggregator joined the %d ranks within %d ms; with algorithm auto the ring "
+	        "would be used",
+	        comm->ranks, options->join_timeout_ms);
+}
+
+static void tell_log(const struct ina_comm *comm)
+{
+	const struct ina_options *options = &comm->settings.options;
+	const struct in_addr address = {comm->fabric.local.address};
+	char host[INET_ADDRSTRLEN] = "";
+	char line[256];
+
+	if (!options->log)
+		return;
+	if (comm->ranks == 1) {
+		options->log(options->log_context, "rank 0 of 1: sums are copies");
+		return;
+	}
+	inet_ntop(AF_INET, &address, host, sizeof(host));
+	snprintf(line, sizeof(line),
+	         "rank %d of %d on %s %s, path MTU %u, messages of %u bytes, window %u: %s",
+	         comm->rank, comm->ranks, comm->fabric.device, host, comm->fabric.path_mtu,
+	         options->message_bytes, options->window,
+	         comm->aggregated ? "aggregated" : "by ring");
+	options->log(options->log_context, line);
+}
+
+static enum ina_status connect_all(struct ina_comm *comm, struct ina_failure *failure)
+{
+	const struct ina_options *options = &comm->settings.options;
+	int64_t deadline_ms = ina_now_ms() + options->open_timeout_ms;
+	struct ina_roster roster;
+	uint32_t value;
+	enum ina_status status = ina_control_init(&comm->control, comm->rank, comm->ranks, failure);
+
+	if (status == INA_OK)
+		status = ina_fabric_open(&comm->fabric, &comm->settings, failure);
+	if (status == INA_OK)
+		status = ina_rendezvous(&comm->control, &comm->settings, &comm->fabric.local,
+		                        deadline_ms, &roster, failure);
+	if (status != INA_OK)
+		return status;
+
+	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
+	comm->job_id = roster.job_id;
+	ina_fabric_connect(&comm->fabric, &comm->control, &roster, deadline_ms, failure);
+	value = comm->fabric.path_mtu;
+	status = agree(comm, "path MTU", "connect to its neighbours", true, &value, deadline_ms,
+	               failure);
+	if (status != INA_OK)
+		return status;
+
+	status = prepare(comm, failure);
+	value = status == INA_OK && options->algorithm != INA_ALGORITHM_RING &&
+	        run_empty(comm, INA_WIRE_JOIN, (int32_t)comm->window_packets,
+	                  options->join_timeout_ms);
+	status = agree(comm, "", "answer the aggregator's JOIN", false, &value,
+	               deadline_ms + options->join_timeout_ms, failure);
+	if (status == INA_OK)
+		status = choose_algorithm(comm, value != 0, failure);
+	return status;
+}
+
+enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure)
+{
+	enum ina_status status = INA_OK;
+
+	comm->rank = comm->settings.options.rank;
+	comm->ranks = comm->settings.options.ranks;
+	if (comm->ranks == 1 && comm->rank != 0)
+		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
+		                comm->rank);
+	if (comm->ranks > 1)
+		status = connect_all(comm, failure);
+	if (status != INA_OK)
+		return status;
+	comm->stats.algorithm = comm->aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
+	comm->stats.path_mtu = comm->fabric.path_mtu;
+	comm->stats.message_bytes = comm->settings.options.message_bytes;
+	comm->stats.window = comm->settings.options.window;
+	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
+	tell_log(comm);
+	return INA_OK;
+}
+
+/* All ranks have called ina_close(): the flows end, and nobody goes before all have. */
+static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
+{
+	const struct ina_options *options = &comm->settings.options;
+	struct ina_failure none = {INA_OK, ""};
+	uint32_t value = 0;
+	const struct ina_vote vote = {
+	        .what = "",
+	        .doing = "call ina_close",
+	        .call = comm->current,
+	        .failed = &none,
+	};
+
+	switch (ina_agree(&comm->control, &vote, ina_now_ms() + options->timeout_ms, &value,
+	                  failure)) {
+	case INA_AGREED:
+		break;
+	case INA_NOT_AGREED:
+		return failure->status;
+	case INA_DISTURBED:
+		ina_comm_fault(comm, NULL);
+		*failure = comm->failure;
+		return failure->status;
+	}
+	if (comm->aggregated)
+		run_empty(comm, INA_WIRE_LEAVE, 0, LEAVE_TIMEOUT_MS);
+	*failure = none;
+	return agree(comm, "", "leave", false, &value, ina_now_ms() + 2 * LEAVE_TIMEOUT_MS,
+	             failure);
+}
+
+enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure)
+{
+	failure->status = INA_OK;
+	if (comm->failure.status == INA_OK && comm->ranks > 1 && comm->memory.slab_mr &&
+	    comm->stats.algorithm != INA_ALGORITHM_AUTO) {
+		comm->previous = comm->current;
+		comm->current = (struct ina_call){
+		        .kind = INA_CALL_CLOSE,
+		        .number = comm->previous.number,
+		};
+		part(comm, failure);
+	}
+	ina_fabric_disconnect(&comm->fabric);
+	ina_memory_close(&comm->memory);
+	ina_fabric_close(&comm->fabric);
+	ina_control_close(&comm->control);
+	return failure->status;
+}
+
+void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure)
+{
+	struct ina_fault fault = {
+	        .current = comm->current,
+	        .previous = comm->previous,
+	};
+
+	if (failure) {
+		fault.status = failure->status;
+		fault.message =
+		        (uint32_t)(comm->aggregated ? comm->window.received : comm->ring.in.index);
+		snprintf(fault.text, sizeof(fault.text), "%.*s", INA_CONTROL_TEXT - 1,
+		         failure->text);
+	}
+	ina_settle(&comm->control, &fault, &comm->failure);
+	comm->latest = comm->failure;
+
+	/* The caller gets its memory back: nothing may be written to it from now on. */
+	if (comm->aggregated) {
+		ina_window_abandon(&comm->window);
+		poll(NULL, 0, PARTING_MS);
+	}
+	ina_fabric_silence(&comm->fabric);
+}

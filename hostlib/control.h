@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control channel: a TCP connection from every rank to rank 0, open as long as the
+ * communicator. Ranks agree over it at open and close, tell each other of faults, and notice
+ * by its end that a rank is gone.
+ *
+ * Everything travels in frames of one size. What arrives is put where it belongs (struct
+ * ina_peer at rank 0, struct ina_control elsewhere) and looked at when somebody needs it.
+ */
+#ifndef INA_CONTROL_H
+#define INA_CONTROL_H
+
+#include <poll.h>
+#include <stdbool.h>
+
+#include "error.h"
+
+#define INA_CONTROL_MAGIC 0x314C525443414E49u /* "INACTRL1" */
+#define INA_CONTROL_TEXT  400
+
+enum ina_control_type {
+	INA_CONTROL_HELLO = 1, /* to rank 0, first of all */
+	INA_CONTROL_WELCOME,   /* from rank 0, when all have come */
+	INA_CONTROL_REPORT,    /* to rank 0: this rank's part of an agreement */
+	INA_CONTROL_DECISION,  /* from rank 0: what was agreed */
+	INA_CONTROL_STALL,     /* to rank 0: this rank has waited for a while in this call */
+	INA_CONTROL_FAULT,     /* to rank 0: what went wrong here, and in which call */
+	INA_CONTROL_QUERY,     /* from rank 0: send a FAULT, whether anything is wrong or not */
+	INA_CONTROL_VERDICT,   /* from rank 0: the end of the communicator, and why */
+};
+
+enum ina_call_kind {
+	INA_CALL_NONE = 0,
+	INA_CALL_ALLREDUCE,
+	INA_CALL_CLOSE,
+};
+
+/* A collective call, as ranks compare it. */
+struct ina_call {
+	uint64_t number; /* ALLREDUCE: 1 for the first; CLOSE: how many came before it */
+	uint64_t count;
+	uint32_t kind; /* enum ina_call_kind */
+	uint16_t type; /* enum ina_type */
+	uint16_t op;   /* enum ina_op */
+};
+
+struct ina_endpoint {
+	uint32_t address; /* IPv4, network order */
+	uint16_t port;    /* of the RDMA connection manager, network order */
+	uint16_t reserved;
+};
+
+struct ina_hello {
+	uint32_t ranks;
+	uint32_t window;
+	uint32_t message_bytes;
+	uint32_t algorithm;
+	struct ina_endpoint endpoint;
+};
+
+struct ina_welcome {
+	uint64_t job_id;
+	uint32_t status; /* enum ina_status; the rest is valid for INA_OK only */
+	uint32_t reserved;
+	struct ina_endpoint endpoints[INA_MAX_RANKS];
+	char text[INA_CONTROL_TEXT];
+};
+
+struct ina_report {
+	struct ina_call call;
+	uint32_t phase;
+	uint32_t status;
+	uint32_t value;
+	char text[INA_CONTROL_TEXT];
+};
+
+struct ina_decision {
+	uint32_t phase;
+	uint32_t status;
+	uint32_t minimum;
+	char text[INA_CONTROL_TEXT];
+};
+
+struct ina_fault {
+	struct ina_call current;
+	struct ina_call previous; /* the all-reduce finished last */
+	uint32_t status;          /* INA_OK: nothing wrong here */
+	uint32_t message;         /* of the all-reduce, 0 for the first, where the fault was seen */
+	char text[INA_CONTROL_TEXT];
+};
+
+struct ina_control_frame {
+	uint64_t magic;
+	uint32_t type;
+	uint32_t rank; /* the sender's */
+	union {
+		struct ina_hello hello;
+		struct ina_welcome welcome;
+		struct ina_report report;
+		struct ina_decision decision;
+		struct ina_call stall;
+		struct ina_fault fault;
+	};
+};
+
+/* A TCP connection, and the part of a frame that has arrived on it. */
+struct ina_link {
+	int fd; /* -1: none */
+	size_t in_bytes;
+	struct ina_control_frame in;
+};
+
+/* What rank 0 knows of another rank, or another rank of rank 0. */
+struct ina_peer {
+	struct ina_link link;
+	bool gone;
+	bool has_report;
+	bool has_stall;
+	bool has_fault;
+	struct ina_report report;
+	struct ina_call stall;
+	struct ina_fault fault;
+};
+
+struct ina_control {
+	int rank;
+	int ranks;
+	int peer_count;         /* entries of peers */
+	struct ina_peer *peers; /* rank 0: by rank, its own unused; others: one, rank 0 */
+	uint32_t phase;         /* agreements so far */
+	bool stall_told;
+	bool news; /* set by whatever arrives, cleared by whoever looks at it */
+	/* Not at rank 0: what it said. */
+	bool has_decision;
+	bool asked;
+	bool has_verdict;
+	struct ina_decision decision;
+	struct ina_decision verdict;
+};
+
+enum ina_link_result {
+	INA_LINK_NOTHING,
+	INA_LINK_FRAME,   /* link->in holds one; the next read overwrites it */
+	INA_LINK_CLOSED,  /* or broken */
+	INA_LINK_GARBAGE, /* not one of ours */
+};
+
+/* Reads what is there, without waiting, up to one frame. */
+enum ina_link_result ina_link_read(struct ina_link *link);
+
+/* Sends a frame, waiting while the socket is full, until the deadline. Returns 0, or -1. */
+int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms);
+
+/* Options of a control socket: no delay, not blocking, the death of the host noticed. */
+int ina_link_prepare(int fd, int peer_timeout_ms);
+
+void ina_link_close(struct ina_link *link);
+
+/* Makes an empty control block; INA_OK or INA_ERR_MEMORY. ina_control_close() is safe either way.
+ */
+enum ina_status ina_control_init(struct ina_control *control, int rank, int ranks,
+                                 struct ina_failure *failure);
+void ina_control_close(struct ina_control *control);
+
+/* A frame of this rank, all zero but for its head. */
+struct ina_control_frame ina_control_frame(const struct ina_control *control,
+                                           enum ina_control_type type);
+
+/* Sends to a peer (rank 0 for all but rank 0), with a short wait; a peer that cannot be sent to is
+ * gone. */
+void ina_control_send(struct ina_control *control, int peer, struct ina_control_frame *frame);
+
+/* Sends to all peers, from rank 0. */
+void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame);
+
+/* Waits up to timeout_ms for anything, and takes in all that has come. */
+void ina_control_pump(struct ina_control *control, int timeout_ms);
+
+/* Fills fds (room for INA_MAX_RANKS) with what to wait for; returns how many. */
+int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A failure: a status and the sentence that explains it. */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ina_status_name(enum ina_status status)
+{
+	switch (status) {
+	case INA_OK:
+		return "INA_OK";
+	case INA_ERR_ARGUMENT:
+		return "INA_ERR_ARGUMENT";
+	case INA_ERR_MISMATCH:
+		return "INA_ERR_MISMATCH";
+	case INA_ERR_PEER:
+		return "INA_ERR_PEER";
+	case INA_ERR_TIMEOUT:
+		return "INA_ERR_TIMEOUT";
+	case INA_ERR_DEVICE:
+		return "INA_ERR_DEVICE";
+	case INA_ERR_MEMORY:
+		return "INA_ERR_MEMORY";
+	case INA_ERR_AGGREGATOR:
+		return "INA_ERR_AGGREGATOR";
+	case INA_ERR_SYSTEM:
+		return "INA_ERR_SYSTEM";
+	}
+	return "unknown status";
+}
+
+enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, const char *format,
+                         ...)
+{
+	char text[INA_ERROR_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	failure->status = status;
+	memcpy(failure->text, text, sizeof(text));
+	return status;
+}
+
+int ina_list_ranks(char *text, size_t size, const unsigned char *flags, int ranks)
+{
+	int total = 0;
+	int listed = 0;
+	size_t used = 0;
+
+	for (int r = 0; r < ranks; r++)
+		total += flags[r] != 0;
+	used = (size_t)snprintf(text, size, total == 1 ? "rank " : "ranks ");
+	for (int r = 0; r < ranks && used < size; r++) {
+		if (!flags[r])
+			continue;
+		const char *glue = listed == 0 ? "" : listed == total - 1 ? " and " : ", ";
+
+		used += (size_t)snprintf(text + used, size - used, "%s%d", glue, r);
+		listed++;
+	}
+	return total;
+}

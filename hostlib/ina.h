@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libina: all-reduce over ordinary RoCEv2 connections, summed by a switch
+ * where one is there to do it, by a ring of the hosts where none is.
+ *
+ * A program on each of n hosts opens a communicator, and all of them call the
+ * same all-reduces in the same order:
+ *
+ *	struct ina_options options;
+ *	char why[INA_ERROR_SIZE];
+ *	ina_comm *comm;
+ *
+ *	ina_options_init(&options);            // rank, ranks, root from INA_RANK, INA_RANKS,
+ *INA_ROOT if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) errx(1, "%s", why); if
+ *(ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK) errx(1, "%s",
+ *ina_error(comm)); ina_close(comm);
+ *
+ * Threads: a communicator, with its requests, belongs to one thread at a time.
+ * Different communicators may be used by different threads at once. The library
+ * has no global state, starts no thread, installs no signal handler, never
+ * prints and never exits.
+ */
+#ifndef INA_H
+#define INA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define INA_API __attribute__((visibility("default")))
+
+/* Enough for every text of ina_error() and ina_open(), with its final NUL. */
+#define INA_ERROR_SIZE 512
+
+/* Where rank 0 waits for the others, if neither the options nor INA_ROOT name a port. */
+#define INA_DEFAULT_PORT 18766
+
+#define INA_MAX_RANKS 64
+
+/* A communicator: this rank's connections, memory and place among the ranks. */
+typedef struct ina_comm ina_comm;
+
+/* An all-reduce that has been started and not yet finished. */
+typedef struct ina_request ina_request;
+
+enum ina_status {
+	INA_OK = 0,
+	INA_ERR_ARGUMENT, /* the call or an option makes no sense; the communicator stays usable */
+	INA_ERR_MISMATCH, /* ranks disagree: on options at open, on the call in an all-reduce */
+	INA_ERR_PEER,     /* a rank is gone */
+	INA_ERR_TIMEOUT,  /* what was awaited did not come in time */
+	INA_ERR_DEVICE,   /* the RDMA device or a connection failed */
+	INA_ERR_MEMORY,   /* no memory, or memory that cannot be registered */
+	INA_ERR_AGGREGATOR, /* none answered though asked for, or it dropped out in an all-reduce */
+	INA_ERR_SYSTEM,     /* a system call failed */
+};
+
+enum ina_type {
+	INA_INT32 = 1,
+	INA_FLOAT32 = 2,
+};
+
+enum ina_op {
+	INA_SUM = 1,
+};
+
+enum ina_algorithm {
+	INA_ALGORITHM_AUTO = 0, /* the aggregator if it answers, else the ring */
+	INA_ALGORITHM_INA = 1,  /* the aggregator, or ina_open() fails with INA_ERR_AGGREGATOR */
+	INA_ALGORITHM_RING = 2, /* the ring */
+};
+
+/*
+ * What a communicator is opened with. Fill it by ina_options_init(), then change what you want.
+ * The strings are read during ina_open() only.
+ */
+struct ina_options {
+	size_t struct_size; /* set by ina_options_init(): the version of this struct */
+
+	int rank;         /* 0 to ranks - 1; -1: INA_RANK */
+	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS */
+	const char *root; /* IPv4 "address[:port]" of rank 0; NULL: INA_ROOT */
+
+	/*
+	 * The RDMA side: the IPv4 address that connections are made from and accepted on.
+	 * NULL: INA_BIND; if that is not set, an address of `device`; without one, the address
+	 * from which this host reaches rank 0.
+	 */
+	const char *bind;
+	const char *device; /* RDMA device, "rxe0"; NULL: the one that has the address */
+
+	enum ina_algorithm algorithm;
+
+	/*
+	 * Messages under way at once, and bytes of a message with its framing of 48 bytes
+	 * (a multiple of 16; 0: 16 packets of the path MTU). window times packets of a message is
+	 * at most 128: the history of an aggregator, and what Linux rdma_rxe keeps unacknowledged.
+	 */
+	unsigned int window;
+	unsigned int message_bytes;
+
+	unsigned int poll_count;    /* looks at the completion queue before sleeping on it */
+	unsigned int cache_entries; /* registrations that are kept; 0: register in each call */
+
+	/*
+	 * How long an RC connection waits for an acknowledgement before it sends again:
+	 * 4.096 us * 2^ack_timeout, 1 to 31 (IBTA vol. 1, Local ACK Timeout). 0: INA_ACK_TIMEOUT;
+	 * if that is not set, 14, which is 67 ms. Longer than a full window takes through the
+	 * switch, or every window is sent twice; no longer than need be, since a lost tail waits
+	 * for it.
+	 */
+	unsigned int ack_timeout;
+
+	int open_timeout_ms; /* until all ranks have come and are connected */
+	int join_timeout_ms; /* until the aggregator has answered */
+	int timeout_ms; /* of an all-reduce, from when its turn has come; also of ina_close() */
+	int peer_timeout_ms; /* until a host that acknowledges nothing counts as gone */
+
+	/* If set, gets a line of text, without newline, when the communicator is open. */
+	void (*log)(void *log_context, const char *line);
+	void *log_context;
+};
+
+/* What has happened on a communicator so far. */
+struct ina_stats {
+	enum ina_algorithm algorithm; /* in use: INA_ALGORITHM_INA or INA_ALGORITHM_RING */
+	unsigned int path_mtu;        /* bytes of payload in a packet */
+	unsigned int message_bytes;   /* of a full message, with framing */
+	unsigned int window;          /* messages */
+	char device[64];              /* RDMA device, "" for a single rank */
+	uint64_t calls;               /* all-reduces finished */
+	uint64_t messages_aggregated; /* sums received from the aggregator */
+	uint64_t messages_ring;       /* messages received from the predecessor in the ring */
+	uint64_t bytes_aggregated; /* elements that were all-reduced by the aggregator, in bytes */
+	uint64_t bytes_ring;       /* the same by the ring */
+	uint64_t overflows;        /* int32 all-reduces in which some addition overflowed */
+	uint64_t registrations;    /* memory regions registered for send and recv buffers */
+};
+
+/* Fills `options` with the defaults. */
+INA_API void ina_options_init(struct ina_options *options);
+
+/* The name of a status: "INA_ERR_PEER". Never NULL; the string lives for ever. */
+INA_API const char *ina_status_name(enum ina_status status);
+
+/*
+ * Opens a communicator. Collective: returns when all ranks have come, are connected, and have
+ * agreed on the algorithm, or when they cannot be; then every rank that came gets the error.
+ *
+ * options: NULL stands for the defaults.
+ * comm: set to the communicator, to be given to ina_close(), or to NULL on error.
+ * why: gets the text of the error, cut to why_size bytes; may be NULL.
+ *
+ * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, the same rank
+ * twice, window, message size, algorithm, path MTU), INA_ERR_TIMEOUT (the text names who is
+ * missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
+ */
+INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
+                                 size_t why_size);
+
+/*
+ * Closes a communicator and frees it, whatever is returned. Collective: waits for all ranks to
+ * close, unless the communicator has failed before. Finish all requests first: those that are
+ * not are abandoned, and the other ranks get INA_ERR_PEER. comm may be NULL.
+ */
+INA_API enum ina_status ina_close(ina_comm *comm);
+
+/*
+ * The text of the latest error of this communicator, "" if there was none. It lives until the
+ * next call on the communicator.
+ */
+INA_API const char *ina_error(const ina_comm *comm);
+
+/*
+ * recv[i] = the sum of all ranks' send[i], for i < count, on every rank. Collective and
+ * blocking: all ranks call with the same count, type and op.
+ *
+ * send, recv: count elements, aligned to 4 bytes. They are the same (in place), or do not
+ * overlap. Elements go from send to the wire and from the wire to recv without a copy; in place,
+ * a sum by the aggregator is received elsewhere and copied once when it has been checked, and
+ * the contribution of a message stays in place until then.
+ * count: 0 is allowed, and is compared with the other ranks' like any other.
+ * type, op: INA_INT32 (two's complement; ina_comm_stats() counts overflows) or INA_FLOAT32
+ * (IEEE 754); INA_SUM. All ranks get the same bits. The order of float32 additions is fixed for
+ * each algorithm and count, but differs between the algorithms.
+ *
+ * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. After any other error, which all
+ * ranks get, each in this call or its next, recv holds nothing of use, and all further calls
+ * return the same error. INA_ERR_MISMATCH says which rank called what.
+ *
+ * Registrations are cached: a buffer that is used again is not registered again. The rule that
+ * comes with it: before memory that was given to the library is freed or unmapped, call
+ * ina_deregister() on it, or close the communicator. Otherwise new memory at the same address
+ * would be taken for the old, and data would go to pages that are no longer there to be seen.
+ * A program that cannot keep this rule sets cache_entries to 0.
+ */
+INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
+                                      enum ina_type type, enum ina_op op);
+
+/*
+ * As ina_allreduce(), but returns at once: *request is then to be finished by ina_wait(), or by
+ * ina_test() until that says so. send and recv belong to the library until then. Requests are
+ * carried out one after the other, in the order in which they were started, while the program is
+ * inside ina_test() or ina_wait() of any request of the communicator.
+ *
+ * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY, or the error of a communicator that has failed;
+ * *request is then NULL.
+ */
+INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv,
+                                            size_t count, enum ina_type type, enum ina_op op,
+                                            ina_request **request);
+
+/*
+ * Makes what progress can be made without waiting. *done becomes 1 when the request is finished,
+ * well or not: the status says which, and the request is freed and not to be used again.
+ * Otherwise *done is 0 and INA_OK is returned. Where ranks must settle an error, it can take
+ * some seconds.
+ */
+INA_API enum ina_status ina_test(ina_request *request, int *done);
+
+/* Waits until the request is finished, frees it, and returns what became of it. */
+INA_API enum ina_status ina_wait(ina_request *request);
+
+/*
+ * Registers memory for good, as a hint: all-reduces within it need no registration of their own.
+ * It counts not towards cache_entries. To be undone by ina_deregister() or ina_close().
+ * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY.
+ */
+INA_API enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes);
+
+/*
+ * Forgets every registration, explicit or cached, that overlaps the given memory. Finding none
+ * is no error. INA_ERR_ARGUMENT if a request is unfinished.
+ */
+INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes);
+
+/* Copies what has happened so far; size is sizeof(*stats) as the caller knows it. */
+INA_API void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size);
+
+/* This rank's number, and the number of ranks. */
+INA_API int ina_comm_rank(const ina_comm *comm);
+INA_API int ina_comm_ranks(const ina_comm *comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Registered memory and the cache of registrations. */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES 4096u
+
+static_assert(sizeof(struct ina_slot) == 64, "a slot is a cache line");
+
+enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, size_t slab_bytes,
+                                unsigned int cache_entries, struct ina_failure *failure)
+{
+	memset(memory, 0, sizeof(*memory));
+	memory->pd = pd;
+	memory->cache_entries = cache_entries;
+	memory->slab_bytes = (slab_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	memory->slab = aligned_alloc(PAGE_BYTES, memory->slab_bytes);
+	if (!memory->slab)
+		return ina_fail(failure, INA_ERR_MEMORY, "no %zu bytes for messages",
+		                memory->slab_bytes);
+	memset(memory->slab, 0, memory->slab_bytes);
+	memory->slab_mr = ibv_reg_mr(pd, memory->slab, memory->slab_bytes, IBV_ACCESS_LOCAL_WRITE);
+	if (!memory->slab_mr)
+		return ina_fail(failure, INA_ERR_MEMORY,
+		                "%zu bytes for messages cannot be registered: %s",
+		                memory->slab_bytes, strerror(errno));
+	return INA_OK;
+}
+
+static void drop(struct ina_registration *registration)
+{
+	if (registration->mr)
+		ibv_dereg_mr(registration->mr);
+	*registration = (struct ina_registration){0};
+}
+
+void ina_memory_close(struct ina_memory *memory)
+{
+	for (unsigned int i = 0; i < memory->registration_count; i++)
+		drop(&memory->registrations[i]);
+	free(memory->registrations);
+	if (memory->slab_mr)
+		ibv_dereg_mr(memory->slab_mr);
+	free(memory->slab);
+	memset(memory, 0, sizeof(*memory));
+}
+
+static bool covers(const struct ina_registration *r, uintptr_t start, size_t bytes, bool writable)
+{
+	return r->mr && start >= r->start && bytes <= r->bytes &&
+	       start - r->start <= r->bytes - bytes && (r->writable || !writable);
+}
+
+/* A free entry, in a longer array if need be; -1 without memory. */
+static int free_entry(struct ina_memory *memory)
+{
+	unsigned int count = memory->registration_count;
+	struct ina_registration *longer;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (!memory->registrations[i].mr)
+			return (int)i;
+	}
+	longer = realloc(memory->registrations, (count + 8) * sizeof(*longer));
+	if (!longer)
+		return -1;
+	memset(longer + count, 0, 8 * sizeof(*longer));
+	memory->registrations = longer;
+	memory->registration_count = count + 8;
+	return (int)count;
+}
+
+/* Drops what was not used for longest, until at most `limit` cached registrations are left. */
+static void evict(struct ina_memory *memory, unsigned int limit)
+{
+	for (;;) {
+		struct ina_registration *oldest = NULL;
+		unsigned int cached = 0;
+
+		for (unsigned int i = 0; i < memory->registration_count; i++) {
+			struct ina_registration *r = &memory->registrations[i];
+
+			if (!r->mr || r->kept)
+				continue;
+			cached++;
+			if (r->users == 0 && (!oldest || r->used < oldest->used))
+				oldest = r;
+		}
+		if (cached <= limit || !oldest)
+			return;
+		drop(oldest);
+	}
+}
+
+static enum ina_status add(struct ina_memory *memory, const void *start, size_t bytes,
+                           bool writable, unsigned int *entry, struct ina_failure *failure)
+{
+	int place = free_entry(memory);
+	struct ina_registration *r;
+
+	if (place < 0)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a registration");
+	r = &memory->registrations[place];
+	/* A buffer that is only sent from may be read-only. */
+	r->mr = ibv_reg_mr(memory->pd, (void *)(uintptr_t)start, bytes,
+	                   writable ? IBV_ACCESS_LOCAL_WRITE : 0);
+	if (!r->mr)
+		return ina_fail(failure, INA_ERR_MEMORY,
+		                "%zu bytes at %p cannot be registered: %s (see also `ulimit -l`)",
+		                bytes, start, strerror(errno));
+	r->start = (uintptr_t)start;
+	r->bytes = bytes;
+	r->writable = writable;
+	r->kept = false;
+	r->users = 0;
+	memory->made++;
+	*entry = (unsigned int)place;
+	return INA_OK;
+}
+
+enum ina_status ina_memory_get(struct ina_memory *memory, const void *start, size_t bytes,
+                               bool writable, unsigned int *entry, uint32_t *lkey,
+                               struct ina_failure *failure)
+{
+	unsigned int found = memory->registration_count;
+
+	for (unsigned int i = 0; i < memory->registration_count; i++) {
+		if (covers(&memory->registrations[i], (uintptr_t)start, bytes, writable)) {
+			found = i;
+			break;
+		}
+	}
+	if (found == memory->registration_count) {
+		enum ina_status status;
+
+		if (memory->cache_entries > 0)
+			evict(memory, memory->cache_entries - 1);
+		status = add(memory, start, bytes, writable, &found, failure);
+		if (status != INA_OK)
+			return status;
+	}
+	memory->registrations[found].users++;
+	memory->registrations[found].used = ++memory->uses;
+	*entry = found;
+	*lkey = memory->registrations[found].mr->lkey;
+	return INA_OK;
+}
+
+void ina_memory_put(struct ina_memory *memory, unsigned int entry)
+{
+	memory->registrations[entry].users--;
+	evict(memory, memory->cache_entries);
+}
+
+enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size_t bytes,
+                                    struct ina_failure *failure)
+{
+	unsigned int entry;
+	enum ina_status status = add(memory, start, bytes, true, &entry, failure);
+
+	if (status == INA_OK)
+		memory->registrations[entry].kept = true;
+	return status;
+}
+
+void ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes)
+{
+	uintptr_t first = (uintptr_t)start;
+
+	for (unsigned int i = 0; i < memory->registration_count; i++) {
+		struct ina_registration *r = &memory->registrations[i];
+
+		if (r->mr && first < r->start + r->bytes && r->start < first + bytes)
+			drop(r);
+	}
+}

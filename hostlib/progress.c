@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completions: taken from the queue, given to the algorithm that they belong to, waited for. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+#include "comm.h"
+
+#define BATCH 16
+
+static const char *work_name(enum ina_work work, bool *outward)
+{
+	*outward = work == INA_WORK_WINDOW_SEND || work == INA_WORK_RING_SEND ||
+	           work == INA_WORK_CREDIT_RECEIVE;
+	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE ? "aggregation"
+	                                                                       : "ring";
+}
+
+static enum ina_status explain(const struct ina_comm *comm, const struct ibv_wc *wc,
+                               struct ina_failure *failure)
+{
+	bool outward;
+	const char *name = work_name((enum ina_work)(wc->wr_id >> 32), &outward);
+	int neighbour = outward ? ina_successor(comm->rank, comm->ranks)
+	                        : ina_predecessor(comm->rank, comm->ranks);
+
+	/* A message that is longer than the receive: rdma_rxe says REM_INV_REQ on both sides. */
+	if (wc->status == IBV_WC_LOC_LEN_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR)
+		return ina_fail(
+		        failure, INA_ERR_MISMATCH,
+		        "a message on the %s connection %s rank %d is longer than its receiver "
+		        "expects",
+		        name, outward ? "to" : "from", neighbour);
+	return ina_fail(failure, INA_ERR_DEVICE,
+	                "the %s connection %s rank %d failed: %s (vendor 0x%x)", name,
+	                outward ? "to" : "from", neighbour, ibv_wc_status_str(wc->status),
+	                wc->vendor_err);
+}
+
+static enum ina_status take(struct ina_comm *comm, const struct ibv_wc *wc,
+                            struct ina_failure *failure)
+{
+	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
+
+	if ((work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE) &&
+	    !comm->window.active)
+		return INA_OK; /* an abandoned JOIN or LEAVE */
+	if (wc->status != IBV_WC_SUCCESS)
+		return explain(comm, wc, failure);
+	switch (work) {
+	case INA_WORK_WINDOW_SEND:
+		ina_window_sent(&comm->window);
+		return INA_OK;
+	case INA_WORK_WINDOW_RECEIVE:
+		return ina_window_received(&comm->window, wc->byte_len, failure);
+	case INA_WORK_RING_SEND:
+		ina_ring_sent(&comm->ring);
+		return INA_OK;
+	case INA_WORK_RING_RECEIVE:
+		return ina_ring_received(&comm->ring, wc->byte_len, failure);
+	case INA_WORK_CREDIT_SEND:
+		ina_ring_credit_sent(&comm->ring);
+		return INA_OK;
+	case INA_WORK_CREDIT_RECEIVE:
+		return ina_ring_credited(&comm->ring, ntohl(wc->imm_data), failure);
+	}
+	return ina_fail(failure, INA_ERR_DEVICE, "%s: a completion of nothing",
+	                comm->fabric.device);
+}
+
+enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_failure *failure)
+{
+	struct ibv_wc wc[BATCH];
+	int n = ibv_poll_cq(comm->fabric.cq, BATCH, wc);
+
+	*count = 0;
+	if (n < 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: the completion queue failed",
+		                comm->fabric.device);
+	for (int i = 0; i < n; i++) {
+		enum ina_status status = take(comm, &wc[i], failure);
+
+		if (status != INA_OK)
+			return status;
+	}
+	*count = n;
+	return INA_OK;
+}
+
+/* Takes the event off the channel; acknowledging costs a lock, so it is done in lots. */
+static void take_channel_event(struct ina_fabric *fabric)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(fabric->channel, &cq, &context) != 0)
+		return;
+	if (++fabric->unacknowledged_events == 1024) {
+		ibv_ack_cq_events(fabric->cq, fabric->unacknowledged_events);
+		fabric->unacknowledged_events = 0;
+	}
+}
+
+enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
+                                  struct ina_failure *failure)
+{
+	struct pollfd fds[INA_MAX_RANKS + 1];
+	enum ina_status status;
+	int links;
+
+	for (unsigned int i = 0; i <= comm->settings.options.poll_count; i++) {
+		status = ina_progress_poll(comm, count, failure);
+		if (status != INA_OK || *count > 0)
+			return status;
+	}
+	/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+	if (ibv_req_notify_cq(comm->fabric.cq, 0) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: no notification of completions",
+		                comm->fabric.device);
+	status = ina_progress_poll(comm, count, failure);
+	if (status != INA_OK || *count > 0)
+		return status;
+
+	fds[0] = (struct pollfd){.fd = comm->fabric.channel->fd, .events = POLLIN};
+	links = ina_control_pollfds(&comm->control, fds + 1);
+	if (poll(fds, (nfds_t)links + 1, timeout_ms) < 0 && errno != EINTR)
+		return ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
+	if (fds[0].revents)
+		take_channel_event(&comm->fabric);
+	for (int i = 1; i <= links; i++) {
+		if (fds[i].revents) {
+			ina_control_pump(&comm->control, 0);
+			break;
+		}
+	}
+	return ina_progress_poll(comm, count, failure);
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rendezvous: rank 0 gathers HELLOs, compares them, and answers all with a WELCOME. */
+#include "rendezvous.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+/* Connections that have not yet said who they are. Past that the oldest goes. */
+#define STRANGERS_MAX 64
+
+/* How long a connection may take to say who it is. */
+#define STRANGER_MS 5000
+
+/* After ranks were found to disagree: for the others to come and hear of it. */
+#define GRACE_MS 3000
+
+#define CONNECT_INTERVAL_MS 50
+
+struct stranger {
+	struct ina_link link;
+	int64_t since_ms;
+};
+
+struct gathering {
+	struct ina_control *control;
+	const struct ina_settings *settings;
+	struct ina_roster *roster;
+	struct ina_failure mismatch; /* the first that was found */
+	int listener;
+	int come; /* ranks that have, rank 0 included */
+	struct stranger strangers[STRANGERS_MAX];
+	/* Ranks that must hear of a mismatch but have no place among the peers. */
+	struct ina_link extras[STRANGERS_MAX];
+	int extra_count;
+};
+
+static void format_root(const struct ina_settings *settings, char *text, size_t size)
+{
+	char host[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &settings->root.sin_addr, host, sizeof(host));
+	snprintf(text, size, "%s:%u", host, ntohs(settings->root.sin_port));
+}
+
+static const char *algorithm_name(uint32_t algorithm)
+{
+	switch (algorithm) {
+	case INA_ALGORITHM_AUTO:
+		return "auto";
+	case INA_ALGORITHM_INA:
+		return "ina";
+	case INA_ALGORITHM_RING:
+		return "ring";
+	default:
+		return "unknown";
+	}
+}
+
+static enum ina_status listen_at_root(struct gathering *g, struct ina_failure *failure)
+{
+	const struct sockaddr_in *root = &g->settings->root;
+	char where[64];
+	int one = 1;
+
+	format_root(g->settings, where, sizeof(where));
+	g->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (g->listener < 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "no socket for the rendezvous: %s",
+		                strerror(errno));
+	if (setsockopt(g->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
+	    bind(g->listener, (const struct sockaddr *)root, sizeof(*root)) != 0 ||
+	    listen(g->listener, STRANGERS_MAX) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "rank 0 cannot listen on %s, the address of the rendezvous: %s",
+		                where, strerror(errno));
+	return INA_OK;
+}
+
+static void accept_strangers(struct gathering *g, int peer_timeout_ms)
+{
+	for (;;) {
+		int fd = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int place = 0;
+
+		if (fd < 0)
+			return;
+		if (ina_link_prepare(fd, peer_timeout_ms) != 0) {
+			close(fd);
+			continue;
+		}
+		for (int i = 0; i < STRANGERS_MAX; i++) {
+			if (g->strangers[i].link.fd < 0) {
+				place = i;
+				break;
+			}
+			if (g->strangers[i].since_ms < g->strangers[place].since_ms)
+				place = i;
+		}
+		ina_link_close(&g->strangers[place].link);
+		g->strangers[place].link.fd = fd;
+		g->strangers[place].link.in_bytes = 0;
+		g->strangers[place].since_ms = ina_now_ms();
+	}
+}
+
+/* Compares what a rank brought with rank 0's. The first difference of all is kept. */
+static void compare_hello(struct gathering *g, uint32_t rank, const struct ina_hello *hello)
+{
+	const struct ina_options *own = &g->settings->options;
+	struct ina_failure *m = &g->mismatch;
+
+	if (m->status != INA_OK)
+		return;
+	if (hello->ranks != (uint32_t)own->ranks)
+		ina_fail(m, INA_ERR_MISMATCH,
+		         "rank %u was started as one of %u ranks, rank 0 as one of %d", rank,
+		         hello->ranks, own->ranks);
+	else if (rank >= hello->ranks)
+		ina_fail(m, INA_ERR_MISMATCH,
+		         "a rank %u came, but the rank count is %u: ranks are 0 to %u", rank,
+		         hello->ranks, hello->ranks - 1);
+	else if (rank == 0 || g->control->peers[rank].link.fd >= 0)
+		ina_fail(m, INA_ERR_MISMATCH, "two processes were started as rank %u", rank);
+	else if (hello->algorithm != (uint32_t)own->algorithm)
+		ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for algorithm %s, rank 0 for %s", rank,
+		         algorithm_name(hello->algorithm), algorithm_name(own->algorithm));
+	else if (hello->window != own->window)
+		ina_fail(m, INA_ERR_MISMATCH, "rank %u has a window of %u messages, rank 0 of %u",
+		         rank, hello->window, own->window);
+	else if (hello->message_bytes != own->message_bytes)
+		ina_fail(m, INA_ERR_MISMATCH, "rank %u has message_bytes %u, rank 0 %u", rank,
+		         hello->message_bytes, own->message_bytes);
+}
+
+static void take_hello(struct gathering *g, struct stranger *stranger)
+{
+	uint32_t rank = stranger->link.in.rank;
+	const struct ina_hello *hello = &stranger->link.in.hello;
+
+	compare_hello(g, rank, hello);
+	if (rank > 0 && rank < (uint32_t)g->control->ranks && g->control->peers[rank].link.fd < 0) {
+		g->roster->endpoints[rank] = hello->endpoint;
+		g->control->peers[rank].link = stranger->link;
+		g->come++;
+	} else if (g->extra_count < STRANGERS_MAX) {
+		g->extras[g->extra_count++] = stranger->link;
+	} else {
+		ina_link_close(&stranger->link);
+	}
+	stranger->link.fd = -1;
+}
+
+static void read_strangers(struct gathering *g)
+{
+	for (int i = 0; i < STRANGERS_MAX; i++) {
+		struct stranger *stranger = &g->strangers[i];
+		enum ina_link_result result;
+
+		if (stranger->link.fd < 0)
+			continue;
+		result = ina_link_read(&stranger->link);
+		if (result == INA_LINK_FRAME && stranger->link.in.type == INA_CONTROL_HELLO)
+			take_hello(g, stranger);
+		else if (result != INA_LINK_NOTHING ||
+		         ina_now_ms() - stranger->since_ms > STRANGER_MS)
+			ina_link_close(&stranger->link);
+	}
+}
+
+/* Waits for ranks, until all have come, or the deadline, or a while after a mismatch. */
+static enum ina_status gather(struct gathering *g, int64_t deadline_ms, struct ina_failure *failure)
+{
+	const struct ina_options *options = &g->settings->options;
+	int64_t end_ms = deadline_ms;
+
+	while (g->come < g->control->ranks && ina_now_ms() < end_ms) {
+		struct pollfd fds[STRANGERS_MAX + 1];
+		nfds_t count = 0;
+
+		fds[count++] = (struct pollfd){.fd = g->listener, .events = POLLIN};
+		for (int i = 0; i < STRANGERS_MAX; i++)
+			fds[count++] =
+			        (struct pollfd){.fd = g->strangers[i].link.fd, .events = POLLIN};
+		poll(fds, count, ina_left_ms(end_ms, 1000));
+		if (fds[0].revents)
+			accept_strangers(g, options->peer_timeout_ms);
+		read_strangers(g);
+		if (g->mismatch.status != INA_OK && end_ms == deadline_ms) {
+			int64_t grace_ms = ina_now_ms() + GRACE_MS;
+
+			end_ms = grace_ms < deadline_ms ? grace_ms : deadline_ms;
+		}
+	}
+	if (g->mismatch.status != INA_OK)
+		return ina_fail(failure, INA_ERR_MISMATCH, "%s", g->mismatch.text);
+	if (g->come < g->control->ranks) {
+		unsigned char missing[INA_MAX_RANKS] = {0};
+		char names[200];
+		char where[64];
+
+		for (int r = 1; r < g->control->ranks; r++)
+			missing[r] = g->control->peers[r].link.fd < 0;
+		ina_list_ranks(names, sizeof(names), missing, g->control->ranks);
+		format_root(g->settings, where, sizeof(where));
+		return ina_fail(failure, INA_ERR_TIMEOUT, "%s did not come to %s within %d ms",
+		                names, where, options->open_timeout_ms);
+	}
+	return INA_OK;
+}
+
+/* Tells every rank that came how the rendezvous ended. */
+static void welcome_all(struct gathering *g, const struct ina_failure *failure)
+{
+	struct ina_control_frame frame = ina_control_frame(g->control, INA_CONTROL_WELCOME);
+	int64_t deadline_ms = ina_now_ms() + STRANGER_MS;
+
+	frame.welcome.job_id = g->roster->job_id;
+	frame.welcome.status = failure->status;
+	memcpy(frame.welcome.endpoints, g->roster->endpoints, sizeof(frame.welcome.endpoints));
+	snprintf(frame.welcome.text, sizeof(frame.welcome.text), "%.*s", INA_CONTROL_TEXT - 1,
+	         failure->text);
+	ina_control_broadcast(g->control, &frame);
+	for (int i = 0; i < g->extra_count; i++)
+		ina_link_send(&g->extras[i], &frame, deadline_ms);
+}
+
+/* A host that has just booted may lack entropy for long: then what there is must do. */
+static int make_job_id(uint64_t *job_id)
+{
+	ssize_t got = getrandom(job_id, sizeof(*job_id), GRND_NONBLOCK);
+
+	if (got < 0 && errno == EAGAIN)
+		got = getrandom(job_id, sizeof(*job_id), GRND_INSECURE);
+	return got == sizeof(*job_id) ? 0 : -1;
+}
+
+static enum ina_status host_rendezvous(struct ina_control *control,
+                                       const struct ina_settings *settings, int64_t deadline_ms,
+                                       struct ina_roster *roster, struct ina_failure *failure)
+{
+	struct gathering *g = calloc(1, sizeof(*g));
+	struct ina_failure outcome = {INA_OK, ""};
+
+	if (!g)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the rendezvous");
+	g->control = control;
+	g->settings = settings;
+	g->roster = roster;
+	g->listener = -1;
+	g->come = 1;
+	for (int i = 0; i < STRANGERS_MAX; i++)
+		g->strangers[i].link.fd = -1;
+
+	if (listen_at_root(g, &outcome) != INA_OK)
+		goto out_free;
+	gather(g, deadline_ms, &outcome);
+	if (outcome.status == INA_OK && make_job_id(&roster->job_id) != 0)
+		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",
+		         strerror(errno));
+	/* Closed before anybody is welcomed, so that a rank's next rendezvous cannot get in here.
+	 */
+	close(g->listener);
+	welcome_all(g, &outcome);
+
+	for (int i = 0; i < STRANGERS_MAX; i++)
+		ina_link_close(&g->strangers[i].link);
+	for (int i = 0; i < g->extra_count; i++)
+		ina_link_close(&g->extras[i]);
+	g->listener = -1;
+out_free:
+	if (g->listener >= 0)
+		close(g->listener);
+	free(g);
+	return outcome.status == INA_OK ? INA_OK
+	                                : ina_fail(failure, outcome.status, "%s", outcome.text);
+}
+
+/* One attempt. Returns a connected socket, or -1 with errno. */
+static int connect_root(const struct ina_settings *settings, int64_t deadline_ms)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)&settings->root, sizeof(settings->root)) == 0)
+		return fd;
+	if (errno != EINPROGRESS)
+		error = errno;
+	else if (poll(&wait, 1, ina_left_ms(deadline_ms, 5000)) != 1)
+		error = ETIMEDOUT;
+	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+		error = errno;
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static enum ina_status reach_root(struct ina_link *link, const struct ina_settings *settings,
+                                  int64_t deadline_ms, struct ina_failure *failure)
+{
+	char where[64];
+
+	format_root(settings, where, sizeof(where));
+	for (;;) {
+		link->fd = connect_root(settings, deadline_ms);
+		if (link->fd >= 0)
+			break;
+		if (ina_now_ms() >= deadline_ms)
+			return ina_fail(failure, INA_ERR_TIMEOUT,
+			                "rank 0 could not be reached at %s within %d ms: %s", where,
+			                settings->options.open_timeout_ms, strerror(errno));
+		poll(NULL, 0, ina_left_ms(deadline_ms, CONNECT_INTERVAL_MS));
+	}
+	if (ina_link_prepare(link->fd, settings->options.peer_timeout_ms) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "the socket to rank 0: %s",
+		                strerror(errno));
+	return INA_OK;
+}
+
+static enum ina_status await_welcome(struct ina_link *link, const struct ina_settings *settings,
+                                     int64_t deadline_ms, struct ina_failure *failure)
+{
+	char where[64];
+
+	format_root(settings, where, sizeof(where));
+	for (;;) {
+		struct pollfd fd = {.fd = link->fd, .events = POLLIN};
+		enum ina_link_result result = ina_link_read(link);
+
+		if (result == INA_LINK_FRAME && link->in.type == INA_CONTROL_WELCOME)
+			return INA_OK;
+		if (result == INA_LINK_CLOSED)
+			return ina_fail(failure, INA_ERR_PEER,
+			                "rank 0 at %s closed the connection during the rendezvous",
+			                where);
+		if (result != INA_LINK_NOTHING)
+			return ina_fail(
+			        failure, INA_ERR_MISMATCH,
+			        "what answers at %s is not rank 0 of this version of libina",
+			        where);
+		if (ina_now_ms() >= deadline_ms)
+			return ina_fail(failure, INA_ERR_TIMEOUT,
+			                "rank 0 at %s did not answer within %d ms", where,
+			                settings->options.open_timeout_ms);
+		poll(&fd, 1, ina_left_ms(deadline_ms, 1000));
+	}
+}
+
+static enum ina_status join_rendezvous(struct ina_control *control,
+                                       const struct ina_settings *settings,
+                                       const struct ina_endpoint *local, int64_t deadline_ms,
+                                       struct ina_roster *roster, struct ina_failure *failure)
+{
+	const struct ina_options *options = &settings->options;
+	struct ina_link *link = &control->peers[0].link;
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_HELLO);
+	enum ina_status status = reach_root(link, settings, deadline_ms, failure);
+
+	if (status != INA_OK)
+		return status;
+	frame.hello = (struct ina_hello){
+	        .ranks = (uint32_t)options->ranks,
+	        .window = options->window,
+	        .message_bytes = options->message_bytes,
+	        .algorithm = options->algorithm,
+	        .endpoint = *local,
+	};
+	if (ina_link_send(link, &frame, deadline_ms) != 0)
+		return ina_fail(failure, INA_ERR_PEER, "rank 0 closed the connection at once");
+	/* Longer than rank 0 itself waits: it knows better who is missing. */
+	status = await_welcome(link, settings, deadline_ms + GRACE_MS, failure);
+	if (status != INA_OK)
+		return status;
+	if (link->in.welcome.status != INA_OK)
+		return ina_fail(failure, link->in.welcome.status, "%s", link->in.welcome.text);
+	roster->job_id = link->in.welcome.job_id;
+	memcpy(roster->endpoints, link->in.welcome.endpoints, sizeof(roster->endpoints));
+	return INA_OK;
+}
+
+enum ina_status ina_rendezvous(struct ina_control *control, const struct ina_settings *settings,
+                               const struct ina_endpoint *local, int64_t deadline_ms,
+                               struct ina_roster *roster, struct ina_failure *failure)
+{
+	memset(roster, 0, sizeof(*roster));
+	if (control->rank == 0) {
+		roster->endpoints[0] = *local;
+		return host_rendezvous(control, settings, deadline_ms, roster, failure);
+	}
+	return join_rendezvous(control, settings, local, deadline_ms, roster, failure);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ring all-reduce. */
+#include "ring.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "connection.h"
+#include "reduce.h"
+
+#define ELEMENT_BYTES 4u
+
+/* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
+#define CREDIT_SENDS_MAX 4u
+
+static int step_count(const struct ina_ring *ring)
+{
+	return 2 * (ring->lane.ranks - 1);
+}
+
+static bool reduces(const struct ina_ring *ring, int step)
+{
+	return step < ring->lane.ranks - 1;
+}
+
+/* A chunk's first byte and its length: count / n elements each, one more for the first ones. */
+static uint64_t chunk_at(const struct ina_ring *ring, int chunk, uint64_t *bytes)
+{
+	uint64_t elements = ring->transfer.total_bytes / ELEMENT_BYTES;
+	uint64_t ranks = (uint64_t)ring->lane.ranks;
+	uint64_t number = (uint64_t)chunk;
+	uint64_t share = elements / ranks;
+	uint64_t extra = elements % ranks;
+
+	*bytes = (share + (number < extra)) * ELEMENT_BYTES;
+	return (share * number + (number < extra ? number : extra)) * ELEMENT_BYTES;
+}
+
+static int chunk_of(const struct ina_ring *ring, const struct ina_ring_cursor *cursor)
+{
+	int ranks = ring->lane.ranks;
+
+	return ((ring->lane.rank - cursor->shift - cursor->step) % ranks + ranks + ranks) % ranks;
+}
+
+static uint64_t slices_of(const struct ina_ring *ring, const struct ina_ring_cursor *cursor)
+{
+	uint64_t bytes;
+
+	chunk_at(ring, chunk_of(ring, cursor), &bytes);
+	return ina_message_count(bytes, ring->lane.limit_bytes);
+}
+
+/* Where the elements of the cursor's message lie in a buffer. */
+static uint64_t message_at(const struct ina_ring *ring, const struct ina_ring_cursor *cursor,
+                           uint32_t *length_bytes)
+{
+	uint64_t bytes;
+	uint64_t start = chunk_at(ring, chunk_of(ring, cursor), &bytes);
+
+	*length_bytes = ina_message_length(bytes, ring->lane.limit_bytes, cursor->slice);
+	return start + cursor->slice * ring->lane.limit_bytes;
+}
+
+static void next(const struct ina_ring *ring, struct ina_ring_cursor *cursor)
+{
+	cursor->index++;
+	if (++cursor->slice == slices_of(ring, cursor)) {
+		cursor->slice = 0;
+		cursor->step++;
+	}
+}
+
+static uint64_t count_messages(const struct ina_ring *ring, int shift)
+{
+	struct ina_ring_cursor cursor = {.shift = shift};
+	uint64_t count = 0;
+
+	for (cursor.step = 0; cursor.step < step_count(ring); cursor.step++)
+		count += slices_of(ring, &cursor);
+	return count;
+}
+
+static int post_credit_receive(const struct ina_ring *ring)
+{
+	struct ibv_recv_wr *bad;
+	struct ibv_recv_wr request = {.wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE)};
+
+	return ibv_post_recv(ring->lane.tx, &request, &bad);
+}
+
+enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure)
+{
+	/* Each credit not yet read allows another message: there are never more than the window. */
+	for (uint32_t i = 0; i < ring->lane.window + 1; i++) {
+		int error = post_credit_receive(ring);
+
+		if (error != 0)
+			return ina_fail(failure, INA_ERR_DEVICE,
+			                "a receive for credits cannot be posted: %s",
+			                strerror(error));
+	}
+	return INA_OK;
+}
+
+void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
+{
+	struct ina_message_context *context = &ring->lane.context;
+
+	context->type = INA_WIRE_DATA;
+	context->number_type = (uint8_t)transfer->type;
+	context->operation = (uint8_t)transfer->op;
+	context->exponent = 0;
+	ring->transfer = *transfer;
+	ring->active = true;
+	ring->out = (struct ina_ring_cursor){.shift = 0};
+	ring->in_post = (struct ina_ring_cursor){.shift = 1};
+	ring->in = ring->in_post;
+	ring->out_count = count_messages(ring, 0);
+	ring->in_count = count_messages(ring, 1);
+	ring->own_count = slices_of(ring, &ring->out);
+	ring->sent = 0;
+	ring->overflow = false;
+}
+
+/* Ranks that disagree on the count are found at the first message: it has the whole of it. */
+static uint32_t total_of(const struct ina_ring *ring)
+{
+	return (uint32_t)ring->transfer.total_bytes;
+}
+
+static int post_receive(struct ina_ring *ring)
+{
+	const struct ina_lane *lane = &ring->lane;
+	uint64_t place = ring->receives % lane->window;
+	uint32_t length;
+	uint64_t offset = message_at(ring, &ring->in_post, &length);
+	uint8_t *landing = ring->transfer.recv + offset;
+	uint32_t lkey = ring->transfer.recv_lkey;
+
+	if (reduces(ring, ring->in_post.step)) {
+		landing = lane->staging + place * lane->limit_bytes;
+		lkey = lane->lkey;
+	}
+	return ina_lane_receive(lane, INA_WORK_RING_RECEIVE, &lane->rx_slots[place], landing, lkey,
+	                        length);
+}
+
+static int post_credit(struct ina_ring *ring)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_send_wr request = {
+	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND),
+	        .opcode = IBV_WR_SEND_WITH_IMM,
+	        .send_flags = IBV_SEND_SIGNALED,
+	        .imm_data = htonl((uint32_t)ring->receives),
+	};
+
+	return ibv_post_send(ring->lane.rx, &request, &bad);
+}
+
+static int post_send(struct ina_ring *ring)
+{
+	const struct ina_lane *lane = &ring->lane;
+	struct ina_slot *slot = &lane->tx_slots[ring->sends % lane->window];
+	uint32_t length;
+	uint64_t offset = message_at(ring, &ring->out, &length);
+	bool own = ring->out.step == 0;
+
+	ina_message_frame(slot, &lane->context, (uint32_t)ring->sends, length, total_of(ring),
+	                  ring->overflow ? INA_WIRE_OVERFLOW : 0);
+	return ina_lane_send(lane, INA_WORK_RING_SEND, slot,
+	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
+	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
+}
+
+/* Receives in good time, and the predecessor told of them a quarter of a window at once. */
+static int advance_receives(struct ina_ring *ring)
+{
+	uint32_t window = ring->lane.window;
+	uint32_t quarter = window / 4 > 0 ? window / 4 : 1;
+	uint32_t untold;
+
+	while (ring->in_post.index < ring->in_count &&
+	       ring->in_post.index - ring->in.index < window) {
+		int error = post_receive(ring);
+
+		if (error != 0)
+			return error;
+		ring->receives++;
+		next(ring, &ring->in_post);
+	}
+	untold = (uint32_t)ring->receives - ring->announced;
+	if (untold == 0 || ring->credit_sends == CREDIT_SENDS_MAX ||
+	    (untold < quarter && ring->in_post.index < ring->in_count))
+		return 0;
+	ring->announced = (uint32_t)ring->receives;
+	ring->credit_sends++;
+	return post_credit(ring);
+}
+
+static bool may_send(const struct ina_ring *ring)
+{
+	return ring->out.index < ring->out_count &&
+	       ring->out.index - ring->sent < ring->lane.window &&
+	       ring->out.index < ring->own_count + ring->in.index &&
+	       (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
+}
+
+enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure)
+{
+	int error = advance_receives(ring);
+
+	while (error == 0 && may_send(ring)) {
+		error = post_send(ring);
+		ring->sends++;
+		next(ring, &ring->out);
+	}
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "a message of the ring cannot be posted: %s", strerror(error));
+	return INA_OK;
+}
+
+enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
+                                  struct ina_failure *failure)
+{
+	const struct ina_lane *lane = &ring->lane;
+	uint64_t place = ring->arrived % lane->window;
+	const struct ina_slot *slot = &lane->rx_slots[place];
+	int predecessor = ina_predecessor(lane->rank, lane->ranks);
+	uint32_t length;
+	uint64_t offset = message_at(ring, &ring->in, &length);
+	struct ina_wire_header expected =
+	        ina_message_header(&lane->context, (uint32_t)ring->arrived, length, total_of(ring));
+
+	if (ina_message_check(slot, byte_len, &expected, 1, (uint32_t)predecessor) !=
+	    INA_MESSAGE_GOOD)
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "what came from rank %d as message %" PRIu64
+		                " of the ring belongs to another call (%u bytes of %u in all; "
+		                "expected %u of "
+		                "%u)",
+		                predecessor, ring->in.index, slot->header.length_bytes,
+		                slot->header.remaining_bytes, length, total_of(ring));
+	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
+		ring->overflow = true;
+	if (reduces(ring, ring->in.step) &&
+	    ina_reduce(ring->transfer.recv + offset, lane->staging + place * lane->limit_bytes,
+	               ring->transfer.send + offset, length / ELEMENT_BYTES, ring->transfer.type))
+		ring->overflow = true;
+	ring->arrived++;
+	next(ring, &ring->in);
+	return INA_OK;
+}
+
+void ina_ring_sent(struct ina_ring *ring)
+{
+	ring->sent++;
+}
+
+enum ina_status ina_ring_credited(struct ina_ring *ring, uint32_t credit,
+                                  struct ina_failure *failure)
+{
+	int error = post_credit_receive(ring);
+
+	ring->credit = credit;
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "a receive for credits cannot be posted: %s", strerror(error));
+	return INA_OK;
+}
+
+void ina_ring_credit_sent(struct ina_ring *ring)
+{
+	ring->credit_sends--;
+}

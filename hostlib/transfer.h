@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One all-reduce as the algorithms see it, and how they name their work requests. */
+#ifndef INA_TRANSFER_H
+#define INA_TRANSFER_H
+
+#include "message.h"
+
+struct ina_transfer {
+	const uint8_t *send;
+	uint8_t *recv; /* == send: in place */
+	uint64_t total_bytes;
+	enum ina_type type;
+	enum ina_op op;
+	uint32_t send_lkey;
+	uint32_t recv_lkey;
+};
+
+/* What an algorithm is given once, at open. The memory is the communicator's. */
+struct ina_lane {
+	struct ibv_qp *tx;
+	struct ibv_qp *rx;
+	struct ina_slot *tx_slots; /* one for each message under way */
+	struct ina_slot *rx_slots;
+	uint8_t *staging; /* limit_bytes for each message under way */
+	uint32_t lkey;    /* of slots and staging */
+	uint32_t window;
+	uint32_t limit_bytes; /* of elements in a message */
+	int rank;
+	int ranks;
+	struct ina_message_context context;
+};
+
+/* The upper half of a work request's wr_id; the lower half is free. */
+enum ina_work {
+	INA_WORK_WINDOW_SEND = 1,
+	INA_WORK_WINDOW_RECEIVE,
+	INA_WORK_RING_SEND,
+	INA_WORK_RING_RECEIVE,
+	INA_WORK_CREDIT_SEND,
+	INA_WORK_CREDIT_RECEIVE,
+};
+
+static inline uint64_t ina_work_id(enum ina_work work)
+{
+	return (uint64_t)work << 32;
+}
+
+/* Posts a message of the lane's connection, by the slot that frames it. 0, or an errno. */
+int ina_lane_send(const struct ina_lane *lane, enum ina_work work, const struct ina_slot *slot,
+                  const void *elements, uint32_t elements_lkey, uint32_t length_bytes);
+int ina_lane_receive(const struct ina_lane *lane, enum ina_work work, const struct ina_slot *slot,
+                     void *elements, uint32_t elements_lkey, uint32_t length_bytes);
+
+#endif

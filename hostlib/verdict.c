@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decisions of all ranks, made by rank 0 from what the others report. */
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+#define TICK_MS 200
+
+/* How long rank 0 waits for reports, and the others for the verdict. */
+#define GATHER_MS  5000
+#define VERDICT_MS 10000
+
+/* Ranks other than 0 wait that much longer for an agreement: rank 0 knows who is missing. */
+#define AGREE_MARGIN_MS 3000
+
+static void set_text(char *text, const char *from)
+{
+	snprintf(text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1, from);
+}
+
+/* Is a rank gone? At rank 0 any, elsewhere rank 0. Returns its number, or -1. */
+static int gone_rank(const struct ina_control *control)
+{
+	for (int i = 0; i < control->peer_count; i++) {
+		if (control->peers[i].gone)
+			return i;
+	}
+	return -1;
+}
+
+/* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
+static bool count_votes(struct ina_control *control, const struct ina_vote *vote, uint32_t *minimum,
+                        struct ina_failure *failure)
+{
+	bool complete = true;
+
+	*minimum = vote->value;
+	for (int r = 1; r < control->ranks; r++) {
+		const struct ina_peer *peer = &control->peers[r];
+		const struct ina_report *report = &peer->report;
+
+		if (!peer->has_report || report->phase != control->phase) {
+			if (peer->gone) {
+				ina_fail(failure, INA_ERR_PEER, "rank %d is gone", r);
+				return true;
+			}
+			complete = false;
+			continue;
+		}
+		if (report->status != INA_OK) {
+			ina_fail(failure, report->status, "rank %d: %s", r, report->text);
+			return true;
+		}
+		if (vote->must_equal && report->value != vote->value) {
+			ina_fail(failure, INA_ERR_MISMATCH, "rank %d has %s %u, rank 0 has %u", r,
+			         vote->what, report->value, vote->value);
+			return true;
+		}
+		if (report->value < *minimum)
+			*minimum = report->value;
+	}
+	/* Last: rank 0 may have stopped only because of what another rank reported. */
+	if (vote->failed->status != INA_OK) {
+		ina_fail(failure, vote->failed->status, "rank 0: %s", vote->failed->text);
+		return true;
+	}
+	return complete;
+}
+
+static void name_missing(const struct ina_control *control, const char *doing,
+                         struct ina_failure *failure)
+{
+	unsigned char missing[INA_MAX_RANKS] = {0};
+	char names[200];
+
+	for (int r = 1; r < control->ranks; r++)
+		missing[r] = !control->peers[r].has_report ||
+		             control->peers[r].report.phase != control->phase;
+	ina_list_ranks(names, sizeof(names), missing, control->ranks);
+	ina_fail(failure, INA_ERR_TIMEOUT, "%s did not %s in time", names, doing);
+}
+
+static enum ina_agreement decide(struct ina_control *control, const struct ina_vote *vote,
+                                 int64_t deadline_ms, uint32_t *minimum,
+                                 struct ina_failure *failure)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_DECISION);
+	struct ina_failure outcome = {INA_OK, ""};
+
+	ina_control_pump(control, 0);
+	while (!count_votes(control, vote, minimum, &outcome)) {
+		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
+			return INA_DISTURBED;
+		if (ina_now_ms() >= deadline_ms) {
+			name_missing(control, vote->doing, &outcome);
+			break;
+		}
+		ina_control_pump(control, ina_left_ms(deadline_ms, TICK_MS));
+	}
+	frame.decision.phase = control->phase;
+	frame.decision.status = outcome.status;
+	frame.decision.minimum = *minimum;
+	set_text(frame.decision.text, outcome.text);
+	ina_control_broadcast(control, &frame);
+	if (outcome.status == INA_OK)
+		return INA_AGREED;
+	*failure = outcome;
+	return INA_NOT_AGREED;
+}
+
+static enum ina_agreement follow(struct ina_control *control, const struct ina_vote *vote,
+                                 int64_t deadline_ms, uint32_t *minimum,
+                                 struct ina_failure *failure)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_REPORT);
+
+	frame.report.call = vote->call;
+	frame.report.phase = control->phase;
+	frame.report.status = vote->failed->status;
+	frame.report.value = vote->value;
+	set_text(frame.report.text, vote->failed->text);
+	ina_control_send(control, 0, &frame);
+
+	ina_control_pump(control, 0);
+	while (!control->has_decision || control->decision.phase != control->phase) {
+		if (vote->call.kind != INA_CALL_NONE && (control->asked || control->has_verdict))
+			return INA_DISTURBED;
+		if (control->peers[0].gone) {
+			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
+			return INA_NOT_AGREED;
+		}
+		if (ina_now_ms() >= deadline_ms + AGREE_MARGIN_MS) {
+			ina_fail(failure, INA_ERR_TIMEOUT, "rank 0 did not %s in time",
+			         vote->doing);
+			return INA_NOT_AGREED;
+		}
+		ina_control_pump(control, ina_left_ms(deadline_ms + AGREE_MARGIN_MS, TICK_MS));
+	}
+	*minimum = control->decision.minimum;
+	if (control->decision.status == INA_OK)
+		return INA_AGREED;
+	ina_fail(failure, control->decision.status, "%s", control->decision.text);
+	return INA_NOT_AGREED;
+}
+
+enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
+                             int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure)
+{
+	control->phase++;
+	if (control->rank == 0)
+		return decide(control, vote, deadline_ms, minimum, failure);
+	return follow(control, vote, deadline_ms, minimum, failure);
+}
+
+bool ina_open_failed_elsewhere(struct ina_control *control)
+{
+	ina_control_pump(control, 0);
+	if (gone_rank(control) >= 0)
+		return true;
+	if (control->has_decision && control->decision.status != INA_OK)
+		return true;
+	for (int i = 0; i < control->peer_count; i++) {
+		if (control->peers[i].has_report && control->peers[i].report.status != INA_OK)
+			return true;
+	}
+	return false;
+}
+
+/* Can the two calls of two ranks never meet, however long one waits? */
+static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
+{
+	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE)
+		return a->number == b->number &&
+		       (a->count != b->count || a->type != b->type || a->op != b->op);
+	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_CLOSE)
+		return a->number > b->number;
+	if (a->kind == INA_CALL_CLOSE && b->kind == INA_CALL_ALLREDUCE)
+		return b->number > a->number;
+	return false;
+}
+
+bool ina_disturbed(const struct ina_control *control, const struct ina_call *current)
+{
+	if (control->asked || control->has_verdict || gone_rank(control) >= 0)
+		return true;
+	for (int i = 0; i < control->peer_count; i++) {
+		const struct ina_peer *peer = &control->peers[i];
+
+		if (peer->has_fault)
+			return true;
+		if (peer->has_stall && calls_conflict(&peer->stall, current))
+			return true;
+		if (peer->has_report && calls_conflict(&peer->report.call, current))
+			return true;
+	}
+	return false;
+}
+
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
+
+	if (control->rank == 0 || control->stall_told)
+		return;
+	frame.stall = *current;
+	ina_control_send(control, 0, &frame);
+	control->stall_told = true;
+}
+
+static const char *type_name(uint16_t type)
+{
+	return type == INA_INT32 ? "int32" : type == INA_FLOAT32 ? "float32" : "elements";
+}
+
+static void describe_call(char *text, size_t size, const struct ina_call *call)
+{
+	if (call->kind == INA_CALL_ALLREDUCE)
+		snprintf(text, size, "all-reduce %" PRIu64 " with %" PRIu64 " %s", call->number,
+		         call->count, type_name(call->type));
+	else if (call->kind == INA_CALL_CLOSE)
+		snprintf(text, size, "ina_close after %" PRIu64 " all-reduces", call->number);
+	else
+		snprintf(text, size, "nothing");
+}
+
+/* The call of this number that the rank is in or has just finished; else the one that it is in. */
+static const struct ina_call *call_of(const struct ina_fault *fault, uint64_t number)
+{
+	if (fault->current.kind != INA_CALL_ALLREDUCE || fault->current.number != number) {
+		if (fault->previous.kind == INA_CALL_ALLREDUCE && fault->previous.number == number)
+			return &fault->previous;
+	}
+	return &fault->current;
+}
+
+static bool same_call(const struct ina_call *a, const struct ina_call *b)
+{
+	return a->kind == b->kind && a->number == b->number && a->count == b->count &&
+	       a->type == b->type && a->op == b->op;
+}
+
+/* The earliest all-reduce that some rank is in: the one that cannot be finished. */
+static uint64_t stuck_call(const struct ina_fault *faults, const unsigned char *has_fault,
+                           int ranks)
+{
+	uint64_t number = 0;
+
+	for (int r = 0; r < ranks; r++) {
+		const struct ina_call *call = &faults[r].current;
+
+		if (has_fault[r] && call->kind == INA_CALL_ALLREDUCE &&
+		    (number == 0 || call->number < number))
+			number = call->number;
+	}
+	return number;
+}
+
+static bool judge_calls(const struct ina_fault *faults, const unsigned char *has_fault, int ranks,
+                        uint64_t number, struct ina_failure *failure)
+{
+	int reference = -1;
+
+	for (int r = 0; r < ranks; r++) {
+		char mine[96];
+		char theirs[96];
+
+		if (!has_fault[r])
+			continue;
+		if (reference < 0) {
+			reference = r;
+			continue;
+		}
+		const struct ina_call *a = call_of(&faults[reference], number);
+		const struct ina_call *b = call_of(&faults[r], number);
+
+		if (same_call(a, b))
+			continue;
+		describe_call(mine, sizeof(mine), a);
+		describe_call(theirs, sizeof(theirs), b);
+		if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
+		    a->number == b->number)
+			snprintf(mine, sizeof(mine), "with %" PRIu64 " %s", a->count,
+			         type_name(a->type));
+		ina_fail(failure, INA_ERR_MISMATCH, "rank %d called %s, rank %d %s", r, theirs,
+		         reference, mine);
+		return true;
+	}
+	return false;
+}
+
+enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *has_fault,
+                          const unsigned char *gone, int ranks, struct ina_failure *failure)
+{
+	uint64_t number = stuck_call(faults, has_fault, ranks);
+	unsigned char silent[INA_MAX_RANKS] = {0};
+	unsigned char lost[INA_MAX_RANKS] = {0};
+	char names[200];
+	int first = -1;
+	int silent_count = 0;
+	int lost_count = 0;
+
+	for (int r = 0; r < ranks; r++) {
+		lost[r] = gone[r] && !has_fault[r];
+		lost_count += lost[r];
+		silent[r] = !gone[r] && !has_fault[r];
+		silent_count += silent[r];
+		if (has_fault[r] && faults[r].status != INA_OK &&
+		    (first < 0 || faults[r].message < faults[first].message))
+			first = r;
+	}
+	if (lost_count > 0) {
+		ina_list_ranks(names, sizeof(names), lost, ranks);
+		return ina_fail(failure, INA_ERR_PEER, "%s %s gone", names,
+		                lost_count == 1 ? "is" : "are");
+	}
+	if (judge_calls(faults, has_fault, ranks, number, failure))
+		return failure->status;
+	if (first >= 0 && faults[first].status == INA_ERR_TIMEOUT && silent_count > 0) {
+		ina_list_ranks(names, sizeof(names), silent, ranks);
+		return ina_fail(failure, INA_ERR_TIMEOUT,
+		                "all-reduce %" PRIu64 " waits for %s: rank %d %s", number, names,
+		                first, faults[first].text);
+	}
+	if (first >= 0)
+		return ina_fail(failure, faults[first].status,
+		                "rank %d in all-reduce %" PRIu64 ": %s", first, number,
+		                faults[first].text);
+	return ina_fail(failure, INA_ERR_PEER, "a rank reported a fault that no rank has seen");
+}
+
+static enum ina_status pronounce(struct ina_control *control, const struct ina_fault *fault,
+                                 struct ina_failure *failure)
+{
+	struct ina_control_frame query = ina_control_frame(control, INA_CONTROL_QUERY);
+	struct ina_control_frame verdict = ina_control_frame(control, INA_CONTROL_VERDICT);
+	struct ina_fault *faults = calloc(INA_MAX_RANKS, sizeof(*faults));
+	unsigned char has_fault[INA_MAX_RANKS] = {1};
+	unsigned char gone[INA_MAX_RANKS] = {0};
+	int64_t deadline_ms = ina_now_ms() + GATHER_MS;
+	bool complete = false;
+
+	ina_control_broadcast(control, &query);
+	while (!complete && ina_now_ms() < deadline_ms) {
+		complete = true;
+		for (int r = 1; r < control->ranks; r++) {
+			if (control->peers[r].gone && !control->peers[r].has_fault)
+				deadline_ms = 0; /* that alone decides */
+			if (!control->peers[r].has_fault)
+				complete = false;
+		}
+		if (!complete)
+			ina_control_pump(control, ina_left_ms(deadline_ms, TICK_MS));
+	}
+	if (faults) {
+		faults[0] = *fault;
+		for (int r = 1; r < control->ranks; r++) {
+			faults[r] = control->peers[r].fault;
+			has_fault[r] = control->peers[r].has_fault;
+			gone[r] = control->peers[r].gone;
+		}
+		ina_judge(faults, has_fault, gone, control->ranks, failure);
+		free(faults);
+	} else {
+		ina_fail(failure, INA_ERR_MEMORY, "no memory to settle a fault at rank 0");
+	}
+	verdict.decision.status = failure->status;
+	set_text(verdict.decision.text, failure->text);
+	ina_control_broadcast(control, &verdict);
+	return failure->status;
+}
+
+enum ina_status ina_settle(struct ina_control *control, const struct ina_fault *fault,
+                           struct ina_failure *failure)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_FAULT);
+	int64_t deadline_ms = ina_now_ms() + VERDICT_MS;
+
+	if (control->rank == 0)
+		return pronounce(control, fault, failure);
+
+	frame.fault = *fault;
+	ina_control_send(control, 0, &frame);
+	while (!control->has_verdict && !control->peers[0].gone && ina_now_ms() < deadline_ms)
+		ina_control_pump(control, ina_left_ms(deadline_ms, TICK_MS));
+	if (control->has_verdict && control->verdict.status != INA_OK)
+		return ina_fail(failure, control->verdict.status, "%s", control->verdict.text);
+	if (control->peers[0].gone)
+		return ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
+	if (fault->status != INA_OK)
+		return ina_fail(failure, fault->status,
+		                "%s (rank 0 did not answer the report of it)", fault->text);
+	return ina_fail(failure, INA_ERR_TIMEOUT,
+	                "rank 0 asked for a report on a fault, and gave no verdict");
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decisions of all ranks: agreements where things go well, one verdict for all where they do not.
+ */
+#ifndef INA_VERDICT_H
+#define INA_VERDICT_H
+
+#include "control.h"
+
+/* What a rank brings to an agreement. */
+struct ina_vote {
+	const char *what;     /* "path MTU": the value's name in a text; "" where it has none */
+	const char *doing;    /* "connect": what a missing rank did not do */
+	bool must_equal;      /* else the smallest value is agreed on */
+	uint32_t value;       /* this rank's */
+	struct ina_call call; /* that the agreement is part of; kind NONE while opening */
+	struct ina_failure *failed; /* not INA_OK: this rank cannot go on */
+};
+
+enum ina_agreement {
+	INA_AGREED,
+	INA_NOT_AGREED, /* failure says why; all ranks get the same */
+	INA_DISTURBED,  /* a fault must be settled first (only in calls) */
+};
+
+/*
+ * Every rank gives its vote, and all get the same answer. *minimum: the smallest value of all.
+ * Returns early if some rank has failed.
+ */
+enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
+                             int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure);
+
+/* While opening: has the agreement already failed elsewhere, or a rank gone? Does not wait. */
+bool ina_open_failed_elsewhere(struct ina_control *control);
+
+/* In a call: has anything come over the control channel that calls for ina_settle()? */
+bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);
+
+/* Tells rank 0, once for each call, that this rank has been waiting for a while in it. */
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current);
+
+/*
+ * The end of a communicator: gathers what every rank saw, and gives all the same verdict.
+ * Bounded by some seconds. fault: this rank's part; status INA_OK if it saw nothing itself.
+ * Returns the status of the verdict, never INA_OK.
+ */
+enum ina_status ina_settle(struct ina_control *control, const struct ina_fault *fault,
+                           struct ina_failure *failure);
+
+/*
+ * What the reports of all ranks amount to. faults[r] is valid where has_fault[r]; gone[r]: the
+ * rank's control connection has ended. Pure. Returns failure->status, never INA_OK.
+ */
+enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *has_fault,
+                          const unsigned char *gone, int ranks, struct ina_failure *failure);
+
+#endif

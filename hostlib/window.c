@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The aggregated all-reduce. */
+#include "window.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_t exponent,
+                      const struct ina_transfer *transfer)
+{
+	struct ina_message_context *context = &window->lane.context;
+	bool data = type == INA_WIRE_DATA;
+
+	/* The public numbers of types and operations are those of the wire. */
+	context->type = (uint8_t)type;
+	context->number_type = data ? (uint8_t)transfer->type : INA_WIRE_NO_NUMBERS;
+	context->operation = data ? (uint8_t)transfer->op : INA_WIRE_NO_OPERATION;
+	context->exponent = exponent;
+	window->transfer = *transfer;
+	window->active = true;
+	window->first = window->numbered;
+	window->count = ina_message_count(transfer->total_bytes, window->lane.limit_bytes);
+	window->numbered += window->count;
+	window->posted = 0;
+	window->received = 0;
+	window->sent = 0;
+	window->finished = 0;
+	window->contributors = 0;
+	window->overflow = false;
+}
+
+static uint32_t length_of(const struct ina_window *window, uint64_t index)
+{
+	return ina_message_length(window->transfer.total_bytes, window->lane.limit_bytes, index);
+}
+
+/* Bytes of the collective from this message on; the header has them modulo 2^32. */
+static uint32_t remaining_of(const struct ina_window *window, uint64_t index)
+{
+	return (uint32_t)(window->transfer.total_bytes - index * window->lane.limit_bytes);
+}
+
+static uint64_t place_of(const struct ina_window *window, uint64_t index)
+{
+	return (window->first + index) % window->lane.window;
+}
+
+static bool in_place(const struct ina_window *window)
+{
+	return window->transfer.send == window->transfer.recv;
+}
+
+/* In place, a sum must not land on a contribution that a fall-back might still need. */
+static uint8_t *landing_of(const struct ina_window *window, uint64_t index, uint32_t *lkey)
+{
+	if (in_place(window)) {
+		*lkey = window->lane.lkey;
+		return window->lane.staging + place_of(window, index) * window->lane.limit_bytes;
+	}
+	*lkey = window->transfer.recv_lkey;
+	return window->transfer.recv + index * window->lane.limit_bytes;
+}
+
+static enum ina_status post(struct ina_window *window, uint64_t index, struct ina_failure *failure)
+{
+	struct ina_lane *lane = &window->lane;
+	uint64_t place = place_of(window, index);
+	uint32_t length = length_of(window, index);
+	uint32_t lkey;
+	uint8_t *landing = landing_of(window, index, &lkey);
+	int error = ina_lane_receive(lane, INA_WORK_WINDOW_RECEIVE, &lane->rx_slots[place], landing,
+	                             lkey, length);
+
+	if (error == 0) {
+		ina_message_frame(&lane->tx_slots[place], &lane->context,
+		                  (uint32_t)(window->first + index), length,
+		                  length > 0 ? remaining_of(window, index) : 0, 0);
+		error = ina_lane_send(lane, INA_WORK_WINDOW_SEND, &lane->tx_slots[place],
+		                      window->transfer.send + index * lane->limit_bytes,
+		                      window->transfer.send_lkey, length);
+	}
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "message %" PRIu64 " cannot be posted: %s",
+		                index, strerror(error));
+	return INA_OK;
+}
+
+enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure *failure)
+{
+	while (window->finished < window->received && window->finished < window->sent) {
+		uint32_t length = length_of(window, window->finished);
+
+		if (in_place(window) && length > 0) {
+			uint32_t lkey;
+
+			memcpy(window->transfer.recv + window->finished * window->lane.limit_bytes,
+			       landing_of(window, window->finished, &lkey), length);
+		}
+		window->finished++;
+	}
+	while (window->posted < window->count &&
+	       window->posted < window->finished + window->lane.window) {
+		enum ina_status status = post(window, window->posted, failure);
+
+		if (status != INA_OK)
+			return status;
+		window->posted++;
+	}
+	return INA_OK;
+}
+
+enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len,
+                                    struct ina_failure *failure)
+{
+	const struct ina_lane *lane = &window->lane;
+	uint64_t index = window->received;
+	uint32_t length = length_of(window, index);
+	const struct ina_slot *slot = &lane->rx_slots[place_of(window, index)];
+	struct ina_wire_header expected =
+	        ina_message_header(&lane->context, (uint32_t)(window->first + index), length,
+	                           length > 0 ? remaining_of(window, index) : 0);
+	enum ina_message_verdict verdict = ina_message_check(
+	        slot, byte_len, &expected, (uint32_t)lane->ranks, (uint32_t)lane->ranks - 1);
+
+	if (verdict == INA_MESSAGE_FOREIGN)
+		return ina_fail(
+		        failure, INA_ERR_MISMATCH,
+		        "what came as message %" PRIu64 " belongs to another call (%u bytes, %u "
+		        "of elements, message number %u; expected %u, %u, %u)",
+		        index, byte_len, slot->header.length_bytes, slot->header.message_number,
+		        ina_message_bytes(length), length, expected.message_number);
+	window->contributors = slot->trailer.contributors;
+	if (verdict == INA_MESSAGE_RAW && lane->context.type == INA_WIRE_DATA)
+		return ina_fail(failure, INA_ERR_AGGREGATOR,
+		                "the aggregator dropped out in message %" PRIu64
+		                " (%u contributors of %d)",
+		                index, slot->trailer.contributors, lane->ranks);
+	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
+		window->overflow = true;
+	window->received++;
+	return INA_OK;
+}
+
+void ina_window_sent(struct ina_window *window)
+{
+	window->sent++;
+}
+
+void ina_window_stop(struct ina_window *window)
+{
+	window->active = false;
+}
+
+void ina_window_abandon(struct ina_window *window)
+{
+	struct ina_failure ignored;
+	const struct ina_transfer nothing = {0};
+
+	/* Errors change nothing: the connection is not used again. */
+	ina_window_start(window, INA_WIRE_LEAVE, 0, &nothing);
+	ina_window_advance(window, &ignored);
+	ina_window_stop(window);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The aggregated all-reduce: a window of messages under way, each of which comes back as a sum.
+ *
+ * Message m + W is sent only after sum m has been received and send m completed. W messages are
+ * no more packets than the aggregator's history, so what it forgets, every rank has received.
+ */
+#ifndef INA_WINDOW_H
+#define INA_WINDOW_H
+
+#include "transfer.h"
+
+struct ina_window {
+	struct ina_lane lane;
+	uint64_t numbered; /* messages of the connection so far: the next message number */
+	/* What is being transferred. */
+	bool active;
+	struct ina_transfer transfer;
+	uint64_t first;        /* message number of message 0 */
+	uint64_t count;        /* messages */
+	uint64_t posted;       /* receive and send */
+	uint64_t received;     /* sums, checked */
+	uint64_t sent;         /* sends completed */
+	uint64_t finished;     /* received, sent, and in the result */
+	uint32_t contributors; /* in the message received last */
+	bool overflow;         /* some int32 sum overflowed */
+};
+
+/*
+ * Starts a transfer; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty, and any number of
+ * contributors is accepted and left in window->contributors. exponent: of the header.
+ */
+void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_t exponent,
+                      const struct ina_transfer *transfer);
+
+/* Posts what may be posted. */
+enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure *failure);
+
+/* A receive has completed, with this many bytes; a send has completed. */
+enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len,
+                                    struct ina_failure *failure);
+void ina_window_sent(struct ina_window *window);
+
+static inline bool ina_window_done(const struct ina_window *window)
+{
+	return window->finished == window->count;
+}
+
+/* No sum comes any more: what completes from now on is ignored. */
+void ina_window_stop(struct ina_window *window);
+
+/* After a JOIN that was not joined: sends a LEAVE, so that an aggregator forgets the flow. */
+void ina_window_abandon(struct ina_window *window);
+
+#endif

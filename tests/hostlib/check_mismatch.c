@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks that disagree. To be run on every rank, 2 at least:
+ *
+ *	check_mismatch MODE [auto|ina|ring]
+ *
+ * Rank 1 does something else than the others. Every rank exits with 0 if it got the error that it
+ * must get, soon enough, with a text that names rank 1.
+ *
+ *	count   rank 1 all-reduces 2000 elements, the others 1000
+ *	longer  rank 1 all-reduces 4 MiB, the others 3 MiB: the difference is far behind
+ *	zero    rank 1 all-reduces nothing, the others 1000
+ *	type    rank 1 all-reduces int32, the others float32
+ *	calls   rank 1 closes after one all-reduce, the others call another
+ *	ranks   rank 1 was started with one rank more
+ *	twice   rank 1 says it is rank 0's other neighbour, the last rank (3 ranks at least)
+ *	window  rank 1 has another window
+ *	exit    rank 1 exits without closing
+ *	bad     rank 1 first asks for a type and an operation that do not exist: nobody else notices
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ina.h"
+
+#define ELEMENTS_MAX (1u << 20)
+
+/* With a stall of 1 s until ranks talk, and reports from all. */
+#define SOON_S 8.0
+
+struct check {
+	const char *mode;
+	struct ina_options options;
+	int rank;
+	bool odd; /* this is rank 1 */
+	float *send;
+	float *recv;
+};
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool is(const struct check *check, const char *mode)
+{
+	return strcmp(check->mode, mode) == 0;
+}
+
+static int expect(const struct check *check, enum ina_status got, enum ina_status wanted,
+                  const char *text, double since_s)
+{
+	double took_s = now_s() - since_s;
+	bool named = wanted == INA_OK || strstr(text, "rank 1") != NULL;
+	bool fine = got == wanted && named && took_s < SOON_S;
+
+	printf("%s: %s: rank %d got %s after %.1f s: %s\n", fine ? "fine" : "WRONG", check->mode,
+	       check->rank, ina_status_name(got), took_s, text);
+	return fine ? 0 : 1;
+}
+
+/* The modes that end in ina_open(). */
+static int check_open(struct check *check)
+{
+	struct ina_options *options = &check->options;
+	char why[INA_ERROR_SIZE];
+	ina_comm *comm;
+	double start_s = now_s();
+	enum ina_status status;
+
+	if (check->odd && is(check, "ranks"))
+		options->ranks++;
+	if (check->odd && is(check, "window"))
+		options->window = 4;
+	if (check->odd && is(check, "twice"))
+		options->rank = options->ranks - 1;
+	status = ina_open(options, &comm, why, sizeof(why));
+	if (is(check, "twice"))
+		return expect(check, status, INA_ERR_MISMATCH,
+		              strstr(why, "two processes") ? "two processes, rank 1 among them"
+		                                           : why,
+		              start_s);
+	return expect(check, status, INA_ERR_MISMATCH, why, start_s);
+}
+
+/* The modes that end in an all-reduce after one that went well. */
+static int check_call(const struct check *check, ina_comm *comm)
+{
+	size_t count = is(check, "longer") ? 3u << 18 : 1000;
+	enum ina_type type = INA_FLOAT32;
+	enum ina_status wanted = is(check, "exit") ? INA_ERR_PEER : INA_ERR_MISMATCH;
+	double start_s = now_s();
+	enum ina_status status;
+
+	if (check->odd && is(check, "exit"))
+		_exit(0);
+	if (check->odd && is(check, "calls")) {
+		status = ina_close(comm);
+		return expect(check, status, wanted, "rank 1 closed", start_s);
+	}
+	if (check->odd && is(check, "count"))
+		count = 2000;
+	if (check->odd && is(check, "longer"))
+		count = 4u << 18;
+	if (check->odd && is(check, "zero"))
+		count = 0;
+	if (check->odd && is(check, "type"))
+		type = INA_INT32;
+	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);
+	if (expect(check, status, wanted, ina_error(comm), start_s) != 0)
+		return 1;
+	/* Dead, and it says so again; and closing does not hang. */
+	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);
+	if (expect(check, status, wanted, ina_error(comm), now_s()) != 0)
+		return 1;
+	start_s = now_s();
+	return expect(check, ina_close(comm), INA_OK, "closed", start_s);
+}
+
+static int check_bad(const struct check *check, ina_comm *comm)
+{
+	double start_s = now_s();
+	enum ina_status status;
+
+	if (check->odd) {
+		status = ina_allreduce(comm, check->send, check->recv, 10, (enum ina_type)9,
+		                       INA_SUM);
+		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "type 9"))
+			return 1;
+		status = ina_allreduce(comm, check->send, check->recv, 10, INA_INT32,
+		                       (enum ina_op)7);
+		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "operation 7"))
+			return 1;
+		status = ina_allreduce(comm, check->send, check->send + 1, 10, INA_INT32, INA_SUM);
+		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "overlap"))
+			return 1;
+	}
+	status = ina_allreduce(comm, check->send, check->recv, 1000, INA_FLOAT32, INA_SUM);
+	if (expect(check, status, INA_OK, "rank 1 was refused, and went on", start_s) != 0)
+		return 1;
+	return ina_close(comm) == INA_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct check check = {.mode = argc > 1 ? argv[1] : "count"};
+	const char *algorithm = argc > 2 ? argv[2] : "auto";
+	const char *rank = getenv("INA_RANK");
+	const char *ranks = getenv("INA_RANKS");
+	char why[INA_ERROR_SIZE];
+	ina_comm *comm;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!rank || !ranks) {
+		fprintf(stderr,
+		        "check_mismatch: wants INA_RANK and INA_RANKS: run it by ina-lab\n");
+		return 2;
+	}
+	ina_options_init(&check.options);
+	check.options.rank = check.rank = atoi(rank);
+	check.options.ranks = atoi(ranks);
+	check.options.open_timeout_ms = 20000;
+	check.options.algorithm = strcmp(algorithm, "ina") == 0    ? INA_ALGORITHM_INA
+	                          : strcmp(algorithm, "ring") == 0 ? INA_ALGORITHM_RING
+	                                                           : INA_ALGORITHM_AUTO;
+	check.odd = check.rank == 1;
+	check.send = calloc(ELEMENTS_MAX, sizeof(float));
+	check.recv = calloc(ELEMENTS_MAX, sizeof(float));
+	if (!check.send || !check.recv)
+		return 2;
+	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window"))
+		return check_open(&check);
+	if (ina_open(&check.options, &comm, why, sizeof(why)) != INA_OK) {
+		fprintf(stderr, "check_mismatch: ina_open: %s\n", why);
+		return 2;
+	}
+	if (ina_allreduce(comm, check.send, check.recv, 1000, INA_FLOAT32, INA_SUM) != INA_OK) {
+		fprintf(stderr, "check_mismatch: the first all-reduce: %s\n", ina_error(comm));
+		return 2;
+	}
+	return is(&check, "bad") ? check_bad(&check, comm) : check_call(&check, comm);
+}

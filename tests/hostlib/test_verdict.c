@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the reports of all ranks amount to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict.h"
+
+#define RANKS 3
+
+static struct ina_fault faults[RANKS];
+static unsigned char has_fault[RANKS];
+static unsigned char gone[RANKS];
+
+static struct ina_call allreduce(uint64_t number, uint64_t count, enum ina_type type)
+{
+	return (struct ina_call){.number = number,
+	                         .count = count,
+	                         .kind = INA_CALL_ALLREDUCE,
+	                         .type = (uint16_t)type,
+	                         .op = INA_SUM};
+}
+
+/* All ranks are in all-reduce 5 of 1000 float32 and have reported; rank 1 saw message 17 fail. */
+static int all_alike(void **state)
+{
+	(void)state;
+	memset(gone, 0, sizeof(gone));
+	for (int r = 0; r < RANKS; r++) {
+		has_fault[r] = 1;
+		faults[r] = (struct ina_fault){.current = allreduce(5, 1000, INA_FLOAT32),
+		                               .previous = allreduce(4, 10, INA_INT32)};
+	}
+	faults[1].status = INA_ERR_AGGREGATOR;
+	faults[1].message = 17;
+	strcpy(faults[1].text, "the aggregator dropped out in message 17");
+	return 0;
+}
+
+static void judged(enum ina_status status, const char *words)
+{
+	struct ina_failure failure = {INA_OK, ""};
+
+	assert_int_equal(ina_judge(faults, has_fault, gone, RANKS, &failure), status);
+	assert_int_equal(failure.status, status);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+}
+
+static void aggregator_lost(void **state)
+{
+	(void)state;
+	judged(INA_ERR_AGGREGATOR,
+	       "rank 1 in all-reduce 5: the aggregator dropped out in message 17");
+	/* Another rank saw it earlier. */
+	faults[2].status = INA_ERR_AGGREGATOR;
+	faults[2].message = 16;
+	strcpy(faults[2].text, "the aggregator dropped out in message 16");
+	judged(INA_ERR_AGGREGATOR, "message 16");
+}
+
+static void counts_differ(void **state)
+{
+	(void)state;
+	faults[1].current.count = 2000;
+	judged(INA_ERR_MISMATCH,
+	       "rank 1 called all-reduce 5 with 2000 float32, rank 0 with 1000 float32");
+}
+
+static void types_differ(void **state)
+{
+	(void)state;
+	faults[2].current.type = INA_INT32;
+	judged(INA_ERR_MISMATCH,
+	       "rank 2 called all-reduce 5 with 1000 int32, rank 0 with 1000 float32");
+}
+
+/* A rank that finished the call and is in the next is no mismatch. */
+static void one_is_ahead(void **state)
+{
+	(void)state;
+	faults[0].previous = faults[0].current;
+	faults[0].current = allreduce(6, 77, INA_INT32);
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+	/* Unless it finished another one under that number. */
+	faults[0].previous.count = 999;
+	judged(INA_ERR_MISMATCH, "999");
+}
+
+static void one_closes(void **state)
+{
+	(void)state;
+	faults[2].previous = allreduce(4, 10, INA_INT32);
+	faults[2].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 4};
+	judged(INA_ERR_MISMATCH,
+	       "rank 2 called ina_close after 4 all-reduces, rank 0 all-reduce 5");
+	/* Closing after the call that fails elsewhere is no mismatch. */
+	faults[2].previous = allreduce(5, 1000, INA_FLOAT32);
+	faults[2].current.number = 5;
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+}
+
+static void one_is_gone(void **state)
+{
+	(void)state;
+	has_fault[2] = 0;
+	gone[2] = 1;
+	judged(INA_ERR_PEER, "rank 2 is gone");
+	has_fault[1] = 0;
+	gone[1] = 1;
+	judged(INA_ERR_PEER, "ranks 1 and 2 are gone");
+	/* One that reported before it went has said why. */
+	has_fault[1] = has_fault[2] = 1;
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+}
+
+static void one_is_silent(void **state)
+{
+	(void)state;
+	has_fault[2] = 0;
+	judged(INA_ERR_AGGREGATOR, "message 17");
+	faults[1].status = INA_ERR_TIMEOUT;
+	strcpy(faults[1].text, "got no sum of message 17 of 20 in 300000 ms");
+	judged(INA_ERR_TIMEOUT, "all-reduce 5 waits for rank 2: rank 1 got no sum of message 17");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(aggregator_lost, all_alike),
+	        cmocka_unit_test_setup(counts_differ, all_alike),
+	        cmocka_unit_test_setup(types_differ, all_alike),
+	        cmocka_unit_test_setup(one_is_ahead, all_alike),
+	        cmocka_unit_test_setup(one_closes, all_alike),
+	        cmocka_unit_test_setup(one_is_gone, all_alike),
+	        cmocka_unit_test_setup(one_is_silent, all_alike),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
