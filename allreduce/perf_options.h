@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of ina-perf. */
+#ifndef INA_PERF_OPTIONS_H
+#define INA_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ina.h"
+
+struct perf_options {
+	size_t begin_bytes;
+	size_t end_bytes;
+	size_t factor;
+	enum ina_type types[2];
+	int type_count;
+	int iterations;
+	int warmups;
+	bool check;
+	bool compare;
+	bool in_place;
+	bool resnet50;
+	enum ina_algorithm algorithm;
+	const char *json; /* NULL: none */
+	int late_rank;    /* -1: none */
+	int late_s;
+	uint64_t seed;
+	int timeout_s;        /* 0: libina's */
+	unsigned int window;  /* 0: libina's */
+	unsigned int message; /* bytes; 0: libina's */
+};
+
+/* Fills options; on bad input prints one line, and exits with 1. */
+void perf_options_parse(struct perf_options *options, int argc, char **argv);
+
+#endif

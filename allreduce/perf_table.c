@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table: one row a size, with the units in the header. */
+#include "perf_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *algorithm_name(enum ina_algorithm algorithm)
+{
+	return algorithm == INA_ALGORITHM_INA ? "ina" : "ring";
+}
+
+static const char *type_name(enum ina_type type)
+{
+	return type == INA_INT32 ? "int32" : "float";
+}
+
+double perf_algbw(uint64_t bytes, double time_s)
+{
+	return time_s > 0 ? (double)bytes / time_s / 1e9 : 0;
+}
+
+double perf_busbw(uint64_t bytes, double time_s, int ranks)
+{
+	return perf_algbw(bytes, time_s) * 2 * (ranks - 1) / ranks;
+}
+
+void perf_table_header(const struct perf_head *head)
+{
+	const struct ina_stats *stats = &head->stats;
+
+	printf("# ina-perf: %d ranks on %s, path MTU %u, messages of %u bytes, window %u, %s "
+	       "place, mean "
+	       "of %d, times of rank 0\n",
+	       head->ranks, stats->device[0] ? stats->device : "no device", stats->path_mtu,
+	       stats->message_bytes, stats->window, head->in_place ? "in" : "out of",
+	       head->iterations);
+	printf("#%11s %11s %6s %5s %11s %7s %7s %12s %7s", "size", "count", "type", "algo", "time",
+	       "algbw", "busbw", "wire/host", "#wrong");
+	if (head->compare)
+		printf(" | %11s %7s %12s %7s %8s", "ring time", "busbw", "wire/host", "#wrong",
+		       "speed-up");
+	printf("\n#%11s %11s %6s %5s %11s %7s %7s %12s %7s", "(B)", "(elements)", "", "", "(us)",
+	       "(GB/s)", "(GB/s)", "(B)", "");
+	if (head->compare)
+		printf(" | %11s %7s %12s %7s %8s", "(us)", "(GB/s)", "(B)", "", "(x)");
+	printf("\n");
+	fflush(stdout);
+}
+
+static void print_wire(double bytes)
+{
+	if (bytes < 0)
+		printf(" %12s", "?");
+	else
+		printf(" %12.0f", bytes);
+}
+
+static void print_wrong(const struct perf_row *row, uint64_t wrong)
+{
+	if (row->checked)
+		printf(" %7" PRIu64, wrong);
+	else
+		printf(" %7s", "N/A");
+}
+
+static double speed_up(const struct perf_row *row)
+{
+	return row->result.time_s > 0 ? row->ring.time_s / row->result.time_s : 0;
+}
+
+void perf_table_row(const struct perf_head *head, const struct perf_row *row)
+{
+	const struct perf_result *result = &row->result;
+
+	printf(" %11" PRIu64 " %11" PRIu64 " %6s %5s %11.1f %7.4f %7.4f", row->bytes, row->count,
+	       type_name(row->type), algorithm_name(result->algorithm), result->time_s * 1e6,
+	       perf_algbw(row->bytes, result->time_s),
+	       perf_busbw(row->bytes, result->time_s, head->ranks));
+	print_wire(result->wire_bytes);
+	print_wrong(row, result->wrong);
+	if (row->compared) {
+		printf(" | %11.1f %7.4f", row->ring.time_s * 1e6,
+		       perf_busbw(row->bytes, row->ring.time_s, head->ranks));
+		print_wire(row->ring.wire_bytes);
+		print_wrong(row, row->ring.wrong);
+		printf(" %8.2f", speed_up(row));
+	}
+	if (row->model)
+		printf("  %s", row->model);
+	printf("\n");
+	fflush(stdout);
+}
+
+static json_t *result_json(const struct perf_row *row, const struct perf_result *result, int ranks)
+{
+	json_t *object = json_pack(
+	        "{s:s, s:f, s:f, s:f}", "algorithm", algorithm_name(result->algorithm), "time_us",
+	        result->time_s * 1e6, "algbw_GBps", perf_algbw(row->bytes, result->time_s),
+	        "busbw_GBps", perf_busbw(row->bytes, result->time_s, ranks));
+
+	json_object_set_new(object, "wire_bytes",
+	                    result->wire_bytes < 0 ? json_null() : json_real(result->wire_bytes));
+	json_object_set_new(object, "wrong",
+	                    row->checked ? json_integer((json_int_t)result->wrong) : json_null());
+	return object;
+}
+
+static json_t *row_json(const struct perf_row *row, int ranks)
+{
+	json_t *object = json_pack("{s:I, s:I, s:s}", "size_bytes", (json_int_t)row->bytes, "count",
+	                           (json_int_t)row->count, "type", type_name(row->type));
+
+	json_object_set_new(object, "model", row->model ? json_string(row->model) : json_null());
+	json_object_set_new(object, "result", result_json(row, &row->result, ranks));
+	if (row->compared) {
+		json_object_set_new(object, "ring", result_json(row, &row->ring, ranks));
+		json_object_set_new(object, "speed_up", json_real(speed_up(row)));
+	}
+	return object;
+}
+
+int perf_table_json(const char *path, const struct perf_head *head, const struct perf_row *rows,
+                    size_t row_count)
+{
+	json_t *list = json_array();
+	json_t *root;
+	int result;
+
+	for (size_t i = 0; i < row_count; i++)
+		json_array_append_new(list, row_json(&rows[i], head->ranks));
+	root = json_pack("{s:i, s:s, s:i, s:i, s:i, s:b, s:i, s:I, s:o}", "ranks", head->ranks,
+	                 "device", head->stats.device, "path_mtu", (int)head->stats.path_mtu,
+	                 "message_bytes", (int)head->stats.message_bytes, "window",
+	                 (int)head->stats.window, "in_place", head->in_place, "iterations",
+	                 head->iterations, "seed", (json_int_t)head->seed, "rows", list);
+	result = root ? json_dump_file(root, path, JSON_INDENT(1)) : -1;
+	json_decref(root);
+	return result;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table that ina-perf prints, and its JSON. */
+#ifndef INA_PERF_TABLE_H
+#define INA_PERF_TABLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ina.h"
+
+/* One size by one algorithm. */
+struct perf_result {
+	enum ina_algorithm algorithm; /* that really ran */
+	double time_s;                /* of an all-reduce, mean */
+	double wire_bytes;            /* of an all-reduce, sent by this host; negative: unknown */
+	uint64_t wrong;               /* elements, all ranks and iterations */
+};
+
+struct perf_row {
+	uint64_t bytes;
+	uint64_t count;
+	enum ina_type type;
+	const char *model; /* NULL, or whose tensors these are */
+	bool checked;
+	struct perf_result result;
+	bool compared;
+	struct perf_result ring;
+};
+
+struct perf_head {
+	int ranks;
+	bool compare;
+	bool in_place;
+	int iterations;
+	uint64_t seed;
+	struct ina_stats stats;
+};
+
+void perf_table_header(const struct perf_head *head);
+void perf_table_row(const struct perf_head *head, const struct perf_row *row);
+
+/* Bandwidths in GB/s (10^9), as NCCL defines them: data over time, and that times 2 (n - 1) / n. */
+double perf_algbw(uint64_t bytes, double time_s);
+double perf_busbw(uint64_t bytes, double time_s, int ranks);
+
+/* Writes all rows to a file. Returns 0, or -1 with errno. */
+int perf_table_json(const char *path, const struct perf_head *head, const struct perf_row *rows,
+                    size_t row_count);
+
+#endif

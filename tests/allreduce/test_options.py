@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of ina-perf: bad input gets one clear line and exit code 1; one rank needs no network."""
+import json
+import os
+import subprocess
+
+import pytest
+
+PERF = os.environ["INA_PERF"]
+
+
+def run(*arguments, **environment):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("INA_")}
+    env.update(environment)
+    return subprocess.run([PERF, *arguments], env=env, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["-b", "x"], "-b x"),
+        (["-b", "3"], "-b 3"),
+        (["-b", "6"], "multiple of the element size"),
+        (["-b", "-4"], "-b -4"),
+        (["-e", "4Q"], "-e 4Q"),
+        (["-b", "8", "-e", "4"], "no size to run"),
+        (["-f", "1"], "-f 1"),
+        (["-t", "double"], "int32, float or all"),
+        (["-n", "0"], "-n 0"),
+        (["-c", "2"], "-c 2"),
+        (["--algorithm", "tree"], "auto, ina or ring"),
+        (["--model", "vgg"], "resnet50"),
+        (["--late", "1"], "RANK:SECONDS"),
+        (["--late", "1:x"], "RANK:SECONDS"),
+        (["--compare", "--algorithm", "ring"], "--compare"),
+        (["what"], "what"),
+    ],
+)
+def test_bad_options(arguments, words):
+    result = run(*arguments)
+    assert result.returncode == 1
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_unknown_option():
+    result = run("--bandwidth")
+    assert result.returncode == 1
+    assert "--bandwidth" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "environment, words",
+    [
+        ({}, "INA_RANKS"),
+        ({"INA_RANKS": "none"}, 'INA_RANKS is "none"'),
+        ({"INA_RANKS": "2"}, "INA_RANK"),
+        ({"INA_RANKS": "2", "INA_RANK": "0"}, "INA_ROOT"),
+        ({"INA_RANKS": "1", "INA_RANK": "1"}, "the only rank is 0"),
+    ],
+)
+def test_bad_environment(environment, words):
+    result = run(**environment)
+    assert result.returncode == 1
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_one_rank(tmp_path):
+    path = tmp_path / "table.json"
+    result = run("-b", "4", "-e", "1K", "-f", "4", "-t", "all", "--json", str(path), INA_RANK="0", INA_RANKS="1")
+    assert result.returncode == 0, result.stderr
+    table = json.loads(path.read_text())
+    assert [row["size_bytes"] for row in table["rows"]] == 2 * [4, 16, 64, 256, 1024]
+    assert all(row["result"]["wrong"] == 0 for row in table["rows"])
+    rows = [line for line in result.stdout.splitlines() if not line.startswith("#")]
+    assert len(rows) == 10
+
+
+def test_json_that_cannot_be_written():
+    result = run("-e", "4", "--json", "/nowhere/table.json", INA_RANK="0", INA_RANKS="1")
+    assert result.returncode == 1
+    assert "/nowhere/table.json" in result.stderr
