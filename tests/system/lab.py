@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs commands on a lab of real hosts, for the system tests."""
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+BUILD = Path(os.environ.get("INA_BUILD", Path(__file__).resolve().parents[2] / "build"))
+LAB = BUILD / "ina-lab"
+PERF = BUILD / "ina-perf"
+
+
+@dataclass
+class Run:
+    """What a run left behind; repr() is what a failing assertion shows."""
+    code: int
+    out: str
+    err: str
+    stats: dict = field(default_factory=dict)   # ina-lab's --stats
+    report: dict = field(default_factory=dict)  # ina-perf's --json
+
+    @property
+    def aggregator(self):
+        return self.stats["aggregator"]
+
+    def results(self):
+        """Every result of the report: those of the rows, and those of the ring beside them."""
+        return [row[kind] for row in self.report["rows"] for kind in ("result", "ring") if kind in row]
+
+    def wrong(self):
+        return sum(result["wrong"] for result in self.results())
+
+    def algorithms(self):
+        return {result["algorithm"] for result in self.results()}
+
+    def __repr__(self):
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n--- stats\n{json.dumps(self.stats)}"
+
+
+def run(folder, n, options, command, timeout_s=240):
+    """ina-lab run of a command on n hosts. The folder is the test's own."""
+    stats = Path(folder) / "stats.json"
+    arguments = [LAB, "run", "-n", n, "--timeout", timeout_s, "--grace", 20, "--stats", stats, *options, "--", *command]
+    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True,
+                          timeout=timeout_s + 60, stdin=subprocess.DEVNULL)
+    return Run(done.returncode, done.stdout, done.stderr, json.loads(stats.read_text()) if stats.exists() else {})
+
+
+def perf(folder, n, options, arguments, timeout_s=240):
+    """ina-perf on n hosts, every element checked."""
+    report = Path(folder) / "perf.json"
+    result = run(folder, n, options, [PERF, "-c", "1", "--json", report, *arguments], timeout_s)
+    if report.exists():
+        result.report = json.loads(report.read_text())
+    return result
+
+
+def assert_all_right(result, algorithm):
+    """Exit code 0, every element of every result right, and found by the algorithm that was expected."""
+    assert result.code == 0, result
+    assert result.report["rows"], result
+    assert result.wrong() == 0, result
+    assert result.algorithms() == {algorithm}, result

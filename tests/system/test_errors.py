@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that disagree, and hosts that die: every rank gets one clear error, and nothing hangs."""
+import pytest
+from lab import PERF, perf, run
+
+
+@pytest.mark.parametrize("aggregator", ["rtl", "model", "off"])
+def test_counts_that_differ(tmp_path, aggregator):
+    """Rank 1 all-reduces 2,000 elements where the others have 1,000."""
+    size = 'exec "$0" -c 1 -n 1 -w 0 -b $((INA_RANK == 1 ? 8000 : 4000)) -e $((INA_RANK == 1 ? 8000 : 4000))'
+    result = run(tmp_path, 3, ["--aggregator", aggregator], ["sh", "-c", size, PERF], timeout_s=90)
+    assert result.code not in (0, 124), result
+    assert result.err.count("INA_ERR_MISMATCH") == 3, result
+    assert "rank 1" in result.err and "2000" in result.err and "1000" in result.err, result
+
+
+@pytest.mark.parametrize("aggregator", ["rtl", "off"])
+def test_counts_that_differ_by_whole_messages(tmp_path, aggregator):
+    """The shorter one is a whole number of messages: its rank must not take the other's tail for its next call."""
+    size = 'exec "$0" -c 1 -n 1 -w 0 -b $((INA_RANK == 0 ? 130976 : 654880)) -e $((INA_RANK == 0 ? 130976 : 654880))'
+    result = run(tmp_path, 2, ["--aggregator", aggregator], ["sh", "-c", size, PERF], timeout_s=90)
+    assert result.err.count("INA_ERR_MISMATCH") == 2, result
+
+
+@pytest.mark.parametrize("aggregator", ["rtl", "off"])
+def test_types_that_differ(tmp_path, aggregator):
+    kind = 'exec "$0" -c 1 -n 1 -w 0 -b 4000 -e 4000 -t $([ $INA_RANK = 0 ] && echo int32 || echo float)'
+    result = run(tmp_path, 2, ["--aggregator", aggregator], ["sh", "-c", kind, PERF], timeout_s=90)
+    assert result.err.count("INA_ERR_MISMATCH") == 2, result
+    assert "int32" in result.err and "float32" in result.err, result
+
+
+def test_rank_counts_that_differ(tmp_path):
+    """Rank 1 believes that there are 3 ranks."""
+    command = 'if [ $INA_RANK = 1 ]; then INA_RANKS=3; fi; export INA_RANKS; exec "$0" -b 4 -e 4'
+    result = run(tmp_path, 2, ["--aggregator", "rtl"], ["sh", "-c", command, PERF], timeout_s=90)
+    assert result.code not in (0, 124), result
+    assert result.err.count("INA_ERR_MISMATCH") == 2, result
+
+
+def test_a_host_that_dies(tmp_path):
+    """Rank 1's kernel panics while the others wait for it in an all-reduce."""
+    command = ('if [ $INA_RANK = 1 ]; then (sleep 4; echo c >/proc/sysrq-trigger || kill -9 $(pidof ina-perf)) & fi; '
+               'exec "$0" -b 64K -e 64K -n 1 -w 0 --late 1:60')
+    result = run(tmp_path, 3, ["--aggregator", "rtl"], ["sh", "-c", command, PERF], timeout_s=120)
+    assert result.code not in (0, 124), result
+    assert result.err.count("INA_ERR_PEER") == 2, result
+    assert "rank 1" in result.err, result
+
+
+@pytest.mark.parametrize("arguments, hint", [
+    (["-b", "3"], "-b"), (["-t", "complex"], "-t"), (["-f", "1"], "-f"), (["--algorithm", "tree"], "--algorithm"),
+    (["-b", "8", "-e", "4"], "-e"), (["--late", "x"], "--late"), (["surplus"], "surplus")])
+def test_odd_options(tmp_path, arguments, hint):
+    result = perf(tmp_path, 1, ["--aggregator", "off", "--quiet"], arguments)
+    assert result.code not in (0, 124), result
+    assert hint in result.err, result
+    assert len(result.err.splitlines()) <= 2, result

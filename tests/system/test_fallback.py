@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Without an aggregator the ring is used, and the caller can see it."""
+from lab import assert_all_right, perf
+
+
+def test_ring_over_a_plain_switch(tmp_path):
+    result = perf(tmp_path, 4, ["--aggregator", "off"], ["-b", "4", "-e", "1M", "-f", "64", "-t", "all", "-n", "1"])
+    assert_all_right(result, "ring")
+    assert "ring" in result.out
+
+
+def test_insisting_on_the_aggregator_fails_where_there_is_none(tmp_path):
+    result = perf(tmp_path, 2, ["--aggregator", "off"], ["--algorithm", "ina", "-b", "4", "-e", "4"])
+    assert result.code != 0, result
+    assert "INA_ERR_AGGREGATOR" in result.err, result
+    assert not result.report, result
+
+
+def test_both_algorithms_side_by_side(tmp_path):
+    """--compare: the aggregator and the ring in one run; the ring's bytes on the wire are 2(n-1)/n times as many."""
+    result = perf(tmp_path, 4, ["--aggregator", "model"], ["--compare", "-b", "4M", "-e", "4M", "-n", "2"])
+    assert result.code == 0 and result.wrong() == 0, result
+    row = result.report["rows"][0]
+    assert (row["result"]["algorithm"], row["ring"]["algorithm"]) == ("ina", "ring")
+    assert 1.4 < row["ring"]["wire_bytes"] / row["result"]["wire_bytes"] < 1.6, result
