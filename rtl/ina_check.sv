@@ -27,7 +27,7 @@ module ina_check (
     output logic [ina_pkg::BEAT_W-1:0] m_data,
     output logic                       m_candidate,
     output logic                       m_roce_data,
-    output logic                       m_ok,         // with m_last of a candidate: iCRC and length are right
+    output logic                       m_ok,         // with a candidate's m_last: all is right
 
     output logic                       busy          // a beat is in here
 );

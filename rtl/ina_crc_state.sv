@@ -21,10 +21,16 @@ module ina_crc_state #(
     localparam int TABLE_SIZE = 256;
     logic [31:0] rom[0:4*4*TABLE_SIZE-1];
 
+    // Linear: the entry of several bits is that of the lowest one, and that of the others.
     initial begin : fill
       for (int k = 0; k < 16; k++) begin
         for (int x = 0; x < TABLE_SIZE; x++) begin
-          rom[k*TABLE_SIZE+x] = ina_crc_pkg::advance(32'(x) << (k % 4) * 8, (k / 4 + 1) * 128);
+          if ((x & (x - 1)) != 0) begin
+            rom[k*TABLE_SIZE+x] = rom[k*TABLE_SIZE+(x&(x-1))] ^ rom[k*TABLE_SIZE+(x&-x)];
+          end else begin
+            rom[k*TABLE_SIZE+x] =
+                ina_crc_pkg::advance(32'(x) << (k % 4) * 8, (k / 4 + 1) * ina_crc_pkg::QUAD_W);
+          end
         end
       end
     end

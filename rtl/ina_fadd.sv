@@ -89,7 +89,7 @@ module ina_fadd (
     end
   end
 
-  // Stage 2: move the leading one to the top, but never past exponent 1: subnormals stay as they are.
+  // Stage 2: move the leading one to the top, but never past exponent 1: subnormals stay so.
   logic        c_use;
   logic        c_sign;
   logic        c_nan;

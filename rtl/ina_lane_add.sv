@@ -46,7 +46,7 @@ module ina_lane_add (
             a_overflow <= s_overflow || (s_a[31] == s_b[31] && sum[31] != s_a[31]);
           end
           ina_pkg::LANE_MAX: a_y <= $signed(s_a) > $signed(s_b) ? s_a : s_b;
-          default:           a_y <= s_a | s_b;  // LANE_OR; ina_fadd has its own for LANE_ADD_FLOAT32
+          default:           a_y <= s_a | s_b;  // LANE_OR; LANE_ADD_FLOAT32 is ina_fadd's
         endcase
       end
     end

@@ -19,13 +19,13 @@ module ina_parse (
     output logic                       m_valid,
     output logic                       m_first,
     output logic                       m_last,
-    output ina_pkg::header_t           m_header,        // stable from m_first to m_last; quads 0 without candidate
+    output ina_pkg::header_t           m_header,        // stable over the packet
     output logic [ina_pkg::BEAT_W-1:0] m_data,          // bytes past the payload's end are zero
     output logic [2:0]                 m_quads,         // 1 to 4 valid quads in this beat
     output logic                       m_candidate,     // has the shape of a contribution
-    output logic                       m_roce_data,     // RC request packet: flow fields and PSN mean something
-    output logic [31:0]                m_icrc,          // with m_last: as received, little-endian
-    output logic                       m_wrong_length   // with m_last: frame length is not what UDP says
+    output logic                       m_roce_data,     // RC request: its flow and PSN mean something
+    output logic [31:0]                m_icrc,          // with m_last: as received
+    output logic                       m_wrong_length   // with m_last: not as long as UDP says
 );
   localparam int HEADER_BYTES = ina_pkg::HEADER_BYTES;
   localparam int HEADER_W     = ina_pkg::HEADER_W;

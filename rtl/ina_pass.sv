@@ -20,7 +20,7 @@ module ina_pass (
     input  logic token_valid,
     input  logic token_pass,  // 1: the frame goes on; 0: it is discarded
 
-    output logic passed,      // one clock for each frame that goes on (a frame past 256 beats never does)
+    output logic passed,      // one clock a frame that goes on; one past 256 beats never does
     output logic busy,        // a frame is on its way out, or a token waits and its frame is whole
 
     output logic                           m_axis_tvalid,

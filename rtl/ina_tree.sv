@@ -19,7 +19,7 @@ module ina_tree #(
 
     output logic                           m_valid,
     output logic [ina_pkg::BEAT_W-1:0]     m_data,
-    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow,  // a LANE_ADD_INT32 node of the lane overflowed
+    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow,  // an int32 addition in the lane did
     output logic [SIDE_W-1:0]              m_side,
 
     output logic                           busy  // a beat is in here

@@ -21,7 +21,7 @@ def capture(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("capture")
     path = folder / "run.pcap"
     result = perf(folder, N, ["--aggregator", request.param, "--pcap", path],
-                  ["-b", "4", "-e", "128K", "-f", "512", "-t", "all", "-n", "1", "-w", "0"])
+                  ["-b", "128", "-e", "128K", "-f", "1024", "-t", "all", "-n", "1", "-w", "0"])
     assert_all_right(result, "ina")
     return path, read(path)
 
@@ -73,8 +73,8 @@ def test_payloads_are_sums(capture):
     assert len(counts) == 1, counts
     number_type, checked = None, 0
     for k in range(counts.pop()):
-        before = [packets[k] for packets in entered.values()]
-        after = [packets[k] for packets in left.values()]
+        before = [entered[connection][k] for connection in entered]
+        after = [left[connection][k] for connection in entered]
         opcode = before[0].opcode
         assert {packet.opcode for packet in before + after} == {opcode}
         assert len({packet.payload for packet in after}) == 1, "all receivers get the same payload"

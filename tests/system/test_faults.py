@@ -46,7 +46,7 @@ def test_corruption_is_dropped_never_added(tmp_path, aggregator):
 def test_everything_at_once_on_eight_hosts(tmp_path):
     options = ["--aggregator", "rtl", "--loss-up", "0.003", "--loss-down", "0.003", "--duplicate", "0.01", "--reorder", "0.005",
                "--corrupt", "0.003", "--seed", "15"]
-    result = perf(tmp_path, 8, options, ["-b", "64", "-e", "512K", "-f", "8192", "-t", "all", "-n", "1"])
+    result = perf(tmp_path, 8, options, ["-b", "64", "-e", "512K", "-f", "1024", "-t", "all", "-n", "1"])
     assert_all_right(result, "ina")
 
 
