@@ -23,7 +23,7 @@ module ina_parse (
     output logic [ina_pkg::BEAT_W-1:0] m_data,          // bytes past the payload's end are zero
     output logic [2:0]                 m_quads,         // 1 to 4 valid quads in this beat
     output logic                       m_candidate,     // has the shape of a contribution
-    output logic                       m_roce_data,     // RC request: its flow and PSN mean something
+    output logic                       m_roce_data,     // RC request: flow and PSN are valid
     output logic [31:0]                m_icrc,          // with m_last: as received
     output logic                       m_wrong_length   // with m_last: not as long as UDP says
 );
