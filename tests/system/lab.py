@@ -6,9 +6,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-BUILD = Path(os.environ.get("INA_BUILD", Path(__file__).resolve().parents[2] / "build"))
-LAB = BUILD / "ina-lab"
-PERF = BUILD / "ina-perf"
+LAB = os.environ.get("INA_LAB", "build/ina-lab")
+PERF = os.environ.get("INA_PERF", "build/ina-perf")
 
 
 @dataclass
