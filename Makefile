@@ -25,7 +25,7 @@ demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compar
 	@allreduce/demo.sh
 
 test: kernel build ## all tests; ctest's summary comes last
-	@ctest --test-dir $(BUILD) --output-on-failure --progress
+	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)

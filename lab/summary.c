@@ -94,11 +94,8 @@ void lab_summary_print(const char *stats_path, int host_count, double up_s)
 	print_aggregator(json_object_get(stats, "aggregator"));
 	print_ports(json_object_get(stats, "ports"), host_count);
 	if (capture)
-		fprintf(stderr, "ina-lab: capture: %s, %lld frames%s\n",
+		fprintf(stderr, "ina-lab: capture: %s, %lld frames\n",
 		        json_string_value(json_object_get(capture, "file")),
-		        count(capture, "frames"),
-		        json_is_true(json_object_get(capture, "complete"))
-		                ? ""
-		                : ", ended at its limit (--pcap-limit)");
+		        count(capture, "frames"));
 	json_decref(stats);
 }

@@ -73,6 +73,11 @@ bool capture_close(struct capture *capture, char *error, size_t error_bytes)
 	if (!written)
 		snprintf(error, error_bytes, "capture file '%s': not written in full: %s",
 		         capture->path, strerror(errno));
+	if (capture->full)
+		fprintf(stderr,
+		        "ina-bridge: capture file '%s' was full after %llu frames: the rest is not "
+		        "captured; --pcap-limit sets how large it may be\n",
+		        capture->path, (unsigned long long)capture->frames);
 	pcap_dump_close(capture->dumper);
 	pcap_close(capture->pcap);
 	free(capture->path);
@@ -113,10 +118,6 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 
 	if (capture->bytes + PCAP_RECORD_HEADER_BYTES + bytes > capture->limit_bytes) {
 		capture->full = true;
-		fprintf(stderr,
-		        "ina-bridge: capture file '%s' is full after %llu frames: the rest is not "
-		        "captured; --pcap-limit sets how large it may be\n",
-		        capture->path, (unsigned long long)capture->frames);
 		return;
 	}
 	struct pcap_pkthdr header = {

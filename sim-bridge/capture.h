@@ -23,8 +23,8 @@ enum capture_direction {
 struct capture;
 
 /*
- * Creates the file; frames past `limit_bytes` are left out, with one line on stderr
- * at the first. NULL, with one line in `error`, if the file cannot be made.
+ * Creates the file; frames past `limit_bytes` are left out, and capture_close() says so in one
+ * line on stderr. NULL, with one line in `error`, if the file cannot be made.
  */
 struct capture *capture_open(const char *path, uint64_t limit_bytes, char *error,
                              size_t error_bytes);
