@@ -14,7 +14,7 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire format is used in place");
 
-#define INA_WIRE_MAGIC 0x4E49u
+#define INA_WIRE_MAGIC   0x4E49u
 #define INA_WIRE_VERSION 1u
 
 /* Messages are padded to this many bytes, so that a trailer never straddles two packets. */
