@@ -196,6 +196,16 @@ inline uint32_t icrc(const Bytes &frame)
 	return static_cast<uint32_t>(crc32(0, masked.data(), static_cast<uInt>(masked.size())));
 }
 
+/// The CRC register after the payload alone, from 0: what ina_payload_crc gives. zlib starts from
+/// ones and complements at the end: both drop out of the difference of two CRCs.
+inline uint32_t register_after(const Bytes &payload)
+{
+	const Bytes zeros(payload.size(), 0);
+	const uInt size = static_cast<uInt>(payload.size());
+
+	return static_cast<uint32_t>(crc32(0, payload.data(), size) ^ crc32(0, zeros.data(), size));
+}
+
 /// Writes the right iCRC into a frame's last four bytes.
 inline void seal(Bytes &frame)
 {

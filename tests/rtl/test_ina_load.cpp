@@ -40,18 +40,7 @@ struct Connection {
 	bool message_is_sum = true; // all packets of the message so far were
 };
 
-struct Run {
-	traffic::Job job;
-	std::vector<Connection> connections;
-
-	bool done() const
-	{
-		for (const Connection &connection : connections)
-			if (connection.delivered < job.packets())
-				return false;
-		return true;
-	}
-};
+using Run = traffic::Running<Connection>;
 
 class Network
 {

@@ -23,15 +23,6 @@ struct Expected {
 	bench::Bytes data;
 };
 
-// zlib starts from ones and complements at the end: both drop out of the difference of two CRCs.
-uint32_t register_after(const bench::Bytes &payload)
-{
-	const bench::Bytes zeros(payload.size(), 0);
-	const uInt size = static_cast<uInt>(payload.size());
-
-	return static_cast<uint32_t>(crc32(0, payload.data(), size) ^ crc32(0, zeros.data(), size));
-}
-
 class Test
 {
       public:
@@ -43,7 +34,7 @@ class Test
 	void packet(size_t quads)
 	{
 		bench::Bytes payload = random.bytes(quads * QUAD_BYTES);
-		const uint32_t crc = register_after(payload);
+		const uint32_t crc = bench::register_after(payload);
 		const size_t beats = bench::beats_of(payload);
 
 		payload.resize(beats * bench::BEAT_BYTES,

@@ -14,15 +14,6 @@ namespace
 constexpr unsigned PACKETS = 4000;
 constexpr unsigned CLOCKS_MAX = 3000000;
 
-// The CRC register after the payload alone, from 0: what ina_payload_crc gives.
-uint32_t register_after(const bench::Bytes &payload)
-{
-	const bench::Bytes zeros(payload.size(), 0);
-	const uInt size = static_cast<uInt>(payload.size());
-
-	return static_cast<uint32_t>(crc32(0, payload.data(), size) ^ crc32(0, zeros.data(), size));
-}
-
 class Test
 {
       public:
@@ -59,7 +50,7 @@ class Test
 		}
 		expected.push_back(frame);
 		const size_t last = bench::beats_of(packet.payload) - 1;
-		const uint32_t crc = register_after(packet.payload);
+		const uint32_t crc = bench::register_after(packet.payload);
 
 		for (size_t i = 0; i <= last; i++)
 			beats.push_back({i == last, crc, packet.payload, i});

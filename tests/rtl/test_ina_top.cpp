@@ -34,18 +34,7 @@ struct Connection {
 	size_t delivered = 0; // what its receiver has got, in order
 };
 
-struct RunningJob {
-	traffic::Job job;
-	std::vector<Connection> connections;
-
-	bool done() const
-	{
-		for (const Connection &connection : connections)
-			if (connection.delivered < job.packets())
-				return false;
-		return true;
-	}
-};
+using RunningJob = traffic::Running<Connection>;
 
 class Comparison
 {

@@ -331,6 +331,20 @@ class Job
 	}
 };
 
+/// A job under way. A bench's Connection counts in `delivered` what its receiver has got.
+template <class Connection> struct Running {
+	Job job;
+	std::vector<Connection> connections;
+
+	bool done() const
+	{
+		for (const Connection &connection : connections)
+			if (connection.delivered < job.packets())
+				return false;
+		return true;
+	}
+};
+
 } // namespace traffic
 
 #endif
