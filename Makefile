@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test clean distclean help
+.PHONY: all deps kernel build demo test lockstep clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -26,6 +26,9 @@ demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compar
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
+
+lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
+	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
