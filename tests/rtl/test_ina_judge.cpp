@@ -40,14 +40,12 @@ class Judge
 	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
 	          bool ok = true, bool candidate = true, bool roce = true)
 	{
-		bench::Bytes frame(bench::HEADER_BYTES, 0);
+		bench::Packet packet;
 
-		frame[42] = opcode;
-		frame[47] = static_cast<uint8_t>(flow >> 16);
-		bench::put_be16(frame, 48, flow & 0xFFFF);
-		frame[51] = static_cast<uint8_t>(psn >> 16);
-		bench::put_be16(frame, 52, psn & 0xFFFF);
-		bench::put_header(dut->s_header, frame, quads);
+		packet.opcode = opcode;
+		packet.qpn = flow;
+		packet.psn = psn;
+		bench::put_header(dut->s_header, bench::make_frame(packet), quads);
 		dut->s_valid = dut->s_first = dut->s_last = 1;
 		dut->s_lane_0 = lane_0;
 		dut->s_candidate = candidate;
@@ -84,9 +82,9 @@ class Judge
 	}
 	uint32_t resend_psn() const
 	{
-		const bench::Bytes header = bench::get(dut.top.resend_header, 0, 54);
+		const bench::Bytes psn = bench::get(dut.top.resend_header, 75, 3);
 
-		return uint32_t{header[51]} << 16 | bench::get_be16(header, 52);
+		return uint32_t{psn[0]} << 16 | bench::get_be16(psn, 1);
 	}
 
       private:
