@@ -140,9 +140,13 @@ static void test_rxe_packets(void **state)
 	static const uint8_t ipv4[] = {
 #include "rxe_packet.inc"
 	};
+	static const uint8_t ipv6[] = {
+#include "rxe_packet_ipv6.inc"
+	};
 
 	(void)state;
 	check_captured(ipv4, sizeof(ipv4));
+	check_captured(ipv6, sizeof(ipv6));
 }
 
 int main(void)

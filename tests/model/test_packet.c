@@ -98,12 +98,19 @@ static void test_key(void **state)
 			other.bytes[at] ^= 0x01;
 			struct packet changed = parse(&other);
 			bool differs = (at >= source && at < frame_udp_at(form)) ||
-			               (at >= bth + 5 && at < bth + 8) || (form.vlan && at == 15);
+			               (at >= bth + 5 && at < bth + 8) ||
+			               (form.vlan && (at == 14 || at == 15)); /* id */
 
 			if (!changed.roce_request)
 				continue;
 			assert_int_equal(packet_keys_are_equal(&packet.key, &changed.key),
 			                 !differs);
+		}
+		if (form.vlan) { /* the upper four bits of byte 14 are priority and DEI */
+			struct frame other = frame;
+			other.bytes[14] ^= 0xF0;
+			struct packet changed = parse(&other);
+			assert_true(packet_keys_are_equal(&packet.key, &changed.key));
 		}
 		for (unsigned j = 0; j < 4; j++) {
 			struct frame other = good_frame_of(frame_forms[j], PACKET_SEND_MIDDLE, 64);
