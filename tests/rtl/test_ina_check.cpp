@@ -158,11 +158,22 @@ void spoil(bench::Random &random, bench::Bytes &frame)
 	frame[at] ^= flip;
 }
 
+/// Packets that Linux's rdma_rxe sent (tests/model), with its own iCRC.
+const bench::Bytes RXE_PACKETS[] = {{
+#include "../model/rxe_packet.inc"
+                                    },
+                                    {
+#include "../model/rxe_packet_ipv6.inc"
+                                    }};
+
 } // namespace
 
 int main()
 {
 	Test test;
+
+	for (const bench::Bytes &frame : RXE_PACKETS)
+		test.packet(frame, true, false, true);
 
 	for (size_t quads = 1; quads <= 256; quads++)
 		test.packet(random_frame(test.random, quads), true, false, true);
