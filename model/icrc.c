@@ -5,33 +5,45 @@
 #include <libdeflate.h>
 #include <string.h>
 
-#include "packet.h"
-
 enum {
 	PSEUDO_LRH_BYTES = 8,
-	MASKED_BYTES = PSEUDO_LRH_BYTES + PACKET_HEADER_BYTES - PACKET_IP_AT,
-	BTH_RESV8A_AT = PACKET_BTH_AT + 4,
+	MASKED_BYTES_MAX =
+	        PSEUDO_LRH_BYTES + PACKET_IPV6_BYTES + PACKET_UDP_BYTES + PACKET_BTH_BYTES,
 };
 
-/* Where a byte of the frame lies in the masked copy. */
-static unsigned masked_at(unsigned frame_at)
+static void mask_ipv4(uint8_t *ip)
 {
-	return PSEUDO_LRH_BYTES + frame_at - PACKET_IP_AT;
+	ip[PACKET_IPV4_TOS_AT] = 0xFF;
+	ip[PACKET_IPV4_TTL_AT] = 0xFF;
+	memset(ip + PACKET_IPV4_CHECKSUM_AT, 0xFF, 2);
 }
 
-uint32_t icrc_of_packet(const uint8_t *header, const uint8_t *payload, unsigned payload_bytes)
+/* Traffic class and flow label lie between version and length. */
+static void mask_ipv6(uint8_t *ip)
 {
-	uint8_t masked[MASKED_BYTES];
+	ip[0] |= 0x0F;
+	memset(ip + 1, 0xFF, 3);
+	ip[PACKET_IPV6_HOPS_AT] = 0xFF;
+}
+
+uint32_t icrc_of_packet(const struct packet_header *header, const uint8_t *payload,
+                        unsigned payload_bytes)
+{
+	uint8_t masked[MASKED_BYTES_MAX];
+	size_t covered = header->length_bytes - header->ip_at;
+	uint8_t *ip = masked + PSEUDO_LRH_BYTES;
+	uint8_t *udp = ip + (header->udp_at - header->ip_at);
+	uint8_t *bth = ip + (header->bth_at - header->ip_at);
 
 	memset(masked, 0xFF, PSEUDO_LRH_BYTES);
-	memcpy(masked + PSEUDO_LRH_BYTES, header + PACKET_IP_AT,
-	       PACKET_HEADER_BYTES - PACKET_IP_AT);
-	masked[masked_at(PACKET_IP_TOS_AT)] = 0xFF;
-	masked[masked_at(PACKET_IP_TTL_AT)] = 0xFF;
-	memset(masked + masked_at(PACKET_IP_CHECKSUM_AT), 0xFF, 2);
-	memset(masked + masked_at(PACKET_UDP_CHECKSUM_AT), 0xFF, 2);
-	masked[masked_at(BTH_RESV8A_AT)] = 0xFF;
+	memcpy(ip, header->bytes + header->ip_at, covered);
+	if (header->is_ipv6)
+		mask_ipv6(ip);
+	else
+		mask_ipv4(ip);
+	memset(udp + PACKET_UDP_CHECKSUM_AT, 0xFF, 2);
+	bth[PACKET_BTH_RESV8A_AT] = 0xFF;
 
-	uint32_t crc = libdeflate_crc32(0, masked, sizeof(masked));
+	uint32_t crc = libdeflate_crc32(0, masked, PSEUDO_LRH_BYTES + covered);
 	return libdeflate_crc32(crc, payload, payload_bytes);
 }

@@ -22,12 +22,13 @@ static const struct queue_slot *front(const struct join *join, unsigned port, un
 	return queue_front(&join->judges[port].queues[job]);
 }
 
-static void send_frame(struct join *join, unsigned port, const uint8_t *header,
+static void send_frame(struct join *join, unsigned port, const struct packet_header *header,
                        unsigned payload_bytes, bool mark)
 {
-	unsigned length = rebuild_frame(join->frame, header, payload_bytes, mark);
+	uint8_t *payload = join->frame + PACKET_HEADER_BYTES_MAX;
+	unsigned length = rebuild_frame(payload, header, payload_bytes, mark);
 
-	join->emit(join->emit_context, port, join->frame, length);
+	join->emit(join->emit_context, port, payload - header->length_bytes, length);
 }
 
 static bool may_join(const struct join *join, unsigned job)
@@ -89,7 +90,7 @@ static void enter_message(struct job *entry, const struct queue_slot *first)
 static void make_sum(struct join *join, unsigned job, const struct queue_slot *first)
 {
 	struct job *entry = &join->jobs->entries[job];
-	uint8_t *sum = join->frame + PACKET_HEADER_BYTES;
+	uint8_t *sum = join->frame + PACKET_HEADER_BYTES_MAX;
 	struct tree_layout layout = {
 	        .payload_bytes = first->payload_bytes,
 	        .starts = packet_opcode_starts(first->opcode),
@@ -116,7 +117,7 @@ static bool any_is_marked(const struct join *join, unsigned job)
 	const struct job *entry = &join->jobs->entries[job];
 
 	for (unsigned port = 0; port < join->port_count; port++)
-		if (has_port(entry, port) && rebuild_is_marked(front(join, port, job)->header))
+		if (has_port(entry, port) && rebuild_is_marked(&front(join, port, job)->header))
 			return true;
 	return false;
 }
@@ -131,9 +132,9 @@ static void send_sum(struct join *join, unsigned job, unsigned payload_bytes)
 		if (!has_port(entry, port))
 			continue;
 		const struct queue_slot *slot = front(join, port, job);
-		bool mark = marked && !rebuild_is_marked(slot->header);
+		bool mark = marked && !rebuild_is_marked(&slot->header);
 
-		send_frame(join, port, slot->header, payload_bytes, mark);
+		send_frame(join, port, &slot->header, payload_bytes, mark);
 		join->counters->ecn_marked += mark;
 		join->counters->packets_joined++;
 		join->counters->bytes_joined += payload_bytes;
@@ -169,7 +170,7 @@ static void join_heads(struct join *join, unsigned job)
 	bool leaves = queue_slot_is_control(first, INA_WIRE_LEAVE);
 	make_sum(join, job, first);
 	history_write(&join->histories[job], join->judges[lowest].queues[job].head,
-	              join->frame + PACKET_HEADER_BYTES, first->payload_bytes);
+	              join->frame + PACKET_HEADER_BYTES_MAX, first->payload_bytes);
 	send_sum(join, job, first->payload_bytes);
 	if (!leaves)
 		return;
@@ -187,8 +188,9 @@ static void send_raw(struct join *join, unsigned job, unsigned port)
 		const struct queue_slot *slot = queue_front(queue);
 		bool leaves = queue_slot_is_control(slot, INA_WIRE_LEAVE);
 
-		memcpy(join->frame + PACKET_HEADER_BYTES, slot->payload.bytes, slot->payload_bytes);
-		send_frame(join, port, slot->header, slot->payload_bytes, false);
+		memcpy(join->frame + PACKET_HEADER_BYTES_MAX, slot->payload.bytes,
+		       slot->payload_bytes);
+		send_frame(join, port, &slot->header, slot->payload_bytes, false);
 		join->counters->packets_raw++;
 		queue_pop(queue, true);
 		if (leaves && leave(join, job, port))
@@ -213,22 +215,22 @@ void join_resend(struct join *join, unsigned port, unsigned job, uint32_t head,
                  const struct packet *packet)
 {
 	assert(has_port(&join->jobs->entries[job], port));
-	memcpy(join->frame + PACKET_HEADER_BYTES, history_read(&join->histories[job], head),
+	memcpy(join->frame + PACKET_HEADER_BYTES_MAX, history_read(&join->histories[job], head),
 	       packet->payload_bytes);
-	send_frame(join, port, packet->header, packet->payload_bytes, false);
+	send_frame(join, port, &packet->header, packet->payload_bytes, false);
 }
 
 void join_probe(struct join *join, unsigned port, const struct packet *packet)
 {
 	uint32_t psn = (packet->psn + PACKET_PROBE_PSN_OFFSET) & PACKET_PSN_MASK;
-	uint8_t header[PACKET_HEADER_BYTES];
+	struct packet_header header = packet->header;
+	uint8_t *at = header.bytes + header.bth_at + PACKET_BTH_PSN_AT;
 
-	memcpy(header, packet->header, sizeof(header));
-	header[PACKET_BTH_PSN_AT] = (uint8_t)(psn >> 16);
-	header[PACKET_BTH_PSN_AT + 1] = (uint8_t)(psn >> 8);
-	header[PACKET_BTH_PSN_AT + 2] = (uint8_t)psn;
-	memset(join->frame + PACKET_HEADER_BYTES, 0, packet->payload_bytes);
-	send_frame(join, port, header, packet->payload_bytes, false);
+	at[0] = (uint8_t)(psn >> 16);
+	at[1] = (uint8_t)(psn >> 8);
+	at[2] = (uint8_t)psn;
+	memset(join->frame + PACKET_HEADER_BYTES_MAX, 0, packet->payload_bytes);
+	send_frame(join, port, &header, packet->payload_bytes, false);
 }
 
 void join_leave(struct join *join, unsigned job, unsigned port)

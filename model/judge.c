@@ -46,9 +46,7 @@ static int find_flow(const struct judge *judge, const struct packet *packet)
 	for (unsigned i = 0; i < judge->job_count; i++) {
 		const struct flow *flow = &judge->flows[i];
 
-		if (flow->valid && flow->source_ip == packet->source_ip &&
-		    flow->destination_ip == packet->destination_ip &&
-		    flow->destination_qpn == packet->destination_qpn)
+		if (flow->valid && packet_keys_are_equal(&flow->key, &packet->key))
 			return (int)i;
 	}
 	return -1;
@@ -67,11 +65,10 @@ static bool is_intact(const struct packet *packet)
 {
 	if (packet->wrong_length)
 		return false;
-	const uint8_t *payload = packet->frame + PACKET_HEADER_BYTES;
 	uint32_t received;
 
-	memcpy(&received, payload + packet->payload_bytes, sizeof(received));
-	return received == icrc_of_packet(packet->header, payload, packet->payload_bytes);
+	memcpy(&received, packet->payload + packet->payload_bytes, sizeof(received));
+	return received == icrc_of_packet(&packet->header, packet->payload, packet->payload_bytes);
 }
 
 /* The message header of a packet that starts a message. */
@@ -79,7 +76,7 @@ static struct ina_wire_header message_header(const struct packet *packet)
 {
 	struct ina_wire_header header;
 
-	memcpy(&header, packet->frame + PACKET_HEADER_BYTES, sizeof(header));
+	memcpy(&header, packet->payload, sizeof(header));
 	return header;
 }
 
@@ -117,9 +114,7 @@ static struct judgement admit(struct judge *judge, const struct packet *packet)
 		return pass();
 	judge->flows[job] = (struct flow){
 	        .valid = true,
-	        .source_ip = packet->source_ip,
-	        .destination_ip = packet->destination_ip,
-	        .destination_qpn = packet->destination_qpn,
+	        .key = packet->key,
 	};
 	queue_clear(&judge->queues[job]);
 	return take(judge, (unsigned)job, packet);

@@ -17,9 +17,7 @@
 /* A connection from a host behind this port; its index in the table is that of its job. */
 struct flow {
 	bool valid;
-	uint32_t source_ip;
-	uint32_t destination_ip;
-	uint32_t destination_qpn;
+	struct packet_key key;
 	uint32_t next_psn;
 	unsigned suspicion; /* how often its next PSN came in a form that cannot be joined */
 };

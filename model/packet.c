@@ -7,13 +7,15 @@
 #include "ina_wire.h"
 
 enum {
+	ETHERTYPE_VLAN = 0x8100, /* IEEE 802.1Q */
 	ETHERTYPE_IPV4 = 0x0800,
+	ETHERTYPE_IPV6 = 0x86DD,
+	VLAN_ID_MASK = 0x0FFF,
 	IPV4_WITHOUT_OPTIONS = 0x45,
+	IPV4_FRAGMENT_MASK = 0x3FFF, /* more fragments, offset */
 	IP_PROTOCOL_UDP = 17,
-	IP_FRAGMENT_MASK = 0x3FFF, /* more fragments, offset */
-	IP_HEADER_BYTES = 20,
 	/* In a UDP length: UDP header, BTH, iCRC. */
-	UDP_LENGTH_BEYOND_PAYLOAD = 8 + 12 + PACKET_ICRC_BYTES,
+	UDP_LENGTH_BEYOND_PAYLOAD = PACKET_UDP_BYTES + PACKET_BTH_BYTES + PACKET_ICRC_BYTES,
 	OPCODE_SERVICE_MASK = 0xE0, /* 0: reliable connection */
 };
 
@@ -27,17 +29,39 @@ static uint32_t be24(const uint8_t *bytes)
 	return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
 }
 
-static bool is_whole_ipv4(const uint8_t *header)
+static uint16_t ethertype(const struct packet_header *header)
 {
-	return packet_be16(header + PACKET_ETHERTYPE_AT) == ETHERTYPE_IPV4 &&
-	       header[PACKET_IP_AT] == IPV4_WITHOUT_OPTIONS &&
-	       (packet_be16(header + PACKET_IP_FRAGMENT_AT) & IP_FRAGMENT_MASK) == 0;
+	return packet_be16(header->bytes + header->ip_at - 2);
 }
 
-static bool is_roce(const uint8_t *header)
+/* Finds the headers of one of the four forms; what is none is taken for IPv4 and ruled out later.
+ */
+static void lay_out(struct packet_header *header)
 {
-	return header[PACKET_IP_PROTOCOL_AT] == IP_PROTOCOL_UDP &&
-	       packet_be16(header + PACKET_UDP_DPORT_AT) == INA_WIRE_UDP_PORT;
+	header->has_vlan = packet_be16(header->bytes + PACKET_ETHERTYPE_AT) == ETHERTYPE_VLAN;
+	header->ip_at = PACKET_ETHERNET_BYTES + (header->has_vlan ? PACKET_VLAN_BYTES : 0);
+	header->is_ipv6 = ethertype(header) == ETHERTYPE_IPV6;
+	header->udp_at = header->ip_at + (header->is_ipv6 ? PACKET_IPV6_BYTES : PACKET_IPV4_BYTES);
+	header->bth_at = header->udp_at + PACKET_UDP_BYTES;
+	header->length_bytes = header->bth_at + PACKET_BTH_BYTES;
+}
+
+/* Not a fragment, and UDP follows the IP header at once. */
+static bool is_udp(const struct packet_header *header)
+{
+	const uint8_t *ip = header->bytes + header->ip_at;
+
+	if (header->is_ipv6)
+		return ip[0] >> 4 == 6 && ip[PACKET_IPV6_NEXT_AT] == IP_PROTOCOL_UDP;
+	return ethertype(header) == ETHERTYPE_IPV4 && ip[0] == IPV4_WITHOUT_OPTIONS &&
+	       (packet_be16(ip + PACKET_IPV4_FRAGMENT_AT) & IPV4_FRAGMENT_MASK) == 0 &&
+	       ip[PACKET_IPV4_PROTOCOL_AT] == IP_PROTOCOL_UDP;
+}
+
+static bool is_roce(const struct packet_header *header)
+{
+	return packet_be16(header->bytes + header->udp_at + PACKET_UDP_DPORT_AT) ==
+	       INA_WIRE_UDP_PORT;
 }
 
 /* Requests have PSNs of the sender's numbering; answers repeat those of the other direction. */
@@ -55,12 +79,16 @@ static bool is_send(uint8_t opcode)
 }
 
 /* The payload that the headers announce, or 0 where they contradict each other or our limits. */
-static unsigned announced_payload_bytes(const uint8_t *header)
+static unsigned announced_payload_bytes(const struct packet_header *header)
 {
-	unsigned ip_length = packet_be16(header + PACKET_IP_LENGTH_AT);
-	unsigned udp_length = packet_be16(header + PACKET_UDP_LENGTH_AT);
+	const uint8_t *ip = header->bytes + header->ip_at;
+	unsigned udp_length = packet_be16(header->bytes + header->udp_at + PACKET_UDP_LENGTH_AT);
+	/* IPv4 counts its own header, IPv6 does not. */
+	bool agree = header->is_ipv6 ? packet_be16(ip + PACKET_IPV6_LENGTH_AT) == udp_length
+	                             : packet_be16(ip + PACKET_IPV4_LENGTH_AT) ==
+	                                       udp_length + PACKET_IPV4_BYTES;
 
-	if (ip_length != udp_length + IP_HEADER_BYTES || udp_length < UDP_LENGTH_BEYOND_PAYLOAD)
+	if (!agree || udp_length < UDP_LENGTH_BEYOND_PAYLOAD)
 		return 0;
 	unsigned payload = udp_length - UDP_LENGTH_BEYOND_PAYLOAD;
 	if (payload > PACKET_PAYLOAD_BYTES || payload % PACKET_QUAD_BYTES)
@@ -68,33 +96,57 @@ static unsigned announced_payload_bytes(const uint8_t *header)
 	return payload;
 }
 
+static void read_key(struct packet_key *key, const struct packet_header *header)
+{
+	const uint8_t *ip = header->bytes + header->ip_at;
+	unsigned source_at = header->is_ipv6 ? PACKET_IPV6_SOURCE_AT : PACKET_IPV4_SOURCE_AT;
+	size_t address_bytes = header->is_ipv6 ? 16 : 4;
+
+	memset(key, 0, sizeof(*key));
+	key->is_ipv6 = header->is_ipv6;
+	key->has_vlan = header->has_vlan;
+	if (header->has_vlan)
+		key->vlan_id = packet_be16(header->bytes + PACKET_ETHERNET_BYTES) & VLAN_ID_MASK;
+	memcpy(key->source_ip, ip + source_at, address_bytes);
+	memcpy(key->destination_ip, ip + source_at + address_bytes, address_bytes);
+	key->destination_qpn = be24(header->bytes + header->bth_at + PACKET_BTH_QPN_AT);
+}
+
 void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_bytes)
 {
-	uint8_t *header = packet->header;
+	struct packet_header *header = &packet->header;
 
 	packet->frame = frame;
 	packet->length_bytes = length_bytes;
-	if (length_bytes < PACKET_HEADER_BYTES) {
-		memset(header, 0, PACKET_HEADER_BYTES);
-		memcpy(header, frame, length_bytes);
+	if (length_bytes < sizeof(header->bytes)) {
+		memset(header->bytes, 0, sizeof(header->bytes));
+		memcpy(header->bytes, frame, length_bytes);
 	} else {
-		memcpy(header, frame, PACKET_HEADER_BYTES);
+		memcpy(header->bytes, frame, sizeof(header->bytes));
 	}
+	lay_out(header);
 
-	packet->opcode = header[PACKET_BTH_AT];
-	memcpy(&packet->source_ip, header + PACKET_IP_SOURCE_AT, 4);
-	memcpy(&packet->destination_ip, header + PACKET_IP_DESTINATION_AT, 4);
-	packet->destination_qpn = be24(header + PACKET_BTH_QPN_AT);
-	packet->psn = be24(header + PACKET_BTH_PSN_AT);
+	packet->opcode = header->bytes[header->bth_at];
+	packet->psn = be24(header->bytes + header->bth_at + PACKET_BTH_PSN_AT);
 	packet->payload_bytes = announced_payload_bytes(header);
+	read_key(&packet->key, header);
 
-	packet->roce_request = length_bytes >= PACKET_HEADER_BYTES && is_whole_ipv4(header) &&
+	packet->roce_request = length_bytes >= header->length_bytes && is_udp(header) &&
 	                       is_roce(header) && is_rc_request(packet->opcode);
 	/* One beat cannot hold a payload: the pipeline needs a second one to be a candidate. */
 	packet->candidate = packet->roce_request && is_send(packet->opcode) &&
 	                    packet->payload_bytes > 0 && length_bytes > PACKET_BEAT_BYTES;
+	packet->payload = packet->candidate ? frame + header->length_bytes : NULL;
 	packet->wrong_length =
-	        length_bytes != PACKET_HEADER_BYTES + packet->payload_bytes + PACKET_ICRC_BYTES;
+	        length_bytes != header->length_bytes + packet->payload_bytes + PACKET_ICRC_BYTES;
+}
+
+bool packet_keys_are_equal(const struct packet_key *a, const struct packet_key *b)
+{
+	return a->has_vlan == b->has_vlan && a->is_ipv6 == b->is_ipv6 && a->vlan_id == b->vlan_id &&
+	       a->destination_qpn == b->destination_qpn &&
+	       memcmp(a->source_ip, b->source_ip, sizeof(a->source_ip)) == 0 &&
+	       memcmp(a->destination_ip, b->destination_ip, sizeof(a->destination_ip)) == 0;
 }
 
 bool packet_opcode_starts(uint8_t opcode)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame as the aggregator sees it: the fields of Ethernet, IPv4, UDP and BTH
+ * A frame as the aggregator sees it: the fields of Ethernet, IPv4 or IPv6, UDP and BTH
  * that decide what becomes of it. rtl/ina_parse.sv finds the same.
  */
 #ifndef INA_MODEL_PACKET_H
@@ -11,34 +11,49 @@
 #include <stdint.h>
 
 enum {
-	PACKET_HEADER_BYTES = 54, /* Ethernet 14, IPv4 20, UDP 8, BTH 12 */
+	PACKET_HEADER_BYTES_MAX = 78, /* Ethernet 14, VLAN tag 4, IPv6 40, UDP 8, BTH 12 */
 	PACKET_ICRC_BYTES = 4,
 	PACKET_QUAD_BYTES = 16,      /* every payload is a multiple of this */
 	PACKET_BEAT_BYTES = 64,      /* one clock of a pipeline */
 	PACKET_PAYLOAD_BYTES = 4096, /* the largest: RoCE MTU 4096 */
-	PACKET_FRAME_BYTES = PACKET_HEADER_BYTES + PACKET_PAYLOAD_BYTES + PACKET_ICRC_BYTES,
+	PACKET_FRAME_BYTES = PACKET_HEADER_BYTES_MAX + PACKET_PAYLOAD_BYTES + PACKET_ICRC_BYTES,
 	PACKET_LANES = PACKET_PAYLOAD_BYTES / 4,
 };
 
-/* Positions in the frame, in bytes. */
+/*
+ * Positions in bytes: in a frame whose EtherType is at byte 12, or behind one
+ * 802.1Q tag at byte 16, and in the headers that follow it.
+ */
 enum {
 	PACKET_ETHERTYPE_AT = 12,
-	PACKET_IP_AT = 14,
-	PACKET_IP_TOS_AT = 15,
-	PACKET_IP_LENGTH_AT = 16,
-	PACKET_IP_FRAGMENT_AT = 20,
-	PACKET_IP_TTL_AT = 22,
-	PACKET_IP_PROTOCOL_AT = 23,
-	PACKET_IP_CHECKSUM_AT = 24,
-	PACKET_IP_SOURCE_AT = 26,
-	PACKET_IP_DESTINATION_AT = 30,
-	PACKET_UDP_AT = 34,
-	PACKET_UDP_DPORT_AT = 36,
-	PACKET_UDP_LENGTH_AT = 38,
-	PACKET_UDP_CHECKSUM_AT = 40,
-	PACKET_BTH_AT = 42,
-	PACKET_BTH_QPN_AT = 47,
-	PACKET_BTH_PSN_AT = 51,
+	PACKET_VLAN_BYTES = 4,
+	PACKET_ETHERNET_BYTES = 14,
+
+	PACKET_IPV4_TOS_AT = 1,
+	PACKET_IPV4_LENGTH_AT = 2,
+	PACKET_IPV4_FRAGMENT_AT = 6,
+	PACKET_IPV4_TTL_AT = 8,
+	PACKET_IPV4_PROTOCOL_AT = 9,
+	PACKET_IPV4_CHECKSUM_AT = 10,
+	PACKET_IPV4_SOURCE_AT = 12,
+	PACKET_IPV4_BYTES = 20,
+
+	PACKET_IPV6_CLASS_AT = 1, /* its lower half, in the upper half of the byte */
+	PACKET_IPV6_LENGTH_AT = 4,
+	PACKET_IPV6_NEXT_AT = 6,
+	PACKET_IPV6_HOPS_AT = 7,
+	PACKET_IPV6_SOURCE_AT = 8,
+	PACKET_IPV6_BYTES = 40,
+
+	PACKET_UDP_DPORT_AT = 2,
+	PACKET_UDP_LENGTH_AT = 4,
+	PACKET_UDP_CHECKSUM_AT = 6,
+	PACKET_UDP_BYTES = 8,
+
+	PACKET_BTH_RESV8A_AT = 4,
+	PACKET_BTH_QPN_AT = 5,
+	PACKET_BTH_PSN_AT = 9,
+	PACKET_BTH_BYTES = 12,
 };
 
 /* RC opcodes (IBTA vol. 1, table 35): the four that can carry a contribution, and the answers. */
@@ -65,10 +80,32 @@ union payload {
 	float floats[PACKET_LANES];
 };
 
+/* A frame's headers as they came, and where the parts lie. */
+struct packet_header {
+	uint8_t bytes[PACKET_HEADER_BYTES_MAX];
+	bool is_ipv6;
+	bool has_vlan;
+	uint8_t ip_at;
+	uint8_t udp_at;
+	uint8_t bth_at;
+	uint8_t length_bytes; /* 54, 58, 74 or 78: the payload begins here */
+};
+
+/* What tells one flow of a port from another. Addresses as in the frame; IPv4's 4 bytes first. */
+struct packet_key {
+	bool has_vlan;
+	bool is_ipv6;
+	uint16_t vlan_id;
+	uint8_t source_ip[16];
+	uint8_t destination_ip[16];
+	uint32_t destination_qpn;
+};
+
 struct packet {
 	const uint8_t *frame; /* the caller's */
 	size_t length_bytes;
-	uint8_t header[PACKET_HEADER_BYTES]; /* of the frame, zeros behind the end of a short one */
+	struct packet_header header; /* of the frame, zeros behind the end of a short one */
+	const uint8_t *payload;      /* of a candidate: in the frame */
 
 	/* A request of a reliable connection over RoCEv2; the flow fields below mean something. */
 	bool roce_request;
@@ -78,15 +115,15 @@ struct packet {
 	bool wrong_length;
 
 	uint8_t opcode;
-	uint32_t source_ip;      /* as in the frame, big-endian */
-	uint32_t destination_ip; /* likewise */
-	uint32_t destination_qpn;
+	struct packet_key key;
 	uint32_t psn;
 	unsigned payload_bytes; /* of a candidate, as the headers say */
 };
 
 /* Fills `packet` from a frame of `length_bytes`; keeps a pointer to it. Any bytes will do. */
 void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_bytes);
+
+bool packet_keys_are_equal(const struct packet_key *a, const struct packet_key *b);
 
 /* Is this opcode the start of a message (First or Only), or its end (Last or Only)? */
 bool packet_opcode_starts(uint8_t opcode);

@@ -41,10 +41,10 @@ void queue_push(struct queue *queue, const struct packet *packet)
 	assert(queue_fill(queue) < queue->slot_count);
 	struct queue_slot *slot = &queue->slots[queue->tail & (queue->slot_count - 1)];
 
-	memcpy(slot->header, packet->header, sizeof(slot->header));
+	slot->header = packet->header;
 	slot->opcode = packet->opcode;
 	slot->payload_bytes = packet->payload_bytes;
-	memcpy(slot->payload.bytes, packet->frame + PACKET_HEADER_BYTES, packet->payload_bytes);
+	memcpy(slot->payload.bytes, packet->payload, packet->payload_bytes);
 	queue->tail++;
 }
 

@@ -12,7 +12,7 @@
 #include "packet.h"
 
 struct queue_slot {
-	uint8_t header[PACKET_HEADER_BYTES];
+	struct packet_header header;
 	uint8_t opcode;
 	unsigned payload_bytes;
 	union payload payload;

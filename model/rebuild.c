@@ -5,11 +5,18 @@
 #include <string.h>
 
 #include "icrc.h"
-#include "packet.h"
 
-bool rebuild_is_marked(const uint8_t *header)
+enum {
+	IPV6_ECN_SHIFT = 4, /* the traffic class lies across two bytes */
+};
+
+bool rebuild_is_marked(const struct packet_header *header)
 {
-	return (header[PACKET_IP_TOS_AT] & PACKET_ECN_MASK) == PACKET_ECN_CE;
+	const uint8_t *ip = header->bytes + header->ip_at;
+	unsigned ecn = header->is_ipv6 ? ip[PACKET_IPV6_CLASS_AT] >> IPV6_ECN_SHIFT
+	                               : ip[PACKET_IPV4_TOS_AT];
+
+	return (ecn & PACKET_ECN_MASK) == PACKET_ECN_CE;
 }
 
 /* HC' = ~(~HC + ~m + m'), RFC 1624, equation 3, in one's complement. */
@@ -22,27 +29,32 @@ static uint16_t updated_checksum(uint16_t checksum, uint16_t was, uint16_t is)
 	return (uint16_t)~sum;
 }
 
-static void mark_congestion(uint8_t *frame)
+static void mark_ipv4(uint8_t *ip)
 {
-	uint16_t was = packet_be16(frame + PACKET_IP_AT);
-	uint16_t checksum = packet_be16(frame + PACKET_IP_CHECKSUM_AT);
+	uint16_t was = packet_be16(ip);
+	uint16_t checksum = packet_be16(ip + PACKET_IPV4_CHECKSUM_AT);
 
-	frame[PACKET_IP_TOS_AT] |= PACKET_ECN_CE;
-	checksum = updated_checksum(checksum, was, packet_be16(frame + PACKET_IP_AT));
-	frame[PACKET_IP_CHECKSUM_AT] = (uint8_t)(checksum >> 8);
-	frame[PACKET_IP_CHECKSUM_AT + 1] = (uint8_t)checksum;
+	ip[PACKET_IPV4_TOS_AT] |= PACKET_ECN_CE;
+	checksum = updated_checksum(checksum, was, packet_be16(ip));
+	ip[PACKET_IPV4_CHECKSUM_AT] = (uint8_t)(checksum >> 8);
+	ip[PACKET_IPV4_CHECKSUM_AT + 1] = (uint8_t)checksum;
 }
 
-unsigned rebuild_frame(uint8_t *frame, const uint8_t *header, unsigned payload_bytes, bool mark)
+unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, unsigned payload_bytes,
+                       bool mark)
 {
-	uint8_t *payload = frame + PACKET_HEADER_BYTES;
+	uint8_t *frame = payload - header->length_bytes;
+	uint8_t *ip = frame + header->ip_at;
 
-	memcpy(frame, header, PACKET_HEADER_BYTES);
+	memcpy(frame, header->bytes, header->length_bytes);
 	/* RoCEv2 allows no UDP checksum, and that of another payload would be wrong. */
-	memset(frame + PACKET_UDP_CHECKSUM_AT, 0, 2);
-	if (mark)
-		mark_congestion(frame);
-	uint32_t icrc = icrc_of_packet(frame, payload, payload_bytes);
+	memset(frame + header->udp_at + PACKET_UDP_CHECKSUM_AT, 0, 2);
+	if (mark && header->is_ipv6)
+		ip[PACKET_IPV6_CLASS_AT] |= PACKET_ECN_CE << IPV6_ECN_SHIFT;
+	else if (mark)
+		mark_ipv4(ip);
+	/* It covers nothing of what was changed here. */
+	uint32_t icrc = icrc_of_packet(header, payload, payload_bytes);
 	memcpy(payload + payload_bytes, &icrc, sizeof(icrc));
-	return PACKET_HEADER_BYTES + payload_bytes + PACKET_ICRC_BYTES;
+	return header->length_bytes + payload_bytes + PACKET_ICRC_BYTES;
 }

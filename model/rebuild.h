@@ -6,14 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is congestion experienced marked in this frame header (54 bytes)? */
-bool rebuild_is_marked(const uint8_t *header);
+#include "packet.h"
+
+/* Is congestion experienced marked in this frame header? */
+bool rebuild_is_marked(const struct packet_header *header);
 
 /*
- * Completes `frame`, whose payload is in place (PACKET_HEADER_BYTES in): puts
- * `header` before it and the iCRC behind it. `mark` sets congestion experienced.
- * Returns the frame's length in bytes.
+ * Completes the frame round `payload`, which is in place: puts `header` before it
+ * (PACKET_HEADER_BYTES_MAX bytes must be free there) and the iCRC behind it. `mark`
+ * sets congestion experienced. The frame begins header->length_bytes before `payload`.
+ * Returns its length in bytes.
  */
-unsigned rebuild_frame(uint8_t *frame, const uint8_t *header, unsigned payload_bytes, bool mark);
+unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, unsigned payload_bytes,
+                       bool mark);
 
 #endif

@@ -49,6 +49,7 @@ module ina_check (
       .clk     (clk),
       .s_valid (en && s_valid && s_candidate),
       .s_absent(3'd4 - s_quads),
+      .s_other (1'b0),
       .s_data  (s_data),
       .m_crc   (c_crc)
   );
@@ -56,6 +57,7 @@ module ina_check (
   ina_header_crc header_crc (
       .clk     (clk),
       .s_valid (en && s_valid && s_candidate && s_first),
+      .s_ipv6  (s_header.is_ipv6),
       .s_header(s_header.bytes),
       .m_crc   (c_header_crc)
   );

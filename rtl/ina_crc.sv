@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CRC register after one beat of BYTES bytes, a clock later: a constant matrix times the bits.
-// Bits of ONES are read as ones, and START is the register before the beat (ina_crc_pkg).
+// Bits of ONES are read as ones, and START is added: the register before the message, where that
+// begins (ina_crc_pkg). With s_other, the OTHER pair counts instead.
 // A partial beat moves up until its last byte is in the highest place: leading zeros leave a CRC
 // from 0 as it is.
 
 module ina_crc #(
     parameter int                 BYTES  = ina_pkg::BEAT_BYTES,  // a multiple of 4, up to a beat
     parameter logic [BYTES*8-1:0] ONES   = '0,
-    parameter logic [31:0]        START  = '0,
+    parameter logic [BYTES*8-1:0] START  = '0,
+    parameter logic [BYTES*8-1:0] OTHER_ONES  = ONES,
+    parameter logic [BYTES*8-1:0] OTHER_START = START,
     parameter bit                 TABLES = ina_crc_pkg::TABLES
 ) (
     input  logic clk,
 
     input  logic               s_valid,
     input  logic [2:0]         s_absent,  // quads missing at the beat's end: 0 to 3
+    input  logic               s_other,
     input  logic [BYTES*8-1:0] s_data,
 
     output logic [31:0] m_crc  // holds until the next s_valid
@@ -40,7 +44,8 @@ module ina_crc #(
       logic [W-1:0] data;
       logic [31:0]  crc;
       if (s_valid) begin
-        data = ((s_absent == '0 ? s_data : s_data << {s_absent, 7'd0}) | ONES) ^ W'(START);
+        data = s_absent == '0 ? s_data : s_data << {s_absent, 7'd0};
+        data = s_other ? (data | OTHER_ONES) ^ OTHER_START : (data | ONES) ^ START;
         crc  = '0;
         // Two loops: Verilator unrolls up to 64 turns of one.
         for (int word = 0; word < BYTES / 4; word++) begin
@@ -52,8 +57,10 @@ module ina_crc #(
       end
     end
   end else begin : by_row
+    logic [W-1:0] moved;
     logic [W-1:0] data;
-    assign data = ((s_data << {s_absent, 7'd0}) | ONES) ^ W'(START);
+    assign moved = s_data << {s_absent, 7'd0};
+    assign data  = s_other ? (moved | OTHER_ONES) ^ OTHER_START : (moved | ONES) ^ START;
     for (genvar r = 0; r < 32; r++) begin : row
       localparam logic [ina_pkg::BEAT_W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
       always_ff @(posedge clk) begin

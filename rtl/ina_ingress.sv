@@ -11,7 +11,7 @@ module ina_ingress #(
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
     parameter int FILL_W     = SLOT_W + 1,
     parameter int RAW_W      = 24,
-    parameter int HEADER_T_W = ina_pkg::HEADER_W + ina_pkg::QUADS_W
+    parameter int HEADER_T_W = ina_pkg::HEADER_T_W
 ) (
     input  logic clk,
     input  logic rst,
@@ -87,6 +87,7 @@ module ina_ingress #(
   logic                       parsed_roce_data;
   logic [31:0]                parsed_icrc;
   logic                       parsed_wrong_length;
+  logic                       parse_busy;
 
   ina_parse parse (
       .clk, .rst, .en,
@@ -94,7 +95,7 @@ module ina_ingress #(
       .m_valid(parsed_valid), .m_first(parsed_first), .m_last(parsed_last),
       .m_header(parsed_header), .m_data(parsed_data), .m_quads(parsed_quads),
       .m_candidate(parsed_candidate), .m_roce_data(parsed_roce_data), .m_icrc(parsed_icrc),
-      .m_wrong_length(parsed_wrong_length));
+      .m_wrong_length(parsed_wrong_length), .busy(parse_busy));
 
   logic             checked_valid;
   logic             checked_first;
@@ -163,6 +164,7 @@ module ina_ingress #(
       .token_valid, .token_pass, .passed, .busy(pass_busy),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
 
-  assign busy = parsed_valid || check_busy || checked_valid || pass_busy || resend_pending != '0;
+  assign busy = parse_busy || parsed_valid || check_busy || checked_valid || pass_busy
+      || resend_pending != '0;
 
 endmodule

@@ -16,7 +16,7 @@ module ina_join #(
     parameter int SLOT_COUNT = 128,
     parameter int JOB_W      = $clog2(JOB_COUNT),
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int HEADER_T_W = ina_pkg::HEADER_W + ina_pkg::QUADS_W  // width of header_t
+    parameter int HEADER_T_W = ina_pkg::HEADER_T_W
 ) (
     input  logic clk,
     input  logic rst,
@@ -266,7 +266,7 @@ module ina_join #(
               || header[p*HEADER_T_W + ina_pkg::HEADER_W +: ina_pkg::QUADS_W] != quads
               || (starts && m_data[p*ina_pkg::BEAT_W +: EQUAL_W] != lanes))
             alike = 1'b0;
-          if (header[p*HEADER_T_W + ina_pkg::IP_TOS_AT*8 +: 2] == 2'd3) marked = 1'b1;
+          if (header[p*HEADER_T_W + ina_pkg::CONGESTED_AT]) marked = 1'b1;
         end
       end
     end

@@ -73,7 +73,8 @@ module ina_judge #(
     output logic [ina_pkg::COUNTER_COUNT-1:0] events  // what this clock adds one to
 );
 
-  localparam int KEY_W = 88;  // source IP, destination IP, destination QPN, as they lie in the frame
+  // VLAN or none, its id, IPv6 or IPv4, source and destination IP, destination QPN.
+  localparam int KEY_W = 1 + 12 + 1 + 256 + 24;
 
   logic [JOB_COUNT-1:0] flow_valid;
   logic [1:0]           flow_suspicion [JOB_COUNT];  // how often its next PSN came misshapen
@@ -89,9 +90,19 @@ module ina_judge #(
   logic             is_leave;
   logic             well_formed;
 
-  assign key = {s_header.bytes[ina_pkg::IP_SOURCE_AT*8 +: 32],
-                s_header.bytes[ina_pkg::IP_DEST_AT*8 +: 32],
-                s_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
+  // IPv4's addresses stand in the last 8 of IPv6's 32 bytes, behind fields that differ from packet
+  // to packet. The id is the lower 12 bits of a big-endian field.
+  always_comb begin
+    key = '0;
+    if (s_valid) begin
+      key[KEY_W-1 -: 14] = {s_header.has_vlan, s_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 4],
+                            s_header.bytes[(ina_pkg::VLAN_TCI_AT+1)*8 +: 8], s_header.is_ipv6};
+      key[24 +: 64]      = s_header.bytes[ina_pkg::IPV4_SOURCE_AT*8 +: 64];
+      key[23:0]          = s_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24];
+      if (s_header.is_ipv6)
+        key[88 +: 192] = s_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 192];
+    end
+  end
   assign psn = {s_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8],
                 s_header.bytes[ina_pkg::BTH_PSN_AT*8+8 +: 8],
                 s_header.bytes[ina_pkg::BTH_PSN_AT*8+16 +: 8]};

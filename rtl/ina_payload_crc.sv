@@ -37,6 +37,7 @@ module ina_payload_crc #(
       .clk     (clk),
       .s_valid (s_valid),
       .s_absent(3'd4 - s_quads),
+      .s_other (1'b0),
       .s_data  (s_data),
       .m_crc   (c_crc)
   );

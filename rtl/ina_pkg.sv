@@ -12,33 +12,38 @@ package ina_pkg;
   localparam int LANE_COUNT = 16;
   localparam int QUAD_COUNT = 4;
 
-  // Frame header: Ethernet 14, IPv4 20, UDP 8, BTH 12.
-  localparam int HEADER_BYTES = 54;
-  localparam int HEADER_W     = 432;
-
   // Largest payload of a packet (RoCE MTU 4096), in beats, and as a number of quads (1 to 256).
   localparam int PACKET_BEATS = 64;
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;
 
-  // Positions within the frame header, in bytes from the start of the frame.
-  localparam int ETHERTYPE_AT    = 12;
-  localparam int IP_AT           = 14;
-  localparam int IP_TOS_AT       = 15;
-  localparam int IP_LENGTH_AT    = 16;
-  localparam int IP_FRAGMENT_AT  = 20;
-  localparam int IP_TTL_AT       = 22;
-  localparam int IP_PROTOCOL_AT  = 23;
-  localparam int IP_CHECKSUM_AT  = 24;
-  localparam int IP_SOURCE_AT    = 26;
-  localparam int IP_DEST_AT      = 30;
-  localparam int UDP_DPORT_AT    = 36;
-  localparam int UDP_LENGTH_AT   = 38;
-  localparam int UDP_CHECKSUM_AT = 40;
-  localparam int BTH_OPCODE_AT   = 42;
-  localparam int BTH_RESERVED_AT = 46;  // resv8a
-  localparam int BTH_QPN_AT      = 47;
-  localparam int BTH_PSN_AT      = 51;
+  // The header record: MACs 12, VLAN tag 4, EtherType 2, IP 40, UDP 8, BTH 12. Each field has one
+  // place whatever the form of the frame, that of an IPv6 frame with a VLAN tag: no tag is zeros,
+  // and IPv4's 20 bytes stand against UDP with zeros before them.
+  localparam int HEADER_BYTES = 78;
+  localparam int HEADER_W     = 624;
+
+  // Positions within the record, in bytes.
+  localparam int VLAN_TCI_AT      = 14;
+  localparam int IP_AT            = 18;
+  localparam int IPV6_SOURCE_AT   = 26;
+  localparam int IPV6_HOPS_AT     = 25;
+  localparam int IPV4_AT          = 38;
+  localparam int IPV4_TOS_AT      = 39;
+  localparam int IPV4_TTL_AT      = 46;
+  localparam int IPV4_CHECKSUM_AT = 48;
+  localparam int IPV4_SOURCE_AT   = 50;
+  localparam int UDP_CHECKSUM_AT  = 64;
+  localparam int BTH_OPCODE_AT    = 66;
+  localparam int BTH_RESERVED_AT  = 70;  // resv8a
+  localparam int BTH_QPN_AT       = 71;
+  localparam int BTH_PSN_AT       = 75;
+
+  // A frame's form, {is_ipv6, has_vlan}: its payload begins at byte 54, 58, 74 or 78.
+  localparam logic [1:0] FORM_IPV4      = 2'b00;
+  localparam logic [1:0] FORM_IPV4_VLAN = 2'b01;
+  localparam logic [1:0] FORM_IPV6      = 2'b10;
+  localparam logic [1:0] FORM_IPV6_VLAN = 2'b11;
 
   localparam logic [15:0] ROCE_UDP_PORT = 16'd4791;
 
@@ -66,11 +71,16 @@ package ina_pkg;
   localparam logic [1:0] LANE_OR          = 2'd3;
   localparam int LANE_OP_W = 2;
 
-  // A packet's frame header, and the length of its payload.
+  // A packet's header record, and the length of its payload.
   typedef struct packed {
-    logic [QUADS_W-1:0]  quads;  // payload in units of 16 bytes
-    logic [HEADER_W-1:0] bytes;  // first byte of the frame in [7:0]
+    logic                congested;  // ECN says: congestion experienced
+    logic                is_ipv6;
+    logic                has_vlan;
+    logic [QUADS_W-1:0]  quads;      // payload in units of 16 bytes
+    logic [HEADER_W-1:0] bytes;      // first byte of the frame in [7:0]
   } header_t;
+  localparam int HEADER_T_W   = 3 + QUADS_W + HEADER_W;
+  localparam int CONGESTED_AT = HEADER_T_W - 1;  // bit of a header_t
 
   // Which packet a transaction of the join takes.
   localparam logic [1:0] KIND_JOIN   = 2'd0;  // the heads of all queues of a job, as their sum

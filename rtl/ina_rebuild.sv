@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One port's frames: its own headers in front of the shared payload, with a fresh iCRC.
-// Headers and payload beats are queued apart; the frame is put together on the way out.
+// Headers and payload beats are queued apart; the frame is put together on the way out, in the
+// form that it came in: the only module besides ina_parse that knows how they lie on the wire.
 
 module ina_rebuild (
     input  logic clk,
@@ -35,7 +36,6 @@ module ina_rebuild (
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int HEADER_W   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
-  localparam int CARRY_W    = BEAT_W - HEADER_W;  // payload that shares a beat with the header
   localparam int BEAT_DEPTH = 4 * ina_pkg::PACKET_BEATS;
   localparam int PACKET_DEPTH = 32;
 
@@ -49,7 +49,8 @@ module ina_rebuild (
   logic                header_ready;
   logic                header_valid;
   logic                header_pop;
-  logic                header_ce;
+  logic                header_mark;
+  logic [1:0]          header_form;
   logic [QUADS_W-1:0]  header_quads;
   logic [HEADER_W-1:0] header_bytes;
   logic                beat_ready;
@@ -64,12 +65,13 @@ module ina_rebuild (
   logic [$clog2(BEAT_DEPTH+2)-1:0]   beat_count;
   logic [$clog2(PACKET_DEPTH+2)-1:0] crc_count;
 
-  ina_fifo #(.WIDTH(1 + QUADS_W + HEADER_W), .DEPTH(PACKET_DEPTH)) headers (
+  ina_fifo #(.WIDTH(3 + QUADS_W + HEADER_W), .DEPTH(PACKET_DEPTH)) headers (
       .clk, .rst,
       .s_valid(s_header_valid), .s_ready(header_ready),
-      .s_data({s_header_ce, s_header.quads, s_header.bytes}),
+      .s_data({s_header_ce && !s_header.congested, s_header.is_ipv6, s_header.has_vlan,
+               s_header.quads, s_header.bytes}),
       .m_valid(header_valid), .m_ready(header_pop),
-      .m_data({header_ce, header_quads, header_bytes}), .count(header_count));
+      .m_data({header_mark, header_form, header_quads, header_bytes}), .count(header_count));
 
   ina_fifo #(.WIDTH(BEAT_W), .DEPTH(BEAT_DEPTH)) beats (
       .clk, .rst,
@@ -81,8 +83,9 @@ module ina_rebuild (
       .s_valid(s_valid && s_last), .s_ready(crc_ready), .s_data(s_crc),
       .m_valid(crc_valid), .m_ready(crc_pop), .m_data(payload_crc), .count(crc_count));
 
-  // The next packet's header, marked, and the CRC after it.
+  // The next packet's header as the wire has it, marked, and the CRC after it.
   logic                next_valid;
+  logic [1:0]          next_form;
   logic [HEADER_W-1:0] next_bytes;
   logic [QUADS_W-1:0]  next_quads;
   logic [31:0]         next_crc;
@@ -93,66 +96,100 @@ module ina_rebuild (
   ina_header_crc header_crc (
       .clk     (clk),
       .s_valid (header_valid && header_pop),
+      .s_ipv6  (header_form[1]),
       .s_header(header_bytes),  // marking changes nothing that the iCRC covers
       .m_crc   (next_crc)
   );
 
-  // RFC 1624, equation 3: HC' = ~(~HC + ~m + m') for the 16-bit word m that holds the TOS.
-  function automatic logic [15:0] marked_checksum(input logic [15:0] checksum,
-                                                  input logic [15:0] word);
-    logic [17:0] sum;
-    sum = {2'b00, ~checksum} + {2'b00, ~word} + {2'b00, word[15:2], 2'b11};
-    sum = 18'(sum[15:0]) + 18'(sum[17:16]);
-    sum = 18'(sum[15:0]) + 18'(sum[17:16]);
-    marked_checksum = ~sum[15:0];
-  endfunction
+  // RFC 1624: the checksum's complement grows by as much as the header does. IPv6 has none.
+  logic [1:0]  growth;
+  logic [16:0] sum;
+  logic [15:0] checksum;
 
-  always_ff @(posedge clk) begin : prepare
-    logic [15:0] checksum;
+  assign growth   = ~header_bytes[ina_pkg::IPV4_TOS_AT*8+:2];  // ECN becomes 3
+  assign sum      = {1'b0, ~header_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:8],
+                     ~header_bytes[(ina_pkg::IPV4_CHECKSUM_AT+1)*8+:8]} + 17'(growth);
+  assign checksum = ~(sum[15:0] + 16'(sum[16]));
+
+  always_ff @(posedge clk) begin
     if (rst) begin
       next_valid <= 1'b0;
       marked     <= 1'b0;
     end else begin
       if (header_valid && header_pop) next_valid <= 1'b1;
       else if (next_taken) next_valid <= 1'b0;
-      marked <= header_valid && header_pop && header_ce
-          && header_bytes[ina_pkg::IP_TOS_AT*8+:2] != 2'b11;
-    end
-    if (header_valid && header_pop) begin
-      next_quads <= header_quads;
-      next_bytes <= header_bytes;
-      if (header_ce) begin
-        checksum = marked_checksum(
-            {header_bytes[ina_pkg::IP_CHECKSUM_AT*8+:8],
-             header_bytes[(ina_pkg::IP_CHECKSUM_AT+1)*8+:8]},
-            {header_bytes[ina_pkg::IP_AT*8+:8], header_bytes[ina_pkg::IP_TOS_AT*8+:8]});
-        next_bytes[ina_pkg::IP_TOS_AT*8+:2]          <= 2'b11;
-        next_bytes[ina_pkg::IP_CHECKSUM_AT*8+:8]     <= checksum[15:8];
-        next_bytes[(ina_pkg::IP_CHECKSUM_AT+1)*8+:8] <= checksum[7:0];
-      end
+      marked <= header_valid && header_pop && header_mark;
     end
   end
 
-  // The frame on its way out: what is left of a payload beat goes in front of the next.
+  always_ff @(posedge clk) begin
+    if (header_valid && header_pop) begin
+      next_quads <= header_quads;
+      next_form  <= header_form;
+      case (header_form)
+        ina_pkg::FORM_IPV4: begin
+          next_bytes[54*8-1:0] <=
+              {header_bytes[38*8+:40*8], header_bytes[16*8+:16], header_bytes[95:0]};
+          if (header_mark) begin
+            next_bytes[15*8+:2]  <= 2'b11;
+            next_bytes[24*8+:16] <= {checksum[7:0], checksum[15:8]};
+          end
+        end
+        ina_pkg::FORM_IPV4_VLAN: begin
+          next_bytes[58*8-1:0] <= {header_bytes[38*8+:40*8], header_bytes[18*8-1:0]};
+          if (header_mark) begin
+            next_bytes[19*8+:2]  <= 2'b11;
+            next_bytes[28*8+:16] <= {checksum[7:0], checksum[15:8]};
+          end
+        end
+        ina_pkg::FORM_IPV6: begin
+          next_bytes[74*8-1:0] <= {header_bytes[16*8+:62*8], header_bytes[95:0]};
+          if (header_mark) next_bytes[15*8+4+:2] <= 2'b11;
+        end
+        default: begin
+          next_bytes <= header_bytes;
+          if (header_mark) next_bytes[19*8+4+:2] <= 2'b11;
+        end
+      endcase
+    end
+  end
+
+  // The frame on its way out. An output beat has the upper bytes of the payload beat before and
+  // the lower ones of the one that is taken. IPv6's headers fill a beat already: there the payload
+  // is a beat later, `rest` is the payload beat before, and `tail` what is left of the one before
+  // that, or of the header.
   typedef enum logic [1:0] {
-    AT_HEADER,   // next: header and the payload's first bytes
-    IN_PAYLOAD,  // next: the rest of one payload beat and the begin of another
-    AT_ICRC      // next: the rest of the payload's last beat, and the iCRC
+    AT_HEADER,   // next: the header, and with IPv4 the payload's first bytes
+    IN_PAYLOAD,  // next: takes another payload beat
+    AT_END,      // next: the rest of the payload's last beat, and the iCRC
+    AT_TAIL      // next: what of these two did not fit into that beat
   } state_t;
   state_t state;
 
-  logic [HEADER_W-1:0] rest;        // of the payload beat before
-  logic [QUADS_W-1:0]  left;        // quads of payload whose beats have not been taken
-  logic [2:0]          last_quads;  // of the beat taken last
-  logic                free;        // the output register can be loaded
-  logic [QUADS_W-1:0]  now_left;
-  logic [2:0]          now_quads;
-  logic [31:0]         crc;
+  localparam int TAIL_W = HEADER_W - BEAT_W;
+
+  logic [1:0]         form;
+  logic [BEAT_W-1:0]  rest;
+  logic [TAIL_W-1:0]  tail;
+  logic [QUADS_W-1:0] left;        // quads of payload whose beats have not been taken
+  logic [2:0]         last_quads;  // of the beat taken last
+  logic               free;        // the output register can be loaded
+  logic [1:0]         now_form;
+  logic [QUADS_W-1:0] now_left;
+  logic [2:0]         now_quads;
+  logic               has_tail;
+  logic               end_step;
+  logic               tail_step;
+  logic [31:0]        crc;
 
   assign free       = !m_axis_tvalid || m_axis_tready;
   assign next_taken = free && state == AT_HEADER && next_valid && beat_valid;
   assign beat_pop   = next_taken || (free && state == IN_PAYLOAD && beat_valid);
-  assign crc_pop    = free && state == AT_ICRC && crc_valid;
+  assign end_step   = free && state == AT_END && crc_valid;
+  assign tail_step  = free && state == AT_TAIL;
+  assign has_tail   = form[1] && (last_quads == 3'd4 || (form[0] && last_quads == 3'd3));
+  assign crc_pop    = (end_step && !has_tail) || tail_step;
+  assign now_form   = state == AT_HEADER ? next_form : form;
   assign now_left   = state == AT_HEADER ? next_quads : left;
   assign now_quads  = now_left > 9'd4 ? 3'd4 : now_left[2:0];
 
@@ -171,45 +208,84 @@ module ina_rebuild (
       state         <= AT_HEADER;
       m_axis_tvalid <= 1'b0;
     end else begin
-      if (beat_pop || crc_pop) m_axis_tvalid <= 1'b1;
+      if (beat_pop || end_step || tail_step) m_axis_tvalid <= 1'b1;
       else if (m_axis_tready) m_axis_tvalid <= 1'b0;
-      if (beat_pop) state <= now_left > 9'd4 ? IN_PAYLOAD : AT_ICRC;
-      if (crc_pop) state <= AT_HEADER;
+      if (beat_pop) state <= now_left > 9'd4 ? IN_PAYLOAD : AT_END;
+      if (end_step) state <= has_tail ? AT_TAIL : AT_HEADER;
+      if (tail_step) state <= AT_HEADER;
     end
   end
 
-  always_ff @(posedge clk) begin : assemble
-    logic [31:0] icrc;
-    if (beat_pop) begin
-      m_axis_tdata[HEADER_W-1:0]         <= state == AT_HEADER ? next_bytes : rest;
-      m_axis_tdata[BEAT_W-1-:CARRY_W]    <= beat[CARRY_W-1:0];
+  // The iCRC begins at byte 6, 10 or 14 of a quad; of the last it may be cut off after two bytes.
+  logic [31:0] icrc;
+  logic [1:0]  icrc_quad;
+  assign icrc      = ~(crc ^ payload_crc);
+  assign icrc_quad = 2'(last_quads - 3'(!form[1]));
+
+  always_ff @(posedge clk) begin
+    if (beat_pop || end_step) begin
+      case (now_form)
+        ina_pkg::FORM_IPV4:
+          m_axis_tdata <= {beat[10*8-1:0],
+                           state == AT_HEADER ? next_bytes[54*8-1:0] : rest[BEAT_W-1:10*8]};
+        ina_pkg::FORM_IPV4_VLAN:
+          m_axis_tdata <= {beat[6*8-1:0],
+                           state == AT_HEADER ? next_bytes[58*8-1:0] : rest[BEAT_W-1:6*8]};
+        ina_pkg::FORM_IPV6:
+          m_axis_tdata <= state == AT_HEADER ? next_bytes[BEAT_W-1:0]
+                                             : {rest[54*8-1:0], tail[10*8-1:0]};
+        default:
+          m_axis_tdata <= state == AT_HEADER ? next_bytes[BEAT_W-1:0]
+                                             : {rest[50*8-1:0], tail};
+      endcase
       m_axis_tkeep <= '1;
       m_axis_tlast <= 1'b0;
-      rest         <= beat[BEAT_W-1:CARRY_W];
-      left         <= now_left - 9'd4;
-      last_quads   <= now_quads;
+      if (state == AT_HEADER) tail <= next_bytes[HEADER_W-1:BEAT_W];
+      else if (form[1]) tail <= form[0] ? rest[BEAT_W-1-:TAIL_W] : TAIL_W'(rest[BEAT_W-1:54*8]);
     end
-    if (crc_pop) begin
-      icrc         = ~(crc ^ payload_crc);
+    if (beat_pop) begin
+      form       <= now_form;
+      rest       <= beat;
+      left       <= now_left - 9'd4;
+      last_quads <= now_quads;
+    end
+    if (end_step) begin
+      m_axis_tlast <= !has_tail;
+      if (has_tail) begin
+        if (last_quads == 3'd3) m_axis_tdata[62*8+:16] <= icrc[15:0];
+      end else begin
+        for (int q = 0; q < 4; q++) begin
+          if (icrc_quad == 2'(q)) begin
+            case (form)
+              ina_pkg::FORM_IPV4: begin
+                m_axis_tdata[(q*16+6)*8+:32] <= icrc;
+                m_axis_tkeep                 <= 64'h3FF_FFFF_FFFF_FFFF >> ((3 - q) * 16);
+              end
+              ina_pkg::FORM_IPV6_VLAN: begin
+                if (q < 3) m_axis_tdata[(q*16+14)*8+:32] <= icrc;
+                m_axis_tkeep <= 64'hFFFF_FFFF_FFFF_FFFF >> ((3 - q) * 16 - 2);
+              end
+              default: begin
+                m_axis_tdata[(q*16+10)*8+:32] <= icrc;
+                m_axis_tkeep                  <= 64'h3FFF_FFFF_FFFF_FFFF >> ((3 - q) * 16);
+              end
+            endcase
+          end
+        end
+      end
+    end
+    if (tail_step) begin
       m_axis_tlast <= 1'b1;
-      case (last_quads)
-        3'd1: begin
-          m_axis_tdata <= BEAT_W'({icrc, rest[6*8-1:0]});
-          m_axis_tkeep <= 64'h0000_0000_0000_03FF;
-        end
-        3'd2: begin
-          m_axis_tdata <= BEAT_W'({icrc, rest[22*8-1:0]});
-          m_axis_tkeep <= 64'h0000_0000_03FF_FFFF;
-        end
-        3'd3: begin
-          m_axis_tdata <= BEAT_W'({icrc, rest[38*8-1:0]});
-          m_axis_tkeep <= 64'h0000_03FF_FFFF_FFFF;
-        end
-        default: begin
-          m_axis_tdata <= BEAT_W'({icrc, rest[54*8-1:0]});
-          m_axis_tkeep <= 64'h03FF_FFFF_FFFF_FFFF;
-        end
-      endcase
+      if (!form[0]) begin
+        m_axis_tdata[0+:14*8] <= {icrc, tail[10*8-1:0]};
+        m_axis_tkeep          <= 64'h3FFF;
+      end else if (last_quads == 3'd4) begin
+        m_axis_tdata[0+:18*8] <= {icrc, tail};
+        m_axis_tkeep          <= 64'h3_FFFF;
+      end else begin
+        m_axis_tdata[15:0] <= icrc[31:16];
+        m_axis_tkeep       <= 64'h3;
+      end
     end
   end
 

@@ -9,7 +9,7 @@ module ina_resend #(
     parameter int DEPTH      = 16,
     parameter int JOB_W      = $clog2(JOB_COUNT),
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int HEADER_T_W = ina_pkg::HEADER_W + ina_pkg::QUADS_W
+    parameter int HEADER_T_W = ina_pkg::HEADER_T_W
 ) (
     input  logic clk,
     input  logic rst,

@@ -43,7 +43,7 @@ module ina_top #(
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
-  localparam int HEADER_T_W = ina_pkg::HEADER_W + ina_pkg::QUADS_W;
+  localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
   localparam int EVENTS_W   = ina_pkg::COUNTER_COUNT;
 
   // Jobs.

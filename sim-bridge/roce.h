@@ -7,7 +7,10 @@
 
 #include "frame_pool.h"
 
-/* RoCEv2 over IPv4 without options, any opcode of a reliable connection: data, ACK and NAK. */
+/*
+ * RoCEv2 over IPv4 without options or IPv6 without extension headers, with one 802.1Q tag at most:
+ * any opcode of a reliable connection, data, ACK and NAK.
+ */
 bool roce_is_rc(const struct frame *frame);
 
 /* Of an RC frame: one of the six SEND opcodes. */

@@ -6,7 +6,13 @@
 #include "aggregator.h"
 #include "frames.h"
 
-enum { RIG_EMITTED_MAX = 512, RIG_QPN = 0x11, RIG_FIRST_PSN = 0xFFFFFD, RIG_JOB_ID = 0x5EED };
+enum {
+	RIG_RANKS_MAX = 8,
+	RIG_EMITTED_MAX = 512,
+	RIG_QPN = 0x11,
+	RIG_FIRST_PSN = 0xFFFFFD,
+	RIG_JOB_ID = 0x5EED
+};
 
 struct rig_emitted {
 	unsigned port;
@@ -16,7 +22,8 @@ struct rig_emitted {
 struct rig {
 	struct aggregator *aggregator;
 	unsigned ranks;
-	uint8_t tos; /* of what rig_frame() makes */
+	uint8_t tos;                            /* of what rig_frame() makes */
+	struct frame_form forms[RIG_RANKS_MAX]; /* of each rank's frames */
 	unsigned emitted_count;
 	struct rig_emitted emitted[RIG_EMITTED_MAX];
 };

@@ -22,18 +22,28 @@ static uint32_t crc_bits(uint32_t crc, uint8_t byte)
 	return crc;
 }
 
+/* Bits of the byte at `at` that the iCRC reads as ones (annex A17), by the frame's layout. */
+static uint8_t variant_bits(struct frame_form form, size_t at)
+{
+	static const uint8_t ipv4[] = {1, 8, 10, 11, 26, 27, 32}; /* IP, UDP, BTH as one */
+	static const uint8_t ipv6[] = {1, 2, 3, 7, 46, 47, 52};
+	const uint8_t *variant = form.ipv6 ? ipv6 : ipv4;
+
+	for (unsigned i = 0; i < sizeof(ipv4); i++)
+		if (at == frame_ip_at(form) + variant[i])
+			return 0xFF;
+	return form.ipv6 && at == frame_ip_at(form) ? 0x0F : 0;
+}
+
 /* Annex A17: eight bytes of ones, then IP to the end, ones where routers may write. */
-static uint32_t icrc_bits(const uint8_t *frame, size_t length)
+static uint32_t icrc_bits(const uint8_t *frame, struct frame_form form, size_t length)
 {
 	uint32_t crc = 0xFFFFFFFF;
 
 	for (int i = 0; i < 8; i++)
 		crc = crc_bits(crc, 0xFF);
-	for (size_t at = 14; at < length - 4; at++) {
-		bool variant = at == 15 || at == 22 || at == 24 || at == 25 || at == 40 ||
-		               at == 41 || at == 46;
-		crc = crc_bits(crc, variant ? 0xFF : frame[at]);
-	}
+	for (size_t at = frame_ip_at(form); at < length - 4; at++)
+		crc = crc_bits(crc, frame[at] | variant_bits(form, at));
 	return ~crc;
 }
 
@@ -46,8 +56,12 @@ static uint32_t received_icrc(const struct frame *frame)
 
 static uint32_t model_icrc(const struct frame *frame)
 {
-	return icrc_of_packet(frame->bytes, frame->bytes + FRAME_HEADER_BYTES,
-	                      (unsigned)(frame->length - FRAME_HEADER_BYTES - 4));
+	struct packet packet;
+
+	packet_parse(&packet, frame->bytes, frame->length);
+	unsigned at = packet.header.length_bytes;
+	return icrc_of_packet(&packet.header, frame->bytes + at,
+	                      (unsigned)(frame->length - at - 4));
 }
 
 static void test_random_packets(void **state)
@@ -61,6 +75,9 @@ static void test_random_packets(void **state)
 			payload[i] = (uint8_t)(rand_r(&seed) >> 8);
 		struct frame frame;
 		frame_make(&frame, &(struct frame_spec){
+		                           .form = frame_forms[round % 4],
+		                           .vlan = (uint16_t)rand_r(&seed),
+		                           .flow_label = (uint32_t)rand_r(&seed) & 0xFFFFF,
 		                           .rank = round % 8,
 		                           .rank_count = 8,
 		                           .destination_qpn = (uint32_t)rand_r(&seed) & 0xFFFFFF,
@@ -70,50 +87,66 @@ static void test_random_packets(void **state)
 		                           .payload = payload,
 		                           .payload_bytes = 16u * (round * 4 + 4),
 		                   });
-		uint32_t want = icrc_bits(frame.bytes, frame.length);
+		uint32_t want = icrc_bits(frame.bytes, frame_forms[round % 4], frame.length);
 
 		assert_int_equal(model_icrc(&frame), want);
 		assert_int_equal(received_icrc(&frame), want);
 	}
 }
 
-/* What routers change leaves the iCRC valid; anything else does not. */
+/* What routers change leaves the iCRC valid; anything else does not, bit by bit. */
 static void test_masks(void **state)
 {
 	static const uint8_t zeros[64];
-	struct frame frame;
 
 	(void)state;
-	frame_make(&frame, &(struct frame_spec){.rank_count = 2,
-	                                        .opcode = PACKET_SEND_ONLY,
-	                                        .payload = zeros,
-	                                        .payload_bytes = sizeof(zeros)});
-	uint32_t want = received_icrc(&frame);
-	for (size_t at = 14; at < frame.length - 4; at++) {
-		struct frame changed = frame;
-		bool variant = at == 15 || at == 22 || at == 24 || at == 25 || at == 40 ||
-		               at == 41 || at == 46;
+	for (unsigned i = 0; i < 4; i++) {
+		struct frame_form form = frame_forms[i];
+		struct frame frame;
 
-		changed.bytes[at] ^= 0x01;
-		assert_int_equal(model_icrc(&changed) == want, variant);
+		frame_make(&frame, &(struct frame_spec){.form = form,
+		                                        .rank_count = 2,
+		                                        .opcode = PACKET_SEND_ONLY,
+		                                        .payload = zeros,
+		                                        .payload_bytes = sizeof(zeros)});
+		uint32_t want = received_icrc(&frame);
+		for (size_t bit = 8u * frame_ip_at(form); bit < 8 * (frame.length - 4); bit++) {
+			struct frame changed = frame;
+			uint8_t flip = (uint8_t)(1u << bit % 8);
+			bool variant = variant_bits(form, bit / 8) & flip;
+
+			changed.bytes[bit / 8] ^= flip;
+			assert_int_equal(model_icrc(&changed) == want, variant);
+		}
 	}
 }
 
-/* A packet that Linux 6.1's rdma_rxe sent, with its own iCRC. */
-static void test_rxe_packet(void **state)
+static void check_captured(const uint8_t *captured, size_t length)
 {
-	static const uint8_t captured[] = {
-#include "rxe_packet.inc"
-	};
-	struct frame frame = {.length = sizeof(captured)};
-
-	(void)state;
-	memcpy(frame.bytes, captured, sizeof(captured));
-	assert_int_equal(model_icrc(&frame), received_icrc(&frame));
+	struct frame frame = {.length = length};
 	struct packet packet;
+
+	memcpy(frame.bytes, captured, length);
+	assert_int_equal(model_icrc(&frame), received_icrc(&frame));
+	assert_int_equal(frame_icrc(&frame), received_icrc(&frame));
 	packet_parse(&packet, frame.bytes, frame.length);
 	assert_true(packet.candidate);
 	assert_false(packet.wrong_length);
+}
+
+/* Packets that Linux 6.1's rdma_rxe sent, with its own iCRC. */
+static void test_rxe_packets(void **state)
+{
+	static const uint8_t ipv4[] = {
+#include "rxe_packet.inc"
+	};
+	static const uint8_t ipv6[] = {
+#include "rxe_packet_ipv6.inc"
+	};
+
+	(void)state;
+	check_captured(ipv4, sizeof(ipv4));
+	check_captured(ipv6, sizeof(ipv6));
 }
 
 int main(void)
@@ -121,7 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_random_packets),
 	        cmocka_unit_test(test_masks),
-	        cmocka_unit_test(test_rxe_packet),
+	        cmocka_unit_test(test_rxe_packets),
 	};
 	return cmocka_run_group_tests_name("icrc", tests, NULL, NULL);
 }

@@ -58,8 +58,8 @@ static void receive(struct world *world, const struct rig_emitted *emitted)
 {
 	const struct frame *frame = &emitted->frame;
 	unsigned sender = emitted->port;
-	uint32_t psn = (uint32_t)frame->bytes[51] << 16 | (uint32_t)frame->bytes[52] << 8 |
-	               frame->bytes[53];
+	const uint8_t *at = frame->bytes + frame_bth_at(frame_form_of(frame)) + 9;
+	uint32_t psn = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
 	uint32_t icrc = frame_icrc(frame);
 
 	if (memcmp(frame->bytes + frame->length - 4, &icrc, 4) != 0 ||
@@ -89,7 +89,7 @@ static void send_packet(struct world *world, unsigned rank, unsigned index)
 	if (fate < FAULT_PERCENT)
 		return;
 	if (fate < 2 * FAULT_PERCENT)
-		frame.bytes[FRAME_HEADER_BYTES + (unsigned)rand_r(&world->seed) % 64] ^= 4;
+		frame.bytes[frame.length - 1 - (unsigned)rand_r(&world->seed) % 52] ^= 4;
 	for (int copies = fate > 100 - FAULT_PERCENT ? 2 : 1; copies > 0; copies--) {
 		rig_put(world->rig, rank, &frame);
 		deliver(world);
@@ -116,6 +116,8 @@ static void run_world(unsigned ranks, unsigned seed)
 	struct world world = {.rig = rig_open(ranks, WINDOW), .seed = seed};
 	unsigned turns = 0, done = 0;
 
+	for (unsigned rank = 0; rank < ranks; rank++)
+		world.rig->forms[rank] = frame_forms[(unsigned)rand_r(&world.seed) >> 8 & 3];
 	while (done < ranks && turns++ < TURNS_MAX) {
 		take_turn(&world, (unsigned)rand_r(&world.seed) % ranks);
 		done = 0;
@@ -145,6 +147,8 @@ static void test_any_bytes(void **state)
 	struct rig *rig = rig_open(3, WINDOW);
 
 	(void)state;
+	for (unsigned rank = 0; rank < 3; rank++)
+		rig->forms[rank] = frame_forms[rank + 1];
 	rig_join_all(rig);
 	for (unsigned round = 0; round < 30000; round++) {
 		struct frame frame = rig_data(rig, round % 3, 1 + round / 3 % 20, (int32_t)round);

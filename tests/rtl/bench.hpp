@@ -10,6 +10,7 @@
 #ifndef INA_BENCH_HPP
 #define INA_BENCH_HPP
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +24,8 @@ namespace bench
 {
 
 constexpr size_t BEAT_BYTES = 64;
-constexpr size_t HEADER_BYTES = 54;
+constexpr size_t RECORD_BYTES = 78; // of an ina_pkg::header_t
+constexpr size_t QUADS_BITS = 9;
 constexpr size_t ICRC_BYTES = 4;
 
 using Bytes = std::vector<uint8_t>;
@@ -145,15 +147,6 @@ template <class Wide> Bytes get(const Wide &port, size_t at, size_t count)
 	return Bytes(bytes, bytes + count);
 }
 
-/// Sets an ina_pkg::header_t port: 54 bytes of frame and the payload's quads.
-template <class Wide> void put_header(Wide &port, const Bytes &frame, unsigned quads)
-{
-	const uint16_t field = static_cast<uint16_t>(quads);
-
-	put(port, 0, frame.data(), HEADER_BYTES);
-	put(port, HEADER_BYTES, &field, sizeof(field));
-}
-
 /// tkeep of a beat with `count` valid bytes, 1 to 64.
 inline uint64_t keep_mask(size_t count)
 {
@@ -165,22 +158,170 @@ inline uint16_t get_be16(const Bytes &frame, size_t at)
 	return static_cast<uint16_t>(frame[at] << 8 | frame[at + 1]);
 }
 
+inline uint32_t get_be32(const Bytes &frame, size_t at)
+{
+	return uint32_t{get_be16(frame, at)} << 16 | get_be16(frame, at + 2);
+}
+
 inline void put_be16(Bytes &frame, size_t at, unsigned value)
 {
 	frame[at] = static_cast<uint8_t>(value >> 8);
 	frame[at + 1] = static_cast<uint8_t>(value);
 }
 
-/// The IPv4 header checksum of a frame, as it must stand in bytes 24 and 25 (RFC 791).
+/// One of the four forms of a frame that the aggregator knows, and where its headers begin.
+struct Form {
+	bool ipv6 = false, vlan = false;
+
+	size_t ip() const
+	{
+		return vlan ? 18 : 14;
+	}
+	size_t udp() const
+	{
+		return ip() + (ipv6 ? 40 : 20);
+	}
+	size_t bth() const
+	{
+		return udp() + 8;
+	}
+	size_t payload() const
+	{
+		return bth() + 12;
+	}
+	size_t source() const
+	{
+		return ip() + (ipv6 ? 8 : 12);
+	}
+	size_t addresses_bytes() const
+	{
+		return ipv6 ? 32 : 8;
+	}
+	bool operator==(const Form &other) const
+	{
+		return ipv6 == other.ipv6 && vlan == other.vlan;
+	}
+};
+
+constexpr Form FORMS[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
+/// The form that a frame's EtherTypes tell of: IPv6, or else it is treated as IPv4.
+inline Form form_of(const Bytes &frame)
+{
+	Form form;
+
+	form.vlan = frame.size() >= 18 && get_be16(frame, 12) == 0x8100;
+	const size_t type = form.vlan ? 16 : 12;
+	form.ipv6 = frame.size() >= type + 2 && get_be16(frame, type) == 0x86DD;
+	return form;
+}
+
+/// Is congestion experienced (RFC 3168) in a frame's IP header?
+inline bool is_congested(const Bytes &frame)
+{
+	const Form form = form_of(frame);
+	const uint8_t tos = frame[form.ip() + 1];
+
+	return ((form.ipv6 ? tos >> 4 : tos) & 3) == 3;
+}
+
+/// The header record that ina_parse makes of a whole frame's headers, as ina_pkg draws it.
+inline Bytes record_of(const Bytes &frame)
+{
+	const Form form = form_of(frame);
+	const auto at = [&frame](size_t index) { return frame.begin() + static_cast<long>(index); };
+	Bytes record(RECORD_BYTES, 0);
+
+	std::copy(at(0), at(12), record.begin());
+	if (form.vlan)
+		std::copy(at(12), at(16), record.begin() + 12);
+	std::copy(at(form.ip() - 2), at(form.ip()), record.begin() + 16);
+	std::copy(at(form.ip()), at(form.payload()),
+	          record.end() - static_cast<long>(form.payload() - form.ip()));
+	return record;
+}
+
+/// The fields of an ina_pkg::header_t above its bytes.
+inline uint16_t header_flags(const Bytes &frame, size_t quads)
+{
+	const Form form = form_of(frame);
+
+	return static_cast<uint16_t>(quads | size_t{form.vlan} << QUADS_BITS |
+	                             size_t{form.ipv6} << (QUADS_BITS + 1) |
+	                             size_t{is_congested(frame)} << (QUADS_BITS + 2));
+}
+
+/// Sets an ina_pkg::header_t port from a frame's headers and the payload's quads.
+template <class Wide> void put_header(Wide &port, const Bytes &frame, size_t quads)
+{
+	const Bytes record = record_of(frame);
+	const uint16_t flags = header_flags(frame, quads);
+
+	put(port, 0, record.data(), RECORD_BYTES);
+	put(port, RECORD_BYTES, &flags, sizeof(flags));
+}
+
+/// The IPv4 header checksum of a frame, as it must stand in its IP header (RFC 791).
 inline uint16_t ip_checksum(const Bytes &frame)
 {
+	const size_t ip = form_of(frame).ip();
 	uint32_t sum = 0;
 
-	for (size_t at = 14; at < 34; at += 2)
-		sum += at == 24 ? 0 : get_be16(frame, at);
+	for (size_t at = ip; at < ip + 20; at += 2)
+		sum += at == ip + 10 ? 0 : get_be16(frame, at);
 	while (sum >> 16)
 		sum = (sum & 0xFFFF) + (sum >> 16);
 	return static_cast<uint16_t>(~sum);
+}
+
+/// Writes that checksum, if the frame is IPv4.
+inline void put_ip_checksum(Bytes &frame)
+{
+	const Form form = form_of(frame);
+
+	if (!form.ipv6)
+		put_be16(frame, form.ip() + 10, ip_checksum(frame));
+}
+
+/// Sets a frame's UDP length, and with it IP's.
+inline void put_lengths(Bytes &frame, size_t udp_length)
+{
+	const Form form = form_of(frame);
+
+	put_be16(frame, form.udp() + 4, static_cast<unsigned>(udp_length));
+	put_be16(frame, form.ip() + (form.ipv6 ? 4 : 2),
+	         static_cast<unsigned>(udp_length + (form.ipv6 ? 0 : 20)));
+}
+
+/// Sets congestion experienced, with the IP header checksum made anew.
+inline void put_congested(Bytes &frame)
+{
+	const Form form = form_of(frame);
+
+	frame[form.ip() + 1] |= form.ipv6 ? 0x30 : 0x03;
+	put_ip_checksum(frame);
+}
+
+/// A frame from its IP header on, with ones in each bit that may change on the way (IBTA vol. 1,
+/// annex A17.3.3): traffic class, flow label, hop limit; TOS, TTL, header checksum; UDP checksum,
+/// BTH resv8a.
+inline Bytes with_ones(const Bytes &frame)
+{
+	const Form form = form_of(frame);
+	Bytes masked = frame;
+
+	if (form.ipv6) {
+		masked[form.ip()] |= 0x0F;
+		for (size_t at : {1, 2, 3, 7})
+			masked[form.ip() + at] = 0xFF;
+	} else {
+		for (size_t at : {1, 8, 10, 11})
+			masked[form.ip() + at] = 0xFF;
+	}
+	masked[form.udp() + 6] = masked[form.udp() + 7] = 0xFF;
+	masked[form.bth() + 4] = 0xFF;
+	masked.erase(masked.begin(), masked.begin() + static_cast<long>(form.ip()));
+	return masked;
 }
 
 /// The iCRC of a frame whose last four bytes are (or will be) it: IBTA vol. 1, 7.8.1 and annex
@@ -188,12 +329,11 @@ inline uint16_t ip_checksum(const Bytes &frame)
 /// that may change on the way read as ones.
 inline uint32_t icrc(const Bytes &frame)
 {
-	Bytes masked(8, 0xFF);
+	const Bytes ones(8, 0xFF), masked = with_ones(frame);
+	const uLong crc = crc32(0, ones.data(), 8);
 
-	masked.insert(masked.end(), frame.begin() + 14, frame.end() - ICRC_BYTES);
-	for (size_t at : {15, 22, 24, 25, 40, 41, 46})
-		masked[8 + at - 14] = 0xFF;
-	return static_cast<uint32_t>(crc32(0, masked.data(), static_cast<uInt>(masked.size())));
+	return static_cast<uint32_t>(
+	        crc32(crc, masked.data(), static_cast<uInt>(masked.size() - ICRC_BYTES)));
 }
 
 /// The CRC register after the payload alone, from 0: what ina_payload_crc gives. zlib starts from
@@ -216,46 +356,72 @@ inline void seal(Bytes &frame)
 
 /// What tells one flow from another, and one packet from the next.
 struct Packet {
-	uint8_t opcode = 0x04; // SEND Only
-	uint32_t source_ip = 0xC0000201;
+	uint8_t opcode = 0x04;           // SEND Only
+	uint32_t source_ip = 0xC0000201; // with IPv6 the last four bytes, behind 2001:db8::
 	uint32_t destination_ip = 0xC0000202;
 	uint32_t qpn = 0x000011;
 	uint32_t psn = 0;
-	uint8_t tos = 0xAE;
+	uint8_t tos = 0xAE; // or traffic class
+	Form form;
+	uint16_t vlan = 0x2007; // tag control information: priority 1, VLAN 7
+	uint32_t flow_label = 0;
 	Bytes payload;
 };
+
+inline void put_be32(Bytes &frame, size_t at, uint32_t value)
+{
+	put_be16(frame, at, value >> 16);
+	put_be16(frame, at + 2, value & 0xFFFF);
+}
+
+/// Writes the IP header of a packet (RFC 791; RFC 8200).
+inline void put_ip(Bytes &frame, const Packet &packet)
+{
+	const size_t ip = packet.form.ip();
+
+	if (packet.form.ipv6) {
+		put_be32(frame, ip, 6u << 28 | uint32_t{packet.tos} << 20 | packet.flow_label);
+		frame[ip + 6] = 17;
+		frame[ip + 7] = 64;
+		put_be32(frame, ip + 8, 0x20010DB8);
+		put_be32(frame, ip + 20, packet.source_ip);
+		put_be32(frame, ip + 24, 0x20010DB8);
+		put_be32(frame, ip + 36, packet.destination_ip);
+		return;
+	}
+	frame[ip] = 0x45;
+	frame[ip + 1] = packet.tos;
+	put_be16(frame, ip + 6, 0x4000); // don't fragment
+	frame[ip + 8] = 64;
+	frame[ip + 9] = 17;
+	put_be32(frame, ip + 12, packet.source_ip);
+	put_be32(frame, ip + 16, packet.destination_ip);
+}
 
 /// A RoCEv2 frame with the packet's payload, right lengths, IP checksum and iCRC.
 inline Bytes make_frame(const Packet &packet)
 {
-	Bytes frame(HEADER_BYTES, 0);
-	const unsigned udp_length = static_cast<unsigned>(8 + 12 + packet.payload.size() + 4);
+	const size_t udp = packet.form.udp(), bth = packet.form.bth();
+	Bytes frame(packet.form.payload(), 0);
 
 	frame[0] = 0x02; // 02:00:00:00:00:02 from 02:00:00:00:00:01
 	frame[5] = 0x02;
 	frame[6] = 0x02;
 	frame[11] = 0x01;
-	put_be16(frame, 12, 0x0800);
-	frame[14] = 0x45;
-	frame[15] = packet.tos;
-	put_be16(frame, 16, udp_length + 20);
-	put_be16(frame, 20, 0x4000); // don't fragment
-	frame[22] = 64;
-	frame[23] = 17;
-	put_be16(frame, 26, packet.source_ip >> 16);
-	put_be16(frame, 28, packet.source_ip & 0xFFFF);
-	put_be16(frame, 30, packet.destination_ip >> 16);
-	put_be16(frame, 32, packet.destination_ip & 0xFFFF);
-	put_be16(frame, 34, 0xC000);
-	put_be16(frame, 36, 4791);
-	put_be16(frame, 38, udp_length);
-	frame[42] = packet.opcode;
-	put_be16(frame, 44, 0xFFFF); // the default partition
-	frame[47] = static_cast<uint8_t>(packet.qpn >> 16);
-	put_be16(frame, 48, packet.qpn & 0xFFFF);
-	frame[51] = static_cast<uint8_t>(packet.psn >> 16);
-	put_be16(frame, 52, packet.psn & 0xFFFF);
-	put_be16(frame, 24, ip_checksum(frame));
+	if (packet.form.vlan) {
+		put_be16(frame, 12, 0x8100);
+		put_be16(frame, 14, packet.vlan);
+	}
+	put_be16(frame, packet.form.ip() - 2, packet.form.ipv6 ? 0x86DD : 0x0800);
+	put_ip(frame, packet);
+	put_be16(frame, udp, 0xC000);
+	put_be16(frame, udp + 2, 4791);
+	put_lengths(frame, 8 + 12 + packet.payload.size() + ICRC_BYTES);
+	frame[bth] = packet.opcode;
+	put_be16(frame, bth + 2, 0xFFFF); // the default partition
+	put_be32(frame, bth + 4, packet.qpn);
+	put_be32(frame, bth + 8, packet.psn);
+	put_ip_checksum(frame);
 	frame.insert(frame.end(), packet.payload.begin(), packet.payload.end());
 	frame.resize(frame.size() + ICRC_BYTES);
 	seal(frame);

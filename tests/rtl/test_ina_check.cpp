@@ -25,10 +25,11 @@ class Test
 	/// is no candidate is one beat.
 	void packet(const bench::Bytes &frame, bool candidate, bool wrong_length, bool ok)
 	{
-		const size_t payload = frame.size() - bench::HEADER_BYTES - bench::ICRC_BYTES;
+		const size_t at = bench::form_of(frame).payload();
+		const size_t payload = frame.size() - at - bench::ICRC_BYTES;
 		const size_t quads = payload / QUAD_BYTES;
 		const size_t beats = candidate ? (quads + 3) / 4 : 1;
-		bench::Bytes padded(frame.begin() + bench::HEADER_BYTES, frame.end() - 4);
+		bench::Bytes padded(frame.begin() + static_cast<long>(at), frame.end() - 4);
 		uint32_t icrc;
 
 		padded.resize(beats * bench::BEAT_BYTES);
@@ -39,8 +40,7 @@ class Test
 			while (random.chance(10))
 				clock();
 			if (i == 0)
-				bench::put_header(dut->s_header, frame,
-				                  static_cast<unsigned>(quads));
+				bench::put_header(dut->s_header, frame, quads);
 			bench::put(dut->s_data, 0, &padded[i * bench::BEAT_BYTES],
 			           bench::BEAT_BYTES);
 			dut->s_valid = 1;
@@ -93,9 +93,8 @@ class Test
 		              dut->m_candidate == beat.candidate &&
 		              dut->m_roce_data == beat.roce_data,
 		      "a beat lost its marks");
-		CHECK(bench::get(dut->m_header, 0, bench::HEADER_BYTES) ==
-		              bench::Bytes(beat.frame.begin(),
-		                           beat.frame.begin() + bench::HEADER_BYTES),
+		CHECK(bench::get(dut->m_header, 0, bench::RECORD_BYTES) ==
+		              bench::record_of(beat.frame),
 		      "the header changed");
 		if (!beat.candidate)
 			return;
@@ -112,42 +111,69 @@ bench::Bytes random_frame(bench::Random &random, size_t quads)
 {
 	bench::Packet packet;
 
+	packet.form = bench::FORMS[random.below(4)];
+	packet.vlan = static_cast<uint16_t>(random.next());
+	packet.flow_label = static_cast<uint32_t>(random.below(1 << 20));
 	packet.psn = static_cast<uint32_t>(random.below(1 << 24));
 	packet.qpn = static_cast<uint32_t>(random.below(1 << 24));
 	packet.source_ip = static_cast<uint32_t>(random.next());
+	packet.destination_ip = static_cast<uint32_t>(random.next());
 	packet.payload = random.bytes(quads * QUAD_BYTES);
 	return bench::make_frame(packet);
 }
 
+/// The bits of a frame that routers may change, or that the iCRC does not cover.
+bench::Bytes changing_bits(const bench::Bytes &frame)
+{
+	const bench::Form form = bench::form_of(frame);
+	bench::Bytes zeros = frame;
+
+	std::fill(zeros.begin() + static_cast<long>(form.ip()), zeros.end(), 0);
+	bench::Bytes bits = bench::with_ones(zeros);
+	bits.insert(bits.begin(), form.ip(), 0xFF);
+	return bits;
+}
+
 void change_in_flight(bench::Random &random, bench::Bytes &frame)
 {
-	for (size_t at : {15, 22, 24, 25, 40, 41, 46})
-		frame[at] = static_cast<uint8_t>(random.next());
-	frame[random.below(14)] ^= 1; // Ethernet is not covered
+	const bench::Form form = bench::form_of(frame);
+	const bench::Bytes bits = changing_bits(frame);
+
+	for (size_t at = 0; at < frame.size(); at++)
+		if (at < 12 || at >= form.ip()) // but for the EtherTypes, which tell the form
+			frame[at] ^= bits[at] & static_cast<uint8_t>(random.next());
 }
 
 // One bit of the covered fields, the payload or the iCRC.
 void spoil(bench::Random &random, bench::Bytes &frame)
 {
-	static const bool changing[] = {
-	        // IP header from byte 14 on, UDP, BTH: what the iCRC does not see.
-	        false, true,  false, false, false, false, false, false, true,  false,
-	        true,  true,  false, false, false, false, false, false, false, false,
-	        false, false, false, false, false, false, true,  true,  false, false,
-	        false, false, true,  false, false, false, false, false, false, false};
+	const bench::Bytes bits = changing_bits(frame);
+	uint8_t flip;
 	size_t at;
 
 	do {
-		at = 14 + random.below(frame.size() - 14);
-	} while (at < bench::HEADER_BYTES && changing[at - 14]);
-	frame[at] ^= static_cast<uint8_t>(1u << random.below(8));
+		at = random.below(frame.size());
+		flip = static_cast<uint8_t>(1u << random.below(8));
+	} while (bits[at] & flip);
+	frame[at] ^= flip;
 }
+
+/// Packets that Linux's rdma_rxe sent (tests/model), with its own iCRC.
+const bench::Bytes RXE_PACKETS[] = {{
+#include "../model/rxe_packet.inc"
+                                    },
+                                    {
+#include "../model/rxe_packet_ipv6.inc"
+                                    }};
 
 } // namespace
 
 int main()
 {
 	Test test;
+
+	for (const bench::Bytes &frame : RXE_PACKETS)
+		test.packet(frame, true, false, true);
 
 	for (size_t quads = 1; quads <= 256; quads++)
 		test.packet(random_frame(test.random, quads), true, false, true);

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr unsigned PORTS = 4, JOIN = 0, RAW = 1, RESEND = 2;
-constexpr unsigned HEADER_BITS = 441, QUADS_BITS = 9;
+constexpr unsigned HEADER_BITS = 636, QUADS_BITS = 9;
 
 /// One chosen packet, as each port has it.
 struct Packet {
@@ -53,12 +53,12 @@ template <class Wide> unsigned get_bits(const Wide &port, unsigned at, unsigned 
 
 bench::Bytes header_of(const Packet &packet, unsigned port)
 {
-	bench::Bytes header(56, static_cast<uint8_t>(packet.slot + port));
+	bench::Bytes header(80, static_cast<uint8_t>(packet.slot + port));
+	const bool congested = packet.tos[port] == 3;
 
-	header[15] = packet.tos[port];
-	header[42] = packet.port_opcode[port];
-	header[54] = static_cast<uint8_t>(packet.port_quads[port]);
-	header[55] = static_cast<uint8_t>(packet.port_quads[port] >> 8);
+	header[66] = packet.port_opcode[port];
+	header[78] = static_cast<uint8_t>(packet.port_quads[port]);
+	header[79] = static_cast<uint8_t>(packet.port_quads[port] >> 8 | congested << 3);
 	return header;
 }
 
@@ -282,7 +282,7 @@ class Join
 		if (!dut->m_first)
 			return;
 		bench::Bytes header = header_of(packet, p);
-		header[40] = header[41] = 0; // UDP checksum
+		header[64] = header[65] = 0; // UDP checksum
 		for (unsigned i = 0; i < HEADER_BITS; i++)
 			CHECK(get_bits(dut->header, p * HEADER_BITS + i, 1) ==
 			              (header[i / 8] >> (i % 8) & 1u),

@@ -40,13 +40,16 @@ class Judge
 	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
 	          bool ok = true, bool candidate = true, bool roce = true)
 	{
-		bench::Bytes frame(bench::HEADER_BYTES, 0);
+		bench::Packet packet;
 
-		frame[42] = opcode;
-		frame[47] = static_cast<uint8_t>(flow >> 16);
-		bench::put_be16(frame, 48, flow & 0xFFFF);
-		frame[51] = static_cast<uint8_t>(psn >> 16);
-		bench::put_be16(frame, 52, psn & 0xFFFF);
+		packet.opcode = opcode;
+		packet.qpn = flow;
+		packet.psn = psn;
+		show(bench::make_frame(packet), lane_0, quads, ok, candidate, roce);
+	}
+	void show(const bench::Bytes &frame, uint32_t lane_0, unsigned quads, bool ok = true,
+	          bool candidate = true, bool roce = true)
+	{
 		bench::put_header(dut->s_header, frame, quads);
 		dut->s_valid = dut->s_first = dut->s_last = 1;
 		dut->s_lane_0 = lane_0;
@@ -66,6 +69,11 @@ class Judge
 	void learn(uint32_t flow, uint32_t psn, unsigned job)
 	{
 		show(flow, psn, JOIN_LANE, 3);
+		grant(job);
+	}
+	/// The JOIN that is shown.
+	void grant(unsigned job)
+	{
 		CHECK(dut->ask_valid && !dut->en && !dut->token_valid, "a JOIN does not wait");
 		dut.tick();
 		dut->answer_valid = 1;
@@ -84,9 +92,9 @@ class Judge
 	}
 	uint32_t resend_psn() const
 	{
-		const bench::Bytes header = bench::get(dut.top.resend_header, 0, 54);
+		const bench::Bytes psn = bench::get(dut.top.resend_header, 75, 3);
 
-		return uint32_t{header[51]} << 16 | bench::get_be16(header, 52);
+		return uint32_t{psn[0]} << 16 | bench::get_be16(psn, 1);
 	}
 
       private:
@@ -214,6 +222,45 @@ void test_shapeless()
 	CHECK(verdict_of(judge) == PASS, "a wrong iCRC of a stranger");
 }
 
+/// A flow is known by its form, VLAN id, addresses and QPN, each bit of them, and by nothing else.
+void test_key()
+{
+	for (const bench::Form &form : bench::FORMS) {
+		Judge judge;
+		bench::Packet packet;
+
+		packet.form = form;
+		packet.psn = 100;
+		judge.show(bench::make_frame(packet), JOIN_LANE, 3);
+		judge.grant(1);
+		packet.psn = 101;
+		const bench::Bytes frame = bench::make_frame(packet);
+		const size_t qpn = form.bth() + 5;
+
+		for (size_t bit = 0; bit < 8 * (form.bth() + 8); bit++) {
+			const size_t at = bit / 8;
+			bench::Bytes other = frame;
+
+			other[at] ^= static_cast<uint8_t>(1u << bit % 8);
+			if (!(bench::form_of(other) == form) || at == form.bth())
+				continue;
+			const bool differs = (at >= form.source() && at < form.udp()) ||
+			                     (at >= qpn && at < qpn + 3) ||
+			                     (form.vlan && (at == 15 || (at == 14 && bit % 8 < 4)));
+			judge.show(other, DATA_LANE, 4);
+			CHECK(verdict_of(judge) == (differs ? PASS : TAKE),
+			      "bit %zu of byte %zu makes %s flow", bit % 8, at,
+			      differs ? "no other" : "another");
+		}
+		for (const bench::Form &other : bench::FORMS) {
+			packet.form = other;
+			judge.show(bench::make_frame(packet), DATA_LANE, 4);
+			CHECK(verdict_of(judge) == (other == form ? TAKE : PASS),
+			      "another form is not another flow");
+		}
+	}
+}
+
 void test_leave()
 {
 	Judge judge;
@@ -243,6 +290,7 @@ int main()
 
 	test_table(random);
 	test_shapeless();
+	test_key();
 	test_leave();
 	return 0;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_parse: contributions of every length, and frames that differ from one in each of the points
-// that make a candidate, against rules applied to the whole frame here.
+// ina_parse: contributions of every form and length, and frames that differ from one in each of
+// the points that make a candidate, against rules applied to the whole frame here. Frames follow
+// each other without a gap.
 
 #include "bench.hpp"
 #include "Vina_parse.h"
+
+#include <deque>
 
 namespace
 {
@@ -19,11 +22,25 @@ struct Expected {
 	size_t input_beats;
 };
 
+bool is_udp(const bench::Bytes &f, const bench::Form &form)
+{
+	const size_t ip = form.ip();
+
+	if (form.ipv6)
+		return f[ip] >> 4 == 6 && f[ip + 6] == 17;
+	return bench::get_be16(f, ip - 2) == 0x0800 && f[ip] == 0x45 &&
+	       (bench::get_be16(f, ip + 6) & 0x3FFF) == 0 && f[ip + 9] == 17;
+}
+
 bool is_roce_data(const bench::Bytes &f)
 {
-	return f.size() >= bench::HEADER_BYTES && bench::get_be16(f, 12) == 0x0800 &&
-	       f[14] == 0x45 && (bench::get_be16(f, 20) & 0x3FFF) == 0 && f[23] == 17 &&
-	       bench::get_be16(f, 36) == 4791 && f[42] < 0x20 && !(f[42] >= 0x0D && f[42] <= 0x12);
+	const bench::Form form = bench::form_of(f);
+
+	if (f.size() < form.payload() || !is_udp(f, form))
+		return false;
+	const uint8_t opcode = f[form.bth()];
+	return bench::get_be16(f, form.udp() + 2) == 4791 && opcode < 0x20 &&
+	       !(opcode >= 0x0D && opcode <= 0x12);
 }
 
 Expected expect(const bench::Bytes &f)
@@ -32,14 +49,17 @@ Expected expect(const bench::Bytes &f)
 
 	if (!e.roce_data || e.input_beats < 2)
 		return e;
-	const unsigned ip = bench::get_be16(f, 16), udp = bench::get_be16(f, 38);
-	const bool send = f[42] == 0 || f[42] == 1 || f[42] == 2 || f[42] == 4;
+	const bench::Form form = bench::form_of(f);
+	const unsigned ip = bench::get_be16(f, form.ip() + (form.ipv6 ? 4 : 2));
+	const unsigned udp = bench::get_be16(f, form.udp() + 4);
+	const uint8_t opcode = f[form.bth()];
+	const bool send = opcode == 0 || opcode == 1 || opcode == 2 || opcode == 4;
 
-	e.candidate =
-	        send && udp >= 24 + 16 && udp <= 24 + 4096 && udp % 16 == 24 % 16 && ip == udp + 20;
+	e.candidate = send && udp >= 24 + 16 && udp <= 24 + 4096 && udp % 16 == 24 % 16 &&
+	              ip == udp + (form.ipv6 ? 0 : 20);
 	if (e.candidate) {
 		e.quads = (udp - 24) / 16;
-		e.wrong_length = f.size() != 58 + udp - 24;
+		e.wrong_length = f.size() != form.payload() + udp - 24 + 4;
 	}
 	return e;
 }
@@ -55,14 +75,13 @@ class Test
 	}
 	void frame(const bench::Bytes &bytes)
 	{
-		expected = expect(bytes);
-		payload.clear();
-		beats_out = 0;
-		finished = false;
-		for (size_t i = 0; i < expected.input_beats; i++) {
-			while (random.chance(10))
+		const size_t count = bench::beats_of(bytes);
+
+		expected.push_back(expect(bytes));
+		for (size_t i = 0; i < count; i++) {
+			while (random.chance(gap_percent))
 				clock();
-			if (random.chance(20)) { // a hold: whatever is out must stay
+			if (random.chance(gap_percent)) { // a hold: whatever is out must stay
 				dut->en = 0;
 				dut->s_valid = 0;
 				dut.tick();
@@ -72,71 +91,95 @@ class Test
 			if (dut->s_keep != ~uint64_t{0}) // what is not kept is anything
 				bench::put(dut->s_data, BEAT - 1, "\x5A", 1);
 			dut->s_valid = 1;
-			dut->s_last = i + 1 == expected.input_beats;
+			dut->s_last = i + 1 == count;
 			clock();
 		}
-		clock();
-		CHECK(finished, "no last beat for a frame of %zu bytes", bytes.size());
+	}
+	void drain()
+	{
+		for (unsigned i = 0; i < 2; i++) {
+			CHECK(i == 0 || !dut->busy, "busy with nothing to give");
+			clock();
+		}
+		CHECK(expected.empty(), "no last beat for a frame of %zu bytes",
+		      expected.front().frame.size());
 	}
 	bench::Random random;
+	unsigned gap_percent = 0;
 
       private:
 	static constexpr size_t BEAT = bench::BEAT_BYTES;
 
+	/// What the clock after a frame's last beat may still give is awaited then or later.
 	void clock()
 	{
 		dut.tick();
 		dut->s_valid = 0;
 		if (dut->m_valid)
 			beat();
+		CHECK(expected.size() <= 2, "a frame's last beat is late");
 	}
 	void beat()
 	{
-		CHECK(!finished, "a beat after the last one");
+		CHECK(!expected.empty(), "a beat too many");
+		const Expected &want = expected.front();
+
 		CHECK(dut->m_first == (beats_out == 0), "m_first in beat %zu", beats_out);
 		beats_out++;
-		bench::Bytes header = expected.frame;
-
-		header.resize(bench::HEADER_BYTES);
-		CHECK(bench::get(dut->m_header, 0, bench::HEADER_BYTES) == header,
-		      "header differs");
-		CHECK((dut->m_header[13] >> 16) == expected.quads, "quads of header: %u, not %zu",
-		      dut->m_header[13] >> 16, expected.quads);
-		CHECK(dut->m_candidate == expected.candidate, "candidate = %d", dut->m_candidate);
-		CHECK(dut->m_roce_data == expected.roce_data, "roce_data = %d", dut->m_roce_data);
-		finished = dut->m_last;
-		if (!expected.candidate) {
+		CHECK(dut->m_candidate == want.candidate, "candidate = %d", dut->m_candidate);
+		CHECK(dut->m_roce_data == want.roce_data, "roce_data = %d", dut->m_roce_data);
+		if (want.roce_data)
+			header(want);
+		if (want.candidate) {
+			CHECK(dut->m_quads >= 1 && dut->m_quads <= 4, "quads = %u", dut->m_quads);
+			data(want);
+		} else {
 			CHECK(dut->m_last, "more than a beat of no candidate");
-			return;
 		}
-		CHECK(dut->m_quads >= 1 && dut->m_quads <= 4, "quads = %u", dut->m_quads);
-		const bench::Bytes data = bench::get(dut->m_data, 0, BEAT);
-
-		payload.insert(payload.end(), data.begin(), data.begin() + dut->m_quads * 16);
-		for (size_t i = dut->m_quads * 16u; i < BEAT; i++)
-			CHECK(data[i] == 0, "byte %zu past the end is not zero", i);
-		if (dut->m_last)
-			last();
+		if (!dut->m_last)
+			return;
+		expected.pop_front();
+		payload.clear();
+		beats_out = 0;
 	}
-	void last()
+	void header(const Expected &want)
 	{
-		const bench::Bytes &f = expected.frame;
+		const uint16_t flags = bench::header_flags(want.frame, want.quads);
+
+		CHECK(bench::get(dut->m_header, 0, bench::RECORD_BYTES) ==
+		              bench::record_of(want.frame),
+		      "the record differs");
+		CHECK(dut->m_header[19] >> 16 == flags, "header flags %04x, must be %04x",
+		      dut->m_header[19] >> 16, flags);
+	}
+	void data(const Expected &want)
+	{
+		const bench::Bytes bytes = bench::get(dut->m_data, 0, BEAT);
+
+		payload.insert(payload.end(), bytes.begin(), bytes.begin() + dut->m_quads * 16);
+		if (!dut->m_last)
+			return;
+		CHECK(dut->m_wrong_length == want.wrong_length, "wrong_length = %d for %zu bytes",
+		      dut->m_wrong_length, want.frame.size());
+		if (!want.wrong_length)
+			last(want.frame, bytes);
+	}
+	void last(const bench::Bytes &f, const bench::Bytes &bytes)
+	{
+		const long at = static_cast<long>(bench::form_of(f).payload());
 		uint32_t icrc;
 
-		CHECK(dut->m_wrong_length == expected.wrong_length,
-		      "wrong_length = %d for %zu bytes", dut->m_wrong_length, f.size());
-		if (expected.wrong_length)
-			return;
-		CHECK(payload == bench::Bytes(f.begin() + bench::HEADER_BYTES, f.end() - 4),
+		for (size_t i = dut->m_quads * 16u; i < BEAT; i++)
+			CHECK(bytes[i] == 0, "byte %zu past the end is not zero", i);
+		CHECK(payload == bench::Bytes(f.begin() + at, f.end() - 4),
 		      "payload differs in a frame of %zu bytes", f.size());
 		std::memcpy(&icrc, &f[f.size() - 4], sizeof(icrc));
 		CHECK(dut->m_icrc == icrc, "iCRC %08x, must be %08x", dut->m_icrc, icrc);
 	}
 	bench::Dut<Vina_parse> dut;
-	Expected expected;
+	std::deque<Expected> expected;
 	bench::Bytes payload;
 	size_t beats_out = 0;
-	bool finished = false;
 };
 
 bench::Bytes contribution(bench::Random &random, size_t payload_bytes)
@@ -146,6 +189,10 @@ bench::Bytes contribution(bench::Random &random, size_t payload_bytes)
 
 	packet.opcode = opcodes[random.below(4)];
 	packet.psn = static_cast<uint32_t>(random.below(1 << 24));
+	packet.form = bench::FORMS[random.below(4)];
+	packet.vlan = static_cast<uint16_t>(random.next());
+	packet.tos = static_cast<uint8_t>(random.next());
+	packet.flow_label = static_cast<uint32_t>(random.below(1 << 20));
 	packet.payload = random.bytes(payload_bytes);
 	return bench::make_frame(packet);
 }
@@ -153,12 +200,17 @@ bench::Bytes contribution(bench::Random &random, size_t payload_bytes)
 // Changes one thing that a candidate needs, or something that it does not.
 bench::Bytes vary(bench::Random &random, bench::Bytes frame)
 {
-	static const size_t decisive[] = {12, 13, 14, 16, 17, 20, 21, 23, 36, 37, 38, 39, 42};
-	const unsigned udp = static_cast<unsigned>(random.below(8192));
+	const bench::Form form = bench::form_of(frame);
+	const size_t ip = form.ip(), udp = form.udp();
+	// EtherTypes; version, length, fragment or next header, protocol; port, length; opcode.
+	const size_t decisive[] = {12,      13,      ip - 2,  ip - 1,  ip,     ip + 2,
+	                           ip + 3,  ip + 4,  ip + 5,  ip + 6,  ip + 7, ip + 9,
+	                           udp + 2, udp + 3, udp + 4, udp + 5, udp + 8};
 
-	switch (random.below(6)) {
+	switch (random.below(7)) {
 	case 0:
-		frame[decisive[random.below(13)]] ^= static_cast<uint8_t>(1u << random.below(8));
+		frame[decisive[random.below(std::size(decisive))]] ^=
+		        static_cast<uint8_t>(1u << random.below(8));
 		break;
 	case 1: // shorter or longer than it says
 		frame.resize(1 + random.below(frame.size() + 200));
@@ -167,16 +219,32 @@ bench::Bytes vary(bench::Random &random, bench::Bytes frame)
 		frame.resize(frame.size() + 3 - random.below(7));
 		break;
 	case 3:
-		frame[42] = static_cast<uint8_t>(random.below(64));
+		frame[form.bth()] = static_cast<uint8_t>(random.below(64));
 		break;
 	case 4: // lengths that agree with each other
-		bench::put_be16(frame, 38, udp);
-		bench::put_be16(frame, 16, udp + 20);
+		bench::put_lengths(frame, random.below(8192));
+		break;
+	case 5: // another tag, of 802.1Q or 802.1ad
+		frame.insert(frame.begin() + 12, {uint8_t(random.chance(50) ? 0x81 : 0x88),
+		                                  uint8_t(random.chance(50) ? 0 : 0xA8), 0, 1});
 		break;
 	default:
 		frame[random.below(frame.size())] ^= 1;
 	}
 	return frame;
+}
+
+/// A frame goes in every clock and gives what it has in the clock after it, at the latest.
+void back_to_back(Test &test)
+{
+	test.gap_percent = 0;
+	for (unsigned i = 0; i < 5000; i++) {
+		if (test.random.chance(20))
+			test.frame(test.random.bytes(1 + test.random.below(70)));
+		else
+			test.frame(contribution(test.random, 16 * (1 + test.random.below(9))));
+	}
+	test.drain();
 }
 
 } // namespace
@@ -185,16 +253,22 @@ int main()
 {
 	Test test;
 
+	test.gap_percent = 10;
 	for (size_t quads = 1; quads <= 257; quads++)
-		test.frame(contribution(test.random, quads * 16));
+		for (unsigned i = 0; i < 8; i++)
+			test.frame(contribution(test.random, quads * 16));
 	for (size_t bytes : {0, 1, 8, 15, 17, 31, 4095, 4112, 5000})
-		test.frame(contribution(test.random, bytes));
+		for (unsigned i = 0; i < 8; i++)
+			test.frame(contribution(test.random, bytes));
 	for (size_t size = 1; size <= 200; size++)
 		test.frame(test.random.bytes(size));
 	for (unsigned i = 0; i < FRAMES; i++) {
 		bench::Bytes frame = contribution(test.random, 16 * (1 + test.random.below(20)));
 
+		test.gap_percent = i / 1000 % 2 ? 0 : 10;
 		test.frame(test.random.chance(30) ? frame : vary(test.random, frame));
 	}
+	test.drain();
+	back_to_back(test);
 	return 0;
 }

@@ -55,7 +55,9 @@ void check_packet(bench::Dut<Vina_queue> &dut, const Ring &ring, unsigned job, u
 	dut->peek_read = dut->header_read = dut->beat_read = 0;
 	dut.tick();
 	CHECK(dut->peek_quads == packet.quads, "length %u, not %u", dut->peek_quads, packet.quads);
-	CHECK(bench::get(dut->read_header, 0, 54) == bench::Bytes(54, packet.mark), "header");
+	CHECK(bench::get(dut->read_header, 0, bench::RECORD_BYTES) ==
+	              bench::record_of(bench::Bytes(54, packet.mark)),
+	      "header");
 	CHECK(bench::get(dut->read_data, 0, 64) ==
 	              bench::Bytes(64, static_cast<uint8_t>(packet.mark + beat)),
 	      "beat %u", beat);

@@ -50,8 +50,8 @@ int main()
 
 			CHECK(dut->m_probe == front.probe && dut->m_job == front.job &&
 			              dut->m_slot == front.slot &&
-			              bench::get(dut->m_header, 0, 55) ==
-			                      bench::Bytes(55, front.mark),
+			              bench::get(dut->m_header, 0, bench::RECORD_BYTES) ==
+			                      bench::record_of(bench::Bytes(54, front.mark)),
 			      "not the oldest entry");
 		}
 		const bool pop = dut->m_valid && dut->m_ready;

@@ -159,12 +159,12 @@ class Comparison
 
 		if (connection.delivered == entry.job.packets())
 			return;
-		const Bytes next = entry.job.ranks[r].frame(connection.delivered);
-		const bool same_flow =
-		        frame.size() == next.size() &&
-		        std::equal(next.begin() + 26, next.begin() + 34, frame.begin() + 26) &&
-		        std::equal(next.begin() + 47, next.begin() + 54, frame.begin() + 47);
-		if (same_flow)
+		const traffic::Rank &rank = entry.job.ranks[r];
+		const size_t size =
+		        rank.form.payload() + rank.segments[connection.delivered].payload.size();
+
+		if (frame.size() == size + bench::ICRC_BYTES && rank.owns(frame) &&
+		    rank.psn_of(frame) == rank.psn(connection.delivered))
 			connection.delivered++;
 	}
 
@@ -237,6 +237,8 @@ class Comparison
 
 	void damage(Bytes &frame, uint64_t dice)
 	{
+		const bench::Form form = bench::form_of(frame);
+
 		if (dice < 975) { // a byte is wrong
 			frame[random.below(frame.size())] ^=
 			        static_cast<uint8_t>(1 + random.below(255));
@@ -246,26 +248,25 @@ class Comparison
 		} else if (dice < 988) {
 			frame.resize(frame.size() + 1 + random.below(80), 0x5A);
 		} else if (dice < 992) { // another opcode, iCRC right
-			frame[42] = static_cast<uint8_t>(random.below(0x20));
+			frame[form.bth()] = static_cast<uint8_t>(random.below(0x20));
 			bench::seal(frame);
 		} else if (dice < 994) { // a length that cannot be joined
-			frame.resize(54 + random.below(60) + 4);
-			bench::put_be16(frame, 38, static_cast<unsigned>(frame.size() - 34));
-			bench::put_be16(frame, 16, static_cast<unsigned>(frame.size() - 14));
+			frame.resize(form.payload() + random.below(60) + 4);
+			bench::put_lengths(frame, frame.size() - form.udp());
 			bench::seal(frame);
 		} else if (dice < 995) { // too short for its opcode
-			frame.resize(54 + 16 + 4);
-			bench::put_be16(frame, 38, static_cast<unsigned>(frame.size() - 34));
-			bench::put_be16(frame, 16, static_cast<unsigned>(frame.size() - 14));
+			frame.resize(form.payload() + 16 + 4);
+			bench::put_lengths(frame, frame.size() - form.udp());
 			bench::seal(frame);
 		} else if (dice < 997) { // a LEAVE out of place
-			const size_t at = 54;
+			const size_t at = form.payload();
 
 			if (frame.size() > at + 4)
 				frame[at + 3] = INA_WIRE_LEAVE;
 			bench::seal(frame);
 		} else { // a UDP checksum: the iCRC does not cover it
-			bench::put_be16(frame, 40, 1 + static_cast<unsigned>(random.below(65535)));
+			bench::put_be16(frame, form.udp() + 6,
+			                1 + static_cast<unsigned>(random.below(65535)));
 		}
 	}
 
@@ -276,15 +277,16 @@ class Comparison
 		bench::Packet packet;
 		Bytes frame;
 
+		packet.form = bench::FORMS[random.below(4)];
 		packet.qpn = 0x800000 + static_cast<uint32_t>(random.below(1000));
 		packet.psn = static_cast<uint32_t>(random.next()) & traffic::PSN_MASK;
 		switch (random.below(5)) {
 		case 0:
 			frame = random.bytes(1 + random.below(random.chance(10) ? 9000 : 300));
 			break;
-		case 1: // an ACK
-			packet.opcode = 0x11;
-			packet.payload = random.bytes(4);
+		case 1: // an ACK, or a CNP
+			packet.opcode = random.chance(50) ? 0x11 : 0x81;
+			packet.payload = random.bytes(packet.opcode == 0x11 ? 4 : 16);
 			frame = bench::make_frame(packet);
 			break;
 		case 2: // plain RDMA
@@ -309,7 +311,7 @@ class Comparison
 			packet.payload = traffic::make_message(header, {}, 0);
 			frame = bench::make_frame(packet);
 			if (random.chance(30))
-				frame[60] ^= 1; // and a wrong iCRC
+				frame.back() ^= 1; // and a wrong iCRC
 		}
 		}
 		put(port, frame);

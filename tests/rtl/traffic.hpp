@@ -41,6 +41,8 @@ struct Message {
 
 struct Rank {
 	unsigned port;
+	bench::Form form; // of all its frames
+	uint16_t vlan;    // id
 	uint32_t source_ip, destination_ip, qpn, first_psn;
 	std::vector<Segment> segments; // packet i has PSN first_psn + i
 	std::vector<uint8_t> tos;
@@ -59,8 +61,33 @@ struct Rank {
 		packet.qpn = qpn;
 		packet.psn = psn(index);
 		packet.tos = tos[index];
+		packet.form = form;
+		packet.vlan = static_cast<uint16_t>((packet.psn & 7) << 13 | vlan); // any priority
+		packet.flow_label = packet.psn & 0xFFFFF;                           // any label
 		packet.payload = segments[index].payload;
 		return bench::make_frame(packet);
+	}
+
+	/// Is a frame of this connection, as far as the receiver's addresses tell?
+	bool owns(const Bytes &frame) const
+	{
+		if (frame.size() < form.payload() + bench::ICRC_BYTES ||
+		    !(bench::form_of(frame) == form) ||
+		    bench::get_be16(frame, form.ip() - 2) != (form.ipv6 ? 0x86DD : 0x0800) ||
+		    (form.vlan && (bench::get_be16(frame, 14) & 0xFFF) != vlan))
+			return false;
+		const size_t source_end = form.source() + form.addresses_bytes() / 2;
+		const size_t destination_end = form.source() + form.addresses_bytes();
+
+		return bench::get_be32(frame, source_end - 4) == source_ip &&
+		       bench::get_be32(frame, destination_end - 4) == destination_ip &&
+		       (bench::get_be32(frame, form.bth() + 4) & PSN_MASK) == qpn;
+	}
+
+	/// Of a frame that it owns.
+	uint32_t psn_of(const Bytes &frame) const
+	{
+		return bench::get_be32(frame, form.bth() + 8) & PSN_MASK;
 	}
 };
 
@@ -161,6 +188,8 @@ class Job
 			Rank rank = {};
 
 			rank.port = ports[i];
+			rank.form = bench::FORMS[random.below(4)];
+			rank.vlan = static_cast<uint16_t>(random.below(0x1000));
 			rank.source_ip = 0xC0000201 + ports[i];
 			rank.destination_ip = 0xC0000201 + ports[(i + 1) % ports.size()];
 			rank.qpn = 0x11 + serial;

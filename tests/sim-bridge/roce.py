@@ -25,26 +25,51 @@ def checksum(header):
     return ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
 
 
+def layout(frame):
+    """Where IP and BTH begin, and whether IP is IPv6."""
+    ip = 18 if frame[12:14] == b"\x81\x00" else 14
+    ipv6 = frame[ip - 2:ip] == b"\x86\xdd"
+    return ip, ip + (48 if ipv6 else 28), ipv6
+
+
 def icrc(frame):
-    masked = bytearray(frame[14:-4])
-    for at in (1, 8, 10, 11, 26, 27, 32):  # TOS, TTL, IP checksum, UDP checksum, resv8a
+    ip, bth, ipv6 = layout(frame)
+    masked = bytearray(frame[ip:-4])
+    if ipv6:
+        masked[0] |= 0x0F
+    # Traffic class, flow label, hop limit; or TOS, TTL, checksum. UDP checksum, resv8a.
+    for at in ((1, 2, 3, 7) if ipv6 else (1, 8, 10, 11)) + (bth - ip - 2, bth - ip - 1, bth - ip + 4):
         masked[at] = 0xFF
     return struct.pack("<I", zlib.crc32(b"\xff" * 8 + bytes(masked)))
 
 
-def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=0x11):
+def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=0x11, ipv6=False,
+           vlan=None):
     udp_length = 8 + 12 + len(payload) + 4
-    ip = struct.pack("!BBHHHBBH4s4s", 0x45, tos, 20 + udp_length, 0, 0x4000, 64, 17, 0,
-                     bytes([192, 0, 2, source + 1]), bytes([192, 0, 2, destination + 1]))
-    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    if ipv6:
+        ethertype = b"\x86\xdd"
+        ip = struct.pack("!IHBB16s16s", 6 << 28 | tos << 20 | psn & 0xFFFFF, udp_length, 17, 64,
+                         bytes([0xFE, 0x80] + [source + 1] * 14),
+                         bytes([0xFE, 0x80] + [destination + 1] * 14))
+    else:
+        ethertype = b"\x08\x00"
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, tos, 20 + udp_length, 0, 0x4000, 64, 17, 0,
+                         bytes([192, 0, 2, source + 1]), bytes([192, 0, 2, destination + 1]))
+        ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    tag = b"" if vlan is None else struct.pack("!HH", 0x8100, vlan)
     udp = struct.pack("!HHHH", 49152 + source, 4791, udp_length, 0)
     bth = struct.pack("!BBHII", opcode, 0x40, 0xFFFF, qpn, psn & 0xFFFFFF)
-    frame = mac(destination) + mac(source) + b"\x08\x00" + ip + udp + bth + payload + bytes(4)
+    frame = mac(destination) + mac(source) + tag + ethertype + ip + udp + bth + payload + bytes(4)
     return frame[:-4] + icrc(frame)
 
 
+def payload_of(frame):
+    return frame[layout(frame)[1] + 12:-4]
+
+
 def psn_of(frame):
-    return int.from_bytes(frame[51:54], "big")
+    bth = layout(frame)[1]
+    return int.from_bytes(frame[bth + 9:bth + 12], "big")
 
 
 def message(rank, ranks, kind, number, elements=b"", number_type=0, remaining=None):

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from roce import (ACK, DATA, FLOAT32, INT32, JOIN, LEAVE, SEND_ONLY, WRITE_ONLY, icrc, message, packet,
-                  plain, psn_of, segments, trailer_of)
+                  payload_of, plain, psn_of, segments, trailer_of)
 
 KINDS = ["model", "rtl"]
 FIRST_PSN = 0xFFFFF0
@@ -23,8 +23,9 @@ def introduce(bridge, ranks):
 class Job:
     """Sends messages of all ranks, and takes the sums, packet by packet."""
 
-    def __init__(self, bridge, ranks):
+    def __init__(self, bridge, ranks, forms=None):
         self.bridge, self.ranks = bridge, ranks
+        self.forms = forms or [{}] * ranks  # how packet() makes each rank's frames
         self.number = 0
         self.psn = FIRST_PSN
         introduce(bridge, ranks)
@@ -37,13 +38,14 @@ class Job:
         received = [b""] * self.ranks
         for pieces in zip(*cut):
             for rank, (opcode, payload) in enumerate(pieces):
-                self.bridge.send(rank, packet(rank, (rank + 1) % self.ranks, self.psn, payload, opcode, tos))
+                self.bridge.send(rank, packet(rank, (rank + 1) % self.ranks, self.psn, payload, opcode, tos,
+                                              **self.forms[rank]))
             for rank in range(self.ranks):
                 frame = self.bridge.receive(rank)
                 assert psn_of(frame) == self.psn & 0xFFFFFF
                 assert frame[-4:] == icrc(frame)
                 assert frame[6:12] == bytes([2, 0, 0, 0, 0, (rank - 1) % self.ranks + 1])
-                received[rank] += frame[54:-4]
+                received[rank] += payload_of(frame)
             self.psn += 1
         self.number += 1
         return [(whole[32:32 + len(elements[0])], trailer_of(whole)) for whole in received]
@@ -79,6 +81,25 @@ def test_sums(start, rng, kind, ranks):
     assert counts["frames_in"] == stats["steered_frames"] == packets * ranks
     assert counts["jobs_opened"] == counts["jobs_closed"] == 1
     assert ("rtl_clocks" in stats) == (kind == "rtl")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_in_all_forms(start, rng, kind):
+    """One job of four ranks: IPv4, IPv6, IPv4 and IPv6 with a VLAN tag."""
+    bridge = start(4, "--aggregator", kind)
+    job = Job(bridge, 4, [{}, {"ipv6": True}, {"vlan": 7}, {"ipv6": True, "vlan": 0x6123}])
+    job.exchange(JOIN)
+    packets = 2
+    for mtu, count in ((256, 45), (1024, 700), (4096, 3000)):
+        numbers = [[rng.randrange(-2**28, 2**28) for _ in range(count)] for _ in range(4)]
+        elements = [struct.pack(f"<{count}i", *row) for row in numbers]
+        packets += -(-(48 + -(-count * 4 // 16) * 16) // mtu)
+        want = struct.pack(f"<{count}i", *(sum(column) for column in zip(*numbers)))
+        for got, trailer in job.exchange(DATA, elements, INT32, mtu):
+            assert got == want
+            assert trailer[0] == 4
+    job.exchange(LEAVE)
+    assert bridge.end()["aggregator"]["packets_joined"] == packets * 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,14 +143,15 @@ def test_same_frames_from_both(start, rng):
     assert run("rtl") == run("model")
 
 
-def test_steering(start):
+@pytest.mark.parametrize("form", [{}, {"vlan": 7}, {"ipv6": True}, {"ipv6": True, "vlan": 7}])
+def test_steering(start, form):
     bridge = start(2)
     introduce(bridge, 2)
-    bridge.send(0, packet(0, 1, 1, bytes(64)))
-    bridge.send(0, packet(0, 1, 1, bytes(64), tos=0xAF))  # ECN does not matter
-    bridge.send(0, packet(0, 1, 1, bytes(64), tos=0))
-    bridge.send(0, packet(0, 1, 1, bytes(4), ACK))
-    bridge.send(0, packet(0, 1, 1, bytes(64), WRITE_ONLY))
+    bridge.send(0, packet(0, 1, 1, bytes(64), **form))
+    bridge.send(0, packet(0, 1, 1, bytes(64), tos=0xAF, **form))  # ECN does not matter
+    bridge.send(0, packet(0, 1, 1, bytes(64), tos=0, **form))
+    bridge.send(0, packet(0, 1, 1, bytes(4), ACK, **form))
+    bridge.send(0, packet(0, 1, 1, bytes(64), WRITE_ONLY, **form))
     for _ in range(5):
         bridge.receive(1)
     stats = bridge.end()
