@@ -5,7 +5,9 @@
 // at least one beat; a frame that is no candidate exactly one (first = last = 1, from its first
 // input beat).
 
-module ina_parse (
+module ina_parse #(
+    parameter int MTU = 4096  // the largest payload of a candidate, in bytes
+) (
     input  logic clk,
     input  logic rst,
     input  logic en,  // every register holds while en = 0
@@ -34,7 +36,7 @@ module ina_parse (
   // A candidate's payload, in quads, and the UDP length around it: UDP 8, BTH 12, iCRC 4.
   localparam logic [15:0] UDP_OVERHEAD = 16'd24;
   localparam logic [15:0] IP_OVERHEAD  = 16'd20;
-  localparam logic [15:0] PAYLOAD_MAX  = 16'(ina_pkg::PACKET_BEATS * ina_pkg::BEAT_BYTES);
+  localparam logic [15:0] PAYLOAD_MAX  = 16'(MTU);
 
   typedef enum logic [1:0] {
     AT_HEADER,   // the next beat is a frame's first

@@ -3,7 +3,9 @@
 // One port's frames: its own headers in front of the shared payload, with a fresh iCRC.
 // Headers and payload beats are queued apart; the frame is put together on the way out.
 
-module ina_rebuild (
+module ina_rebuild #(
+    parameter int MTU = 4096  // the largest payload, in bytes
+) (
     input  logic clk,
     input  logic rst,
 
@@ -36,7 +38,9 @@ module ina_rebuild (
   localparam int HEADER_W   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
   localparam int CARRY_W    = BEAT_W - HEADER_W;  // payload that shares a beat with the header
-  localparam int BEAT_DEPTH = 4 * ina_pkg::PACKET_BEATS;
+  localparam int PACKET_BEATS = MTU / ina_pkg::BEAT_BYTES;
+  // Four packets; where they are small, what is under way from the join to here, and some more.
+  localparam int BEAT_DEPTH = PACKET_BEATS > 32 ? 4 * PACKET_BEATS : 128;
   localparam int PACKET_DEPTH = 32;
 
   // Every packet between its header and its last beat out of the beat queue, in beats.
@@ -221,8 +225,8 @@ module ina_rebuild (
     end
   end
 
-  assign room = reserved <= RESERVED_W'(BEAT_DEPTH - 2 * ina_pkg::PACKET_BEATS)
-      && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 2);
+  assign room = reserved <= RESERVED_W'(BEAT_DEPTH - 3 * PACKET_BEATS)
+      && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 3);
   assign busy = reserved != '0 || state != AT_HEADER || m_axis_tvalid;
 
   // Who minds `room` never finds a queue full.
