@@ -22,7 +22,7 @@ module ina_rebuild #(
     input  logic [ina_pkg::BEAT_W-1:0] s_data,
     input  logic [31:0]                s_crc,    // ina_payload_crc's, with s_last
 
-    // room: besides everything whose header has been given, two more packets of the largest size
+    // room: besides everything whose header has been given, three more packets of the largest size
     // fit. It falls one clock after s_header_valid at the earliest.
     output logic room,
     output logic marked,  // one clock for each frame that s_header_ce changed to ECN = 3
