@@ -15,6 +15,7 @@ enum option_key {
 	KEY_MTU = 0x100,
 	KEY_AGGREGATOR,
 	KEY_STEER,
+	KEY_JOB_TTL,
 	KEY_PROBABILITY_FIRST,
 	KEY_LOSS_UP = KEY_PROBABILITY_FIRST,
 	KEY_LOSS_DOWN,
@@ -43,6 +44,8 @@ static const struct argp_option option_table[] = {
          "which RoCE data frames go through the aggregator: marked (those of aggregation "
          "connections) or all",
          2},
+        {"job-ttl", KEY_JOB_TTL, "SECONDS", 0,
+         "the aggregator forgets jobs that are silent for this long (default 60; 0: never)", 2},
         {"loss-up", KEY_LOSS_UP, "P", 0, "probability of losing a frame before the switch", 3},
         {"loss-down", KEY_LOSS_DOWN, "P", 0, "probability of losing a frame after the switch", 3},
         {"duplicate", KEY_DUPLICATE, "P", 0, "probability of sending a frame twice", 3},
@@ -189,6 +192,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_STEER:
 		one_of(state, "--steer", value, steers);
+		break;
+	case KEY_JOB_TTL:
+		number(state, "--job-ttl", value, 0, 1e6);
 		break;
 	case KEY_DELAY:
 		whole_number(state, "--delay", value, 0, 10000000);

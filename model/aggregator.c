@@ -26,16 +26,17 @@ struct aggregator {
 	struct join join;
 };
 
-static bool is_power_of_two(unsigned value, unsigned max)
+static bool is_mtu(unsigned bytes)
 {
-	return value >= 2 && value <= max && (value & (value - 1)) == 0;
+	return bytes >= 256 && bytes <= PACKET_PAYLOAD_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
 static bool is_valid(const struct aggregator_config *config)
 {
 	return config->ports >= 2 && config->ports <= AGGREGATOR_PORTS_MAX &&
-	       is_power_of_two(config->jobs, AGGREGATOR_JOBS_MAX) &&
-	       is_power_of_two(config->window_packets, AGGREGATOR_WINDOW_MAX);
+	       config->jobs >= 1 && config->jobs <= AGGREGATOR_JOBS_MAX &&
+	       config->window_packets >= 2 && config->window_packets <= AGGREGATOR_WINDOW_MAX &&
+	       (config->mtu_bytes == 0 || is_mtu(config->mtu_bytes));
 }
 
 static bool open_parts(struct aggregator *aggregator)
@@ -71,6 +72,8 @@ struct aggregator *aggregator_open(const struct aggregator_config *config, aggre
 	if (!aggregator)
 		return NULL;
 	aggregator->config = *config;
+	if (!config->mtu_bytes)
+		aggregator->config.mtu_bytes = PACKET_PAYLOAD_BYTES;
 	aggregator->queues = calloc(config->ports * config->jobs, sizeof(*aggregator->queues));
 	aggregator->judges = calloc(config->ports, sizeof(*aggregator->judges));
 	aggregator->histories = calloc(config->jobs, sizeof(*aggregator->histories));
@@ -122,6 +125,8 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
 	assert(port < aggregator->config.ports);
 	aggregator->counters.frames_in++;
 	packet_parse(&packet, frame, length);
+	if (packet.payload_bytes > aggregator->config.mtu_bytes)
+		packet.candidate = false;
 	struct judgement judgement = judge_packet(&aggregator->judges[port], &packet);
 	if (judgement.verdict == VERDICT_PASS && length <= AGGREGATOR_FRAME_MAX) {
 		aggregator->counters.frames_passed++;
@@ -135,6 +140,13 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
 		join_leave(join, (unsigned)judgement.job, port);
 	if (judgement.job >= 0)
 		join_run(join, (unsigned)judgement.job);
+}
+
+void aggregator_age(struct aggregator *aggregator)
+{
+	for (unsigned job = 0; job < aggregator->config.jobs; job++)
+		if (jobs_age(&aggregator->jobs, job))
+			join_expire(&aggregator->join, job);
 }
 
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator)

@@ -16,12 +16,13 @@
 
 struct aggregator;
 
-/* The RTL's parameters PORT_COUNT, JOB_COUNT and SLOT_COUNT. */
+/* The RTL's parameters PORT_COUNT, JOB_COUNT, SLOT_COUNT and MTU. */
 struct aggregator_config {
 	unsigned ports;          /* 2 to AGGREGATOR_PORTS_MAX */
-	unsigned jobs;           /* contexts: a power of two, 2 to AGGREGATOR_JOBS_MAX */
-	unsigned window_packets; /* queue and history of each rank and job: a power of two, */
+	unsigned jobs;           /* contexts: 1 to AGGREGATOR_JOBS_MAX */
+	unsigned window_packets; /* queue and history of each rank and job: */
 	                         /* 2 to AGGREGATOR_WINDOW_MAX */
+	unsigned mtu_bytes;      /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
 };
 
 enum {
@@ -57,6 +58,13 @@ void aggregator_close(struct aggregator *aggregator); /* NULL is fine */
  */
 void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t *frame,
                     size_t length);
+
+/*
+ * The time-to-live of jobs: a job of which no packet has come since the last call has expired.
+ * What waits of it is emitted with its own payload, and its context is free. To be called at
+ * intervals longer than a network can hold a packet back and than the hosts' ACK timeout.
+ */
+void aggregator_age(struct aggregator *aggregator);
 
 /* What was counted since the start; valid until the close. */
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator);

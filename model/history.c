@@ -24,9 +24,9 @@ void history_close(struct history *history)
 	history->sums = NULL;
 }
 
-void history_write(struct history *history, uint32_t head, const uint8_t *sum, unsigned sum_bytes)
+void history_write(struct history *history, uint64_t head, const uint8_t *sum, unsigned sum_bytes)
 {
-	uint8_t *slot = history->sums[head & (history->slot_count - 1)].bytes;
+	uint8_t *slot = history->sums[head % history->slot_count].bytes;
 	unsigned past_beat = sum_bytes % PACKET_BEAT_BYTES;
 
 	memcpy(slot, sum, sum_bytes);
@@ -35,7 +35,7 @@ void history_write(struct history *history, uint32_t head, const uint8_t *sum, u
 		memset(slot + sum_bytes, 0, PACKET_BEAT_BYTES - past_beat);
 }
 
-const uint8_t *history_read(const struct history *history, uint32_t head)
+const uint8_t *history_read(const struct history *history, uint64_t head)
 {
-	return history->sums[head & (history->slot_count - 1)].bytes;
+	return history->sums[head % history->slot_count].bytes;
 }

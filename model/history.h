@@ -13,14 +13,14 @@ struct history {
 	unsigned slot_count;
 };
 
-/* As many slots as the queues have, a power of two. False: no memory. */
+/* As many slots as the queues have. False: no memory. */
 bool history_open(struct history *history, unsigned slot_count);
 void history_close(struct history *history);
 
 /* Keeps the sum of the packets at a queue's `head`, in place of the one slot_count before it. */
-void history_write(struct history *history, uint32_t head, const uint8_t *sum, unsigned sum_bytes);
+void history_write(struct history *history, uint64_t head, const uint8_t *sum, unsigned sum_bytes);
 
 /* The sum that was written at `head`, if no more than slot_count have been written since. */
-const uint8_t *history_read(const struct history *history, uint32_t head);
+const uint8_t *history_read(const struct history *history, uint64_t head);
 
 #endif

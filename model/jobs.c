@@ -74,6 +74,7 @@ int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *h
 	}
 	jobs->entries[index].port_mask |= 1u << port;
 	jobs->entries[index].attached++;
+	jobs->entries[index].heard = true;
 	jobs->counters->joins_granted++;
 	return index;
 
@@ -94,6 +95,21 @@ void jobs_break(struct jobs *jobs, unsigned index)
 		return;
 	jobs->entries[index].broken = true;
 	jobs->counters->jobs_broken++;
+}
+
+bool jobs_age(struct jobs *jobs, unsigned index)
+{
+	struct job *job = &jobs->entries[index];
+
+	if (!job->valid)
+		return false;
+	if (job->heard) {
+		job->heard = false;
+		return false;
+	}
+	jobs_break(jobs, index);
+	jobs->counters->jobs_expired++;
+	return true;
 }
 
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port)

@@ -12,6 +12,7 @@
 struct job {
 	bool valid;
 	bool broken;
+	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
 	uint64_t job_id;
 	unsigned rank_count;
 	unsigned attached;  /* ranks that have joined */
@@ -47,6 +48,12 @@ bool jobs_is_complete(const struct job *job);
 
 /* From now on the job is not summed. Nothing new for a job that is broken already. */
 void jobs_break(struct jobs *jobs, unsigned index);
+
+/*
+ * The time-to-live is over for whoever was silent since the last call. True: the job is, it has
+ * expired, and is broken from now on; the caller frees it. False also for a free context.
+ */
+bool jobs_age(struct jobs *jobs, unsigned index);
 
 /*
  * The LEAVE of `port` has gone out; with the last one the job goes, and all its flows (true).

@@ -211,7 +211,7 @@ void join_run(struct join *join, unsigned job)
 			send_raw(join, job, port);
 }
 
-void join_resend(struct join *join, unsigned port, unsigned job, uint32_t head,
+void join_resend(struct join *join, unsigned port, unsigned job, uint64_t head,
                  const struct packet *packet)
 {
 	assert(has_port(&join->jobs->entries[job], port));
@@ -231,6 +231,19 @@ void join_probe(struct join *join, unsigned port, const struct packet *packet)
 	at[2] = (uint8_t)psn;
 	memset(join->frame + PACKET_HEADER_BYTES_MAX, 0, packet->payload_bytes);
 	send_frame(join, port, &header, packet->payload_bytes, false);
+}
+
+void join_expire(struct join *join, unsigned job)
+{
+	const struct job *entry = &join->jobs->entries[job];
+
+	/* A LEAVE that waits in a queue may free the job on the way. */
+	for (unsigned port = 0; port < join->port_count && entry->valid; port++)
+		if (has_port(entry, port))
+			send_raw(join, job, port);
+	for (unsigned port = 0; port < join->port_count && entry->valid; port++)
+		if (has_port(entry, port))
+			leave(join, job, port);
 }
 
 void join_leave(struct join *join, unsigned job, unsigned port)

@@ -203,6 +203,7 @@ struct judgement judge_packet(struct judge *judge, const struct packet *packet)
 		               ? admit(judge, packet)
 		               : pass();
 
+	judge->jobs->entries[job].heard = true;
 	int32_t distance = psn_distance(packet->psn, judge->flows[job].next_psn);
 	if (!packet->candidate)
 		return judge_shapeless(judge, (unsigned)job, distance);

@@ -42,7 +42,7 @@ enum verdict {
 struct judgement {
 	enum verdict verdict;
 	int job;       /* the job that may be able to go on now, or -1 */
-	uint32_t head; /* RESEND: which sum */
+	uint64_t head; /* RESEND: which sum */
 	bool leaves;   /* PASS: a broken job's LEAVE, which passes by its queue */
 };
 

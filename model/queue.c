@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring with free-running indices: the fill is their difference, also past 2^32. */
+/* A ring whose indices count for ever: the fill is their difference. */
 #include "queue.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 
 bool queue_open(struct queue *queue, unsigned slot_count)
 {
-	assert(slot_count > 0 && (slot_count & (slot_count - 1)) == 0);
+	assert(slot_count > 0);
 	queue->slots = calloc(slot_count, sizeof(*queue->slots));
 	queue->slot_count = slot_count;
 	queue_clear(queue);
@@ -33,13 +33,13 @@ void queue_clear(struct queue *queue)
 
 uint32_t queue_fill(const struct queue *queue)
 {
-	return queue->tail - queue->head;
+	return (uint32_t)(queue->tail - queue->head);
 }
 
 void queue_push(struct queue *queue, const struct packet *packet)
 {
 	assert(queue_fill(queue) < queue->slot_count);
-	struct queue_slot *slot = &queue->slots[queue->tail & (queue->slot_count - 1)];
+	struct queue_slot *slot = &queue->slots[queue->tail % queue->slot_count];
 
 	slot->header = packet->header;
 	slot->opcode = packet->opcode;
@@ -51,7 +51,7 @@ void queue_push(struct queue *queue, const struct packet *packet)
 const struct queue_slot *queue_front(const struct queue *queue)
 {
 	assert(queue_fill(queue) > 0);
-	return &queue->slots[queue->head & (queue->slot_count - 1)];
+	return &queue->slots[queue->head % queue->slot_count];
 }
 
 void queue_pop(struct queue *queue, bool raw)

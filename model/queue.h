@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one rank of one job has sent and the join has not yet used: packets in
- * PSN order, in a ring of a power of two of slots.
+ * PSN order, in a ring of slots.
  */
 #ifndef INA_MODEL_QUEUE_H
 #define INA_MODEL_QUEUE_H
@@ -21,13 +21,13 @@ struct queue_slot {
 struct queue {
 	struct queue_slot *slots;
 	unsigned slot_count;
-	uint32_t head; /* free-running: the slot is its remainder by slot_count */
-	uint32_t tail; /* likewise */
+	uint64_t head; /* counts for ever: the slot is its remainder by slot_count */
+	uint64_t tail; /* likewise */
 	uint32_t raw;  /* packets that have left raw, since the job broke */
 	uint32_t sums; /* packets that left as sums before, and are still in the history */
 };
 
-/* Allocates the slots, a power of two of them. False: no memory. */
+/* Allocates the slots, one at least. False: no memory. */
 bool queue_open(struct queue *queue, unsigned slot_count);
 void queue_close(struct queue *queue);
 

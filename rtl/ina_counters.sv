@@ -20,6 +20,10 @@ module ina_counters #(
     input  logic                 opened,
     input  logic [JOB_COUNT-1:0] freed,
     input  logic [JOB_COUNT-1:0] newly_broken,
+    input  logic [JOB_COUNT-1:0] newly_expired,
+
+    // A retransmission was not answered: its sum had left the history.
+    input  logic                 dropped,
 
     // A join or raw packet has been popped: its ports and its size.
     input  logic                             done_valid,
@@ -45,7 +49,7 @@ module ina_counters #(
 
   assign done_bytes = {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
   assign busy = judged != '0 || passed != '0 || marked != '0 || opened || freed != '0
-      || newly_broken != '0 || done_valid;
+      || newly_broken != '0 || newly_expired != '0 || dropped || done_valid;
 
   logic [ina_pkg::COUNTER_COUNT*STEP_W-1:0] steps;
 
@@ -62,13 +66,16 @@ module ina_counters #(
         steps[ina_pkg::COUNT_ECN_MARKED*STEP_W +: STEP_W] =
             steps[ina_pkg::COUNT_ECN_MARKED*STEP_W +: STEP_W] + STEP_W'(marked[p]);
       end
-      for (int j = 0; j < JOB_COUNT; j++) begin
+      if ((freed | newly_broken | newly_expired) != '0) for (int j = 0; j < JOB_COUNT; j++) begin
+        steps[ina_pkg::COUNT_JOBS_EXPIRED*STEP_W +: STEP_W] =
+            steps[ina_pkg::COUNT_JOBS_EXPIRED*STEP_W +: STEP_W] + STEP_W'(newly_expired[j]);
         steps[ina_pkg::COUNT_JOBS_CLOSED*STEP_W +: STEP_W] =
             steps[ina_pkg::COUNT_JOBS_CLOSED*STEP_W +: STEP_W] + STEP_W'(freed[j]);
         steps[ina_pkg::COUNT_JOBS_BROKEN*STEP_W +: STEP_W] =
             steps[ina_pkg::COUNT_JOBS_BROKEN*STEP_W +: STEP_W] + STEP_W'(newly_broken[j]);
       end
       steps[ina_pkg::COUNT_JOBS_OPENED*STEP_W +: STEP_W] = STEP_W'(opened);
+      steps[ina_pkg::COUNT_ANSWERS_DROPPED*STEP_W +: STEP_W] = STEP_W'(dropped);
       if (done_valid && done_raw)
         steps[ina_pkg::COUNT_PACKETS_RAW*STEP_W +: STEP_W] = STEP_W'(done_ports);
       if (done_valid && !done_raw) begin

@@ -7,7 +7,8 @@
 module ina_history #(
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = $clog2(JOB_COUNT),
+    parameter int MTU        = 4096,
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     input  logic clk,
@@ -26,11 +27,31 @@ module ina_history #(
     output logic [ina_pkg::BEAT_W-1:0]       read_data
 );
 
-  logic [ina_pkg::BEAT_W-1:0] sums [JOB_COUNT*SLOT_COUNT*ina_pkg::PACKET_BEATS];
+  localparam int SLOTS   = JOB_COUNT * SLOT_COUNT;
+  localparam int INDEX_W = $clog2(SLOTS);
+  localparam int BEATS   = MTU / ina_pkg::BEAT_BYTES;
+  localparam int BEATS_W = $clog2(BEATS);
+
+  logic [ina_pkg::BEAT_W-1:0] sums [SLOTS*BEATS];
+
+  function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
+                                                  input logic [SLOT_W-1:0] slot);
+    index_of = INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
+  endfunction
+
+  logic [INDEX_W-1:0] write_index;
+  logic [INDEX_W-1:0] read_index;
+
+  assign write_index = index_of(write_job, write_slot);
+  assign read_index  = index_of(read_job, read_slot);
 
   always_ff @(posedge clk) begin
-    if (write_valid) sums[{write_job, write_slot, write_beat}] <= write_data;
-    if (read_valid) read_data <= sums[{read_job, read_slot, read_beat}];
+    if (write_valid) sums[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;
+    if (read_valid) read_data <= sums[{read_index, read_beat[BEATS_W-1:0]}];
   end
+
+  // A smaller MTU has fewer beats.
+  logic unused;
+  assign unused = &{write_beat, read_beat};
 
 endmodule

@@ -7,9 +7,10 @@
 module ina_ingress #(
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = $clog2(JOB_COUNT),
+    parameter int MTU        = 4096,
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int FILL_W     = SLOT_W + 1,
+    parameter int FILL_W     = $clog2(SLOT_COUNT + 1),
     parameter int RAW_W      = 24,
     parameter int HEADER_T_W = ina_pkg::HEADER_T_W
 ) (
@@ -42,6 +43,7 @@ module ina_ingress #(
     input  logic [JOB_COUNT-1:0] job_freed,
     output logic                 break_valid,
     output logic                 leave_valid,
+    output logic                 hit_valid,
     output logic [JOB_W-1:0]     hit_job,
 
     // To and from the port's ina_queue.
@@ -49,12 +51,16 @@ module ina_ingress #(
     output logic [JOB_W-1:0]                 write_job,
     output logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     output logic [ina_pkg::BEAT_W-1:0]       write_data,
+    output logic                             write_opens,
     output logic                             commit_valid,
     output ina_pkg::header_t                 commit_header,
-    input  logic [JOB_COUNT*FILL_W-1:0]      queue_fill,
-    input  logic [JOB_COUNT*RAW_W-1:0]       queue_raw,
-    input  logic [JOB_COUNT*FILL_W-1:0]      queue_sums,
-    input  logic [JOB_COUNT*SLOT_W-1:0]      queue_head,
+    output logic                             watch_read,
+    output logic [JOB_W-1:0]                 watch_job,
+    input  logic [FILL_W-1:0]                queue_fill,
+    input  logic [RAW_W-1:0]                 queue_raw,
+    input  logic [FILL_W-1:0]                queue_sums,
+    input  logic [ina_pkg::ORDINAL_W-1:0]    queue_sum_count,
+    input  logic [SLOT_W-1:0]                queue_sum_slot,
 
     // Retransmissions and probes.
     output logic                  resend_valid,
@@ -62,6 +68,7 @@ module ina_ingress #(
     output logic                  resend_probe,
     output logic [JOB_W-1:0]      resend_job,
     output logic [SLOT_W-1:0]     resend_slot,
+    output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
     output logic [HEADER_T_W-1:0] resend_header,
     output logic [JOB_COUNT-1:0]  resend_pending,
 
@@ -89,7 +96,7 @@ module ina_ingress #(
   logic                       parsed_wrong_length;
   logic                       parse_busy;
 
-  ina_parse parse (
+  ina_parse #(.MTU(MTU)) parse (
       .clk, .rst, .en,
       .s_valid(accept), .s_last(s_axis_tlast), .s_data(s_axis_tdata), .s_keep(s_axis_tkeep),
       .m_valid(parsed_valid), .m_first(parsed_first), .m_last(parsed_last),
@@ -124,35 +131,41 @@ module ina_ingress #(
   logic              judge_resend_probe;
   logic [JOB_W-1:0]  judge_resend_job;
   logic [SLOT_W-1:0] judge_resend_slot;
+  logic [ina_pkg::ORDINAL_W-1:0] judge_resend_ordinal;
   ina_pkg::header_t  judge_resend_header;
 
   assign commit_header  = checked_header;
+  assign watch_read     = check_busy;
   assign ask_rank_count = write_data[48 +: 16];
   assign ask_job_id     = write_data[64 +: 64];
   assign ask_window     = write_data[224 +: 32];
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) judge (
       .clk, .rst, .en,
+      .early_valid(parsed_valid && parsed_first), .early_header(parsed_header),
       .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
       .s_header(checked_header), .s_lane_0(write_data[31:0]), .s_candidate(checked_candidate),
       .s_roce_data(checked_roce_data), .s_ok(checked_ok),
       .token_valid, .token_pass,
       .ask_valid,
       .answer_valid, .answer_granted, .answer_job,
-      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_job,
-      .write_valid, .write_job, .write_beat, .commit_valid,
-      .queue_fill, .queue_raw, .queue_sums, .queue_head,
+      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid,
+      .hit_job,
+      .write_valid, .write_job, .write_beat, .write_opens, .commit_valid,
+      .watch_job, .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),
       .resend_probe(judge_resend_probe), .resend_job(judge_resend_job),
-      .resend_slot(judge_resend_slot), .resend_header(judge_resend_header),
+      .resend_slot(judge_resend_slot), .resend_ordinal(judge_resend_ordinal),
+      .resend_header(judge_resend_header),
       .events(judged));
 
   ina_resend #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) resend (
       .clk, .rst,
       .s_valid(judge_resend_valid), .s_ready(judge_resend_ready), .s_probe(judge_resend_probe),
-      .s_job(judge_resend_job), .s_slot(judge_resend_slot), .s_header(judge_resend_header),
+      .s_job(judge_resend_job), .s_slot(judge_resend_slot), .s_ordinal(judge_resend_ordinal),
+      .s_header(judge_resend_header),
       .m_valid(resend_valid), .m_ready(resend_pop), .m_probe(resend_probe), .m_job(resend_job),
-      .m_slot(resend_slot), .m_header(resend_header),
+      .m_slot(resend_slot), .m_ordinal(resend_ordinal), .m_header(resend_header),
       .pending(resend_pending));
 
   logic pass_busy;

@@ -5,18 +5,27 @@
 // A context is freed for all ports at once, when the LEAVEs of all its flows have gone out: before
 // that, some receiver may still lack a sum, and its retransmission must find the flow known.
 // It is given out again when nothing of the old job is under way any more.
+//
+// A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
+// idle for too long. It breaks, so that what waits goes out raw, and when nothing of it is left
+// here it is freed as if all its LEAVEs had gone out.
+//
+// Bits that all jobs have lie side by side, for each port, so that what concerns all jobs is one
+// operation on JOB_COUNT bits. A request takes four clocks: taken over, looked up, decided,
+// answered.
 
 module ina_jobs #(
     parameter int PORT_COUNT = 4,
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = $clog2(JOB_COUNT)
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
+    input  logic age,  // one clock now and then: the end of the time-to-live
 
-    // A JOIN on a port asks for a flow, and holds until answer_valid. A refusal and a grant take
-    // one clock; a context that is not yet quiet is waited for.
+    // A JOIN on a port asks for a flow, and holds until answer_valid. A context that is not yet
+    // quiet is waited for.
     input  logic [PORT_COUNT-1:0]    ask_valid,
     input  logic [PORT_COUNT*64-1:0] ask_job_id,
     input  logic [PORT_COUNT*16-1:0] ask_rank_count,
@@ -25,7 +34,8 @@ module ina_jobs #(
     output logic                     answer_granted,
     output logic [JOB_W-1:0]         answer_job,
 
-    // From each port's judge: the job breaks, or its LEAVE has passed by.
+    // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by.
+    input  logic [PORT_COUNT-1:0]       hit_valid,
     input  logic [PORT_COUNT-1:0]       break_valid,
     input  logic [PORT_COUNT-1:0]       leave_valid,
     input  logic [PORT_COUNT*JOB_W-1:0] hit_job,
@@ -39,152 +49,211 @@ module ina_jobs #(
     input  logic [JOB_W-1:0]      done_job,
     input  logic [PORT_COUNT-1:0] done_mask,
 
-    input  logic [JOB_COUNT-1:0] job_quiet,  // nothing of this context is under way
+    input  logic [JOB_COUNT-1:0]            job_quiet,    // nothing of this context is under way
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,  // something of it waits on this port
 
     output logic [JOB_COUNT-1:0]            job_valid,
     output logic [JOB_COUNT-1:0]            job_complete,
     output logic [JOB_COUNT-1:0]            job_broken,
-    output logic [JOB_COUNT*PORT_COUNT-1:0] job_mask,   // the ports of each job
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,   // for each port, the jobs that it is in
     output logic [JOB_COUNT-1:0]            job_freed,  // one clock
 
     // One clock each, for ina_counters.
-    output logic                 opened,
-    output logic [JOB_COUNT-1:0] newly_broken
+    output logic                 opened,  // with the answer
+    output logic [JOB_COUNT-1:0] newly_broken,
+    output logic [JOB_COUNT-1:0] newly_expired,
+
+    output logic busy  // a job has expired and is not freed yet
 );
 
   localparam int RANKS_W = $clog2(PORT_COUNT + 1);
 
-  logic [63:0]           job_id     [JOB_COUNT];
-  logic [RANKS_W-1:0]    rank_count [JOB_COUNT];
-  logic [RANKS_W-1:0]    missing    [JOB_COUNT];  // ranks that have not joined
+  logic [63:0]        job_id     [JOB_COUNT];
+  logic [RANKS_W-1:0] rank_count [JOB_COUNT];
+  logic [RANKS_W-1:0] missing    [JOB_COUNT];  // ranks that have not joined
 
-  // The lowest port that asks and has no answer yet.
+  // Taken over: the lowest port that asks and is not being answered.
   logic                  asks;
-  logic [PORT_COUNT-1:0] port;
-  logic [63:0]           wanted_id;
-  logic [15:0]           wanted_ranks;
-  logic [31:0]           wanted_window;
+  logic                  taken_valid;
+  logic [PORT_COUNT-1:0] taken_port;
+  logic [63:0]           taken_id;
+  logic [15:0]           taken_ranks;
+  logic [31:0]           taken_window;
 
-  always_comb begin
-    asks          = 1'b0;
-    port          = '0;
-    wanted_id     = '0;
-    wanted_ranks  = '0;
-    wanted_window = '0;
-    for (int p = PORT_COUNT - 1; p >= 0; p--) begin
-      if (ask_valid[p] && !answer_valid[p]) begin
-        asks          = 1'b1;
-        port          = PORT_COUNT'(1) << p;
-        wanted_id     = ask_job_id[p*64 +: 64];
-        wanted_ranks  = ask_rank_count[p*16 +: 16];
-        wanted_window = ask_window[p*32 +: 32];
+  assign asks = !taken_valid && (ask_valid & ~answer_valid) != '0;
+
+  always_ff @(posedge clk) begin
+    if (asks) begin
+      for (int p = PORT_COUNT - 1; p >= 0; p--) begin
+        if (ask_valid[p] && !answer_valid[p]) begin
+          taken_port   <= PORT_COUNT'(1) << p;
+          taken_id     <= ask_job_id[p*64 +: 64];
+          taken_ranks  <= ask_rank_count[p*16 +: 16];
+          taken_window <= ask_window[p*32 +: 32];
+        end
       end
     end
   end
 
-  // Its job, or the lowest free context.
+  // Looked up: its job, or the lowest free context. A job that is freed meanwhile is looked up anew.
+  logic             looked_valid;
   logic             known;
   logic             found;
   logic [JOB_W-1:0] index;
   logic             possible;
-  logic             may_attach;
-  logic             grant;
-  logic             wait_for_quiet;
+  logic             known_now;
+  logic             found_now;
+  logic [JOB_W-1:0] index_now;
+  logic             again;
 
   always_comb begin
-    known = 1'b0;
-    found = 1'b0;
-    index = '0;
-    if (asks) begin
+    known_now = 1'b0;
+    found_now = 1'b0;
+    index_now = '0;
+    if (taken_valid) begin
       for (int j = JOB_COUNT - 1; j >= 0; j--) begin
         if (!job_valid[j]) begin
-          found = 1'b1;
-          index = JOB_W'(j);
+          found_now = 1'b1;
+          index_now = JOB_W'(j);
         end
       end
       for (int j = 0; j < JOB_COUNT; j++) begin
-        if (job_valid[j] && job_id[j] == wanted_id) begin
-          known = 1'b1;
-          index = JOB_W'(j);
+        if (job_valid[j] && job_id[j] == taken_id) begin
+          known_now = 1'b1;
+          index_now = JOB_W'(j);
         end
       end
     end
   end
 
-  assign possible = wanted_ranks != '0 && wanted_ranks <= 16'(PORT_COUNT)
-      && wanted_window != '0 && wanted_window <= 32'(SLOT_COUNT);
+  // Decided.
+  logic may_attach;
+  logic grant;
+  logic wait_for_quiet;
+  logic decided;
+  logic grants;
+
   assign may_attach = !job_broken[index] && !job_complete[index]
-      && 16'(rank_count[index]) == wanted_ranks
-      && (job_mask[index*PORT_COUNT +: PORT_COUNT] & port) == '0;
-  assign grant = asks && possible && (known ? may_attach : found);
+      && 16'(rank_count[index]) == taken_ranks && (taken_port & mask_of_index) == '0;
+  assign again  = known ? !job_valid[index] : !found && job_valid != '1;
+  assign grant  = possible && (known ? may_attach : found);
   // In the clock of job_freed a judge may still act for the old job.
   assign wait_for_quiet = grant && !known && (!job_quiet[index] || job_freed[index]);
+  assign decided = looked_valid && !again && !wait_for_quiet;
+  assign grants  = decided && grant;
+
+  logic [PORT_COUNT-1:0] mask_of_index;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
+    assign mask_of_index[p] = job_mask[p*JOB_COUNT + 32'(index)];
+  end
 
   always_ff @(posedge clk) begin
-    answer_valid   <= (rst || wait_for_quiet) ? '0 : port;
+    if (asks) taken_valid <= 1'b1;
+    else if (decided) taken_valid <= 1'b0;
+    looked_valid <= taken_valid && !decided && !(looked_valid && again);
+    if (taken_valid && !looked_valid) begin
+      known    <= known_now;
+      found    <= found_now;
+      index    <= index_now;
+      possible <= taken_ranks != '0 && taken_ranks <= 16'(PORT_COUNT)
+          && taken_window != '0 && taken_window <= 32'(SLOT_COUNT);
+    end
+    answer_valid   <= (decided && !rst) ? taken_port : '0;
     answer_granted <= grant;
     answer_job     <= index;
-    opened         <= !rst && grant && !known && !wait_for_quiet;
+    opened         <= grants && !known && !rst;
+    if (rst) begin
+      taken_valid  <= 1'b0;
+      looked_valid <= 1'b0;
+    end
   end
+
+  // Which jobs have been heard of since the last pulse, with this clock's packets.
+  logic [JOB_COUNT-1:0] heard;
+  logic [JOB_COUNT-1:0] heard_now;
+  logic [JOB_COUNT-1:0] expired;
+  logic [JOB_COUNT-1:0] expires;
+
+  always_comb begin
+    heard_now = heard;
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (hit_valid[p]) heard_now[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
+    if (grants) heard_now[index] = 1'b1;
+  end
+
+  assign expires = age ? job_valid & ~heard_now & ~expired : '0;
+  assign busy    = expired != '0;
 
   // Breaks that concern a job which is not broken yet.
   logic [JOB_COUNT-1:0] breaks;
 
   always_comb begin
-    breaks = '0;
+    breaks = expires;
     for (int p = 0; p < PORT_COUNT; p++)
       if (break_valid[p]) breaks[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
     if (mismatch_valid) breaks[mismatch_job] = 1'b1;
     breaks = breaks & job_valid & ~job_broken;
   end
 
-  // The ports of each job whose LEAVE has gone out, with this clock's.
-  logic [JOB_COUNT*PORT_COUNT-1:0] left;
-  logic [JOB_COUNT*PORT_COUNT-1:0] left_now;
+  // For each port the jobs whose LEAVE has gone out, with this clock's.
+  logic [PORT_COUNT*JOB_COUNT-1:0] left;
+  logic [PORT_COUNT*JOB_COUNT-1:0] left_now;
+  logic [JOB_COUNT-1:0]            waits;     // something of the job is in a queue
   logic [JOB_COUNT-1:0]            all_left;
 
   always_comb begin
     left_now = left;
-    for (int p = 0; p < PORT_COUNT; p++)
-      if (leave_valid[p]) left_now[32'(hit_job[p*JOB_W +: JOB_W])*PORT_COUNT + p] = 1'b1;
-    if (done_valid)
-      left_now[done_job*PORT_COUNT +: PORT_COUNT] =
-          left_now[done_job*PORT_COUNT +: PORT_COUNT] | done_mask;
-    for (int j = 0; j < JOB_COUNT; j++)
-      all_left[j] = job_valid[j] && left_now[j*PORT_COUNT +: PORT_COUNT]
-          == job_mask[j*PORT_COUNT +: PORT_COUNT];
+    waits    = '0;
+    all_left = job_valid;
+    for (int p = 0; p < PORT_COUNT; p++) begin
+      if (leave_valid[p]) left_now[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] = 1'b1;
+      if (done_valid && done_mask[p]) left_now[p*JOB_COUNT + 32'(done_job)] = 1'b1;
+      waits    = waits | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT]);
+      all_left = all_left
+          & (left_now[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
+    end
+    all_left = all_left | (job_valid & expired & job_quiet & ~waits);
   end
 
   always_ff @(posedge clk) begin
-    job_freed    <= all_left;
-    job_valid    <= job_valid & ~all_left;
-    job_complete <= job_complete & ~all_left;
-    newly_broken <= breaks;
-    job_broken   <= job_broken | breaks;
-    left         <= left_now;
-    if (grant && !wait_for_quiet) begin
+    job_freed     <= all_left;
+    job_valid     <= job_valid & ~all_left;
+    job_complete  <= job_complete & ~all_left;
+    newly_broken  <= breaks;
+    newly_expired <= expires;
+    job_broken    <= job_broken | breaks;
+    heard         <= age ? '0 : heard_now;
+    expired       <= (expired | expires) & ~all_left;
+    left          <= left_now;
+    if (grants) begin
       if (known) begin
-        job_mask[index*PORT_COUNT +: PORT_COUNT] <=
-            job_mask[index*PORT_COUNT +: PORT_COUNT] | port;
         missing[index]      <= missing[index] - 1'b1;
         job_complete[index] <= missing[index] == RANKS_W'(1);
       end else begin
         job_valid[index]    <= 1'b1;
         job_broken[index]   <= 1'b0;
-        job_complete[index] <= wanted_ranks == 16'd1;
-        job_mask[index*PORT_COUNT +: PORT_COUNT] <= port;
-        job_id[index]       <= wanted_id;
-        rank_count[index]   <= wanted_ranks[RANKS_W-1:0];
-        missing[index]      <= wanted_ranks[RANKS_W-1:0] - 1'b1;
-        left[index*PORT_COUNT +: PORT_COUNT] <= '0;
+        job_complete[index] <= taken_ranks == 16'd1;
+        expired[index]      <= 1'b0;
+        job_id[index]       <= taken_id;
+        rank_count[index]   <= taken_ranks[RANKS_W-1:0];
+        missing[index]      <= taken_ranks[RANKS_W-1:0] - 1'b1;
+      end
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        if (taken_port[p]) job_mask[p*JOB_COUNT + 32'(index)] <= 1'b1;
+        else if (!known) job_mask[p*JOB_COUNT + 32'(index)] <= 1'b0;
+        if (!known) left[p*JOB_COUNT + 32'(index)] <= 1'b0;
       end
     end
     if (rst) begin
-      job_valid    <= '0;
-      job_freed    <= '0;
-      job_complete <= '0;
-      job_broken   <= '0;
-      newly_broken <= '0;
+      job_valid     <= '0;
+      job_freed     <= '0;
+      job_complete  <= '0;
+      job_broken    <= '0;
+      expired       <= '0;
+      heard         <= '0;
+      newly_broken  <= '0;
+      newly_expired <= '0;
     end
   end
 

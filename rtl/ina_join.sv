@@ -14,7 +14,7 @@ module ina_join #(
     parameter int PORT_COUNT = 4,
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = $clog2(JOB_COUNT),
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
     parameter int HEADER_T_W = ina_pkg::HEADER_T_W
 ) (
@@ -29,6 +29,7 @@ module ina_join #(
     input  logic [SLOT_W-1:0]     s_slot,
     input  logic [PORT_COUNT-1:0] s_mask,
     input  logic                  s_probe,
+    input  logic                  s_dropped,  // the sum has left the history: only taken out
 
     // To all ports' ina_queue, whose results come in the next clock and stay.
     output logic                                  peek_read,
@@ -56,6 +57,7 @@ module ina_join #(
     output logic                 mismatch_valid,  // the job breaks
     output logic                 undo_valid,      // a chosen join was called off
     output logic [JOB_W-1:0]     active_job,      // of both
+    output logic [PORT_COUNT-1:0] active_mask,    // its ports
 
     // To ina_rebuild: the headers, with the packet's first beat into the tree.
     output logic [PORT_COUNT-1:0]            settled,       // header_valid, or called off
@@ -93,6 +95,7 @@ module ina_join #(
   logic [SLOT_W-1:0]           next_slot;
   logic [PORT_COUNT-1:0]       next_mask;
   logic                        next_probe;
+  logic                        next_dropped;
   logic [ina_pkg::QUADS_W-1:0] next_quads;
 
   assign s_ready   = !next_valid || next_take;
@@ -106,6 +109,7 @@ module ina_join #(
       next_slot  <= s_slot;
       next_mask  <= s_mask;
       next_probe <= s_probe;
+      next_dropped <= s_dropped;
     end
     if (rst) next_valid <= 1'b0;
   end
@@ -127,6 +131,7 @@ module ina_join #(
   logic [SLOT_W-1:0]                s0_slot;
   logic [PORT_COUNT-1:0]            s0_mask;
   logic                             s0_probe;
+  logic                             s0_dropped;
   logic [ina_pkg::BEAT_INDEX_W-1:0] s0_beat;
   logic [ina_pkg::BEAT_INDEX_W-1:0] s0_last_beat;
   logic [2:0]                       s0_last_quads;
@@ -148,6 +153,7 @@ module ina_join #(
       s0_slot       <= next_slot;
       s0_mask       <= next_mask;
       s0_probe      <= next_probe;
+      s0_dropped    <= next_dropped;
       s0_beat       <= '0;
       s0_last_beat  <= next_quads_less_1[2 +: ina_pkg::BEAT_INDEX_W];
       s0_last_quads <= {1'b0, next_quads_less_1[1:0]} + 1'b1;
@@ -172,6 +178,7 @@ module ina_join #(
   logic [SLOT_W-1:0]                s1_slot;
   logic [PORT_COUNT-1:0]            s1_mask;
   logic                             s1_probe;
+  logic                             s1_dropped;
   logic [ina_pkg::BEAT_INDEX_W-1:0] s1_beat;
   logic                             s1_first;
   logic                             s1_last;
@@ -186,6 +193,7 @@ module ina_join #(
       s1_slot  <= s0_slot;
       s1_mask  <= s0_mask;
       s1_probe <= s0_probe;
+      s1_dropped <= s0_dropped;
       s1_beat  <= s0_beat;
       s1_first <= s0_first;
       s1_last  <= s0_last;
@@ -197,6 +205,7 @@ module ina_join #(
 
   // Stage 2: its registers are the outputs to the tree and to ina_rebuild.
   logic s2_valid;
+  logic s2_dropped;
 
   always_ff @(posedge clk) begin
     s2_valid <= s1_valid && !rst;
@@ -209,6 +218,7 @@ module ina_join #(
       m_first <= s1_first;
       m_last  <= s1_last;
       m_quads <= s1_quads;
+      s2_dropped <= s1_dropped;
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (s1_mask[p]) begin
           // A probe has no payload of its own: zeros.
@@ -291,20 +301,23 @@ module ina_join #(
   logic [JOB_COUNT-1:0] is_float;
   logic                 sum_floats;
   logic                 stale;   // chosen before its job broke or ended
-  logic                 refuse;
+  logic                 undo;
+  logic                 refuse;  // undone, or dropped
   logic                 refusing;
   logic                 begins;  // the first beat of a join that goes through
 
   assign in_order   = starts != in_message[m_job];
   assign stale      = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job];
-  assign refuse     = m_kind == ina_pkg::KIND_JOIN
+  assign undo       = m_kind == ina_pkg::KIND_JOIN
       && (stale || !alike || !in_order || (starts && !known));
-  assign begins     = s2_valid && m_first && m_kind == ina_pkg::KIND_JOIN && !refuse;
+  assign refuse     = undo || s2_dropped;
+  assign begins     = s2_valid && m_first && m_kind == ina_pkg::KIND_JOIN && !undo;
   assign sum_floats = (m_first && starts) ? lanes[32 +: 8] == ina_pkg::NUMBER_FLOAT32
                                           : is_float[m_job];
 
   assign active_job     = m_job;
-  assign undo_valid     = s2_valid && m_first && refuse;
+  assign active_mask    = m_mask;
+  assign undo_valid     = s2_valid && m_first && undo;
   assign mismatch_valid = undo_valid && !stale;
   assign m_valid        = s2_valid && !(m_first ? refuse : refusing);
   assign settled        = (s2_valid && m_first) ? m_mask : '0;

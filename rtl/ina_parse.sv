@@ -15,7 +15,9 @@
 // beat that completes a payload beat, or two. Every frame gives at least one beat; a frame that is
 // no candidate exactly one (first = last = 1).
 
-module ina_parse (
+module ina_parse #(
+    parameter int MTU = 4096  // the largest payload of a candidate, in bytes
+) (
     input  logic clk,
     input  logic rst,
     input  logic en,  // every register holds while en = 0
@@ -51,7 +53,7 @@ module ina_parse (
   // total length counts its own header, IPv6's payload length does not.
   localparam logic [15:0] UDP_OVERHEAD  = 16'd24;
   localparam logic [15:0] IPV4_OVERHEAD = 16'd20;
-  localparam logic [15:0] PAYLOAD_MAX   = 16'(ina_pkg::PACKET_BEATS * ina_pkg::BEAT_BYTES);
+  localparam logic [15:0] PAYLOAD_MAX   = 16'(MTU);
 
   typedef enum logic [1:0] {
     AT_FIRST,    // the next beat is a frame's first

@@ -1,39 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chooses whose packet the join takes next: the heads of a whole job, the head of one queue of a
-// broken job, or a retransmission. Who was served last waits longest.
+// broken job, or a retransmission. The three kinds take turns; of each kind, who was served last
+// waits longest.
+//
+//   look    what could go, and has room wherever it leaves: bits for all jobs side by side
+//   choose  one of them, by turns
+//   go      its queues move on, its slot is read; it waits as m_* in the next clock
+//
+// So at most every second clock brings a packet, and a job's next packet comes three clocks after
+// the last. No frame with a payload is shorter than two beats, so no line is faster than that.
 //
 // A packet is chosen only when every port that it leaves on has room for it, so nothing behind
 // this module ever waits. At most CHOSEN_MAX packets a port may be chosen while ina_rebuild does
 // not know of them: that is what its `room` promises.
+//
+// A retransmission whose sum has left the history since it was judged, overwritten by one that was
+// chosen before it, is marked as dropped: the join takes it out, and nothing is sent.
 
 module ina_pick #(
     parameter int PORT_COUNT = 4,
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = $clog2(JOB_COUNT),
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int FILL_W     = SLOT_W + 1
+    parameter int FILL_W     = $clog2(SLOT_COUNT + 1)
 ) (
     input  logic clk,
     input  logic rst,
 
     // Jobs and queues. A closing job has sent its LEAVEs into the tree.
-    input  logic [JOB_COUNT-1:0]                   job_valid,
-    input  logic [JOB_COUNT-1:0]                   job_complete,
-    input  logic [JOB_COUNT-1:0]                   job_broken,
-    input  logic [JOB_COUNT-1:0]                   job_closing,
-    input  logic [JOB_COUNT*PORT_COUNT-1:0]        job_mask,
-    input  logic [PORT_COUNT*JOB_COUNT*FILL_W-1:0] queue_fill,
-    input  logic [PORT_COUNT*JOB_COUNT*SLOT_W-1:0] queue_head,
+    input  logic [JOB_COUNT-1:0]            job_valid,
+    input  logic [JOB_COUNT-1:0]            job_complete,
+    input  logic [JOB_COUNT-1:0]            job_broken,
+    input  logic [JOB_COUNT-1:0]            job_closing,
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,     // of each port, the jobs that it is in
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,  // ... and those that have a packet there
+    input  logic                            opened,       // a context has a new job
+    input  logic [JOB_W-1:0]                opened_job,
 
     // The oldest retransmission of each port, and its removal once it has begun.
-    input  logic [PORT_COUNT-1:0]        resend_valid,
-    input  logic [PORT_COUNT-1:0]        resend_probe,
-    input  logic [PORT_COUNT*JOB_W-1:0]  resend_job,
-    input  logic [PORT_COUNT*SLOT_W-1:0] resend_slot,
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] resend_pending,  // of each port, the jobs they are of
-    input  logic [PORT_COUNT-1:0]        resend_pop,
+    input  logic [PORT_COUNT-1:0]                    resend_valid,
+    input  logic [PORT_COUNT-1:0]                    resend_probe,
+    input  logic [PORT_COUNT*JOB_W-1:0]              resend_job,
+    input  logic [PORT_COUNT*SLOT_W-1:0]             resend_slot,
+    input  logic [PORT_COUNT*ina_pkg::ORDINAL_W-1:0] resend_ordinal,
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending,  // the jobs of all that wait
+    input  logic [PORT_COUNT-1:0]                    resend_pop,
 
     // Room, and the chosen packets' progress.
     input  logic [PORT_COUNT-1:0] rebuild_room,
@@ -43,6 +56,11 @@ module ina_pick #(
     input  logic                  undo_valid,   // a chosen join was called off
     input  logic [JOB_W-1:0]      undo_job,
 
+    // To these ports' queues: the next packet of take_job is chosen. Its slot comes with m_valid.
+    output logic [PORT_COUNT-1:0]        take_valid,
+    output logic [JOB_W-1:0]             take_job,
+    input  logic [PORT_COUNT*SLOT_W-1:0] take_slot,
+
     output logic                  m_valid,
     input  logic                  m_ready,
     output logic [1:0]            m_kind,
@@ -50,142 +68,262 @@ module ina_pick #(
     output logic [SLOT_W-1:0]     m_slot,
     output logic [PORT_COUNT-1:0] m_mask,
     output logic                  m_probe,
+    output logic                  m_dropped,
 
     output logic [JOB_COUNT-1:0] job_quiet,  // nothing of it is chosen, or asked for from history
+    output logic                 dropped,    // one clock, for ina_counters
     output logic                 busy        // there is something to choose
 );
 
-  localparam int CHOSEN_MAX = 2;
-  localparam int CHOICES    = JOB_COUNT + JOB_COUNT*PORT_COUNT + PORT_COUNT;
-  localparam int RAW_AT     = JOB_COUNT;                         // job-major
-  localparam int RESEND_AT  = JOB_COUNT + JOB_COUNT*PORT_COUNT;
+  localparam int CHOSEN_MAX = 3;
+  localparam int ORDINAL_W  = ina_pkg::ORDINAL_W;
 
   logic [FILL_W-1:0]     ahead [JOB_COUNT];  // chosen and not yet popped
+  logic [JOB_COUNT-1:0]  any_ahead;
   logic [1:0]            chosen [PORT_COUNT];
   logic [PORT_COUNT-1:0] settled_1, settled_2;  // room follows a header within two clocks
-  logic [PORT_COUNT-1:0] credit;
-  logic [PORT_COUNT-1:0] resending;          // its oldest retransmission has been chosen
+  logic [PORT_COUNT-1:0] resending;             // its oldest retransmission has been chosen
 
-  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_credit
-    assign credit[p] = rebuild_room[p] && chosen[p] < 2'(CHOSEN_MAX);
+  // The packet that has been chosen and goes next.
+  logic                  c_valid;
+  logic [1:0]            c_kind;
+  logic [JOB_COUNT-1:0]  c_choice;  // the job of a join or raw packet
+  logic [JOB_W-1:0]      c_job;
+  logic [PORT_COUNT-1:0] c_mask;
+  logic                  c_probe;
+  logic [SLOT_W-1:0]     c_slot;     // of a retransmission
+  logic [ORDINAL_W-1:0]  c_ordinal;  // likewise
+  logic                  goes;
+  logic                  goes_queued;  // and comes from queues
+
+  assign goes        = c_valid && (!m_valid || m_ready);
+  assign goes_queued = goes && c_kind != ina_pkg::KIND_RESEND;
+  assign take_valid  = goes_queued ? c_mask : '0;
+  assign take_job    = c_job;
+
+  // Look. What is chosen and has not gone yet has not moved its queues, and has used no room.
+  logic [JOB_COUNT-1:0]            alive;
+  logic [JOB_COUNT-1:0]            join_ready;
+  logic [JOB_COUNT-1:0]            join_room;
+  logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready;
+  logic [PORT_COUNT-1:0]           resend_ready;
+  logic [PORT_COUNT-1:0]           credit;
+  logic [JOB_COUNT-1:0]            raw_jobs;
+
+  assign alive    = job_valid & ~job_closing & ~c_choice;
+  assign raw_jobs = alive & job_broken & ~any_ahead;
+
+  always_comb begin
+    join_ready = alive & job_complete & ~job_broken;
+    join_room  = '1;
+    for (int p = 0; p < PORT_COUNT; p++) begin
+      credit[p]  = rebuild_room[p] && (chosen[p] != 2'(CHOSEN_MAX))
+          && !(c_valid && c_mask[p] && chosen[p] == 2'(CHOSEN_MAX - 1));
+      join_ready = join_ready
+          & (queue_ready[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
+      if (!credit[p]) join_room = join_room & ~job_mask[p*JOB_COUNT +: JOB_COUNT];
+      raw_ready[p*JOB_COUNT +: JOB_COUNT] = raw_jobs
+          & queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT];
+    end
   end
 
-  // What could go, and what of it has room.
-  logic [CHOICES-1:0]    ready;
-  logic [CHOICES-1:0]    eligible;
-  logic [PORT_COUNT-1:0] waiting;  // of the job of this round of the loop
+  assign resend_ready = resend_valid & ~resending
+      & ~((c_valid && c_kind == ina_pkg::KIND_RESEND) ? c_mask : '0);
+
+  logic                            ready;
+  logic                            chooses;
+  logic                            looks;
+  logic [JOB_COUNT-1:0]            joins;    // what has been found
+  logic [PORT_COUNT*JOB_COUNT-1:0] raws;
+  logic [PORT_COUNT-1:0]           raw_ports;
+  logic [PORT_COUNT-1:0]           resends;
+  logic                            found;
+
+  assign ready = join_ready != '0 || raw_ready != '0 || resend_ready != '0;
+  assign busy  = ready || c_valid || m_valid;
+  assign looks = ready && !chooses && (!c_valid || goes);
+
+  always_ff @(posedge clk) begin
+    found <= looks && !rst;
+    if (looks) begin
+      joins   <= join_ready & join_room;
+      resends <= resend_ready & credit;
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        raws[p*JOB_COUNT +: JOB_COUNT] <= credit[p] ? raw_ready[p*JOB_COUNT +: JOB_COUNT] : '0;
+        raw_ports[p] <= credit[p] && raw_ready[p*JOB_COUNT +: JOB_COUNT] != '0;
+      end
+    end
+  end
+
+  // Choose. Each `above` is a mask of those behind the one that was served last.
+  logic [2:0]                      kinds;  // resend, raw, join
+  logic [2:0]                      kind;
+  logic [2:0]                      kind_above;
+  logic [JOB_COUNT-1:0]            join_above;
+  logic [JOB_COUNT-1:0]            join_choice;
+  logic [PORT_COUNT-1:0]           raw_port_above;
+  logic [PORT_COUNT-1:0]           raw_port;
+  logic [PORT_COUNT*JOB_COUNT-1:0] raw_above;
+  logic [PORT_COUNT*JOB_COUNT-1:0] raw_choices;  // of each port
+  logic [PORT_COUNT-1:0]           resend_above;
+  logic [PORT_COUNT-1:0]           resend_port;
+
+  function automatic logic [JOB_COUNT-1:0] job_turn(input logic [JOB_COUNT-1:0] wanted,
+                                                    input logic [JOB_COUNT-1:0] above);
+    logic [JOB_COUNT-1:0] preferred;
+    preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
+    job_turn = preferred & (~preferred + 1'b1);
+  endfunction
+
+  function automatic logic [PORT_COUNT-1:0] port_turn(input logic [PORT_COUNT-1:0] wanted,
+                                                      input logic [PORT_COUNT-1:0] above);
+    logic [PORT_COUNT-1:0] preferred;
+    preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
+    port_turn = preferred & (~preferred + 1'b1);
+  endfunction
+
+  function automatic logic [2:0] kind_turn(input logic [2:0] wanted, input logic [2:0] above);
+    logic [2:0] preferred;
+    preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
+    kind_turn = preferred & (~preferred + 1'b1);
+  endfunction
+
+  assign kinds   = {resends != '0, raw_ports != '0, joins != '0};
+  assign chooses = found && !c_valid && kinds != '0;
+  assign kind    = kind_turn(kinds, kind_above);
+
+  always_comb begin
+    join_choice = '0;
+    raw_port    = '0;
+    raw_choices = '0;
+    resend_port = '0;
+    if (chooses) begin
+      join_choice = job_turn(joins, join_above);
+      resend_port = port_turn(resends, resend_above);
+      if (kinds[1]) begin
+        raw_port = port_turn(raw_ports, raw_port_above);
+        for (int p = 0; p < PORT_COUNT; p++)
+          raw_choices[p*JOB_COUNT +: JOB_COUNT] =
+              job_turn(raws[p*JOB_COUNT +: JOB_COUNT], raw_above[p*JOB_COUNT +: JOB_COUNT]);
+      end
+    end
+  end
+
+  logic [JOB_COUNT-1:0]  choice;
+  logic [JOB_W-1:0]      job;
   logic [PORT_COUNT-1:0] mask;
 
   always_comb begin
-    ready    = '0;
-    eligible = '0;
-    waiting  = '0;
-    mask     = '0;
-    for (int j = 0; j < JOB_COUNT; j++) begin
-      mask = job_mask[j*PORT_COUNT +: PORT_COUNT];
+    choice = kind[0] ? join_choice : '0;
+    mask   = '0;
+    job    = '0;
+    if (chooses) begin
       for (int p = 0; p < PORT_COUNT; p++)
-        waiting[p] = queue_fill[(p*JOB_COUNT + j)*FILL_W +: FILL_W] > ahead[j];
-      if (job_valid[j] && !job_closing[j]) begin
-        if (!job_broken[j]) begin
-          ready[j]    = job_complete[j] && (mask & ~waiting) == '0;
-          eligible[j] = ready[j] && (mask & ~credit) == '0;
-        end else if (ahead[j] == '0) begin
-          ready[RAW_AT + j*PORT_COUNT +: PORT_COUNT]    = waiting & mask;
-          eligible[RAW_AT + j*PORT_COUNT +: PORT_COUNT] = waiting & mask & credit;
-        end
-      end
-    end
-    ready[RESEND_AT +: PORT_COUNT]    = resend_valid & ~resending;
-    eligible[RESEND_AT +: PORT_COUNT] = resend_valid & ~resending & credit;
-  end
-
-  assign busy = ready != '0 || m_valid;
-
-  // Round robin: the lowest choice above the last one, else the lowest.
-  logic [CHOICES-1:0] above;  // a mask: the choices above the last one
-  logic [CHOICES-1:0] preferred;
-  logic [CHOICES-1:0] choice;
-  logic               choose;
-
-  assign preferred = ((eligible & above) != '0) ? (eligible & above) : eligible;
-  assign choice    = preferred & (~preferred + 1'b1);
-  assign choose    = eligible != '0 && (!m_valid || m_ready);
-
-  // What the choice stands for.
-  logic [1:0]            kind;
-  logic [JOB_W-1:0]      job;
-  logic [SLOT_W-1:0]     slot;
-  logic [PORT_COUNT-1:0] ports;
-  logic                  probe;
-
-  always_comb begin
-    kind  = ina_pkg::KIND_JOIN;
-    job   = '0;
-    slot  = '0;
-    ports = '0;
-    probe = 1'b0;
-    if (choose) begin
-      for (int j = 0; j < JOB_COUNT; j++) begin
-        if (choice[j]) begin
-          job   = JOB_W'(j);
-          ports = job_mask[j*PORT_COUNT +: PORT_COUNT];
-        end
-        for (int p = 0; p < PORT_COUNT; p++) begin
-          if (choice[RAW_AT + j*PORT_COUNT + p]) begin
-            kind     = ina_pkg::KIND_RAW;
-            job      = JOB_W'(j);
-            ports[p] = 1'b1;
-          end
-        end
-      end
-      // The heads of a job's queues are in the same slot on all its ports.
-      for (int p = 0; p < PORT_COUNT; p++)
-        if (ports[p])
-          slot = queue_head[(p*JOB_COUNT + 32'(job))*SLOT_W +: SLOT_W] + ahead[job][SLOT_W-1:0];
+        if (kind[1] && raw_port[p]) choice = choice | raw_choices[p*JOB_COUNT +: JOB_COUNT];
+      for (int j = 0; j < JOB_COUNT; j++)
+        if (choice[j]) job = job | JOB_W'(j);
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (choice[RESEND_AT + p]) begin
-          kind     = ina_pkg::KIND_RESEND;
-          job      = resend_job[p*JOB_W +: JOB_W];
-          slot     = resend_slot[p*SLOT_W +: SLOT_W];
-          probe    = resend_probe[p];
-          ports[p] = 1'b1;
-        end
+        if (kind[0]) mask[p] = (choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
+        if (kind[2] && resend_port[p]) job = job | resend_job[p*JOB_W +: JOB_W];
       end
+      if (kind[1]) mask = raw_port;
+      if (kind[2]) mask = resend_port;
     end
   end
 
   always_ff @(posedge clk) begin
-    if (!m_valid || m_ready) m_valid <= choose;
-    if (choose) begin
-      m_kind  <= kind;
-      m_job   <= job;
-      m_slot  <= slot;
-      m_mask  <= ports;
-      m_probe <= probe;
-      above   <= ~(choice | (choice - 1'b1));
+    if (goes) c_valid <= 1'b0;
+    if (goes) c_choice <= '0;
+    if (chooses) begin
+      c_valid    <= 1'b1;
+      c_kind     <= kind[2] ? ina_pkg::KIND_RESEND
+                  : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;
+      c_choice   <= choice;
+      c_job      <= job;
+      c_mask     <= mask;
+      c_probe    <= 1'b0;
+      kind_above <= ~(kind | (kind - 1'b1));
+      if (kind[0]) join_above <= ~(choice | (choice - 1'b1));
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        if (kind[1] && raw_port[p])
+          raw_above[p*JOB_COUNT +: JOB_COUNT] <= ~(choice | (choice - 1'b1));
+        if (kind[2] && resend_port[p]) begin
+          c_probe   <= resend_probe[p];
+          c_slot    <= resend_slot[p*SLOT_W +: SLOT_W];
+          c_ordinal <= resend_ordinal[p*ORDINAL_W +: ORDINAL_W];
+        end
+      end
+      if (kind[1]) raw_port_above <= ~(raw_port | (raw_port - 1'b1));
+      if (kind[2]) resend_above <= ~(resend_port | (resend_port - 1'b1));
     end
     if (rst) begin
-      m_valid <= 1'b0;
-      above   <= '1;
+      c_valid        <= 1'b0;
+      c_choice       <= '0;
+      kind_above     <= '1;
+      join_above     <= '1;
+      raw_above      <= '1;
+      raw_port_above <= '1;
+      resend_above   <= '1;
     end
   end
 
-  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_ahead
-    logic [PORT_COUNT-1:0] pending;
+  // Go. The sums of each job that have been chosen, and how many of them came after the one that
+  // a retransmission wants: SLOT_COUNT of them fill the history.
+  logic [ORDINAL_W-1:0] sums_chosen [JOB_COUNT];
+  logic [ORDINAL_W-1:0] sums_since;
+  logic                 lost;
+  logic [SLOT_W-1:0]    m_resend_slot;
 
-    for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_pending
-      assign pending[p] = resend_pending[p*JOB_COUNT + j];
+  assign sums_since = sums_chosen[c_job] - c_ordinal;
+  assign lost = c_kind == ina_pkg::KIND_RESEND && !c_probe && sums_since > ORDINAL_W'(SLOT_COUNT);
+
+  always_ff @(posedge clk) begin
+    if (!m_valid || m_ready) m_valid <= c_valid;
+    dropped <= goes && lost && !rst;
+    if (goes) begin
+      m_kind        <= c_kind;
+      m_job         <= c_job;
+      m_mask        <= c_mask;
+      m_probe       <= c_probe;
+      m_dropped     <= lost;
+      m_resend_slot <= c_slot;
+      if (c_kind == ina_pkg::KIND_JOIN && !(undo_valid && undo_job == c_job))
+        sums_chosen[c_job] <= sums_chosen[c_job] + 1'b1;
     end
-    assign job_quiet[j] = ahead[j] == '0 && pending == '0;
+    if (undo_valid && !(goes && c_kind == ina_pkg::KIND_JOIN && undo_job == c_job))
+      sums_chosen[undo_job] <= sums_chosen[undo_job] - 1'b1;
+    if (opened) sums_chosen[opened_job] <= '0;
+    if (rst) m_valid <= 1'b0;
+  end
 
-    always_ff @(posedge clk) begin
-      if (rst) ahead[j] <= '0;
-      else
-        ahead[j] <= ahead[j]
-            + FILL_W'(choose && kind != ina_pkg::KIND_RESEND && job == JOB_W'(j))
+  // The heads of a job's queues are in the same slot on all its ports.
+  always_comb begin
+    m_slot = m_resend_slot;
+    if (m_kind != ina_pkg::KIND_RESEND)
+      for (int p = 0; p < PORT_COUNT; p++)
+        if (m_mask[p]) m_slot = take_slot[p*SLOT_W +: SLOT_W];
+  end
+
+  // What is under way of each job.
+  always_ff @(posedge clk) begin : count_ahead
+    logic [FILL_W-1:0] now;
+
+    if (goes_queued || done_valid || undo_valid || rst) begin
+      for (int j = 0; j < JOB_COUNT; j++) begin
+        now = ahead[j]
+            + FILL_W'(goes_queued && c_job == JOB_W'(j))
             - FILL_W'(done_valid && done_job == JOB_W'(j))
             - FILL_W'(undo_valid && undo_job == JOB_W'(j));
+        ahead[j]     <= rst ? '0 : now;
+        any_ahead[j] <= !rst && now != '0;
+      end
     end
+  end
+
+  always_comb begin
+    job_quiet = ~any_ahead & ~c_choice;
+    for (int p = 0; p < PORT_COUNT; p++)
+      job_quiet = job_quiet & ~resend_pending[p*JOB_COUNT +: JOB_COUNT];
   end
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_chosen
@@ -196,10 +334,10 @@ module ina_pick #(
         settled_1[p] <= 1'b0;
         settled_2[p] <= 1'b0;
       end else begin
-        chosen[p]    <= chosen[p] + 2'(choose && ports[p]) - 2'(settled_2[p]);
+        chosen[p]    <= chosen[p] + 2'(goes && c_mask[p]) - 2'(settled_2[p]);
         settled_1[p] <= settled[p];
         settled_2[p] <= settled_1[p];
-        if (choose && choice[RESEND_AT + p]) resending[p] <= 1'b1;
+        if (goes && c_kind == ina_pkg::KIND_RESEND && c_mask[p]) resending[p] <= 1'b1;
         else if (resend_pop[p]) resending[p] <= 1'b0;
       end
     end

@@ -12,10 +12,13 @@ package ina_pkg;
   localparam int LANE_COUNT = 16;
   localparam int QUAD_COUNT = 4;
 
-  // Largest payload of a packet (RoCE MTU 4096), in beats, and as a number of quads (1 to 256).
-  localparam int PACKET_BEATS = 64;
+  // A beat of the largest payload (RoCE MTU 4096: 64 beats), and its length in quads (1 to 256).
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;
+
+  // Sums of a job are counted modulo 2^ORDINAL_W, so that an answer that waited in ina_resend can
+  // be told from one whose sum has been overwritten meanwhile: it waits for far fewer sums.
+  localparam int ORDINAL_W = 16;
 
   // The header record: MACs 12, VLAN tag 4, EtherType 2, IP 40, UDP 8, BTH 12. Each field has one
   // place whatever the form of the frame, that of an IPv6 frame with a VLAN tag: no tag is zeros,
@@ -91,7 +94,7 @@ package ina_pkg;
   // (docs/protocol.md, PSNs): ahead of all that a receiver may expect, and never to be reached.
   localparam logic [23:0] PROBE_PSN_OFFSET = 24'h400000;
 
-  localparam int COUNTER_COUNT = 18;
+  localparam int COUNTER_COUNT = 20;
   localparam int COUNTER_W     = 64;
 
   // Positions of the counters, in the order of model/counters.h.
@@ -113,5 +116,7 @@ package ina_pkg;
   localparam int COUNT_JOBS_CLOSED         = 15;
   localparam int COUNT_JOBS_BROKEN         = 16;
   localparam int COUNT_ECN_MARKED          = 17;
+  localparam int COUNT_JOBS_EXPIRED        = 18;
+  localparam int COUNT_ANSWERS_DROPPED     = 19;
 
 endpackage

@@ -1,30 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What one port has taken and the join has not yet sent: for each job a ring of packets in PSN
-// order. `head` moves at the end of a packet's transaction, when its sum is in the history, so a
-// retransmission finds a packet either here or there. Packets that ina_pick has chosen, and whose
-// transaction still runs, are ahead of `head`; it counts them.
+// order, with three places in it:
+//
+//   tail   where the next packet that is taken goes
+//   next   the oldest packet that ina_pick has not chosen
+//   head   the oldest packet whose transaction has not ended: then its sum is in the history, so a
+//          retransmission finds a packet either here or there
+//
+// A place is counted modulo twice the slots, which tells a full ring from an empty one. A ring
+// begins anew with the JOIN of its flow.
 
 module ina_queue #(
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = $clog2(JOB_COUNT),
+    parameter int MTU        = 4096,
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int FILL_W     = SLOT_W + 1,
+    parameter int FILL_W     = $clog2(SLOT_COUNT + 1),
     parameter int RAW_W      = 24
 ) (
     input  logic clk,
     input  logic rst,
 
-    input  logic [JOB_COUNT-1:0] job_valid,  // the ring of a free context is empty
+    input  logic [JOB_COUNT-1:0] job_valid,  // a free context has nothing to be chosen
 
     // From ina_judge: a beat into the tail slot, and the commit of the slot.
     input  logic                             write_valid,
     input  logic [JOB_W-1:0]                 write_job,
+    input  logic                             write_opens,  // it is a JOIN: the first of its ring
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     input  logic [ina_pkg::BEAT_W-1:0]       write_data,
     input  logic                             commit_valid,
     input  ina_pkg::header_t                 commit_header,
+
+    // From ina_pick: the packet at `next` is chosen, its slot is known in the next clock and stays
+    // until the next choice. From ina_join: the last one that was chosen is called off.
+    input  logic              take_valid,
+    input  logic [JOB_W-1:0]  take_job,
+    output logic [SLOT_W-1:0] take_slot,
+    input  logic              undo_valid,
+    input  logic [JOB_W-1:0]  undo_job,
+
+    output logic [JOB_COUNT-1:0] ready,  // jobs that have something to be chosen
 
     // The end of a transaction of this port.
     input  logic             pop_valid,
@@ -44,64 +62,165 @@ module ina_queue #(
     output ina_pkg::header_t                 read_header,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
 
-    // For each job: packets here; packets that have left raw, since the job broke (at most
-    // RAW_MAX); packets that left as sums before that and are still in the history; the head slot.
-    output logic [JOB_COUNT*FILL_W-1:0] fill,
-    output logic [JOB_COUNT*RAW_W-1:0]  raw,
-    output logic [JOB_COUNT*FILL_W-1:0] sums,
-    output logic [JOB_COUNT*SLOT_W-1:0] head
+    // For the judge, the state of one job's ring, read in every clock of watch_read: with it come,
+    // in the next clock, the packets in the ring; those that have left raw, since the job broke (at
+    // most RAW_MAX); those that left as sums before that and are still in the history; the number
+    // of sums so far, and the slot behind the last of them.
+    input  logic                          watch_read,
+    input  logic [JOB_W-1:0]              watch_job,
+    output logic [FILL_W-1:0]             fill,
+    output logic [RAW_W-1:0]              raw,
+    output logic [FILL_W-1:0]             sums,
+    output logic [ina_pkg::ORDINAL_W-1:0] sum_count,
+    output logic [SLOT_W-1:0]             sum_slot
 );
 
-  localparam int SLOTS = JOB_COUNT * SLOT_COUNT;
+  localparam int SLOTS     = JOB_COUNT * SLOT_COUNT;
+  localparam int INDEX_W   = $clog2(SLOTS);
+  localparam int BEATS     = MTU / ina_pkg::BEAT_BYTES;
+  localparam int BEATS_W   = $clog2(BEATS);
+  localparam int PLACE_W   = $clog2(2 * SLOT_COUNT);
+  localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
   localparam logic [RAW_W-1:0] RAW_MAX = RAW_W'(1) << (RAW_W - 1);  // no PSN is further back
 
-  logic [ina_pkg::BEAT_W-1:0]  payloads [SLOTS*ina_pkg::PACKET_BEATS];
+  logic [ina_pkg::BEAT_W-1:0]  payloads [SLOTS*BEATS];
   ina_pkg::header_t            headers  [SLOTS];
   logic [ina_pkg::QUADS_W-1:0] lengths  [SLOTS];
 
-  logic [SLOT_W-1:0] write_slot;
+  logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
+  logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
+  logic [PLACE_W-1:0]   head_place    [JOB_COUNT];
+  logic [RAW_W-1:0]     raw_of        [JOB_COUNT];
+  logic [FILL_W-1:0]    sums_of       [JOB_COUNT];
+  logic [ORDINAL_W-1:0] sum_count_of  [JOB_COUNT];
+  logic [PLACE_W-1:0]   sum_place     [JOB_COUNT];
 
-  assign write_slot = head[write_job*SLOT_W +: SLOT_W] + fill[write_job*FILL_W +: SLOT_W];
+  function automatic logic [PLACE_W-1:0] place_after(input logic [PLACE_W-1:0] place);
+    place_after = (place == PLACE_W'(2 * SLOT_COUNT - 1)) ? '0 : place + 1'b1;
+  endfunction
+
+  function automatic logic [PLACE_W-1:0] place_before(input logic [PLACE_W-1:0] place);
+    place_before = (place == '0) ? PLACE_W'(2 * SLOT_COUNT - 1) : place - 1'b1;
+  endfunction
+
+  function automatic logic [SLOT_W-1:0] slot_of(input logic [PLACE_W-1:0] place);
+    slot_of = SLOT_W'((place >= PLACE_W'(SLOT_COUNT)) ? place - PLACE_W'(SLOT_COUNT) : place);
+  endfunction
+
+  function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
+                                                  input logic [SLOT_W-1:0] slot);
+    index_of = INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
+  endfunction
+
+  // Payloads, headers and lengths.
+  logic [SLOT_W-1:0]  write_slot;
+  logic [INDEX_W-1:0] write_index;
+  logic [INDEX_W-1:0] read_index;
+
+  assign write_slot  = write_opens ? '0 : slot_of(tail_place[write_job]);
+  assign write_index = index_of(write_job, write_slot);
+  assign read_index  = index_of(read_job, read_slot);
 
   always_ff @(posedge clk) begin
-    if (write_valid) payloads[{write_job, write_slot, write_beat}] <= write_data;
-    if (beat_read) read_data <= payloads[{read_job, read_slot, read_beat}];
+    if (write_valid) payloads[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;
+    if (beat_read) read_data <= payloads[{read_index, read_beat[BEATS_W-1:0]}];
   end
 
   always_ff @(posedge clk) begin
-    if (commit_valid) headers[{write_job, write_slot}] <= commit_header;
-    if (header_read) read_header <= headers[{read_job, read_slot}];
+    if (commit_valid) headers[write_index] <= commit_header;
+    if (header_read) read_header <= headers[read_index];
   end
 
   always_ff @(posedge clk) begin
-    if (commit_valid) lengths[{write_job, write_slot}] <= commit_header.quads;
-    if (peek_read) peek_quads <= lengths[{peek_job, peek_slot}];
+    if (commit_valid) lengths[write_index] <= commit_header.quads;
+    if (peek_read) peek_quads <= lengths[index_of(peek_job, peek_slot)];
   end
 
-  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_ring
-    logic push;
-    logic pop;
+  // A smaller MTU has fewer beats.
+  logic unused;
+  assign unused = &{write_beat, read_beat};
 
-    assign push = commit_valid && write_job == JOB_W'(j);
-    assign pop  = pop_valid && pop_job == JOB_W'(j);
+  // The places.
+  logic opens;
 
-    always_ff @(posedge clk) begin
-      if (rst || !job_valid[j]) begin
-        fill[j*FILL_W +: FILL_W] <= '0;
-        raw[j*RAW_W +: RAW_W]    <= '0;
-        sums[j*FILL_W +: FILL_W] <= '0;
-        head[j*SLOT_W +: SLOT_W] <= '0;
+  assign opens = commit_valid && write_opens;
+
+  always_ff @(posedge clk) begin
+    if (commit_valid)
+      tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
+    if (take_valid) take_slot <= slot_of(next_place[take_job]);
+    if (!(take_valid && undo_valid && take_job == undo_job)) begin
+      if (take_valid) next_place[take_job] <= place_after(next_place[take_job]);
+      if (undo_valid) next_place[undo_job] <= place_before(next_place[undo_job]);
+    end
+    if (opens) next_place[write_job] <= '0;
+  end
+
+  always_ff @(posedge clk) begin
+    if (take_valid && place_after(next_place[take_job]) == tail_place[take_job])
+      ready[take_job] <= 1'b0;
+    if (commit_valid) ready[write_job] <= 1'b1;
+    if (undo_valid) ready[undo_job] <= 1'b1;
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (!job_valid[j]) ready[j] <= 1'b0;
+    if (rst) ready <= '0;
+  end
+
+  // What has left.
+  always_ff @(posedge clk) begin
+    if (pop_valid) begin
+      head_place[pop_job] <= place_after(head_place[pop_job]);
+      if (pop_raw) begin
+        if (raw_of[pop_job] != RAW_MAX) raw_of[pop_job] <= raw_of[pop_job] + 1'b1;
       end else begin
-        if (push != pop)
-          fill[j*FILL_W +: FILL_W] <= push ? fill[j*FILL_W +: FILL_W] + 1'b1
-                                           : fill[j*FILL_W +: FILL_W] - 1'b1;
-        if (pop) begin
-          head[j*SLOT_W +: SLOT_W] <= head[j*SLOT_W +: SLOT_W] + 1'b1;
-          if (pop_raw && raw[j*RAW_W +: RAW_W] != RAW_MAX)
-            raw[j*RAW_W +: RAW_W] <= raw[j*RAW_W +: RAW_W] + 1'b1;
-          if (!pop_raw && sums[j*FILL_W +: FILL_W] != FILL_W'(SLOT_COUNT))
-            sums[j*FILL_W +: FILL_W] <= sums[j*FILL_W +: FILL_W] + 1'b1;
+        if (sums_of[pop_job] != FILL_W'(SLOT_COUNT)) sums_of[pop_job] <= sums_of[pop_job] + 1'b1;
+        sum_count_of[pop_job] <= sum_count_of[pop_job] + 1'b1;
+        sum_place[pop_job]    <= place_after(head_place[pop_job]);
+      end
+    end
+    if (opens) begin
+      head_place[write_job]   <= '0;
+      raw_of[write_job]       <= '0;
+      sums_of[write_job]      <= '0;
+      sum_count_of[write_job] <= '0;
+      sum_place[write_job]    <= '0;
+    end
+  end
+
+  // The watched ring, with what this clock does to it.
+  logic               watch_push;
+  logic               watch_pop;
+  logic [PLACE_W-1:0] tail_then;
+  logic [PLACE_W-1:0] head_then;
+
+  assign watch_push = commit_valid && write_job == watch_job;
+  assign watch_pop  = pop_valid && pop_job == watch_job;
+  assign tail_then  = watch_push ? place_after(tail_place[watch_job]) : tail_place[watch_job];
+  assign head_then  = watch_pop ? place_after(head_place[watch_job]) : head_place[watch_job];
+
+  always_ff @(posedge clk) begin
+    if (watch_read) begin
+      fill <= FILL_W'((tail_then >= head_then) ? tail_then - head_then
+                                               : tail_then + PLACE_W'(2 * SLOT_COUNT) - head_then);
+      raw       <= raw_of[watch_job];
+      sums      <= sums_of[watch_job];
+      sum_count <= sum_count_of[watch_job];
+      sum_slot  <= slot_of(sum_place[watch_job]);
+      if (watch_pop) begin
+        if (pop_raw) begin
+          if (raw_of[watch_job] != RAW_MAX) raw <= raw_of[watch_job] + 1'b1;
+        end else begin
+          if (sums_of[watch_job] != FILL_W'(SLOT_COUNT)) sums <= sums_of[watch_job] + 1'b1;
+          sum_count <= sum_count_of[watch_job] + 1'b1;
+          sum_slot  <= slot_of(head_then);
         end
+      end
+      if (watch_push && write_opens) begin
+        fill      <= FILL_W'(1);
+        raw       <= '0;
+        sums      <= '0;
+        sum_count <= '0;
+        sum_slot  <= '0;
       end
     end
   end

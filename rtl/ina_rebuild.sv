@@ -4,7 +4,9 @@
 // Headers and payload beats are queued apart; the frame is put together on the way out, in the
 // form that it came in: the only module besides ina_parse that knows how they lie on the wire.
 
-module ina_rebuild (
+module ina_rebuild #(
+    parameter int MTU = 4096  // the largest payload, in bytes
+) (
     input  logic clk,
     input  logic rst,
 
@@ -21,7 +23,7 @@ module ina_rebuild (
     input  logic [ina_pkg::BEAT_W-1:0] s_data,
     input  logic [31:0]                s_crc,    // ina_payload_crc's, with s_last
 
-    // room: besides everything whose header has been given, two more packets of the largest size
+    // room: besides everything whose header has been given, three more packets of the largest size
     // fit. It falls one clock after s_header_valid at the earliest.
     output logic room,
     output logic marked,  // one clock for each frame that s_header_ce changed to ECN = 3
@@ -36,7 +38,9 @@ module ina_rebuild (
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int HEADER_W   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
-  localparam int BEAT_DEPTH = 4 * ina_pkg::PACKET_BEATS;
+  localparam int PACKET_BEATS = MTU / ina_pkg::BEAT_BYTES;
+  // Four packets; where they are small, what is under way from the join to here, and some more.
+  localparam int BEAT_DEPTH = PACKET_BEATS > 32 ? 4 * PACKET_BEATS : 128;
   localparam int PACKET_DEPTH = 32;
 
   // Every packet between its header and its last beat out of the beat queue, in beats.
@@ -297,8 +301,8 @@ module ina_rebuild (
     end
   end
 
-  assign room = reserved <= RESERVED_W'(BEAT_DEPTH - 2 * ina_pkg::PACKET_BEATS)
-      && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 2);
+  assign room = reserved <= RESERVED_W'(BEAT_DEPTH - 3 * PACKET_BEATS)
+      && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 3);
   assign busy = reserved != '0 || state != AT_HEADER || m_axis_tvalid;
 
   // Who minds `room` never finds a queue full.

@@ -11,11 +11,15 @@
 
 module ina_top #(
     parameter int PORT_COUNT = 4,    // 2 to 8
-    parameter int JOB_COUNT  = 4,    // contexts: a power of two, 2 at least
-    parameter int SLOT_COUNT = 128   // packets of each queue and history: a power of two, 2 at least
+    parameter int JOB_COUNT  = 4,    // contexts, and flows of each port: 1 to 64
+    parameter int SLOT_COUNT = 128,  // packets of each queue and history: 2 or more
+    parameter int MTU        = 4096  // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
 ) (
     input  logic clk,
     input  logic rst,
+
+    // One clock now and then, from a timer: jobs that were silent since the last time have expired.
+    input  logic age,
 
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
     // bits. tkeep must be all ones but in a frame's last beat.
@@ -36,9 +40,10 @@ module ina_top #(
     output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters  // 64 bits each
 );
 
-  localparam int JOB_W      = $clog2(JOB_COUNT);
+  localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1;
   localparam int SLOT_W     = $clog2(SLOT_COUNT);
-  localparam int FILL_W     = SLOT_W + 1;
+  localparam int FILL_W     = $clog2(SLOT_COUNT + 1);
+  localparam int ORDINAL_W  = ina_pkg::ORDINAL_W;
   localparam int RAW_W      = 24;
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
@@ -56,6 +61,7 @@ module ina_top #(
   logic [JOB_W-1:0]                answer_job;
   logic [PORT_COUNT-1:0]           break_valid;
   logic [PORT_COUNT-1:0]           leave_valid;
+  logic [PORT_COUNT-1:0]           hit_valid;
   logic [PORT_COUNT*JOB_W-1:0]     hit_job;
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
@@ -63,13 +69,13 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_closing;
   logic [JOB_COUNT-1:0]            job_quiet;
   logic [JOB_COUNT-1:0]            job_freed;
-  logic [JOB_COUNT*PORT_COUNT-1:0] job_mask;
+  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic                            job_opened;
   logic [JOB_COUNT-1:0]            job_newly_broken;
+  logic [JOB_COUNT-1:0]            job_newly_expired;
 
   // Queues and retransmissions.
-  logic [PORT_COUNT*JOB_COUNT*FILL_W-1:0]   queue_fill;
-  logic [PORT_COUNT*JOB_COUNT*SLOT_W-1:0]   queue_head;
+  logic [PORT_COUNT*JOB_COUNT-1:0]          queue_ready;
   logic [PORT_COUNT*HEADER_T_W-1:0]         queue_header;
   logic [PORT_COUNT*BEAT_W-1:0]             queue_data;
   logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   peek_quads;
@@ -78,6 +84,7 @@ module ina_top #(
   logic [PORT_COUNT-1:0]                    resend_probe;
   logic [PORT_COUNT*JOB_W-1:0]              resend_job;
   logic [PORT_COUNT*SLOT_W-1:0]             resend_slot;
+  logic [PORT_COUNT*ORDINAL_W-1:0]          resend_ordinal;
   logic [PORT_COUNT*HEADER_T_W-1:0]         resend_header;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
 
@@ -89,6 +96,10 @@ module ina_top #(
   logic [SLOT_W-1:0]     pick_slot;
   logic [PORT_COUNT-1:0] pick_mask;
   logic                  pick_probe;
+  logic                  pick_dropped;
+  logic [PORT_COUNT-1:0] take_valid;
+  logic [JOB_W-1:0]      take_job;
+  logic [PORT_COUNT*SLOT_W-1:0] take_slot;
   logic                  peek_read;
   logic [PORT_COUNT-1:0] header_read;
   logic [PORT_COUNT-1:0] beat_read;
@@ -100,6 +111,7 @@ module ina_top #(
   logic                  mismatch_valid;
   logic                  undo_valid;
   logic [JOB_W-1:0]      active_job;
+  logic [PORT_COUNT-1:0] active_mask;
 
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
   localparam int SUM_SIDE_W  = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
@@ -168,41 +180,46 @@ module ina_top #(
 
   logic [PORT_COUNT-1:0] ingress_busy;
   logic [PORT_COUNT-1:0] rebuild_busy;
+  logic                  jobs_busy;
+  logic                  answer_dropped;
   logic                  pick_busy;
   logic                  join_busy;
   logic                  tree_busy;
   logic                  crc_busy;
   logic                  counters_busy;
 
-  assign busy = ingress_busy != '0 || pick_busy || join_busy || tree_busy || sum_valid || crc_busy
+  assign busy = ingress_busy != '0 || jobs_busy || pick_busy || join_busy || tree_busy || sum_valid || crc_busy
       || rebuild_busy != '0 || m_axis_tvalid != '0 || counters_busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
-      .clk, .rst,
+      .clk, .rst, .age,
       .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
       .answer_valid, .answer_granted, .answer_job,
-      .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(active_job),
+      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(active_job),
       .done_valid(done_leave), .done_job(sum_job), .done_mask(sum_mask),
-      .job_quiet, .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
-      .opened(job_opened), .newly_broken(job_newly_broken));
+      .job_quiet, .queue_ready, .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
+      .opened(job_opened), .newly_broken(job_newly_broken), .newly_expired(job_newly_expired),
+      .busy(jobs_busy));
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
       .clk, .rst,
-      .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_fill, .queue_head,
-      .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_pending, .resend_pop,
-      .rebuild_room, .settled, .done_valid, .done_job(sum_job),
-      .undo_valid, .undo_job(active_job),
+      .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
+      .opened(job_opened), .opened_job(answer_job),
+      .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_ordinal, .resend_pending,
+      .resend_pop, .rebuild_room, .settled, .done_valid, .done_job(sum_job),
+      .undo_valid, .undo_job(active_job), .take_valid, .take_job, .take_slot,
       .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
       .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
-      .job_quiet, .busy(pick_busy));
+      .m_dropped(pick_dropped), .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
 
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) join_ (
       .clk, .rst,
       .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
-      .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe),
+      .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe), .s_dropped(pick_dropped),
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
       .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
       .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .active_job,
+      .active_mask,
       .settled, .header_valid, .header, .header_ce,
       .m_valid(join_valid), .m_mask(join_mask), .m_data(join_data), .m_op(join_op),
       .m_kind(join_kind), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
@@ -234,7 +251,7 @@ module ina_top #(
   assign done_raw   = sum_kind == ina_pkg::KIND_RAW;
   assign done_leave = done_valid && sum_leave;
 
-  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) history (
+  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) history (
       .clk,
       .write_valid(sum_valid && sum_kind == ina_pkg::KIND_JOIN), .write_job(sum_job),
       .write_slot(sum_slot), .write_beat(sum_beat), .write_data(sum_data),
@@ -257,17 +274,23 @@ module ina_top #(
     logic [JOB_W-1:0]           write_job;
     logic [INDEX_W-1:0]         write_beat;
     logic [BEAT_W-1:0]          write_data;
+    logic                       write_opens;
     logic                       commit_valid;
     ina_pkg::header_t           commit_header;
-    logic [JOB_COUNT*RAW_W-1:0] queue_raw;
-    logic [JOB_COUNT*FILL_W-1:0] queue_sums;
+    logic                       watch_read;
+    logic [JOB_W-1:0]           watch_job;
+    logic [FILL_W-1:0]          queue_fill;
+    logic [RAW_W-1:0]           queue_raw;
+    logic [FILL_W-1:0]          queue_sums;
+    logic [ORDINAL_W-1:0]       queue_sum_count;
+    logic [SLOT_W-1:0]          queue_sum_slot;
     logic                       rebuilt_tvalid;
     logic                       rebuilt_tready;
     logic [BEAT_W-1:0]          rebuilt_tdata;
     logic [KEEP_W-1:0]          rebuilt_tkeep;
     logic                       rebuilt_tlast;
 
-    ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) ingress (
+    ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) ingress (
         .clk, .rst,
         .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
         .s_axis_tdata(s_axis_tdata[p*BEAT_W +: BEAT_W]),
@@ -278,33 +301,36 @@ module ina_top #(
         .ask_rank_count(ask_rank_count[p*16 +: 16]), .ask_window(ask_window[p*32 +: 32]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_job,
         .job_complete, .job_broken, .job_freed,
-        .break_valid(break_valid[p]), .leave_valid(leave_valid[p]),
+        .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
-        .write_valid, .write_job, .write_beat, .write_data, .commit_valid, .commit_header,
-        .queue_fill(queue_fill[p*JOB_COUNT*FILL_W +: JOB_COUNT*FILL_W]),
-        .queue_raw, .queue_sums,
-        .queue_head(queue_head[p*JOB_COUNT*SLOT_W +: JOB_COUNT*SLOT_W]),
+        .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
+        .commit_header, .watch_read, .watch_job,
+        .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
         .resend_valid(resend_valid[p]), .resend_pop(resend_pop[p]),
         .resend_probe(resend_probe[p]), .resend_job(resend_job[p*JOB_W +: JOB_W]),
         .resend_slot(resend_slot[p*SLOT_W +: SLOT_W]),
+        .resend_ordinal(resend_ordinal[p*ORDINAL_W +: ORDINAL_W]),
         .resend_header(resend_header[p*HEADER_T_W +: HEADER_T_W]),
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
         .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .busy(ingress_busy[p]));
 
-    ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) queue (
+    ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (
         .clk, .rst, .job_valid,
-        .write_valid, .write_job, .write_beat, .write_data, .commit_valid, .commit_header,
+        .write_valid, .write_job, .write_opens, .write_beat, .write_data,
+        .commit_valid, .commit_header,
+        .take_valid(take_valid[p]), .take_job, .take_slot(take_slot[p*SLOT_W +: SLOT_W]),
+        .undo_valid(undo_valid && active_mask[p]), .undo_job(active_job),
+        .ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
         .pop_valid(done_valid && sum_mask[p]), .pop_raw(done_raw), .pop_job(sum_job),
         .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),
         .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
         .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot, .read_beat,
         .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
         .read_data(queue_data[p*BEAT_W +: BEAT_W]),
-        .fill(queue_fill[p*JOB_COUNT*FILL_W +: JOB_COUNT*FILL_W]),
-        .raw(queue_raw), .sums(queue_sums),
-        .head(queue_head[p*JOB_COUNT*SLOT_W +: JOB_COUNT*SLOT_W]));
+        .watch_read, .watch_job, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
+        .sum_count(queue_sum_count), .sum_slot(queue_sum_slot));
 
-    ina_rebuild rebuild (
+    ina_rebuild #(.MTU(MTU)) rebuild (
         .clk, .rst,
         .s_header_valid(header_valid[p]), .s_header(header[p*HEADER_T_W +: HEADER_T_W]),
         .s_header_ce(header_ce),
@@ -331,6 +357,7 @@ module ina_top #(
       .clk, .rst,
       .judged, .passed, .marked,
       .opened(job_opened), .freed(job_freed), .newly_broken(job_newly_broken),
+      .newly_expired(job_newly_expired), .dropped(answer_dropped),
       .done_valid, .done_raw, .done_mask(sum_mask), .done_last_beat(sum_beat),
       .done_last_quads(sum_quads),
       .counters, .busy(counters_busy));

@@ -6,7 +6,7 @@
 module ina_trailer #(
     parameter int JOB_COUNT = 4,
     parameter int SIDE_W    = 1,  // what rides along with each beat
-    parameter int JOB_W     = $clog2(JOB_COUNT)
+    parameter int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,

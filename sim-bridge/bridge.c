@@ -147,8 +147,40 @@ void bridge_close_port(struct bridge *bridge, unsigned port)
 	forwarding_forget_port(&bridge->forwarding, port);
 }
 
+static void plan_ageing(struct bridge *bridge);
+
+/* An event. What is under way into the engine counts as heard. */
+static void age_jobs(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct bridge *bridge = context;
+
+	(void)frame;
+	(void)id;
+	bridge->time_ns = time_ns;
+	run_engine(bridge);
+	bridge->engine->operations->age(bridge->engine);
+	plan_ageing(bridge);
+}
+
+/*
+ * The next end of a time-to-live, counted from now: a bridge that was held up for longer than
+ * that must not take its own absence for the hosts' silence.
+ */
+static void plan_ageing(struct bridge *bridge)
+{
+	bridge->is_ageing =
+	        calendar_add(&bridge->calendar,
+	                     &(struct event){.time_ns = bridge->now_ns + bridge->config.job_ttl_ns,
+	                                     .run = age_jobs,
+	                                     .context = bridge});
+}
+
 void bridge_advance(struct bridge *bridge, uint64_t time_ns)
 {
+	bridge->now_ns = time_ns;
+	/* Also where the calendar was too full for it. */
+	if (bridge->engine && bridge->config.job_ttl_ns && !bridge->is_ageing)
+		plan_ageing(bridge);
 	calendar_run(&bridge->calendar, time_ns);
 	bridge->time_ns = time_ns;
 	if (bridge->engine)

@@ -35,6 +35,7 @@ struct bridge_config {
 	enum bridge_steering steering;
 	struct link_faults faults[LINK_SIDES];
 	uint64_t seed;
+	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 };
 
 struct bridge {
@@ -51,6 +52,8 @@ struct bridge {
 	/* Frames of this port may wait for the engine's next run. */
 	bool is_waiting[BRIDGE_PORTS_MAX];
 	uint64_t time_ns; /* of the frame or event that is being dealt with */
+	uint64_t now_ns;  /* as far as time has got */
+	bool is_ageing;   /* the next end of a time-to-live is in the calendar */
 
 	uint64_t steered_frames;
 	uint64_t flooded_frames;

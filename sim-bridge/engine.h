@@ -26,6 +26,9 @@ struct engine_operations {
 	/* Emits all that can be. */
 	void (*run)(struct engine *engine);
 
+	/* The jobs' time-to-live: those silent since the last call expire; emits what follows. */
+	void (*age)(struct engine *engine);
+
 	void (*read_counters)(const struct engine *engine, struct ina_counters *counters);
 
 	/* Clocks so far, or 0 where there is no clock. */

@@ -23,6 +23,11 @@ static void run(struct engine *engine)
 	(void)engine;
 }
 
+static void age(struct engine *engine)
+{
+	aggregator_age(((struct model_engine *)engine)->aggregator);
+}
+
 static void read_counters(const struct engine *engine, struct ina_counters *counters)
 {
 	*counters = *aggregator_counters(((const struct model_engine *)engine)->aggregator);
@@ -44,6 +49,7 @@ static const struct engine_operations operations = {
         .kind = "model",
         .put = put,
         .run = run,
+        .age = age,
         .read_counters = read_counters,
         .clocks = no_clocks,
         .close = close_model,

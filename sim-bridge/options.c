@@ -14,6 +14,7 @@ enum {
 	KEY_PORT = 0x100,
 	KEY_AGGREGATOR,
 	KEY_STEER,
+	KEY_JOB_TTL,
 	KEY_LOSS_UP,
 	KEY_LOSS_DOWN,
 	KEY_DUPLICATE,
@@ -30,6 +31,8 @@ enum {
 	PCAP_LIMIT_DEFAULT_MIB = 256,
 	PCAP_LIMIT_MAX_MIB = 1 << 20,
 	DELAY_MAX_US = 10000000,
+	JOB_TTL_DEFAULT_S = 60,
+	JOB_TTL_MAX_S = 1000000,
 	EXIT_USAGE = 2,
 };
 
@@ -43,6 +46,10 @@ static const struct argp_option argp_options[] = {
         {"steer", KEY_STEER, "marked|all", 0,
          "Which RoCE SENDs go through it: those with the DSCP of aggregation traffic (default), or "
          "all",
+         2},
+        {"job-ttl", KEY_JOB_TTL, "SECONDS", 0,
+         "The aggregator forgets a job of which nothing has come for this long, and at the latest "
+         "for twice as long; longer than the hosts' ACK timeout (default 60; 0: never)",
          2},
         {"loss-up", KEY_LOSS_UP, "P", 0, "Probability that a frame is lost before the switch", 3},
         {"loss-down", KEY_LOSS_DOWN, "P", 0, "... and behind it", 3},
@@ -68,6 +75,19 @@ static double parse_probability(struct argp_state *state, const char *option, co
 
 	if (end == text || *end || !(value >= 0 && value <= 1))
 		argp_error(state, "--%s %s: not a probability between 0 and 1", option, text);
+	return value;
+}
+
+/* 0, or a millisecond at least. */
+static double parse_seconds(struct argp_state *state, const char *option, const char *text,
+                            unsigned most)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value == 0 || (value >= 1e-3 && value <= most)))
+		argp_error(state, "--%s %s: not 0, nor a number of seconds from 0.001 to %u",
+		           option, text, most);
 	return value;
 }
 
@@ -173,6 +193,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	case KEY_STEER:
 		options->bridge.steering = parse_choice(state, "steer", text, steerings, 2);
 		return 0;
+	case KEY_JOB_TTL:
+		options->bridge.job_ttl_ns =
+		        (uint64_t)(1e9 * parse_seconds(state, "job-ttl", text, JOB_TTL_MAX_S));
+		return 0;
 	case KEY_PCAP:
 		options->pcap_path = text;
 		return 0;
@@ -207,6 +231,7 @@ void options_parse(struct options *options, int argc, char **argv)
 
 	*options = (struct options){
 	        .bridge.seed = 1,
+	        .bridge.job_ttl_ns = (uint64_t)JOB_TTL_DEFAULT_S * 1000000000,
 	        .pcap_limit_bytes = (uint64_t)PCAP_LIMIT_DEFAULT_MIB << 20,
 	};
 	argp_err_exit_status = EXIT_USAGE;

@@ -87,6 +87,9 @@ class Pipelines
 
 	// Turns the clock until nothing moves. False: it would never end.
 	virtual bool run() = 0;
+
+	// One clock of `age`; run() then does what follows from it.
+	virtual void age() = 0;
 	virtual void read_counters(ina_counters *counters) const = 0;
 
 	uint64_t clocks = 0;
@@ -98,6 +101,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 	SizedPipelines(engine_emit *to, void *to_context) : emit(to), emit_context(to_context)
 	{
 		top.rst = 1;
+		top.age = 0;
 		top.s_axis_tvalid = 0;
 		top.m_axis_tready = 0;
 		for (unsigned i = 0; i < RESET_CLOCKS; i++)
@@ -134,6 +138,14 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 				return false;
 		}
 		return true;
+	}
+	void age() override
+	{
+		top.age = 1;
+		settle();
+		step();
+		top.age = 0;
+		settle();
 	}
 	void read_counters(ina_counters *counters) const override
 	{
@@ -258,6 +270,16 @@ void run(engine *base)
 	              static_cast<unsigned long long>(STUCK_CLOCKS));
 }
 
+// What was put in before counts as heard.
+void age(engine *base)
+{
+	run(base);
+	if (base->error[0])
+		return;
+	rtl_of(base)->pipelines->age();
+	run(base);
+}
+
 void read_counters(const engine *base, ina_counters *counters)
 {
 	rtl_of(base)->pipelines->read_counters(counters);
@@ -273,7 +295,7 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl", put, run, read_counters, clocks, close_rtl};
+const engine_operations operations = {"rtl", put, run, age, read_counters, clocks, close_rtl};
 
 // The smallest size that fits.
 std::unique_ptr<Pipelines> make_pipelines(unsigned ports, engine_emit *emit, void *context)

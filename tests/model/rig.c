@@ -11,7 +11,7 @@
 
 enum { SEND_ONLY = 4 };
 
-static void collect(void *context, unsigned port, const uint8_t *bytes, size_t length)
+void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t length)
 {
 	struct rig *rig = context;
 
@@ -29,7 +29,7 @@ struct rig *rig_open(unsigned ranks, unsigned window)
 
 	assert_non_null(rig);
 	rig->ranks = ranks;
-	rig->aggregator = aggregator_open(&config, collect, rig);
+	rig->aggregator = aggregator_open(&config, rig_collect, rig);
 	assert_non_null(rig->aggregator);
 	return rig;
 }

@@ -32,6 +32,9 @@ struct rig {
 struct rig *rig_open(unsigned ranks, unsigned window);
 void rig_close(struct rig *rig);
 
+/* The aggregator_emit of a rig, for a test that opens an aggregator of its own in it. */
+void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t length);
+
 /* The frame of one packet of a rank; its PSN is `index` behind RIG_FIRST_PSN, with wrap-around. */
 struct frame rig_frame(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
                        const void *payload, size_t payload_bytes);

@@ -467,8 +467,8 @@ static void test_passing(void **state)
 static void test_config(void **state)
 {
 	static const struct aggregator_config wrong[] = {
-	        {1, 4, 8}, {33, 4, 8}, {4, 1, 8},   {4, 3, 8},    {4, 128, 8},
-	        {4, 4, 0}, {4, 4, 1},  {4, 4, 100}, {4, 4, 8192},
+	        {1, 4, 8, 0}, {33, 4, 8, 0},   {4, 0, 8, 0},   {4, 65, 8, 0},   {4, 4, 0, 0},
+	        {4, 4, 1, 0}, {4, 4, 4097, 0}, {4, 4, 8, 128}, {4, 4, 8, 1000}, {4, 4, 8, 8192},
 	};
 
 	(void)state;
@@ -478,6 +478,60 @@ static void test_config(void **state)
 		assert_int_equal(errno, EINVAL);
 	}
 	aggregator_close(NULL);
+}
+
+/* Any number of slots: a ring of five goes round and round, and the history with it. */
+static void test_odd_sizes(void **state)
+{
+	struct rig *rig = rig_open(2, 5);
+
+	(void)state;
+	for (unsigned rank = 0; rank < 2; rank++) {
+		struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+
+		join.bytes[FRAME_HEADER_BYTES + 28] = 5; /* its window */
+		frame_seal(&join);
+		rig_put(rig, rank, &join);
+	}
+	for (unsigned index = 1; index < 40; index++) {
+		for (unsigned rank = 0; rank < 2; rank++) {
+			struct frame data = rig_data(rig, rank, index, (int32_t)(index + rank));
+
+			rig_put(rig, rank, &data);
+		}
+		assert_int_equal(rig->emitted_count, 2);
+		for (unsigned back = 0; back < 5 && back < index; back++) {
+			struct frame again = rig_data(rig, 0, index - back, 7);
+
+			rig_put(rig, 0, &again);
+			assert_int_equal(rig->emitted_count, 1);
+			assert_int_equal(rig_element(&rig->emitted[0].frame),
+			                 2 * (index - back) + 1);
+		}
+	}
+	rig_close(rig);
+}
+
+/* A payload above the MTU is none that can be joined. */
+static void test_small_mtu(void **state)
+{
+	struct aggregator_config config = {2, 1, 8, 256};
+	struct rig *rig = rig_open(2, 8);
+	uint8_t payload[272] = {0};
+
+	(void)state;
+	aggregator_close(rig->aggregator);
+	rig->aggregator = aggregator_open(&config, rig_collect, rig);
+	assert_non_null(rig->aggregator);
+	rig_join_all(rig);
+	struct frame large = rig_frame(rig, 0, 1, 1, payload, sizeof(payload));
+	rig_put(rig, 0, &large);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, icrc_dropped, 1);
+	struct frame fits = rig_frame(rig, 0, 1, 1, payload, 256);
+	rig_put(rig, 0, &fits);
+	rig_assert_count(rig, packets_taken, 3);
+	rig_close(rig);
 }
 
 #define with_four(test) cmocka_unit_test_setup_teardown(test, open_four, close_rig)
@@ -501,6 +555,8 @@ int main(void)
 	        with_four(test_congestion),
 	        with_four(test_congestion_checksums),
 	        with_four(test_passing),
+	        cmocka_unit_test(test_odd_sizes),
+	        cmocka_unit_test(test_small_mtu),
 	        cmocka_unit_test(test_config),
 	};
 	return cmocka_run_group_tests_name("aggregator", tests, NULL, NULL);

@@ -32,6 +32,7 @@ class AggregatorRtl
 
 	explicit AggregatorRtl(Random &generator) : random(generator)
 	{
+		dut->age = 0;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
 		dut->m_axis_tready = 0;
@@ -60,6 +61,15 @@ class AggregatorRtl
 			if (taken >> p & 1)
 				advance(p);
 		dut.clocks++;
+	}
+
+	/// A step with `age`: the end of a time-to-live.
+	void age()
+	{
+		dut->age = 1;
+		step();
+		dut->age = 0;
+		dut.settle();
 	}
 
 	bool is_idle() const

@@ -26,6 +26,7 @@ int main()
 
 	std::memset(&dut->judged[0], 0, sizeof(dut->judged));
 	dut->passed = dut->marked = dut->opened = dut->freed = dut->newly_broken = 0;
+	dut->newly_expired = dut->dropped = 0;
 	dut->done_valid = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 100000; i++) {
@@ -44,6 +45,8 @@ int main()
 		dut->opened = random.chance(50);
 		dut->freed = static_cast<uint8_t>(random.below(16));
 		dut->newly_broken = static_cast<uint8_t>(random.below(16));
+		dut->newly_expired = static_cast<uint8_t>(random.chance(20) ? random.below(16) : 0);
+		dut->dropped = random.chance(50);
 		dut->done_valid = random.chance(50);
 		dut->done_raw = random.chance(30);
 		dut->done_mask = static_cast<uint8_t>(random.below(16));
@@ -54,6 +57,8 @@ int main()
 		want.jobs_opened += dut->opened;
 		want.jobs_closed += static_cast<unsigned>(__builtin_popcount(dut->freed));
 		want.jobs_broken += static_cast<unsigned>(__builtin_popcount(dut->newly_broken));
+		want.jobs_expired += static_cast<unsigned>(__builtin_popcount(dut->newly_expired));
+		want.answers_dropped += dut->dropped;
 		if (dut->done_valid) {
 			const uint64_t ports =
 			        static_cast<unsigned>(__builtin_popcount(dut->done_mask));

@@ -7,6 +7,24 @@
 
 #include <map>
 
+namespace
+{
+
+constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT, BEATS = INA_MTU / 64;
+
+/// Few enough to be met again, and the first and the last of all.
+unsigned random_place(bench::Random &random)
+{
+	const unsigned job = static_cast<unsigned>(random.below(JOBS));
+	const unsigned slot = random.chance(50) ? SLOTS - 1 - static_cast<unsigned>(random.below(2))
+	                                        : static_cast<unsigned>(random.below(2));
+	const unsigned beat = random.chance(50) ? BEATS - 1 : static_cast<unsigned>(random.below(3));
+
+	return (job * SLOTS + slot) * BEATS + beat;
+}
+
+} // namespace
+
 int main()
 {
 	bench::Random random(bench::seed());
@@ -14,19 +32,19 @@ int main()
 	std::map<unsigned, bench::Bytes> model;
 
 	for (unsigned i = 0; i < 50000; i++) {
-		const unsigned place = static_cast<unsigned>(random.below(4 * 128 * 64)) & 0x60C3;
-		const unsigned wanted = static_cast<unsigned>(random.below(4 * 128 * 64)) & 0x60C3;
+		const unsigned place = random_place(random);
+		const unsigned wanted = random_place(random);
 		const bench::Bytes data = random.bytes(64);
 
 		dut->write_valid = random.chance(50) && place != wanted;
-		dut->write_job = static_cast<uint8_t>(place >> 13);
-		dut->write_slot = static_cast<uint8_t>(place >> 6 & 127);
-		dut->write_beat = static_cast<uint8_t>(place & 63);
+		dut->write_job = static_cast<uint8_t>(place / BEATS / SLOTS);
+		dut->write_slot = static_cast<uint8_t>(place / BEATS % SLOTS);
+		dut->write_beat = static_cast<uint8_t>(place % BEATS);
 		bench::put(dut->write_data, 0, data.data(), data.size());
 		dut->read_valid = model.count(wanted) > 0;
-		dut->read_job = static_cast<uint8_t>(wanted >> 13);
-		dut->read_slot = static_cast<uint8_t>(wanted >> 6 & 127);
-		dut->read_beat = static_cast<uint8_t>(wanted & 63);
+		dut->read_job = static_cast<uint8_t>(wanted / BEATS / SLOTS);
+		dut->read_slot = static_cast<uint8_t>(wanted / BEATS % SLOTS);
+		dut->read_beat = static_cast<uint8_t>(wanted % BEATS);
 		dut.tick();
 		if (dut->read_valid)
 			CHECK(bench::get(dut->read_data, 0, 64) == model[wanted], "place %x",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_jobs against the rules of docs/protocol.md (A connection's life, Refusal, Broken jobs), with
-// requests, breaks and LEAVEs of several ports in the same clock.
+// requests, breaks, LEAVEs and packets of several ports in the same clock, and pulses of `age`.
 
 #include "bench.hpp"
 #include "Vina_jobs.h"
@@ -9,10 +9,12 @@
 namespace
 {
 
-constexpr unsigned PORTS = 4, JOBS = 4, SLOTS = 128;
+constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
+constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
+constexpr unsigned PATIENCE_CLOCKS = 2000; // of a port that asks
 
 struct Job {
-	bool valid = false, broken = false, freed = false;
+	bool valid = false, broken = false, freed = false, heard = false, expired = false;
 	uint64_t id = 0;
 	unsigned ranks = 0, mask = 0, left = 0;
 
@@ -27,16 +29,31 @@ struct Request {
 	uint64_t id = 0;
 	uint16_t ranks = 0;
 	uint32_t window = 0;
+	unsigned clocks = 0;
 };
 
-constexpr int REFUSED = -1, WAITS = -2;
+constexpr int REFUSED = -1, WAITS = -2, NEW = -3;
+
+/// A bit of a port of any width.
+template <class Port> bool bit(const Port &port, unsigned at)
+{
+	return reinterpret_cast<const uint8_t *>(&port)[at / 8] >> (at % 8) & 1;
+}
+
+template <class Port> void set_bit(Port &port, unsigned at, bool value)
+{
+	uint8_t &byte = reinterpret_cast<uint8_t *>(&port)[at / 8];
+
+	byte = static_cast<uint8_t>((byte & ~(1u << at % 8)) | unsigned{value} << at % 8);
+}
 
 class Jobs
 {
       public:
 	explicit Jobs(bench::Random &generator) : random(generator)
 	{
-		dut->ask_valid = dut->break_valid = dut->leave_valid = 0;
+		dut->age = 0;
+		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->mismatch_valid = dut->done_valid = 0;
 		dut.reset();
 	}
@@ -44,63 +61,83 @@ class Jobs
 	void clock()
 	{
 		Job next[JOBS];
-		int asking = -1, answer = WAITS;
+		int answer = WAITS, port = -1;
 
 		std::copy(jobs, jobs + JOBS, next);
 		drive();
-		for (unsigned p = PORTS; p-- > 0;)
-			if (requests[p].active && !(answered >> p & 1))
-				asking = static_cast<int>(p);
-		for (unsigned j = 0; j < JOBS; j++) {
-			next[j].freed = false;
-			if (breaking >> j & 1)
-				next[j].broken |= jobs[j].valid;
-			next[j].left |= leaving[j];
-			if (jobs[j].valid && next[j].left == next[j].mask) {
-				next[j] = Job();
-				next[j].freed = true;
-			}
-		}
-		if (asking >= 0) {
-			const unsigned port = static_cast<unsigned>(asking);
-
-			answer = admit(requests[port], port);
-			if (answer >= 0)
-				attach(next[answer], requests[port], port);
-		}
-		for (unsigned p = 0; p < PORTS; p++)
-			if (answered >> p & 1)
-				requests[p].active = false; // it has acted on the answer
 		dut.tick();
+		for (unsigned p = 0; p < PORTS; p++) {
+			requests[p].clocks++;
+			CHECK(requests[p].clocks < PATIENCE_CLOCKS || !requests[p].active,
+			      "port %u waits", p);
+			if (!(dut->answer_valid >> p & 1))
+				continue;
+			CHECK(port < 0 && requests[p].active, "an answer too many, to port %u", p);
+			port = static_cast<int>(p);
+		}
+		if (port >= 0)
+			answer = check_answer(requests[port], static_cast<unsigned>(port));
+		if (answer >= 0)
+			hit[answer] = true;
+		for (unsigned j = 0; j < JOBS; j++)
+			advance(next[j], j);
+		if (answer >= 0)
+			attach(next[answer], requests[port], static_cast<unsigned>(port));
+		if (port >= 0)
+			requests[port].active = false;
 		std::copy(next, next + JOBS, jobs);
-		answered = asking >= 0 && answer != WAITS ? 1u << asking : 0;
-		compare(answer);
+		compare();
 	}
 
-	unsigned granted = 0, refused = 0, freed = 0, broken = 0;
+	unsigned granted = 0, refused = 0, freed = 0, broken = 0, expired = 0, expected_expired = 0;
 
       private:
 	bench::Random &random;
 	bench::Dut<Vina_jobs> dut;
 	Job jobs[JOBS];
 	Request requests[PORTS];
-	unsigned answered = 0, breaking = 0, quiet = 0;
+	bool breaking[JOBS], quiet[JOBS], waiting[JOBS], hit[JOBS];
 	unsigned leaving[JOBS] = {};
+
+	void advance(Job &job, unsigned j)
+	{
+		const bool empty = quiet[j] && !waiting[j];
+		const bool drained = job.valid && job.expired && empty;
+
+		job.freed = false;
+		job.heard |= hit[j];
+		if (dut->age) {
+			if (job.valid && !job.heard && !job.expired) {
+				job.expired = breaking[j] = true;
+				expected_expired++;
+			}
+			job.heard = false;
+		}
+		if (breaking[j])
+			job.broken |= job.valid;
+		job.left |= leaving[j];
+		if (job.valid && (job.left == job.mask || drained)) {
+			job = Job();
+			job.freed = true;
+		}
+	}
 
 	void drive()
 	{
 		unsigned asks = 0;
 
+		dut->age = random.chance(1);
 		for (unsigned p = 0; p < PORTS; p++) {
 			Request &request = requests[p];
 
 			if (!request.active && random.chance(20))
-				request = {true, random.below(6),
+				request = {true, random.below(JOBS + 2),
 				           static_cast<uint16_t>(random.below(6)),
 				           static_cast<uint32_t>(random.chance(90)
 				                                         ? 1 + random.below(SLOTS)
 				                                         : random.below(2) *
-				                                                   (SLOTS + 1))};
+				                                                   (SLOTS + 1)),
+				           0};
 			asks |= unsigned{request.active} << p;
 			bench::put(dut->ask_job_id, 8 * p, &request.id, 8);
 			bench::put(dut->ask_window, 4 * p, &request.window, 4);
@@ -108,24 +145,37 @@ class Jobs
 			dut->ask_rank_count |= uint64_t{request.ranks} << (16 * p);
 		}
 		dut->ask_valid = static_cast<uint8_t>(asks);
+		for (unsigned j = 0; j < JOBS; j++) {
+			quiet[j] = random.chance(50);
+			waiting[j] = hit[j] = false;
+			set_bit(dut->job_quiet, j, quiet[j]);
+			for (unsigned p = 0; p < PORTS; p++) {
+				const bool ready = random.chance(20);
+
+				set_bit(dut->queue_ready, p * JOBS + j, ready);
+				waiting[j] |= ready && (jobs[j].mask >> p & 1);
+			}
+		}
 		drive_ends();
-		quiet = static_cast<unsigned>(random.next()) & 0xF;
-		dut->job_quiet = static_cast<uint8_t>(quiet);
 	}
 
 	void drive_ends()
 	{
-		unsigned breaks = 0, leaves = 0, hits = 0;
+		unsigned breaks = 0, leaves = 0, hits = 0, hit_jobs = 0;
 
-		breaking = 0;
+		std::fill(breaking, breaking + JOBS, false);
 		std::fill(leaving, leaving + JOBS, 0);
 		for (unsigned p = 0; p < PORTS; p++) {
 			const unsigned j = static_cast<unsigned>(random.below(JOBS));
 
-			hits |= j << (2 * p);
+			hit_jobs |= j << (JOB_W * p);
+			if (random.chance(1)) {
+				hits |= 1u << p;
+				hit[j] = true;
+			}
 			if (random.chance(2)) {
 				breaks |= 1u << p;
-				breaking |= 1u << j;
+				breaking[j] = true;
 			} else if (jobs[j].broken && (jobs[j].mask >> p & 1) && random.chance(10)) {
 				leaves |= 1u << p;
 				leaving[j] |= 1u << p;
@@ -133,11 +183,12 @@ class Jobs
 		}
 		dut->break_valid = static_cast<uint8_t>(breaks);
 		dut->leave_valid = static_cast<uint8_t>(leaves);
-		dut->hit_job = static_cast<uint8_t>(hits);
+		dut->hit_valid = static_cast<uint8_t>(hits);
+		std::memcpy(&dut->hit_job, &hit_jobs, sizeof(dut->hit_job));
 		const unsigned odd = static_cast<unsigned>(random.below(JOBS));
 		dut->mismatch_valid = random.chance(2);
 		dut->mismatch_job = static_cast<uint8_t>(odd);
-		breaking |= unsigned{dut->mismatch_valid} << odd;
+		breaking[odd] |= dut->mismatch_valid;
 		const unsigned done = static_cast<unsigned>(random.below(JOBS));
 		dut->done_valid = jobs[done].complete() && random.chance(10);
 		dut->done_job = static_cast<uint8_t>(done);
@@ -147,8 +198,11 @@ class Jobs
 			leaving[done] |= dut->done_mask;
 	}
 
+	/// By the jobs as they were in the clock before the answer.
 	int admit(const Request &request, unsigned port) const
 	{
+		bool room = false;
+
 		if (request.ranks < 1 || request.ranks > PORTS || request.window < 1 ||
 		    request.window > SLOTS)
 			return REFUSED;
@@ -160,13 +214,29 @@ class Jobs
 				               ? REFUSED
 				               : static_cast<int>(j);
 		for (unsigned j = 0; j < JOBS; j++)
-			if (!jobs[j].valid)
-				return (quiet >> j & 1) && !jobs[j].freed ? static_cast<int>(j)
-				                                          : WAITS;
-		return REFUSED;
+			room |= !jobs[j].valid;
+		return room ? NEW : REFUSED;
 	}
 
-	static void attach(Job &job, const Request &request, unsigned port)
+	int check_answer(const Request &request, unsigned port)
+	{
+		const int want = admit(request, port);
+		const unsigned job = dut->answer_job;
+
+		CHECK(dut->answer_granted == (want != REFUSED), "granted: %d, not %d",
+		      dut->answer_granted, want != REFUSED);
+		CHECK(dut->opened == (want == NEW), "opened: %d", dut->opened);
+		(want != REFUSED ? granted : refused)++;
+		if (want == REFUSED)
+			return want;
+		CHECK(want == NEW || static_cast<int>(job) == want, "context %u, not %d", job,
+		      want);
+		CHECK(want != NEW || (!jobs[job].valid && quiet[job] && !jobs[job].freed),
+		      "context %u is not free", job);
+		return static_cast<int>(job);
+	}
+
+	void attach(Job &job, const Request &request, unsigned port) const
 	{
 		if (!job.valid) {
 			job = Job();
@@ -175,33 +245,31 @@ class Jobs
 			job.ranks = request.ranks;
 		}
 		job.mask |= 1u << port;
+		job.heard = !dut.top.age;
 	}
 
-	void compare(int answer)
+	void compare()
 	{
-		CHECK(dut->answer_valid == answered, "answer to %x, not %x", dut->answer_valid,
-		      answered);
-		if (answered) {
-			CHECK(dut->answer_granted == (answer >= 0), "granted: %d, not %d",
-			      dut->answer_granted, answer >= 0);
-			CHECK(answer < 0 || dut->answer_job == answer, "context %u, not %d",
-			      dut->answer_job, answer);
-			(answer >= 0 ? granted : refused)++;
-		}
+		bool any_expired = false;
+
 		for (unsigned j = 0; j < JOBS; j++) {
 			const Job &job = jobs[j];
 
-			CHECK((dut->job_valid >> j & 1) == job.valid, "job %u: valid", j);
-			CHECK((dut->job_freed >> j & 1) == job.freed, "job %u: freed", j);
+			CHECK(bit(dut->job_valid, j) == job.valid, "job %u: valid", j);
+			CHECK(bit(dut->job_freed, j) == job.freed, "job %u: freed", j);
 			freed += job.freed;
-			broken += dut->newly_broken >> j & 1;
+			broken += bit(dut->newly_broken, j);
+			expired += bit(dut->newly_expired, j);
+			any_expired |= job.expired;
 			if (!job.valid)
 				continue;
-			CHECK((dut->job_broken >> j & 1) == job.broken, "job %u: broken", j);
-			CHECK((dut->job_complete >> j & 1) == job.complete(), "job %u: complete",
-			      j);
-			CHECK((dut->job_mask >> (PORTS * j) & 0xF) == job.mask, "job %u: mask", j);
+			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
+			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
+			for (unsigned p = 0; p < PORTS; p++)
+				CHECK(bit(dut->job_mask, p * JOBS + j) == (job.mask >> p & 1),
+				      "job %u: mask", j);
 		}
+		CHECK(dut->busy == any_expired, "busy %d", dut->busy);
 	}
 };
 
@@ -214,8 +282,9 @@ int main()
 
 	for (unsigned i = 0; i < 200000; i++)
 		jobs.clock();
-	CHECK(jobs.granted > 1000 && jobs.refused > 1000 && jobs.freed > 500 && jobs.broken > 500,
-	      "%u granted, %u refused, %u freed, %u broken", jobs.granted, jobs.refused, jobs.freed,
-	      jobs.broken);
+	CHECK(jobs.granted > 1000 && jobs.refused > 1000 && jobs.freed > 500 && jobs.broken > 500 &&
+	              jobs.expired > 100 && jobs.expired == jobs.expected_expired,
+	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
+	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
 	return 0;
 }

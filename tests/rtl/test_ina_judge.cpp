@@ -15,7 +15,7 @@ constexpr uint32_t JOIN_LANE = 0x01014E49, LEAVE_LANE = 0x03014E49, DATA_LANE = 
 constexpr uint32_t PROBE_OFFSET = 0x400000;
 
 struct Queue {
-	unsigned fill = 0, sums = 0, head = 0;
+	unsigned fill = 0, sums = 0, head = 0, sum_count = 0;
 	uint32_t raw = 0;
 };
 
@@ -28,6 +28,7 @@ class Judge
 	Judge()
 	{
 		dut->s_valid = 0;
+		dut->early_valid = 0;
 		dut->answer_valid = 0;
 		dut->job_freed = 0;
 		dut->job_complete = 0xF;
@@ -36,7 +37,8 @@ class Judge
 		dut.reset();
 	}
 
-	/// One packet of one beat is in front of the judge; its outputs are the decision.
+	/// One packet of one beat is in front of the judge; its outputs are the decision. Its
+	/// header came two clocks before.
 	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
 	          bool ok = true, bool candidate = true, bool roce = true)
 	{
@@ -50,13 +52,19 @@ class Judge
 	void show(const bench::Bytes &frame, uint32_t lane_0, unsigned quads, bool ok = true,
 	          bool candidate = true, bool roce = true)
 	{
+		bench::put_header(dut->early_header, frame, quads);
+		dut->early_valid = 1;
+		dut.tick();
+		dut->early_valid = 0;
+		dut.tick();
 		bench::put_header(dut->s_header, frame, quads);
 		dut->s_valid = dut->s_first = dut->s_last = 1;
 		dut->s_lane_0 = lane_0;
 		dut->s_candidate = candidate;
 		dut->s_roce_data = roce;
 		dut->s_ok = ok;
-		set_queues();
+		dut.settle();
+		set_queue(queue[dut->hit_job]);
 		dut.settle();
 	}
 	void next()
@@ -80,11 +88,20 @@ class Judge
 		dut->answer_granted = 1;
 		dut->answer_job = static_cast<uint8_t>(job);
 		dut.settle();
+		for (int i = 0; i < 2; i++) { // its flow is learned
+			CHECK(!dut->en && !dut->token_valid && !dut->write_valid,
+			      "a JOIN goes on before its flow is learned");
+			dut.tick();
+			dut->answer_valid = 0;
+			dut->answer_granted = 0;
+			dut->answer_job = 0;
+			dut.settle();
+		}
 		CHECK(dut->en && dut->token_valid && !dut->token_pass && dut->commit_valid &&
-		              dut->write_valid && dut->write_job == job && dut->write_beat == 0,
+		              dut->write_valid && dut->write_opens && dut->write_job == job &&
+		              dut->write_beat == 0,
 		      "a granted JOIN is not taken");
 		next();
-		dut->answer_valid = 0;
 	}
 	bool resends() const
 	{
@@ -98,18 +115,14 @@ class Judge
 	}
 
       private:
-	void set_queues()
+	void set_queue(const Queue &state)
 	{
-		uint32_t raw[JOBS * 24 / 32] = {};
-
-		dut->queue_fill = dut->queue_sums = dut->queue_head = 0;
-		for (unsigned j = 0; j < JOBS; j++) {
-			dut->queue_fill |= queue[j].fill << (8 * j);
-			dut->queue_sums |= queue[j].sums << (8 * j);
-			dut->queue_head |= queue[j].head << (7 * j);
-			std::memcpy(reinterpret_cast<uint8_t *>(raw) + 3 * j, &queue[j].raw, 3);
-		}
-		bench::put(dut->queue_raw, 0, raw, sizeof(raw));
+		dut->queue_fill = static_cast<uint8_t>(state.fill);
+		dut->queue_sums = static_cast<uint8_t>(state.sums);
+		dut->queue_raw = state.raw;
+		dut->queue_sum_count = static_cast<uint16_t>(state.sum_count);
+		dut->queue_sum_slot =
+		        static_cast<uint8_t>((state.head + 1000 * SLOTS - state.raw) % SLOTS);
 	}
 };
 
@@ -163,6 +176,7 @@ void test_table(bench::Random &random)
 		queue.sums = static_cast<unsigned>(random.below(SLOTS + 1));
 		queue.raw = broken ? static_cast<uint32_t>(random.below(200)) : 0;
 		queue.head = static_cast<unsigned>(random.below(SLOTS));
+		queue.sum_count = static_cast<unsigned>(random.below(0x10000));
 		if (random.chance(2))
 			distance = random.chance(50) ? 0x7FFFFF : -0x800000;
 		if (random.chance(20))
@@ -173,6 +187,7 @@ void test_table(bench::Random &random)
 		const Verdict want = verdict_by_table(distance, queue, broken);
 		const Verdict got = verdict_of(judge);
 
+		CHECK(judge.dut->hit_valid && judge.dut->hit_job == job, "it is not heard of");
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
 		if (got == TAKE)
@@ -183,9 +198,14 @@ void test_table(bench::Random &random)
 		if (got == RESEND)
 			CHECK(judge.resend_psn() == psn &&
 			              judge.dut->resend_slot ==
-			                      ((queue.head + queue.fill + 2 * SLOTS + distance) %
-			                       SLOTS),
-			      "answered from slot %u", judge.dut->resend_slot);
+			                      ((queue.head + queue.fill + 4 * SLOTS + distance) %
+			                       SLOTS) &&
+			              judge.dut->resend_ordinal ==
+			                      ((queue.sum_count + queue.fill + queue.raw +
+			                        static_cast<unsigned>(distance)) &
+			                       0xFFFF),
+			      "answered from slot %u, as sum %u", judge.dut->resend_slot,
+			      judge.dut->resend_ordinal);
 		judge.next();
 	}
 }

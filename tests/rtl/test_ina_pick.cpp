@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_pick: whatever it chooses was there to be chosen and has room where it goes, nothing is
-// chosen twice, and nothing that could go all the time waits for more than one round of all.
+// chosen twice, nothing that could go all the time waits for more than its turns, and an answer
+// whose sum has left the history is marked as dropped.
 
 #include "bench.hpp"
 #include "Vina_pick.h"
@@ -11,10 +12,22 @@
 namespace
 {
 
-constexpr unsigned PORTS = 4, JOBS = 4;
+constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
+constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
+constexpr unsigned SLOT_W = SLOTS > 64 ? 7 : SLOTS > 16 ? 5 : 3;
 constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2;
-constexpr unsigned CHOICES = JOBS + JOBS * PORTS + PORTS;
-constexpr unsigned CHOSEN_MAX = 2; // what ina_rebuild's `room` promises
+constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, CHOICES = RESEND_AT + PORTS;
+constexpr unsigned CHOSEN_MAX = 3;  // what ina_rebuild's `room` promises
+constexpr unsigned LOOK_CLOCKS = 3; // from what can be chosen to the choice that goes
+
+template <class Port> void set_bits(Port &port, unsigned at, unsigned width, unsigned value)
+{
+	uint8_t *bytes = reinterpret_cast<uint8_t *>(&port);
+
+	for (unsigned i = at; i < at + width; i++, value >>= 1)
+		bytes[i / 8] = static_cast<uint8_t>((bytes[i / 8] & ~(1u << i % 8)) |
+		                                    (value & 1) << i % 8);
+}
 
 class Pick
 {
@@ -22,35 +35,48 @@ class Pick
 	explicit Pick(bench::Random &generator) : random(generator)
 	{
 		dut->m_ready = 0;
+		dut->opened = 0;
 		dut->resend_pop = dut->settled = 0;
 		dut->done_valid = dut->undo_valid = 0;
+		set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
+		set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
 		dut.reset();
-		for (unsigned j = 0; j < JOBS; j++)
+		for (unsigned j = 0; j < JOBS; j++) {
 			mask[j] = 1 + static_cast<unsigned>(random.below(15));
+			dut->opened = 1;
+			dut->opened_job = static_cast<uint8_t>(j);
+			dut.tick();
+		}
+		dut->opened = 0;
 	}
 
 	void clock()
 	{
 		drive();
 		dut.settle();
-		const bool taken = dut->m_valid && dut->m_ready;
-		const bool could_choose = !dut->m_valid || dut->m_ready;
-		bool eligible[CHOICES];
-
 		for (unsigned i = 0; i < CHOICES; i++)
-			eligible[i] = is_eligible(i);
-		if (taken)
+			eligible_for[i] = is_eligible(i) ? eligible_for[i] + 1 : 0;
+		if (dut->m_valid && dut->m_kind != RESEND)
+			CHECK(dut->m_slot == go_slot, "slot %u, not %u", dut->m_slot, go_slot);
+		const bool was_there = dut->m_valid && !dut->m_ready;
+		const unsigned take = dut->take_valid, job = dut->take_job;
+		if (dut->m_valid && dut->m_ready)
 			in_flight.push_back({dut->m_kind, dut->m_job, dut->m_mask});
 		finish_some();
 		dut.tick();
-		if (could_choose)
-			check_choice(eligible);
 		if (finished_job >= 0)
 			ahead[finished_job]--;
 		finished_job = -1;
+		if (dut->m_valid && !was_there)
+			check_choice(take, job);
+		else
+			CHECK(take == 0, "taken from a queue, but not chosen");
+		idle_clocks = dut->m_valid ? 0 : idle_clocks + 1;
+		if (idle_clocks > 2 * LOOK_CLOCKS)
+			check_idle();
 	}
 
-	unsigned counts[3] = {};
+	unsigned counts[3] = {}, dropped = 0;
 
       private:
 	struct Chosen {
@@ -59,45 +85,52 @@ class Pick
 
 	bench::Random &random;
 	bench::Dut<Vina_pick> dut;
-	unsigned mask[JOBS], fill[PORTS][JOBS] = {}, ahead[JOBS] = {};
-	unsigned unsettled[PORTS] = {}, waited[CHOICES] = {};
-	uint64_t settled_at[PORTS][2] = {};
-	bool resending[PORTS] = {};
+	unsigned mask[JOBS], waiting[PORTS][JOBS] = {}, ahead[JOBS] = {}, sums[JOBS] = {};
+	unsigned unsettled[PORTS] = {}, waited[CHOICES] = {}, eligible_for[CHOICES] = {};
+	std::vector<uint64_t> settled_at[PORTS];
+	bool resending[PORTS] = {}, probe[PORTS] = {};
+	unsigned ordinal[PORTS] = {};
 	int finished_job = -1;
-	unsigned broken = 0, complete = 0xF, closing = 0, room = 0, resends = 0;
+	bool broken[JOBS] = {}, complete[JOBS] = {}, closing[JOBS] = {};
+	unsigned room = 0, resends = 0, go_slot = 0, idle_clocks = 0;
 	std::vector<Chosen> in_flight;
 
 	void drive()
 	{
-		uint32_t head_bits[4] = {};
-
-		if (random.chance(1)) {
-			broken = static_cast<unsigned>(random.next()) & 0xF;
-			complete = static_cast<unsigned>(random.next() | random.next()) & 0xF;
-			closing = random.chance(30) ? 1u << random.below(4) : 0;
-		}
-		for (unsigned p = 0; p < PORTS; p++)
-			for (unsigned j = 0; j < JOBS; j++)
-				if (random.chance(20) && fill[p][j] < 128)
-					fill[p][j]++;
-		room = static_cast<unsigned>(random.next() | random.next()) & 0xF;
-		resends |= static_cast<unsigned>(random.next()) & 0xF;
-		dut->job_valid = 0xF;
-		dut->job_complete = static_cast<uint8_t>(complete);
-		dut->job_broken = static_cast<uint8_t>(broken);
-		dut->job_closing = static_cast<uint8_t>(closing);
-		dut->job_mask = static_cast<uint16_t>(mask[0] | mask[1] << 4 | mask[2] << 8 |
-		                                      mask[3] << 12);
-		for (unsigned p = 0; p < PORTS; p++)
+		if (random.chance(1))
 			for (unsigned j = 0; j < JOBS; j++) {
-				const uint8_t count = static_cast<uint8_t>(fill[p][j]);
-
-				bench::put(dut->queue_fill, p * JOBS + j, &count, 1);
+				broken[j] = random.chance(50);
+				complete[j] = random.chance(75);
+				closing[j] = random.chance(10);
 			}
-		bench::put(dut->queue_head, 0, head_bits, sizeof(head_bits) - 2);
+		for (unsigned j = 0; j < JOBS; j++) {
+			set_bits(dut->job_valid, j, 1, 1);
+			set_bits(dut->job_broken, j, 1, broken[j]);
+			set_bits(dut->job_complete, j, 1, complete[j]);
+			set_bits(dut->job_closing, j, 1, closing[j]);
+			for (unsigned p = 0; p < PORTS; p++) {
+				waiting[p][j] += random.chance(JOBS > 8 ? 5 : 20);
+				set_bits(dut->job_mask, p * JOBS + j, 1, mask[j] >> p & 1);
+				set_bits(dut->queue_ready, p * JOBS + j, 1, waiting[p][j] > 0);
+			}
+		}
+		room = static_cast<unsigned>(random.next() | random.next()) & 0xF;
+		for (unsigned p = 0; p < PORTS; p++) {
+			if (!(resends >> p & 1) && random.chance(50)) {
+				resends |= 1u << p;
+				probe[p] = random.chance(30);
+				ordinal[p] = (sums[p % JOBS] - SLOTS - 2 +
+				              static_cast<unsigned>(random.below(6))) &
+				             0xFFFF;
+			}
+			set_bits(dut->resend_job, JOB_W * p, JOB_W, p % JOBS);
+			set_bits(dut->resend_ordinal, 16 * p, 16, ordinal[p]);
+			set_bits(dut->resend_slot, SLOT_W * p, SLOT_W, p);
+			set_bits(dut->resend_probe, p, 1, probe[p]);
+			set_bits(dut->take_slot, SLOT_W * p, SLOT_W,
+			         dut->m_mask >> p & 1 ? go_slot : ~go_slot);
+		}
 		dut->resend_valid = static_cast<uint8_t>(resends);
-		dut->resend_job = 0xE4; // port p: job p
-		dut->resend_pending = 0;
 		dut->rebuild_room = static_cast<uint8_t>(room);
 		dut->m_ready = random.chance(70);
 		dut->resend_pop = dut->settled = 0;
@@ -109,11 +142,10 @@ class Pick
 	void finish_some()
 	{
 		for (unsigned p = 0; p < PORTS; p++)
-			for (uint64_t &at : settled_at[p])
-				if (at && dut.clocks == at + 2) {
-					unsettled[p]--;
-					at = 0;
-				}
+			while (!settled_at[p].empty() && dut.clocks >= settled_at[p].front() + 2) {
+				unsettled[p]--;
+				settled_at[p].erase(settled_at[p].begin());
+			}
 		if (in_flight.empty() || !random.chance(40))
 			return;
 		const Chosen one = in_flight.front();
@@ -121,7 +153,7 @@ class Pick
 		dut->settled = static_cast<uint8_t>(one.mask);
 		for (unsigned p = 0; p < PORTS; p++)
 			if (one.mask >> p & 1)
-				settled_at[p][settled_at[p][0] ? 1 : 0] = dut.clocks;
+				settled_at[p].push_back(dut.clocks);
 		if (one.kind == RESEND) {
 			dut->resend_pop = static_cast<uint8_t>(one.mask);
 			resends &= ~one.mask;
@@ -135,10 +167,11 @@ class Pick
 		dut->undo_valid = undone;
 		dut->done_job = dut->undo_job = static_cast<uint8_t>(one.job);
 		finished_job = static_cast<int>(one.job);
-		if (!undone)
+		if (undone) {
+			sums[one.job] = (sums[one.job] - 1) & 0xFFFF;
 			for (unsigned p = 0; p < PORTS; p++)
-				if (one.mask >> p & 1)
-					fill[p][one.job]--;
+				waiting[p][one.job] += one.mask >> p & 1;
+		}
 	}
 
 	bool has_credit(unsigned ports) const
@@ -151,52 +184,84 @@ class Pick
 
 	bool is_eligible(unsigned choice) const
 	{
-		if (choice >= JOBS + JOBS * PORTS) {
-			const unsigned p = choice - JOBS - JOBS * PORTS;
+		if (choice >= RESEND_AT) {
+			const unsigned p = choice - RESEND_AT;
 
 			return (resends >> p & 1) && !resending[p] && has_credit(1u << p);
 		}
 		const bool raw = choice >= JOBS;
 		const unsigned j = raw ? (choice - JOBS) / PORTS : choice;
 
-		if ((closing >> j & 1) || raw != (broken >> j & 1))
+		if (closing[j] || raw != broken[j])
 			return false;
 		if (raw) {
 			const unsigned p = (choice - JOBS) % PORTS;
 
-			return (mask[j] >> p & 1) && fill[p][j] > 0 && ahead[j] == 0 &&
+			return (mask[j] >> p & 1) && waiting[p][j] > 0 && ahead[j] == 0 &&
 			       has_credit(1u << p);
 		}
 		for (unsigned p = 0; p < PORTS; p++)
-			if ((mask[j] >> p & 1) && fill[p][j] <= ahead[j])
+			if ((mask[j] >> p & 1) && waiting[p][j] == 0)
 				return false;
-		return (complete >> j & 1) && has_credit(mask[j]);
+		return complete[j] && has_credit(mask[j]);
 	}
 
-	void check_choice(const bool *eligible)
+	void check_choice(unsigned take, unsigned take_job)
 	{
-		const bool any =
-		        std::any_of(eligible, eligible + CHOICES, [](bool e) { return e; });
+		const unsigned choice = choice_of(), kind = dut->m_kind, ports = dut->m_mask;
 
-		CHECK(dut->m_valid == any, "clock %llu: chosen %d, but eligible %d",
-		      static_cast<unsigned long long>(dut.clocks), dut->m_valid, any);
-		if (any) {
-			const unsigned choice = choice_of();
-
-			CHECK(eligible[choice], "choice %u was not eligible", choice);
-			counts[dut->m_kind]++;
-			for (unsigned i = 0; i < CHOICES; i++) {
-				waited[i] = eligible[i] && i != choice ? waited[i] + 1 : 0;
-				CHECK(waited[i] < CHOICES, "choice %u waits", i);
-			}
-			for (unsigned p = 0; p < PORTS; p++)
-				if (dut->m_mask >> p & 1) {
-					unsettled[p]++;
-					resending[p] |= dut->m_kind == RESEND;
+		counts[kind]++;
+		CHECK(take == (kind == RESEND ? 0 : ports), "chosen on %x, taken on %x", ports,
+		      take);
+		for (unsigned p = 0; p < PORTS; p++)
+			if (ports >> p & 1) {
+				CHECK(++unsettled[p] <= CHOSEN_MAX, "port %u has no room", p);
+				if (kind == RESEND) {
+					CHECK((resends >> p & 1) && !resending[p],
+					      "port %u has nothing to resend", p);
+					resending[p] = true;
+				} else {
+					CHECK(waiting[p][dut->m_job]-- > 0,
+					      "nothing waits on port %u of job %u", p, dut->m_job);
 				}
-			if (dut->m_kind != RESEND)
-				ahead[dut->m_job]++;
+			}
+		check_answer(kind, static_cast<unsigned>(__builtin_ctz(ports)));
+		if (kind != RESEND) {
+			CHECK(take_job == dut->m_job, "taken from job %u", take_job);
+			CHECK(kind == JOIN || ahead[dut->m_job] == 0, "raw behind others");
+			ahead[dut->m_job]++;
+			sums[dut->m_job] = (sums[dut->m_job] + (kind == JOIN)) & 0xFFFF;
+			go_slot = static_cast<unsigned>(random.below(SLOTS));
 		}
+		for (unsigned i = 0; i < CHOICES; i++) {
+			const bool could = eligible_for[i] > LOOK_CLOCKS && i != choice;
+
+			waited[i] = could ? waited[i] + 1 : 0;
+			CHECK(waited[i] < 3 * PORTS * JOBS + 3, "choice %u waits", i);
+		}
+	}
+
+	void check_answer(unsigned kind, unsigned port)
+	{
+		// A join that is called off in this clock still counts.
+		const bool undone = dut->undo_valid && dut->undo_job == dut->m_job;
+		const unsigned since = (sums[dut->m_job] + undone - ordinal[port]) & 0xFFFF;
+		const bool lost = kind == RESEND && !probe[port] && since > SLOTS;
+
+		CHECK(dut->m_dropped == lost && dut->dropped == lost,
+		      "%u sums since the one that is asked for: dropped %u", since, dut->m_dropped);
+		dropped += lost;
+		if (kind == RESEND)
+			CHECK(dut->m_probe == probe[port] && dut->m_slot == port,
+			      "another port's answer");
+	}
+
+	/// Nothing goes, so nothing could for as long as a choice takes.
+	void check_idle()
+	{
+		for (unsigned i = 0; i < CHOICES; i++)
+			CHECK(eligible_for[i] <= 2 * LOOK_CLOCKS, "clock %llu: choice %u could go",
+			      static_cast<unsigned long long>(dut.clocks), i);
 	}
 
 	unsigned choice_of() const
@@ -211,8 +276,8 @@ class Pick
 		CHECK((dut.top.m_mask & (dut.top.m_mask - 1)) == 0, "several ports");
 		if (dut.top.m_kind == RAW)
 			return JOBS + dut.top.m_job * PORTS + port;
-		CHECK(dut.top.m_job == port, "another port's retransmission");
-		return JOBS + JOBS * PORTS + port;
+		CHECK(dut.top.m_job == port % JOBS, "another port's retransmission");
+		return RESEND_AT + port;
 	}
 };
 
@@ -227,9 +292,9 @@ int main()
 
 		for (unsigned i = 0; i < 5000; i++)
 			pick.clock();
-		CHECK(pick.counts[JOIN] && pick.counts[RAW] && pick.counts[RESEND],
-		      "%u joins, %u raw, %u resent", pick.counts[JOIN], pick.counts[RAW],
-		      pick.counts[RESEND]);
+		CHECK(pick.counts[JOIN] && pick.counts[RAW] && pick.counts[RESEND] && pick.dropped,
+		      "%u joins, %u raw, %u resent, %u dropped", pick.counts[JOIN],
+		      pick.counts[RAW], pick.counts[RESEND], pick.dropped);
 	}
 	return 0;
 }

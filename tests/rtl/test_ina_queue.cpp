@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_queue against a deque for each job: what goes in comes out at its slot, in order; the counts
-// are those of the pushes and pops; a job that ends leaves nothing.
+// are those of what was taken, chosen, called off and popped; a job that ends leaves nothing.
 
 #include "bench.hpp"
 #include "Vina_queue.h"
@@ -11,7 +11,7 @@
 namespace
 {
 
-constexpr unsigned JOBS = 4, SLOTS = 128;
+constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
 
 struct Packet {
 	uint8_t mark; // fills its beats and its header
@@ -20,25 +20,18 @@ struct Packet {
 
 struct Ring {
 	std::deque<Packet> packets;
-	unsigned head = 0, sums = 0, raw = 0;
+	unsigned head = 0, sums = 0, raw = 0, sum_end = 0;
+	unsigned chosen = 0; // of the packets
 };
 
-uint32_t field(uint32_t all, unsigned job, unsigned width)
+/// What the judge sees of a ring, in the clock after it has asked.
+void check_watched(Vina_queue &top, const Ring &ring, unsigned job)
 {
-	return all >> (job * width) & ((1u << width) - 1);
-}
-
-void check_counts(Vina_queue &top, const Ring *rings)
-{
-	for (unsigned j = 0; j < JOBS; j++) {
-		uint32_t raw = 0;
-
-		std::memcpy(&raw, bench::get(top.raw, 3 * j, 3).data(), 3);
-		CHECK(field(top.fill, j, 8) == rings[j].packets.size(), "job %u: fill", j);
-		CHECK(field(top.head, j, 7) == rings[j].head % SLOTS, "job %u: head", j);
-		CHECK(field(top.sums, j, 8) == std::min(rings[j].sums, SLOTS), "job %u: sums", j);
-		CHECK(raw == rings[j].raw, "job %u: raw", j);
-	}
+	CHECK(top.fill == ring.packets.size(), "job %u: fill", job);
+	CHECK(top.sums == std::min(ring.sums, SLOTS), "job %u: sums", job);
+	CHECK(top.raw == ring.raw, "job %u: raw", job);
+	CHECK(top.sum_count == (ring.sums & 0xFFFF), "job %u: sum_count", job);
+	CHECK(top.sum_slot == ring.sum_end % SLOTS, "job %u: sum_slot", job);
 }
 
 /// Reads beat `beat` of the packet `ahead` of the head, its header and its length.
@@ -70,18 +63,33 @@ int main()
 	bench::Random random(bench::seed());
 	bench::Dut<Vina_queue> dut;
 	Ring rings[JOBS];
+	bool is_open[JOBS] = {};
 
-	dut->write_valid = dut->commit_valid = dut->pop_valid = 0;
+	dut->write_valid = dut->commit_valid = dut->pop_valid = dut->write_opens = 0;
+	dut->take_valid = dut->undo_valid = 0;
 	dut->peek_read = dut->header_read = dut->beat_read = 0;
-	dut->job_valid = 0xF;
+	dut->watch_read = 1;
+	dut->job_valid = 0;
 	dut.reset();
-	for (unsigned i = 0; i < 20000; i++) {
+	for (unsigned i = 0; i < 40000; i++) {
 		const unsigned job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned pop_job = static_cast<unsigned>(random.below(JOBS));
+		const unsigned take_job = static_cast<unsigned>(random.below(JOBS));
+		const unsigned undo_job = static_cast<unsigned>(random.below(JOBS));
+		const unsigned watched = static_cast<unsigned>(random.below(JOBS));
+		const bool opens = !is_open[job];
 		const bool push = random.chance(60) && rings[job].packets.size() < SLOTS;
+		const bool take = random.chance(50) &&
+		                  rings[take_job].chosen < rings[take_job].packets.size();
+		const bool undo = random.chance(10) && rings[undo_job].chosen > 0;
 		const unsigned beats = 1 + static_cast<unsigned>(random.below(3));
 		const Packet packet = {static_cast<uint8_t>(random.next()), beats * 4};
 
+		if (push) {
+			is_open[job] = true;
+			dut->job_valid |= uint64_t{1} << job;
+		}
+		dut->write_opens = push && opens;
 		for (unsigned beat = 0; push && beat < beats; beat++) {
 			const bench::Bytes data(64, static_cast<uint8_t>(packet.mark + beat));
 
@@ -94,23 +102,48 @@ int main()
 			if (beat + 1 < beats)
 				dut.tick();
 		}
+		/* All in the same clock, also of the same job. */
+		Ring &popped = rings[pop_job];
+		const bool undo_same = undo && undo_job == pop_job;
 		dut->commit_valid = push;
-		dut->pop_valid = !rings[pop_job].packets.empty() && random.chance(50);
+		dut->pop_valid = popped.chosen > undo_same && random.chance(50);
 		dut->pop_job = static_cast<uint8_t>(pop_job);
-		dut->pop_raw = random.chance(30);
-		dut.tick(); // a push and a pop in the same clock, also of the same job
-		if (push)
+		dut->pop_raw = popped.raw > 0 || random.chance(1);
+		dut->take_valid = take;
+		dut->take_job = static_cast<uint8_t>(take_job);
+		dut->undo_valid = undo;
+		dut->undo_job = static_cast<uint8_t>(undo_job);
+		dut->watch_job = static_cast<uint8_t>(watched);
+		const unsigned slot = (rings[take_job].head + rings[take_job].chosen) % SLOTS;
+		dut.tick();
+		if (push) {
+			if (opens)
+				rings[job] = Ring();
 			rings[job].packets.push_back(packet);
-		if (dut->pop_valid) {
-			Ring &ring = rings[pop_job];
-
-			ring.packets.pop_front();
-			ring.head++;
-			(dut->pop_raw ? ring.raw : ring.sums)++;
 		}
+		if (dut->pop_valid) {
+			popped.packets.pop_front();
+			popped.head++;
+			popped.chosen--;
+			(dut->pop_raw ? popped.raw : popped.sums)++;
+			if (!dut->pop_raw)
+				popped.sum_end = popped.head;
+		}
+		rings[take_job].chosen += take;
+		rings[undo_job].chosen -= undo;
 		dut->write_valid = dut->commit_valid = dut->pop_valid = 0;
+		dut->take_valid = dut->undo_valid = 0;
 		dut.settle();
-		check_counts(dut.top, rings);
+		if (take)
+			CHECK(dut->take_slot == slot, "slot %u chosen, not %u", dut->take_slot,
+			      slot);
+		if (is_open[watched])
+			check_watched(dut.top, rings[watched], watched);
+		for (unsigned j = 0; j < JOBS; j++)
+			CHECK((dut->ready >> j & 1) ==
+			              (rings[j].packets.size() > rings[j].chosen),
+			      "job %u: %zu packets, %u chosen, ready %u", j,
+			      rings[j].packets.size(), rings[j].chosen, dut->ready >> j & 1);
 		if (!rings[job].packets.empty()) {
 			const unsigned ahead =
 			        static_cast<unsigned>(random.below(rings[job].packets.size()));
@@ -119,11 +152,11 @@ int main()
 			             static_cast<unsigned>(
 			                     random.below(rings[job].packets[ahead].quads / 4)));
 		}
-		if (random.below(500) == 0) {
-			dut->job_valid = 0xF & ~(1u << job);
-			dut.tick();
-			dut->job_valid = 0xF;
+		if (random.below(500) == 0) { // it ends, with all that it has
+			is_open[job] = false;
+			dut->job_valid &= ~(uint64_t{1} << job);
 			rings[job] = Ring();
+			dut.tick();
 		}
 	}
 	return 0;

@@ -14,6 +14,7 @@ namespace
 struct Entry {
 	bool probe;
 	uint8_t job, slot, mark;
+	uint16_t ordinal;
 };
 
 } // namespace
@@ -31,13 +32,15 @@ int main()
 	for (unsigned i = 0; i < 100000; i++) {
 		const Entry entry = {random.chance(50), static_cast<uint8_t>(random.below(4)),
 		                     static_cast<uint8_t>(random.below(128)),
-		                     static_cast<uint8_t>(random.next())};
+		                     static_cast<uint8_t>(random.next()),
+		                     static_cast<uint16_t>(random.next())};
 		unsigned pending = 0;
 
 		dut->s_valid = random.chance(i / 1000 % 2 ? 70 : 30);
 		dut->s_probe = entry.probe;
 		dut->s_job = entry.job;
 		dut->s_slot = entry.slot;
+		dut->s_ordinal = entry.ordinal;
 		bench::put_header(dut->s_header, bench::Bytes(54, entry.mark), entry.mark);
 		dut->m_ready = random.chance(50);
 		dut.settle();
@@ -50,6 +53,7 @@ int main()
 
 			CHECK(dut->m_probe == front.probe && dut->m_job == front.job &&
 			              dut->m_slot == front.slot &&
+			              dut->m_ordinal == front.ordinal &&
 			              bench::get(dut->m_header, 0, bench::RECORD_BYTES) ==
 			                      bench::record_of(bench::Bytes(54, front.mark)),
 			      "not the oldest entry");

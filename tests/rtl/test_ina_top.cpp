@@ -22,6 +22,8 @@ namespace
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
 
+constexpr unsigned NO_ROOM_DROPPED = 11, ANSWERS_DROPPED = 19; // by position (model/counters.h)
+
 const char *const counter_names[] = {
 #define X(name, meaning) #name,
         INA_COUNTERS(X)
@@ -41,7 +43,7 @@ class Comparison
       public:
 	explicit Comparison(uint64_t seed) : random(seed), rtl(random)
 	{
-		const aggregator_config config = {PORTS, INA_JOB_COUNT, INA_SLOT_COUNT};
+		const aggregator_config config = {PORTS, INA_JOB_COUNT, INA_SLOT_COUNT, INA_MTU};
 
 		model = aggregator_open(&config, on_model_frame, this);
 		CHECK(model, "no memory for the model");
@@ -51,8 +53,10 @@ class Comparison
 		aggregator_close(model);
 	}
 
-	void run(unsigned frames, const traffic::Shape &wanted)
+	void run(unsigned frames, const traffic::Shape &wanted, unsigned ageing)
 	{
+		age_permille = ageing;
+		at_once = 1 + random.below(INA_JOB_COUNT + 1);
 		shape = wanted;
 		rtl.gap_percent = static_cast<unsigned>(random.below(30));
 		rtl.stall_percent = static_cast<unsigned>(random.below(30));
@@ -74,6 +78,8 @@ class Comparison
 	std::vector<std::unique_ptr<RunningJob>> running;
 	traffic::Shape shape;
 	unsigned serial = 0;
+	unsigned age_permille = 0;
+	size_t at_once = 1; // jobs
 	uint64_t frame_number = 0;
 
 	static void on_model_frame(void *context, unsigned port, const uint8_t *frame,
@@ -85,10 +91,21 @@ class Comparison
 
 	void put(unsigned port, const Bytes &frame)
 	{
-		for (auto &frames : expected)
-			frames.clear();
 		aggregator_put(model, port, frame.data(), frame.size());
 		rtl.in[port].push_back(frame);
+		compare(frame);
+	}
+
+	/// The end of a time-to-live, for whoever was silent since the last.
+	void age()
+	{
+		aggregator_age(model);
+		rtl.age();
+		compare({});
+	}
+
+	void compare(const Bytes &frame)
+	{
 		rtl.settle();
 		frame_number++;
 		for (unsigned p = 0; p < PORTS; p++)
@@ -96,6 +113,8 @@ class Comparison
 		compare_counters();
 		deliver();
 		for (auto &frames : rtl.out)
+			frames.clear();
+		for (auto &frames : expected)
 			frames.clear();
 	}
 
@@ -112,8 +131,18 @@ class Comparison
 		const auto is_input = [&input](const Bytes &frame) { return frame == input; };
 		std::stable_partition(want.begin(), want.end(), is_input);
 		std::stable_partition(got.begin(), got.end(), is_input);
+		if (input.empty()) { // several jobs may have expired at once
+			std::stable_sort(want.begin(), want.end(), is_flow_before);
+			std::stable_sort(got.begin(), got.end(), is_flow_before);
+		}
 		for (size_t i = 0; i < want.size(); i++)
 			compare_frame(p, i, want[i], got[i]);
+	}
+
+	static bool is_flow_before(const Bytes &a, const Bytes &b)
+	{
+		return std::lexicographical_compare(a.begin() + 47, a.begin() + 50, b.begin() + 47,
+		                                    b.begin() + 50);
 	}
 
 	void compare_frame(unsigned p, size_t index, const Bytes &want, const Bytes &got) const
@@ -170,9 +199,11 @@ class Comparison
 
 	void one_frame()
 	{
+		if (random.below(1000) < age_permille)
+			return age();
 		if (random.chance(3))
 			return stranger();
-		if (running.size() < INA_JOB_COUNT + 1 && random.chance(30))
+		if (running.size() < at_once && random.chance(30))
 			start_job();
 		if (running.empty())
 			return stranger();
@@ -200,6 +231,8 @@ class Comparison
 		traffic::Shape own = shape;
 		own.messages = 1 + static_cast<unsigned>(random.below(shape.messages));
 		own.mtu = 48 + 16 * static_cast<unsigned>(random.below(shape.mtu / 16 - 2));
+		if (INA_MTU < 4096 && random.chance(5))
+			own.mtu = 2 * INA_MTU; // more than the aggregator takes
 		if (random.chance(8))
 			own.window = random.chance(50) ? 0 : INA_SLOT_COUNT + 1;
 		running.push_back(std::unique_ptr<RunningJob>(
@@ -215,7 +248,7 @@ class Comparison
 		size_t index = connection.cursor;
 		const uint64_t dice = random.below(1000);
 
-		if (dice < 40 || index >= connection.delivered + INA_SLOT_COUNT + 3)
+		if (dice < 40 || index >= connection.delivered + INA_SLOT_COUNT + 3u)
 			connection.cursor = index = connection.delivered; // the timer, or a NAK
 		else if (dice < 120 && index > 0)
 			index -= 1 + random.below(std::min<size_t>(index, 2 * INA_SLOT_COUNT));
@@ -324,16 +357,17 @@ unsigned episode(uint64_t seed, uint64_t *totals)
 	Random random(seed);
 	const bool large = random.below(6) == 0;
 	const unsigned frames = large ? 300 : 900;
+	const unsigned ageing[] = {0, 5, 30, 100}; // a thousandth of the frames
 	traffic::Shape shape;
 
 	shape.window = INA_SLOT_COUNT;
 	shape.messages = 12;
 	shape.marked_percent = 5;
 	shape.mismatch_percent = static_cast<unsigned>(random.below(3));
-	shape.mtu = large ? 4096 : 256;
-	shape.max_elements = large ? 3000 : 300;
+	shape.mtu = large ? INA_MTU : 256;
+	shape.max_elements = large ? INA_MTU * 3 / 4 : 300;
 	Comparison comparison(random.next());
-	comparison.run(frames, shape);
+	comparison.run(frames, shape, ageing[random.below(4)]);
 	comparison.add_counters(totals);
 	return frames;
 }
@@ -370,8 +404,11 @@ int main()
 		std::printf("%s %llu%s", counter_names[i],
 		            static_cast<unsigned long long>(totals[i]),
 		            i + 1 < INA_COUNTER_COUNT ? ", " : "\n");
-		CHECK(wanted < 10000 || totals[i] > 0, "the traffic never moved %s",
-		      counter_names[i]);
+		if (i == NO_ROOM_DROPPED && INA_SLOT_COUNT > 8)
+			continue; // hardly any rank is so far ahead of the others
+		/* Frame by frame, no answer waits for its turn. */
+		CHECK(wanted < 10000 || (totals[i] > 0) == (i != ANSWERS_DROPPED),
+		      "the traffic never moved %s", counter_names[i]);
 	}
 	return 0;
 }

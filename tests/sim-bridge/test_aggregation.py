@@ -2,6 +2,7 @@
 """Steering, and jobs through the aggregator, be it the model or the Verilated RTL."""
 import random
 import struct
+import time
 
 import pytest
 
@@ -179,6 +180,55 @@ def test_order_of_one_connection(start, kind):
         bridge.send(0, packet(0, 1, psn, bytes(1024), opcode))
     assert [psn_of(bridge.receive(1)) for _ in range(200)] == list(range(200))
     bridge.end()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dead_jobs_make_room(start, kind):
+    """Four jobs whose hosts never say LEAVE; one of them still waits for a rank. Then a fifth."""
+    bridge = start(2, "--aggregator", kind, "--job-ttl", "0.5")
+    introduce(bridge, 2)
+
+    def join(rank, job):
+        whole = bytearray(message(rank, 2, JOIN, 0))
+        whole[8] ^= job  # its id
+        return packet(rank, 1 - rank, FIRST_PSN, bytes(whole), qpn=0x20 + job)
+
+    for job in range(4):
+        bridge.send(0, join(0, job))
+        if job < 3:
+            bridge.send(1, join(1, job))
+            assert trailer_of(bridge.receive(0)[54:-4])[0] == trailer_of(bridge.receive(1)[54:-4])[0] == 2
+    bridge.send(0, join(0, 4))
+    assert bridge.receive(1) == join(0, 4)  # refused
+    # The third job's host 0 goes on; its packets wait for host 1.
+    for psn in range(FIRST_PSN + 1, FIRST_PSN + 5):
+        time.sleep(0.4)
+        bridge.send(0, packet(0, 1, psn, message(0, 2, DATA, 1, bytes(16), INT32), qpn=0x22))
+    # The JOIN that waited alone came back as it was.
+    assert bridge.receive(1) == join(0, 3)
+    for rank in range(2):
+        bridge.send(rank, join(rank, 4))
+    for rank in range(2):
+        assert trailer_of(bridge.receive(rank)[54:-4])[0] == 2
+    # Without more traffic, the engine is turned all the same: four packets of the third job, raw.
+    for psn in range(FIRST_PSN + 1, FIRST_PSN + 5):
+        frame = bridge.receive(1)
+        assert psn_of(frame) == psn & 0xFFFFFF and trailer_of(frame[54:-4])[0] == 1
+    time.sleep(0.1)
+    counts = bridge.end()["aggregator"]
+    assert counts["joins_refused"] == 1 and counts["packets_raw"] == 5, counts
+    assert counts["jobs_opened"] == 5 and counts["jobs_expired"] >= 4, counts
+    assert counts["jobs_closed"] == counts["jobs_broken"] == counts["jobs_expired"], counts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_time_to_live(start, kind):
+    bridge = start(2, "--aggregator", kind, "--job-ttl", "0")
+    job = Job(bridge, 2)
+    job.exchange(JOIN)
+    time.sleep(0.3)
+    assert [trailer[0] for _, trailer in job.exchange(DATA, [bytes(16)] * 2, INT32)] == [2, 2]
+    assert bridge.end()["aggregator"]["jobs_expired"] == 0
 
 
 def test_off(start):

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flows that one port has learned, one for each job at most, under the job's number: whose
+// packet is it, and how far is it from the next PSN? The answer takes two clocks of en, as long as
+// ina_check takes for the same packet:
+//
+//   s_*   the packet's key is compared with all flows'
+//   1     the match is registered; the flow's next PSN is read and subtracted
+//   m_*   hit, job and distance are registered, and hold until the next packet
+//
+// What is decided at m_* meanwhile counts for the packets behind it, also in the very next clock:
+// an advance by one is taken into account in the subtraction, a flow that is forgotten disappears
+// from all stages at once, and a flow is learned only while the pipeline stands still (en = 0),
+// when stage 1 is compared anew.
+//
+// Properties, where s_* is fed by packets in order and `learn` obeys the rule at its port:
+//
+//   1. No two valid flows have the same key: match has one bit set at most, in every stage.
+//   2. m_hit = 1 if and only if flow m_job is valid and its key is that of the packet at m_*.
+//   3. m_distance = PSN of that packet - next PSN of that flow, modulo 2^24, while m_hit = 1.
+//   4. Only `learn` makes a flow valid, only `forget` and rst make it invalid; its key never
+//      changes while it is valid.
+//   5. A flow's next PSN changes only by `learn` and by `advance`, by one.
+//   6. suspicion counts `suspect` since the last `learn` or `advance`, modulo 4.
+
+module ina_flows #(
+    parameter int JOB_COUNT = 4,
+    parameter int KEY_W     = 88,
+    parameter int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+) (
+    input  logic clk,
+    input  logic rst,
+    input  logic en,  // the packets move by one stage
+
+    // A packet's first beat, as ina_parse gives it.
+    input  logic             s_valid,
+    input  logic [KEY_W-1:0] s_key,
+    input  logic [23:0]      s_psn,
+
+    // The job of the packet that is at m_* in the next clock, for reads of the same kind.
+    output logic [JOB_W-1:0] next_job,
+
+    // The packet whose beats are with the judge.
+    output logic             m_hit,
+    output logic [JOB_W-1:0] m_job,
+    output logic [23:0]      m_distance,
+    output logic [1:0]       m_suspicion,
+
+    // What becomes of the packet at m_*: advance and suspect belong to a hit.
+    input  logic             learn,    // it opens a flow; only while m_hit = 0, and en = 0 in this
+                                       // clock and the next
+    input  logic [JOB_W-1:0] learn_job,
+    input  logic             advance,  // it was the expected one; with en = 1
+    input  logic             suspect,
+
+    input  logic [JOB_COUNT-1:0] forget  // these flows end; never one that is learned just now
+);
+
+  logic [JOB_COUNT-1:0] flow_valid;
+  logic [KEY_W-1:0]     flow_key       [JOB_COUNT];
+  logic [23:0]          flow_next_psn  [JOB_COUNT];
+  logic [1:0]           flow_suspicion [JOB_COUNT];
+
+  // Which packet is in each stage. Its key and PSN stay with it: a flow may be learned from it.
+  logic             s1_first;  // a packet's first beat is in stage 1
+  logic [KEY_W-1:0] s1_key;
+  logic [23:0]      s1_psn;
+  logic [KEY_W-1:0] m_key;
+  logic [23:0]      m_psn;
+
+  // The key that is in stage 1 in the next clock, against all flows.
+  logic                 compares;
+  logic [KEY_W-1:0]     compared;
+  logic [JOB_COUNT-1:0] match;
+  logic [JOB_W-1:0]     match_job;
+
+  assign compares = en ? s_valid : s1_first;
+  assign compared = en ? s_key : s1_key;
+
+  always_comb begin
+    match     = '0;
+    match_job = '0;
+    if (compares) begin
+      for (int j = 0; j < JOB_COUNT; j++) begin
+        if (flow_valid[j] && !forget[j] && flow_key[j] == compared) begin
+          match[j]  = 1'b1;
+          match_job = match_job | JOB_W'(j);
+        end
+      end
+    end
+  end
+
+  // Stage 1.
+  logic                 s1_hit;
+  logic [JOB_COUNT-1:0] s1_match;
+  logic [JOB_W-1:0]     s1_job;
+  logic [23:0]          s1_distance;  // if nothing is decided for the same flow just now
+
+  always_ff @(posedge clk) begin
+    if (en) s1_first <= s_valid;
+    if (en && s_valid) begin
+      s1_key <= s_key;
+      s1_psn <= s_psn;
+    end
+    if (compares) begin
+      s1_hit   <= match != '0;
+      s1_match <= match;
+      s1_job   <= match_job;
+    end
+    if (rst) s1_first <= 1'b0;
+  end
+
+  assign s1_distance = s1_psn - flow_next_psn[s1_job];
+
+  // Stage 2: the outputs.
+  logic                 moves;  // a new packet arrives there
+  logic [JOB_COUNT-1:0] m_match;
+
+  assign moves    = en && s1_first;
+  assign next_job = moves ? s1_job : m_job;
+
+  always_ff @(posedge clk) begin
+    if (moves) begin
+      m_key       <= s1_key;
+      m_psn       <= s1_psn;
+      m_hit       <= s1_hit && (s1_match & forget) == '0;
+      m_match     <= s1_match;
+      m_job       <= s1_job;
+      m_distance  <= (advance && m_job == s1_job) ? s1_distance - 1'b1 : s1_distance;
+      m_suspicion <= (advance && m_job == s1_job) ? 2'd0
+          : flow_suspicion[s1_job] + 2'(suspect && m_job == s1_job);
+    end else if ((m_match & forget) != '0) begin
+      m_hit <= 1'b0;
+    end
+  end
+
+  // The table.
+  always_ff @(posedge clk) begin
+    if (learn) begin
+      flow_key[learn_job]       <= m_key;
+      flow_next_psn[learn_job]  <= m_psn + 1'b1;
+      flow_suspicion[learn_job] <= 2'd0;
+    end else if (advance) begin
+      flow_next_psn[m_job]  <= m_psn + 1'b1;
+      flow_suspicion[m_job] <= 2'd0;
+    end else if (suspect) begin
+      flow_suspicion[m_job] <= flow_suspicion[m_job] + 2'd1;
+    end
+    flow_valid <= flow_valid & ~forget;
+    if (learn) flow_valid[learn_job] <= 1'b1;
+    if (rst) flow_valid <= '0;
+  end
+
+endmodule

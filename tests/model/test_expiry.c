@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time-to-live of jobs: who expires and who does not, what becomes of what waits, and the context. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+enum {
+	JOBS = 4, /* of a rig */
+	JOB_ID_AT = FRAME_HEADER_BYTES + 8,
+	QPN_LOW_AT = 49,
+	WRITE_ONLY = 10,
+};
+
+static int open_three(void **state)
+{
+	*state = rig_open(3, 8);
+	return 0;
+}
+
+static int close_rig(void **state)
+{
+	rig_close(*state);
+	return 0;
+}
+
+/* A JOIN of another job, on a connection of its own. */
+static struct frame join_of(const struct rig *rig, unsigned rank, uint8_t job)
+{
+	struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+
+	join.bytes[JOB_ID_AT] = job;
+	join.bytes[QPN_LOW_AT] = job;
+	frame_seal(&join);
+	return join;
+}
+
+static void age(struct rig *rig)
+{
+	rig->emitted_count = 0;
+	aggregator_age(rig->aggregator);
+}
+
+/* As many jobs as there are contexts lose their hosts; then there is room again. */
+static void test_dead_jobs(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned job = 0; job < JOBS; job++)
+		for (unsigned rank = 0; rank < 3; rank++) {
+			struct frame join = join_of(rig, rank, (uint8_t)(0x80 + job));
+
+			rig_put(rig, rank, &join);
+		}
+	struct frame fifth = join_of(rig, 0, 0x90);
+	rig_put(rig, 0, &fifth);
+	rig_assert_passed(rig, 0, &fifth);
+	age(rig); /* they were heard of */
+	rig_assert_count(rig, jobs_expired, 0);
+	age(rig);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, jobs_expired, JOBS);
+	rig_assert_count(rig, jobs_broken, JOBS);
+	rig_assert_count(rig, jobs_closed, JOBS);
+	rig_put(rig, 0, &fifth);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, joins_granted, 3 * JOBS + 1);
+	rig_assert_count(rig, joins_refused, 1);
+}
+
+/* What waits for a rank that died goes on raw, in order, and the rest passes. */
+static void test_waiting_goes_raw(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index <= 2; index++)
+		for (unsigned rank = 0; rank < 2; rank++) {
+			struct frame data = rig_data(rig, rank, index, (int32_t)(10 * rank + index));
+
+			rig_put(rig, rank, &data);
+			rig_assert_nothing(rig);
+		}
+	age(rig);
+	rig_assert_nothing(rig);
+	age(rig);
+	assert_int_equal(rig->emitted_count, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(rig->emitted[i].port, i / 2);
+		assert_int_equal(rig_element(&rig->emitted[i].frame), 10 * (i / 2) + i % 2 + 1);
+		assert_int_equal(rig_contributors(&rig->emitted[i].frame), 1);
+	}
+	rig_assert_count(rig, packets_raw, 4);
+	rig_assert_count(rig, jobs_closed, 1);
+	struct frame late = rig_data(rig, 2, 1, 5);
+	rig_put(rig, 2, &late);
+	rig_assert_passed(rig, 2, &late);
+}
+
+/* A retransmission, a gap, a wrong iCRC, a forbidden request of one rank: the job lives. */
+static void test_any_packet_keeps_it(void **state)
+{
+	struct rig *rig = *state;
+	struct frame frames[4];
+
+	rig_join_all(rig);
+	frames[0] = rig_control(rig, 1, 0, INA_WIRE_JOIN);
+	frames[1] = rig_data(rig, 1, 3, 0);
+	frames[2] = rig_data(rig, 1, 1, 0);
+	frames[2].bytes[frames[2].length - 1] ^= 1;
+	frames[3] = rig_frame(rig, 1, 1, WRITE_ONLY, "0123456789abcdef", 16);
+	age(rig);
+	for (unsigned i = 0; i < 12; i++) {
+		rig_put(rig, 1, &frames[i % 4]);
+		age(rig);
+		rig_assert_count(rig, jobs_expired, 0);
+	}
+	age(rig);
+	rig_assert_count(rig, jobs_expired, 1);
+}
+
+/* Not what the flow's host answers to its predecessor, nor what strangers send. */
+static void test_others_do_not_keep_it(void **state)
+{
+	struct rig *rig = *state;
+	struct frame ack, stranger;
+
+	rig_join_all(rig);
+	ack = rig_frame(rig, 1, 1, 0x11, "abcd", 4);
+	stranger = rig_data(rig, 1, 1, 0);
+	stranger.bytes[QPN_LOW_AT] ^= 0x40;
+	frame_seal(&stranger);
+	age(rig);
+	rig_put(rig, 1, &ack);
+	rig_put(rig, 1, &stranger);
+	age(rig);
+	rig_assert_count(rig, jobs_expired, 1);
+}
+
+/* A job that waits for one rank's JOIN, and one that is broken and waits for a LEAVE. */
+static void test_unfinished_jobs(void **state)
+{
+	struct rig *rig = *state;
+	struct frame join = join_of(rig, 0, 0x80), other = join_of(rig, 0, 0x81);
+	struct frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
+	struct frame other_1 = join_of(rig, 1, 0x81);
+
+	rig_put(rig, 0, &join);
+	rig_put(rig, 0, &other);
+	rig_put(rig, 1, &other_1);
+	leave.bytes[QPN_LOW_AT] = 0x81;
+	frame_seal(&leave);
+	rig_put(rig, 0, &leave); /* before all have joined */
+	rig_assert_count(rig, jobs_broken, 1);
+	age(rig);
+	age(rig);
+	rig_assert_count(rig, jobs_expired, 2);
+	rig_assert_count(rig, jobs_broken, 2);
+	rig_assert_count(rig, jobs_closed, 2);
+	assert_int_equal(rig->emitted_count, 1); /* the first one's JOIN */
+	assert_memory_equal(rig->emitted[0].frame.bytes, join.bytes, join.length);
+}
+
+#define with_three(test) cmocka_unit_test_setup_teardown(test, open_three, close_rig)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        with_three(test_dead_jobs),
+	        with_three(test_waiting_goes_raw),
+	        with_three(test_any_packet_keeps_it),
+	        with_three(test_others_do_not_keep_it),
+	        with_three(test_unfinished_jobs),
+	};
+	return cmocka_run_group_tests_name("expiry", tests, NULL, NULL);
+}
