@@ -272,9 +272,37 @@ void test_key()
 			      "bit %zu of byte %zu makes %s flow", bit % 8, at,
 			      differs ? "no other" : "another");
 		}
+	}
+}
+
+/// A packet whose VLAN id is 0, and whose IPv6 addresses end as IPv4's, with zeros before them.
+bench::Bytes frame_in(const bench::Form &form, uint32_t psn)
+{
+	bench::Packet packet;
+
+	packet.form = form;
+	packet.vlan = 0;
+	packet.psn = psn;
+	bench::Bytes frame = bench::make_frame(packet);
+	if (form.ipv6) {
+		const auto end = frame.begin() + static_cast<long>(form.udp());
+
+		std::fill(end - 32, end, 0);
+		bench::put_be32(frame, form.udp() - 8, packet.source_ip);
+		bench::put_be32(frame, form.udp() - 4, packet.destination_ip);
+	}
+	return frame;
+}
+
+void test_form_is_in_the_key()
+{
+	for (const bench::Form &form : bench::FORMS) {
+		Judge judge;
+
+		judge.show(frame_in(form, 100), JOIN_LANE, 3);
+		judge.grant(1);
 		for (const bench::Form &other : bench::FORMS) {
-			packet.form = other;
-			judge.show(bench::make_frame(packet), DATA_LANE, 4);
+			judge.show(frame_in(other, 101), DATA_LANE, 4);
 			CHECK(verdict_of(judge) == (other == form ? TAKE : PASS),
 			      "another form is not another flow");
 		}
@@ -311,6 +339,7 @@ int main()
 	test_table(random);
 	test_shapeless();
 	test_key();
+	test_form_is_in_the_key();
 	test_leave();
 	return 0;
 }

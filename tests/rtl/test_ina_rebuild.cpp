@@ -40,6 +40,8 @@ class Test
 		packet.payload = random.bytes(quads * 16);
 		bench::Bytes frame = bench::make_frame(packet);
 
+		if (!packet.form.ipv6 && random.chance(30))
+			make_checksum_small(frame);
 		while (!dut->room || random.chance(20))
 			clock();
 		bench::put_header(dut->s_header, frame, quads);
@@ -73,6 +75,18 @@ class Test
 		bench::Bytes payload;
 		size_t index;
 	};
+	/// Chooses the IP identification so that updating the checksum carries round.
+	void make_checksum_small(bench::Bytes &frame)
+	{
+		const unsigned small = static_cast<unsigned>(random.below(4));
+		const unsigned checksum = bench::ip_checksum(frame);
+
+		if (checksum < small)
+			return;
+		bench::put_be16(frame, bench::form_of(frame).ip() + 4, checksum - small);
+		bench::put_ip_checksum(frame);
+		bench::seal(frame);
+	}
 	void offer_beat()
 	{
 		dut->s_valid = !beats.empty() && random.chance(80);
