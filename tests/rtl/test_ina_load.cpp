@@ -410,8 +410,8 @@ Bytes numbered_frame(const traffic::Rank &rank, size_t index)
 		std::memcpy(&payload[0], &header, sizeof(header));
 	for (size_t at = sizeof(header); at < payload.size(); at += sizeof(number))
 		std::memcpy(&payload[at], &number, sizeof(number));
-	one.segments.assign(index + 1, {index == 1 ? traffic::SEND_FIRST : traffic::SEND_MIDDLE,
-	                                payload});
+	one.segments.assign(index + 1,
+	                    {index == 1 ? traffic::SEND_FIRST : traffic::SEND_MIDDLE, payload});
 	one.tos.assign(index + 1, 0xAE);
 	return one.frame(index);
 }
@@ -456,8 +456,7 @@ void late_answers(Random &random)
 	rtl.stall_percent = 0;
 	rtl.settle(1000000);
 	for (const auto &out : rtl.out[asker.port]) {
-		const uint32_t psn = uint32_t{out.frame[51]} << 16 |
-		                     bench::get_be16(out.frame, 52);
+		const uint32_t psn = uint32_t{out.frame[51]} << 16 | bench::get_be16(out.frame, 52);
 		const uint32_t index = (psn - asker.first_psn) & traffic::PSN_MASK;
 		uint32_t number;
 

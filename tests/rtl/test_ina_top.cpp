@@ -382,7 +382,8 @@ int main()
 		if (i == NO_ROOM_DROPPED && INA_SLOT_COUNT > 8)
 			continue; // hardly any rank is so far ahead of the others
 		/* Frame by frame, no answer waits for its turn. */
-		CHECK((totals[i] > 0) == (i != ANSWERS_DROPPED), "the traffic never moved %s", counter_names[i]);
+		CHECK((totals[i] > 0) == (i != ANSWERS_DROPPED), "the traffic never moved %s",
+		      counter_names[i]);
 	}
 	return 0;
 }
