@@ -33,9 +33,9 @@ static bool is_mtu(unsigned bytes)
 
 static bool is_valid(const struct aggregator_config *config)
 {
-	return config->ports >= 2 && config->ports <= AGGREGATOR_PORTS_MAX &&
-	       config->jobs >= 1 && config->jobs <= AGGREGATOR_JOBS_MAX &&
-	       config->window_packets >= 2 && config->window_packets <= AGGREGATOR_WINDOW_MAX &&
+	return config->ports >= 2 && config->ports <= AGGREGATOR_PORTS_MAX && config->jobs >= 1 &&
+	       config->jobs <= AGGREGATOR_JOBS_MAX && config->window_packets >= 2 &&
+	       config->window_packets <= AGGREGATOR_WINDOW_MAX &&
 	       (config->mtu_bytes == 0 || is_mtu(config->mtu_bytes));
 }
 

@@ -26,7 +26,7 @@
 	X(jobs_opened, "jobs that got a context")                                                  \
 	X(jobs_closed, "jobs whose context was freed")                                             \
 	X(jobs_broken, "jobs that broke")                                                          \
-	X(ecn_marked, "frames sent with congestion experienced that came without it")                  \
+	X(ecn_marked, "frames sent with congestion experienced that came without it")              \
 	X(jobs_expired, "jobs of which nothing came for the time-to-live")                         \
 	X(answers_dropped, "answers dropped because the sum left the history before their turn")
 

@@ -95,7 +95,7 @@ module ina_jobs #(
     end
   end
 
-  // Looked up: its job, or the lowest free context. A job that is freed meanwhile is looked up anew.
+  // Looked up: its job, or the lowest free context; anew where the job is freed meanwhile.
   logic             looked_valid;
   logic             known;
   logic             found;
@@ -209,7 +209,8 @@ module ina_jobs #(
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (leave_valid[p]) left_now[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] = 1'b1;
       if (done_valid && done_mask[p]) left_now[p*JOB_COUNT + 32'(done_job)] = 1'b1;
-      waits    = waits | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT]);
+      waits = waits
+          | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT]);
       all_left = all_left
           & (left_now[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
     end

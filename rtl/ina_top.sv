@@ -188,7 +188,8 @@ module ina_top #(
   logic                  crc_busy;
   logic                  counters_busy;
 
-  assign busy = ingress_busy != '0 || jobs_busy || pick_busy || join_busy || tree_busy || sum_valid || crc_busy
+  assign busy = ingress_busy != '0 || jobs_busy || pick_busy || join_busy || tree_busy
+      || sum_valid || crc_busy
       || rebuild_busy != '0 || m_axis_tvalid != '0 || counters_busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time-to-live of jobs: who expires and who does not, what becomes of what waits, and the context. */
+/* The time-to-live of jobs: who expires and who does not, what becomes of what waits, and the
+ * context. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +82,8 @@ static void test_waiting_goes_raw(void **state)
 	rig_join_all(rig);
 	for (unsigned index = 1; index <= 2; index++)
 		for (unsigned rank = 0; rank < 2; rank++) {
-			struct frame data = rig_data(rig, rank, index, (int32_t)(10 * rank + index));
+			struct frame data =
+			        rig_data(rig, rank, index, (int32_t)(10 * rank + index));
 
 			rig_put(rig, rank, &data);
 			rig_assert_nothing(rig);
@@ -171,10 +173,8 @@ static void test_unfinished_jobs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        with_three(test_dead_jobs),
-	        with_three(test_waiting_goes_raw),
-	        with_three(test_any_packet_keeps_it),
-	        with_three(test_others_do_not_keep_it),
+	        with_three(test_dead_jobs),           with_three(test_waiting_goes_raw),
+	        with_three(test_any_packet_keeps_it), with_three(test_others_do_not_keep_it),
 	        with_three(test_unfinished_jobs),
 	};
 	return cmocka_run_group_tests_name("expiry", tests, NULL, NULL);

@@ -48,7 +48,9 @@ class Flows
 		forget();
 		Packet next;
 		if (dut->en && random.chance(70)) {
-			next = {true, static_cast<unsigned>(random.below(std::min(2 * JOBS + 2, 12u))), 0};
+			next = {true,
+			        static_cast<unsigned>(random.below(std::min(2 * JOBS + 2, 12u))),
+			        0};
 			next.psn = likely_psn(next.key);
 		}
 		offer(next);
@@ -64,7 +66,8 @@ class Flows
 		check();
 	}
 
-	uint64_t hits = 0, learned = 0, advanced = 0, suspected = 0, forgotten = 0, back_to_back = 0;
+	uint64_t hits = 0, learned = 0, advanced = 0, suspected = 0, forgotten = 0,
+	         back_to_back = 0;
 
       private:
 	bench::Random &random;

@@ -18,7 +18,8 @@ unsigned random_place(bench::Random &random)
 	const unsigned job = static_cast<unsigned>(random.below(JOBS));
 	const unsigned slot = random.chance(50) ? SLOTS - 1 - static_cast<unsigned>(random.below(2))
 	                                        : static_cast<unsigned>(random.below(2));
-	const unsigned beat = random.chance(50) ? BEATS - 1 : static_cast<unsigned>(random.below(3));
+	const unsigned beat =
+	        random.chance(50) ? BEATS - 1 : static_cast<unsigned>(random.below(3));
 
 	return (job * SLOTS + slot) * BEATS + beat;
 }

@@ -18,7 +18,7 @@ constexpr unsigned HEADER_BITS = 636, QUADS_BITS = 9;
 /// One chosen packet, as each port has it.
 struct Packet {
 	unsigned kind, job, slot, mask, quads;
-	bool probe, refused;
+	bool probe, refused, dropped;
 	uint8_t opcode;
 	bench::Bytes payload[PORTS]; // in whole beats
 	unsigned port_quads[PORTS];
@@ -88,11 +88,13 @@ class Join
 		CHECK(busy_clocks <= beats_read + 4 * resends + 8, "%llu clocks for %u beats",
 		      static_cast<unsigned long long>(busy_clocks), beats_read);
 		CHECK(beats.empty(), "%zu beats are missing", beats.size());
+		CHECK(settled == to_settle, "%u headers settled, not %u", settled, to_settle);
 	}
 
-	unsigned refused = 0, passed = 0;
+	unsigned refused = 0, passed = 0, dropped = 0;
 
       private:
+	unsigned settled = 0, to_settle = 0; // ports of packets
 	bench::Random &random;
 	bench::Dut<Vina_join> dut;
 	std::deque<Packet> all;
@@ -112,6 +114,10 @@ class Join
 		packet.job = static_cast<unsigned>(random.below(4));
 		packet.slot = static_cast<unsigned>(all.size() % 128);
 		packet.probe = packet.kind == RESEND && random.chance(30);
+		/* Its sum has left the history: it is taken out, and nothing more. */
+		packet.dropped = packet.kind == RESEND && !packet.probe && random.chance(30);
+		packet.refused = packet.dropped;
+		dropped += packet.dropped;
 		packet.mask = packet.kind == JOIN ? 1 + static_cast<unsigned>(random.below(15))
 		                                  : 1u << random.below(PORTS);
 		const bool starts = packet.kind != JOIN || !in_message[packet.job];
@@ -137,6 +143,7 @@ class Join
 		all.push_back(packet);
 		waiting.push_back(&all.back());
 		resends += packet.kind == RESEND;
+		to_settle += static_cast<unsigned>(__builtin_popcount(packet.mask));
 		beats_read += (packet.quads + 3) / 4;
 		for (unsigned i = 0; !packet.refused && i < (packet.quads + 3) / 4; i++)
 			beats.push_back({&all.back(), i});
@@ -177,6 +184,7 @@ class Join
 			dut->s_slot = static_cast<uint8_t>(offered->slot);
 			dut->s_mask = static_cast<uint8_t>(offered->mask);
 			dut->s_probe = offered->probe;
+			dut->s_dropped = offered->dropped;
 		}
 		dut.settle();
 		const bool taken = dut->s_valid && dut->s_ready;
@@ -187,6 +195,9 @@ class Join
 		const unsigned newly_broken = dut->mismatch_valid ? 1u << dut->active_job : 0;
 
 		check_output();
+		if (dut->undo_valid)
+			CHECK(broken[dut->active_job], "a good job is called off");
+		settled += static_cast<unsigned>(__builtin_popcount(dut->settled));
 		dut->clk = 1;
 		dut->eval();
 		dut.clocks++;
@@ -304,7 +315,7 @@ class Join
 int main()
 {
 	bench::Random random(bench::seed());
-	unsigned refused = 0, passed = 0;
+	unsigned refused = 0, passed = 0, dropped = 0;
 
 	for (unsigned round = 0; round < 40; round++) {
 		Join join(random);
@@ -312,7 +323,9 @@ int main()
 		join.run(60);
 		refused += join.refused;
 		passed += join.passed;
+		dropped += join.dropped;
 	}
-	CHECK(refused > 100 && passed > 300, "%u refused, %u passed", refused, passed);
+	CHECK(refused > 100 && passed > 300 && dropped > 20, "%u refused, %u passed, %u dropped",
+	      refused, passed, dropped);
 	return 0;
 }

@@ -253,14 +253,14 @@ void test_key()
 		packet.psn = 100;
 		judge.show(bench::make_frame(packet), JOIN_LANE, 3);
 		judge.grant(1);
-		packet.psn = 101;
-		const bench::Bytes frame = bench::make_frame(packet);
+		uint32_t next_psn = 101;
 		const size_t qpn = form.bth() + 5;
 
 		for (size_t bit = 0; bit < 8 * (form.bth() + 8); bit++) {
 			const size_t at = bit / 8;
-			bench::Bytes other = frame;
 
+			packet.psn = next_psn;
+			bench::Bytes other = bench::make_frame(packet);
 			other[at] ^= static_cast<uint8_t>(1u << bit % 8);
 			if (!(bench::form_of(other) == form) || at == form.bth())
 				continue;
@@ -271,6 +271,8 @@ void test_key()
 			CHECK(verdict_of(judge) == (differs ? PASS : TAKE),
 			      "bit %zu of byte %zu makes %s flow", bit % 8, at,
 			      differs ? "no other" : "another");
+			judge.next();
+			next_psn += !differs;
 		}
 	}
 }
@@ -305,6 +307,7 @@ void test_form_is_in_the_key()
 			judge.show(frame_in(other, 101), DATA_LANE, 4);
 			CHECK(verdict_of(judge) == (other == form ? TAKE : PASS),
 			      "another form is not another flow");
+			judge.next();
 		}
 	}
 }

@@ -411,8 +411,8 @@ Bytes numbered_frame(const traffic::Rank &rank, size_t index)
 		std::memcpy(&payload[0], &header, sizeof(header));
 	for (size_t at = sizeof(header); at < payload.size(); at += sizeof(number))
 		std::memcpy(&payload[at], &number, sizeof(number));
-	one.segments.assign(index + 1, {index == 1 ? traffic::SEND_FIRST : traffic::SEND_MIDDLE,
-	                                payload});
+	one.segments.assign(index + 1,
+	                    {index == 1 ? traffic::SEND_FIRST : traffic::SEND_MIDDLE, payload});
 	one.tos.assign(index + 1, 0xAE);
 	return one.frame(index);
 }

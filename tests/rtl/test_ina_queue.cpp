@@ -140,8 +140,7 @@ int main()
 		if (is_open[watched])
 			check_watched(dut.top, rings[watched], watched);
 		for (unsigned j = 0; j < JOBS; j++)
-			CHECK((dut->ready >> j & 1) ==
-			              (rings[j].packets.size() > rings[j].chosen),
+			CHECK((dut->ready >> j & 1) == (rings[j].packets.size() > rings[j].chosen),
 			      "job %u: %zu packets, %u chosen, ready %u", j,
 			      rings[j].packets.size(), rings[j].chosen, dut->ready >> j & 1);
 		if (!rings[job].packets.empty()) {
