@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test clean distclean help
+.PHONY: all deps kernel build demo test bench-rtl clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -26,6 +26,10 @@ demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compar
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
+
+bench-rtl: build ## the RTL's speed: beats a clock and latency, at 2 to 8 ports
+	@cmake --build $(BUILD) --target bench-rtl-programs
+	@scripts/bench-rtl.py $(BUILD)
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
