@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test bench-rtl clean distclean help
+.PHONY: all deps kernel build demo test bench-rtl waves clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -30,6 +30,10 @@ test: kernel build ## all tests; ctest's summary comes last
 bench-rtl: build ## the RTL's speed: beats a clock and latency, at 2 to 8 ports
 	@cmake --build $(BUILD) --target bench-rtl-programs
 	@scripts/bench-rtl.py $(BUILD)
+
+waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
+	@cmake --build $(BUILD) --target ina-bridge-waves
+	@scripts/waves.sh $(BUILD)
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
