@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test bench-rtl waves clean distclean help
+.PHONY: all deps kernel build demo test bench-rtl waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -34,6 +34,10 @@ bench-rtl: build ## the RTL's speed: beats a clock and latency, at 2 to 8 ports
 waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
 	@cmake --build $(BUILD) --target ina-bridge-waves
 	@scripts/waves.sh $(BUILD)
+
+SECONDS ?= 60
+fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes through the RTL
+	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)

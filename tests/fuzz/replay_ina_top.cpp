@@ -59,8 +59,8 @@ class Replay
 	Replay(const Replay &) = delete;
 	Replay &operator=(const Replay &) = delete;
 
-	/// Returns how many frames that were.
-	uint64_t run()
+	/// Returns how many frames that were; adds up what was counted.
+	uint64_t run(uint64_t *totals)
 	{
 		frame next;
 		unsigned port;
@@ -69,6 +69,8 @@ class Replay
 			put(port, Bytes(next.bytes, next.bytes + next.length));
 			frames++;
 		}
+		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
+			totals[i] += rtl.counter(i);
 		return frames;
 	}
 
@@ -175,13 +177,17 @@ Bytes read_file(const std::string &path)
 int main(int argc, char **argv)
 {
 	uint64_t inputs = 0, frames = 0;
+	uint64_t totals[INA_COUNTER_COUNT] = {};
 
 	for (int i = 1; i < argc; i++)
 		for (const std::string &file : files_of(argv[i])) {
-			frames += std::make_unique<Replay>(file, read_file(file))->run();
+			frames += std::make_unique<Replay>(file, read_file(file))->run(totals);
 			inputs++;
 		}
 	CHECK(inputs > 0, "usage: replay_ina_top FILE-OR-DIRECTORY...");
+	/* A corpus has something of everything. */
+	for (unsigned i = 0; i < INA_COUNTER_COUNT && inputs > 1; i++)
+		CHECK(totals[i] > 0, "no input moves %s", counter_names[i]);
 	std::printf("rtl      %10llu frames of %llu inputs: the RTL as the model\n",
 	            static_cast<unsigned long long>(frames),
 	            static_cast<unsigned long long>(inputs));

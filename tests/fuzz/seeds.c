@@ -248,11 +248,21 @@ static void write_options(const char *directory)
 	        "word",
 	};
 	char name[32];
+	char many[1024] = "";
+	size_t length = 0;
 
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		snprintf(name, sizeof(name), "seed.%u", i);
 		write_file(directory, name, lines[i], strlen(lines[i]));
 	}
+	/* As many ports as there may be, and one too many. */
+	for (int fd = 40; fd < 73; fd++) {
+		length += (size_t)snprintf(many + length, sizeof(many) - length, "%s--port=fd=%d",
+		                           length ? "\n" : "", fd);
+		if (fd == 71)
+			write_file(directory, "seed.ports32", many, length);
+	}
+	write_file(directory, "seed.ports33", many, length);
 }
 
 int main(int argc, char **argv)

@@ -132,7 +132,7 @@ static void make_frame(struct frame *frame, const struct traffic_job *job, unsig
 	                          /* One job's PSNs wrap. */
 	                          .psn = (0xFFFFF8 + 0x10000 * job_number + ordinal) & PSN_MASK,
 	                          .opcode = first ? (last ? 0x04 : 0x00) : (last ? 0x02 : 0x01),
-	                          .tos = number % 8 == 7 ? 0xAF : 0xAE, /* the former: ECN = 3 */
+	                          .tos = port == 0 && number % 8 == 7 ? 0xAF : 0xAE, /* ECN = 3 */
 	                          .payload = message + (size_t)packet * plan.packet_bytes,
 	                          .payload_bytes = last ? bytes - (size_t)packet * plan.packet_bytes
 	                                                : plan.packet_bytes,
