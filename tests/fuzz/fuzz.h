@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FUZZ_CHECK(condition)                                                                      \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,          \
+			dprintf(STDERR_FILENO, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,   \
 			        #condition);                                                       \
 			abort();                                                                   \
 		}                                                                                  \

@@ -147,6 +147,27 @@ static void resized(struct seed *seed)
 	entry(seed, TRAFFIC_TAGGED, 1, 0, 0, 1, 7);
 }
 
+/* A packet that ends after each of its bytes, but for the first ten. */
+static void every_length(struct seed *seed)
+{
+	join(seed, 0);
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 2 << 2, 0x01, 0); /* of 80 bytes of payload */
+	for (unsigned cut = 1; cut < 128; cut++)
+		entry(seed, TRAFFIC_RESIZED, cut & 1, 0, 0, 1, cut);
+}
+
+/* The largest payload, one quad more, with lengths and iCRC to match, and many more. */
+static void too_large(struct seed *seed)
+{
+	join(seed, 0);
+	both(seed, 0, true, 7 << 2, 0x01);
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 1, 3, 7 << 2, 0x01, 127 + 16);
+	for (unsigned quads = 1; quads <= 8; quads++)
+		entry(seed, TRAFFIC_RESIZED, quads & 1, 0, 1, 1, 127 + 16 * quads);
+	both(seed, 0, false, 0, 0);
+	leave(seed, 0);
+}
+
 /* A whole frame, byte by byte, that no entry makes. */
 static void raw(struct seed *seed, uint8_t opcode, uint8_t tos)
 {
@@ -220,6 +241,8 @@ static void write_traffic(const char *model, const char *bridge)
 	spoiled(&seeds[count++], TRAFFIC_SPOILED, 54, 118);
 	spoiled(&seeds[count++], TRAFFIC_DAMAGED, 0, 60);
 	resized(&seeds[count++]);
+	every_length(&seeds[count++]);
+	too_large(&seeds[count++]);
 	join(&seeds[count], 0);
 	for (unsigned i = 0; i < sizeof(opcodes); i++)
 		raw(&seeds[count], opcodes[i], i & 1 ? 0xAE : 0);
