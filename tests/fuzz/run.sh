@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# run.sh seeds BUILD              what fuzzing starts from, into BUILD/fuzz/seeds.
 # run.sh test NAME RUNS BUILD     that fuzzer, RUNS inputs from a fixed seed: the same each time.
 #                                 What it keeps is in BUILD/fuzz/test/NAME.
 # run.sh explore SECONDS BUILD    each fuzzer for so long, from where the last exploration ended;
@@ -21,7 +22,6 @@ fuzz() {
 	local name=$1 build=$2 corpus=$3 log runs coverage
 	shift 3
 	log=$build/fuzz/$name.log
-	"$build/ina-fuzz-seeds" "$build/fuzz/seeds"
 	mkdir -p "$corpus"
 	if ! "$build/fuzz_$name" "${common[@]}" -artifact_prefix="$build/fuzz/$name-" "$@" \
 		"$corpus" "$build/fuzz/seeds/$name" >"$log" 2>&1; then
@@ -34,7 +34,17 @@ fuzz() {
 		"$coverage" "$(find "$corpus" -type f | wc -l)"
 }
 
+seeds() {
+	rm -rf "$1/fuzz/seeds"
+	mkdir -p "$1/fuzz"
+	"$1/ina-fuzz-seeds" "$1/fuzz/seeds"
+}
+
 case ${1:-} in
+seeds)
+	[ $# -eq 2 ] || fail "usage: run.sh seeds BUILD"
+	seeds "$2"
+	;;
 test)
 	[ $# -eq 4 ] || fail "usage: run.sh test NAME RUNS BUILD"
 	rm -rf "$4/fuzz/test/$2"
@@ -44,6 +54,7 @@ test)
 	;;
 explore)
 	[ $# -eq 3 ] || fail "usage: run.sh explore SECONDS BUILD"
+	seeds "$3"
 	mkdir -p "$3/fuzz/explored"
 	for name in model bridge options; do
 		fuzz "$name" "$3" "$3/fuzz/explored/$name" -max_total_time="$2"
@@ -51,6 +62,6 @@ explore)
 	"$3/replay_ina_top" "$3/fuzz/seeds/model" "$3/fuzz/explored/model"
 	;;
 *)
-	fail "usage: run.sh test NAME RUNS BUILD, or run.sh explore SECONDS BUILD"
+	fail "usage: run.sh seeds BUILD, run.sh test NAME RUNS BUILD, or run.sh explore SECONDS BUILD"
 	;;
 esac
