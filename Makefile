@@ -9,7 +9,7 @@ BUILD := build
 all: deps build ## install missing packages, configure and build everything into build/
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## install the Debian packages that are missing (root or sudo; nothing if none is)
 	@scripts/install-packages.sh
