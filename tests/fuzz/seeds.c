@@ -264,6 +264,7 @@ static void write_options(const char *directory)
 	        "--port=fd=40\n--port=fd=40",
 	        "--port=fd=1\n--port\n40",
 	        "--loss-up=nan",
+	        "--port=fd=40\n--port=fd=41\n--loss-up=1.5",
 	        "--delay=-1",
 	        "--seed=18446744073709551616",
 	        "--aggregator=rt",
