@@ -4,12 +4,12 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test lockstep clean distclean help
+.PHONY: all deps kernel build demo test lockstep bench-rtl waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## install the Debian packages that are missing (root or sudo; nothing if none is)
 	@scripts/install-packages.sh
@@ -29,6 +29,18 @@ test: kernel build ## all tests; ctest's summary comes last
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
+
+bench-rtl: build ## the RTL's speed: beats a clock and latency, at 2 to 8 ports
+	@cmake --build $(BUILD) --target bench-rtl-programs
+	@scripts/bench-rtl.py $(BUILD)
+
+waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
+	@cmake --build $(BUILD) --target ina-bridge-waves
+	@scripts/waves.sh $(BUILD)
+
+SECONDS ?= 60
+fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes through the RTL
+	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)

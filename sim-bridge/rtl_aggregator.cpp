@@ -10,11 +10,15 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <vector>
 
 #include "Vina_top_2.h"
+#ifndef INA_WAVES // what is there to be looked at is small
 #include "Vina_top_4.h"
 #include "Vina_top_8.h"
+#endif
+#include "waves.hpp"
 
 namespace
 {
@@ -25,6 +29,11 @@ constexpr size_t KEEP_WORDS = BEAT_BYTES / 32; // a bit a byte
 constexpr unsigned JOB_COUNT = 4;              // ina_top's defaults
 constexpr unsigned SLOT_COUNT = 128;
 constexpr unsigned RESET_CLOCKS = 4;
+#ifdef INA_WAVES
+constexpr unsigned PORTS_MOST = 2;
+#else
+constexpr unsigned PORTS_MOST = 8;
+#endif
 
 // So many clocks without a beat in or out, and still busy: it will not end.
 constexpr uint64_t STUCK_CLOCKS = 1000000;
@@ -100,6 +109,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
       public:
 	SizedPipelines(engine_emit *to, void *to_context) : emit(to), emit_context(to_context)
 	{
+		waves.open(top);
 		top.rst = 1;
 		top.age = 0;
 		top.s_axis_tvalid = 0;
@@ -153,6 +163,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 	}
 
       private:
+	Waves<Top> waves; // before the model, which it prepares, and closed after its end
 	Top top;
 	engine_emit *emit;
 	void *emit_context;
@@ -164,6 +175,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 	{
 		top.clk = 0;
 		top.eval();
+		waves.fall(clocks);
 	}
 	void turn()
 	{
@@ -171,6 +183,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 		top.clk = 1;
 		top.eval();
 		clocks++;
+		waves.rise(clocks);
 	}
 
 	// One clock. What is valid and ready before the edge moves with it. False: nothing did.
@@ -184,6 +197,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 		top.clk = 1;
 		top.eval();
 		clocks++;
+		waves.rise(clocks);
 		for (unsigned port = 0; port < PORTS; port++) {
 			if (taken >> port & 1) {
 				inputs[port].advance();
@@ -302,10 +316,12 @@ std::unique_ptr<Pipelines> make_pipelines(unsigned ports, engine_emit *emit, voi
 {
 	if (ports <= 2)
 		return std::make_unique<SizedPipelines<Vina_top_2, 2>>(emit, context);
+#ifndef INA_WAVES
 	if (ports <= 4)
 		return std::make_unique<SizedPipelines<Vina_top_4, 4>>(emit, context);
 	if (ports <= 8)
 		return std::make_unique<SizedPipelines<Vina_top_8, 8>>(emit, context);
+#endif
 	return nullptr;
 }
 
@@ -320,9 +336,9 @@ extern "C" engine *rtl_aggregator_open(unsigned ports, engine_emit *emit, void *
 		rtl->pipelines = make_pipelines(ports, emit, context);
 		if (!rtl->pipelines) {
 			std::snprintf(error, error_bytes,
-			              "the RTL is built for 8 ports at most, not %u: use "
+			              "the RTL is built for %u ports at most, not %u: use "
 			              "--aggregator model",
-			              ports);
+			              PORTS_MOST, ports);
 			return nullptr;
 		}
 		rtl->base.operations = &operations;
@@ -331,6 +347,9 @@ extern "C" engine *rtl_aggregator_open(unsigned ports, engine_emit *emit, void *
 		rtl->base.window_packets = SLOT_COUNT;
 		rtl->base.error[0] = '\0';
 		return &rtl.release()->base;
+	} catch (const std::runtime_error &failure) {
+		std::snprintf(error, error_bytes, "%s", failure.what());
+		return nullptr;
 	} catch (const std::bad_alloc &) {
 		std::snprintf(error, error_bytes, "the RTL with %u ports: out of memory", ports);
 		return nullptr;

@@ -27,7 +27,8 @@ class AggregatorRtl
 	std::deque<Out> out[PORTS];
 	unsigned gap_percent = 0;   // clocks in which a port offers nothing
 	unsigned stall_percent = 0; // clocks in which a port takes nothing
-	uint64_t beats_out[PORTS] = {};
+	uint64_t beats_in[PORTS] = {}, beats_out[PORTS] = {};
+	size_t frames_in[PORTS] = {};
 	uint64_t last_accepted = 0; // the clock in which a frame's last beat went in, on any port
 
 	explicit AggregatorRtl(Random &generator) : random(generator)
@@ -132,10 +133,12 @@ class AggregatorRtl
 	{
 		offered[p] = false;
 		set_bit(dut->s_axis_tvalid, p, false);
+		beats_in[p]++;
 		if (++beat[p] < beats_of(in[p].front()))
 			return;
 		beat[p] = 0;
 		in[p].pop_front();
+		frames_in[p]++;
 		last_accepted = clock();
 	}
 

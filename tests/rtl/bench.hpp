@@ -197,6 +197,10 @@ struct Form {
 	{
 		return ipv6 ? 32 : 8;
 	}
+	const char *name() const
+	{
+		return ipv6 ? vlan ? "IPv6 with VLAN" : "IPv6" : vlan ? "IPv4 with VLAN" : "IPv4";
+	}
 	bool operator==(const Form &other) const
 	{
 		return ipv6 == other.ipv6 && vlan == other.vlan;

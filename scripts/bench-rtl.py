@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench-rtl.py BUILD: runs the programs that measure the RTL in clocks, prints a table, and writes
+BUILD/bench-rtl.json. All numbers are counts of clocks in a simulation: the same on every machine.
+The exit code is 1 where a target is missed."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+PORTS = (2, 3, 4, 6, 8)
+TIMEOUT_S = 600  # of the measurements of one number of ports
+
+# What must hold of one job on eight ports; test_ina_load asserts it for every number of ports.
+TARGET_PORTS = 8
+TARGET_FORMAT = "float32"
+TARGET_MTUS = (1024, 4096)
+BEATS_PER_CLOCK_LEAST = 0.98
+LATENCY_CLOCKS_MOST = 40
+
+HEADING = (
+    f"{'ports':>5}  {'format':<9} {'MTU':>5} {'jobs':>5}  {'in':>7}  {'out':>7}  {'latency':>7}"
+    "  share of each job"
+)
+
+
+def measure(build, ports):
+    """The objects that one program prints, one a line."""
+    program = build / f"bench_ina_top.ports{ports}"
+    try:
+        lines = subprocess.run(
+            [program], stdout=subprocess.PIPE, text=True, check=True, timeout=TIMEOUT_S
+        ).stdout.splitlines()
+    except FileNotFoundError:
+        sys.exit(f"bench-rtl: there is no {program}; `make bench-rtl` builds it")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"bench-rtl: {program} failed with exit code {error.returncode}")
+    except subprocess.TimeoutExpired:
+        sys.exit(f"bench-rtl: {program} took more than {TIMEOUT_S} s")
+    return [json.loads(line) for line in lines]
+
+
+def verdict(result):
+    """pass, FAIL, or None where there is no target."""
+    if (result["ports"], result["format"], result["jobs"]) != (TARGET_PORTS, TARGET_FORMAT, 1):
+        return None
+    if result["mtu"] not in TARGET_MTUS:
+        return None
+    beats = min(result["beats_per_clock_in"] + result["beats_per_clock_out"])
+    good = beats >= BEATS_PER_CLOCK_LEAST and result["latency_clocks"] <= LATENCY_CLOCKS_MOST
+    return "pass" if good else "FAIL"
+
+
+def row(result):
+    shares = " ".join(f"{share:.1%}" for share in result["job_shares"])
+    return (
+        f"{result['ports']:>5}  {result['format']:<9} {result['mtu']:>5} {result['jobs']:>5}"
+        f"  {min(result['beats_per_clock_in']):>7.4f}  {min(result['beats_per_clock_out']):>7.4f}"
+        f"  {result.get('latency_clocks', ''):>7}  {shares:<23}  {result['target'] or ''}".rstrip()
+    )
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: bench-rtl.py BUILD")
+    build = pathlib.Path(sys.argv[1])
+    results = []
+
+    print(
+        "Steady state of the RTL, all ports at once: beats of 64 bytes a clock on the slowest port,"
+        "\ncounted over whole frames, and clocks from the last rank's last beat to the sum's first."
+    )
+    print(HEADING)
+    for ports in PORTS:
+        for result in measure(build, ports):
+            result["target"] = verdict(result)
+            results.append(result)
+            print(row(result), flush=True)
+
+    judged = [result["target"] for result in results if result["target"]]
+    good = bool(judged) and set(judged) == {"pass"}
+    print(
+        f"Target at {TARGET_PORTS} ports, {TARGET_FORMAT}, MTU "
+        f"{' and '.join(map(str, TARGET_MTUS))}: {BEATS_PER_CLOCK_LEAST} beats a clock or more on "
+        f"every port, latency {LATENCY_CLOCKS_MOST} or less: {'pass' if good else 'FAIL'}."
+    )
+    path = build / "bench-rtl.json"
+    path.write_text(json.dumps({"pass": good, "results": results}, indent=1) + "\n")
+    print(f"JSON: {path}")
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

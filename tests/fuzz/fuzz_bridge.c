@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The switch with everything in it but sockets: its parser, its table of addresses, faults,
+ * calendar, capture and statistics, with the model beside it, under any frames at any time.
+ *
+ *   input = faults (8 bytes), then steps: a byte of time, a byte of what happens, then a frame as
+ *           traffic.h writes it, or any bytes
+ *
+ * Nothing is lost of memory: every frame is back in the pool at the end. The capture can be read
+ * back and holds what was counted; the statistics are JSON.
+ */
+#define _GNU_SOURCE /* memfd_create() */
+#include <fcntl.h>
+#include <jansson.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <sanitizer/asan_interface.h>
+
+#include "bridge.h"
+#include "fuzz.h"
+#include "stats.h"
+#include "switch_frames.h"
+
+enum {
+	PORTS = 3, /* one of them has no rank */
+	POOL_FRAMES = 40,
+	CAPTURE_BYTES_MAX = 1 << 16, /* small enough to get full */
+	FAULT_BYTES = 8,
+	STEPS_MAX = 300,
+};
+
+struct totals {
+	struct frame_pool *pool;
+	uint64_t transmitted;
+	struct frame *kept; /* as a host that does not read */
+};
+
+struct frame *__real_frame_new(struct frame_pool *pool);
+struct frame *__wrap_frame_new(struct frame_pool *pool);
+
+/* A frame in use again: all of it may be written. */
+struct frame *__wrap_frame_new(struct frame_pool *pool)
+{
+	struct frame *frame = __real_frame_new(pool);
+
+	if (frame)
+		ASAN_UNPOISON_MEMORY_REGION(frame->bytes, sizeof(frame->bytes));
+	return frame;
+}
+
+/* The sanitizer sees who reads beyond the frame's length, though there is memory. */
+static void fence(struct frame *frame)
+{
+	ASAN_POISON_MEMORY_REGION(frame->bytes + frame->length, FRAME_BYTES_MAX - frame->length);
+}
+
+static bool on_transmit(void *context, unsigned port, struct frame *frame)
+{
+	struct totals *totals = context;
+
+	FUZZ_CHECK(port < PORTS);
+	FUZZ_CHECK(frame->references > 0 && frame->pool == totals->pool);
+	FUZZ_CHECK(frame->length >= FRAME_BYTES_MIN && frame->length <= FRAME_BYTES_MAX);
+	totals->transmitted++;
+	if (totals->transmitted % 5 == 0) { /* the host's queue is full */
+		frame_drop(frame);
+		return false;
+	}
+	if (totals->kept)
+		frame_drop(totals->kept);
+	totals->kept = frame;
+	return true;
+}
+
+static double probability(uint8_t byte)
+{
+	return byte == 255 ? 1 : byte < 128 ? 0 : (byte - 128) / 256.0;
+}
+
+/* Two bytes a side and fault would be more than is needed: both sides share. */
+static struct bridge_config config_of(const uint8_t *bytes)
+{
+	struct link_faults faults = {
+	        .loss = probability(bytes[0]),
+	        .duplicate = probability(bytes[1]),
+	        .reorder = probability(bytes[2]),
+	        .corrupt = probability(bytes[3]),
+	        .delay_ns = bytes[4] < 128 ? 0 : bytes[4] * 1000u,
+	};
+
+	return (struct bridge_config){
+	        .ports = PORTS,
+	        .steering = bytes[5] & 1 ? BRIDGE_STEER_ALL : BRIDGE_STEER_MARKED,
+	        .faults = {faults, faults},
+	        .seed = bytes[6],
+	};
+}
+
+/* Reads the capture back: as many records as were counted, each at a port and with a time. */
+static void check_capture(int fd, const struct capture_totals *totals)
+{
+	char error[PCAP_ERRBUF_SIZE];
+	char path[64];
+	struct pcap_pkthdr *header;
+	const u_char *bytes;
+	uint64_t frames = 0;
+	int status;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	pcap_t *pcap =
+	        pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, error);
+	FUZZ_CHECK(pcap);
+	FUZZ_CHECK(pcap_datalink(pcap) == DLT_LINUX_SLL2);
+	while ((status = pcap_next_ex(pcap, &header, &bytes)) == 1) {
+		FUZZ_CHECK(header->caplen == header->len && header->len >= 20);
+		FUZZ_CHECK(bytes[7] >= 1 && bytes[7] <= PORTS);         /* the interface */
+		FUZZ_CHECK(bytes[10] == 0 || bytes[10] == 4);           /* in, or out */
+		FUZZ_CHECK((uint64_t)header->ts.tv_usec < 1000000000u); /* nanoseconds */
+		frames++;
+	}
+	FUZZ_CHECK(status == PCAP_ERROR_BREAK);
+	pcap_close(pcap);
+	FUZZ_CHECK(frames == totals->frames);
+	FUZZ_CHECK(totals->bytes <= CAPTURE_BYTES_MAX);
+	FUZZ_CHECK((uint64_t)lseek(fd, 0, SEEK_END) == totals->bytes);
+}
+
+/* Writes the statistics and reads them back. */
+static void check_stats(const struct bridge *bridge)
+{
+	static const struct port ports[PORTS];
+	char error[200];
+	char *text = NULL;
+	size_t length = 0;
+	FILE *file = open_memstream(&text, &length);
+
+	FUZZ_CHECK(file);
+	FUZZ_CHECK(stats_write(file, bridge, ports, error, sizeof(error)));
+	json_t *object = json_loads(text, 0, NULL);
+	FUZZ_CHECK(object);
+	FUZZ_CHECK(json_array_size(json_object_get(object, "ports")) == PORTS);
+	FUZZ_CHECK((uint64_t)json_integer_value(json_object_get(object, "steered_frames")) ==
+	           bridge->steered_frames);
+	json_decref(object);
+	free(text);
+}
+
+/* A frame that came from `port`: unless its source cannot be learned, the switch knows it now. */
+static void check_learned(const struct bridge *bridge, const uint8_t *mac, unsigned port)
+{
+	static const uint8_t nobody[6];
+
+	if (!(mac[0] & 1) && memcmp(mac, nobody, sizeof(nobody)) != 0)
+		FUZZ_CHECK(forwarding_find(&bridge->forwarding, mac) == (int)port);
+	else
+		FUZZ_CHECK(forwarding_find(&bridge->forwarding, mac) == FORWARDING_FLOOD);
+}
+
+static bool is_without_faults(const struct bridge *bridge)
+{
+	const struct link_faults *faults = &bridge->config.faults[LINK_UP];
+
+	return faults->loss == 0 && faults->duplicate == 0 && faults->reorder == 0 &&
+	       faults->corrupt == 0 && faults->delay_ns == 0;
+}
+
+static void one_step(struct bridge *bridge, struct switch_frames *frames, uint64_t *time_ns)
+{
+	struct switch_step step = switch_frames_step(frames);
+
+	*time_ns += step.time_ns;
+	if (step.what == SWITCH_CLOSES) {
+		bridge_close_port(bridge, step.port % PORTS);
+	} else if (step.what == SWITCH_WAITS) {
+		bridge_advance(bridge, *time_ns);
+	} else {
+		struct frame *frame = frame_new(bridge->pool);
+		uint8_t source[6];
+		unsigned port = 0;
+
+		if (!frame)
+			return; /* as port_read() would have dropped it */
+		frame->length = switch_frames_frame(frames, frame->bytes, &port);
+		if (frame->length < FRAME_BYTES_MIN) {
+			frame_drop(frame);
+			return;
+		}
+		memcpy(source, frame->bytes + 6, sizeof(source));
+		fence(frame);
+		bridge_receive(bridge, port % PORTS, *time_ns, frame);
+		if (is_without_faults(bridge))
+			check_learned(bridge, source, port % PORTS);
+	}
+	FUZZ_CHECK(!bridge->engine->error[0]);
+}
+
+static unsigned free_frames(struct frame_pool *pool)
+{
+	unsigned count = 0;
+
+	while (frame_new(pool))
+		count++;
+	return count;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	static struct bridge bridge;
+	struct frame_pool pool;
+	struct totals totals = {.pool = &pool};
+	uint64_t time_ns = 0;
+	char error[200] = "";
+	char path[64];
+
+	if (size < FAULT_BYTES)
+		return 0;
+	struct bridge_config config = config_of(input);
+	FUZZ_CHECK(frame_pool_open(&pool, POOL_FRAMES) == 0);
+	FUZZ_CHECK(bridge_open(&bridge, &config, &pool, on_transmit, &totals) == 0);
+	bridge.engine =
+	        model_aggregator_open(PORTS, bridge_aggregated, &bridge, error, sizeof(error));
+	FUZZ_CHECK(bridge.engine);
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	bridge.capture = capture_open(path, CAPTURE_BYTES_MAX, error, sizeof(error));
+	FUZZ_CHECK(fd >= 0 && bridge.capture);
+
+	struct switch_frames *frames = switch_frames_open(input + FAULT_BYTES, size - FAULT_BYTES);
+	for (unsigned steps = 0; switch_frames_left(frames) && steps < STEPS_MAX; steps++)
+		one_step(&bridge, frames, &time_ns);
+	switch_frames_close(frames);
+	bridge_advance(&bridge, time_ns + 1000000000u);
+	FUZZ_CHECK(calendar_next(&bridge.calendar) == CALENDAR_NEVER);
+	check_stats(&bridge);
+
+	struct capture_totals written = capture_totals(bridge.capture);
+	FILE *saved = fuzz_silence();
+	FUZZ_CHECK(capture_close(bridge.capture, error, sizeof(error)));
+	stderr = saved;
+	check_capture(fd, &written);
+	close(fd);
+	bridge.engine->operations->close(bridge.engine);
+	bridge_close(&bridge);
+	if (totals.kept)
+		frame_drop(totals.kept);
+	FUZZ_CHECK(free_frames(&pool) == POOL_FRAMES);
+	frame_pool_close(&pool);
+	return 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of ina-bridge: any arguments. What is accepted is within its limits; all else
+ * ends in a message.
+ *
+ * argp ends the program where it finds fault, so the linker puts functions of ours in its place
+ * (--wrap): an error comes back here.
+ */
+#include <argp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sanitizer/lsan_interface.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "options.h"
+
+enum {
+	ARGUMENTS_MAX = 48,
+	FIRST_SOCKET_FD = 40, /* to FIRST_SOCKET_FD + SOCKETS - 1: open sockets for --port */
+	SOCKETS = 34,         /* more than there may be ports */
+	DELAY_MAX_NS = 1000000000,
+	MESSAGE_BYTES_MAX = 4096,
+};
+
+static jmp_buf refused;
+
+error_t __real_argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+                          int *index, void *input);
+error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+                          int *index, void *input);
+void __wrap_argp_error(const struct argp_state *state, const char *format, ...);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+/* argp's own complaints (an unknown option) come back as its result. */
+error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
+                          int *index, void *input)
+{
+	error_t result = __real_argp_parse(
+	        argp, argc, argv, flags | ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, index, input);
+
+	if (result)
+		longjmp(refused, 1);
+	return 0;
+}
+
+/* The message is made, so that its arguments are looked at. */
+void __wrap_argp_error(const struct argp_state *state, const char *format, ...)
+{
+	char text[MESSAGE_BYTES_MAX];
+	va_list list;
+
+	(void)state;
+	va_start(list, format);
+	int length = vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	FUZZ_CHECK(length > 0);
+	longjmp(refused, 1);
+}
+
+static void open_sockets(void)
+{
+	for (int fd = FIRST_SOCKET_FD; fd < FIRST_SOCKET_FD + SOCKETS; fd += 2) {
+		int ends[2];
+
+		FUZZ_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+		FUZZ_CHECK(dup2(ends[0], fd) == fd && dup2(ends[1], fd + 1) == fd + 1);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	open_sockets();
+	return 0;
+}
+
+static void check_accepted(const struct options *options)
+{
+	const struct bridge_config *bridge = &options->bridge;
+
+	FUZZ_CHECK(bridge->ports >= 2 && bridge->ports <= BRIDGE_PORTS_MAX);
+	for (unsigned i = 0; i < bridge->ports; i++) {
+		FUZZ_CHECK(options->port_fds[i] >= FIRST_SOCKET_FD &&
+		           options->port_fds[i] < FIRST_SOCKET_FD + SOCKETS);
+		for (unsigned k = 0; k < i; k++)
+			FUZZ_CHECK(options->port_fds[i] != options->port_fds[k]);
+	}
+	for (unsigned side = 0; side < LINK_SIDES; side++) {
+		const struct link_faults *faults = &bridge->faults[side];
+
+		FUZZ_CHECK(faults->loss >= 0 && faults->loss <= 1);
+		FUZZ_CHECK(faults->duplicate >= 0 && faults->duplicate <= 1);
+		FUZZ_CHECK(faults->reorder >= 0 && faults->reorder <= 1);
+		FUZZ_CHECK(faults->corrupt >= 0 && faults->corrupt <= 1);
+		FUZZ_CHECK(faults->delay_ns <= 10 * (uint64_t)DELAY_MAX_NS);
+	}
+	FUZZ_CHECK(options->pcap_limit_bytes >= 1 << 20);
+	FUZZ_CHECK(options->aggregator <= OPTIONS_OFF);
+	FUZZ_CHECK(bridge->steering <= BRIDGE_STEER_ALL);
+}
+
+/* Arguments are separated by newlines. */
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	/* Not on the stack: it must be whole after a jump back. */
+	static struct options options;
+	static char program[] = "ina-bridge";
+	static char *text;
+	char *argv[ARGUMENTS_MAX + 2] = {program};
+	int argc = 1;
+
+	text = malloc(size + 1);
+	FUZZ_CHECK(text);
+	memcpy(text, input, size);
+	text[size] = '\0';
+	for (char *next = text; next && argc <= ARGUMENTS_MAX;)
+		argv[argc++] = strsep(&next, "\n");
+	/* What argp has allocated is lost when an error jumps out of it. */
+	__lsan_disable();
+	FILE *saved = fuzz_silence();
+	if (setjmp(refused) == 0) {
+		options_parse(&options, argc, argv);
+		check_accepted(&options);
+	}
+	stderr = saved;
+	__lsan_enable();
+	free(text);
+	return 0;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// replay_ina_top FILE-OR-DIRECTORY...: the inputs of fuzz_model through ina_top, beside the model:
+// the same frames on the same ports, the same counters, and the RTL comes to rest after each frame.
+
+#include "aggregator_rtl.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+extern "C" {
+#include "aggregator.h"
+#include "traffic.h"
+}
+
+using bench::AggregatorRtl;
+using bench::Bytes;
+using bench::Random;
+
+namespace
+{
+
+constexpr unsigned PORTS = INA_PORT_COUNT;
+constexpr uint64_t CLOCKS_MOST = 20000; // after which a pipeline is stuck
+
+const char *const counter_names[] = {
+#define X(name, meaning) #name,
+        INA_COUNTERS(X)
+#undef X
+};
+
+/// One input, from the reset on.
+class Replay
+{
+      public:
+	Replay(const std::string &file, const Bytes &bytes)
+	    : name(file), random(bytes.size()), rtl(random)
+	{
+		const aggregator_config config = traffic_aggregator_config();
+
+		CHECK(config.ports == PORTS && config.jobs == INA_JOB_COUNT &&
+		              config.window_packets == INA_SLOT_COUNT,
+		      "traffic.h and this program have another size in mind");
+		model = aggregator_open(&config, on_model_frame, this);
+		CHECK(model, "no memory for the model");
+		/* Idle clocks and backpressure differ from input to input. */
+		rtl.gap_percent = bytes.empty() ? 0 : bytes.back() % 40;
+		rtl.stall_percent = bytes.empty() ? 0 : bytes.front() % 40;
+		traffic_start(&input, bytes.data(), bytes.size());
+	}
+	~Replay()
+	{
+		aggregator_close(model);
+	}
+	Replay(const Replay &) = delete;
+	Replay &operator=(const Replay &) = delete;
+
+	/// Returns how many frames that were; adds up what was counted.
+	uint64_t run(uint64_t *totals)
+	{
+		frame next;
+		unsigned port;
+
+		while (traffic_next(&input, &next, &port)) {
+			put(port, Bytes(next.bytes, next.bytes + next.length));
+			frames++;
+		}
+		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
+			totals[i] += rtl.counter(i);
+		return frames;
+	}
+
+      private:
+	std::string name;
+	Random random;
+	AggregatorRtl rtl;
+	traffic input;
+	aggregator *model = nullptr;
+	std::vector<Bytes> expected[PORTS];
+	uint64_t frames = 0;
+
+	static void on_model_frame(void *context, unsigned port, const uint8_t *bytes,
+	                           size_t length)
+	{
+		static_cast<Replay *>(context)->expected[port].emplace_back(bytes, bytes + length);
+	}
+
+	void put(unsigned port, const Bytes &bytes)
+	{
+		for (auto &out : expected)
+			out.clear();
+		aggregator_put(model, port, bytes.data(), bytes.size());
+		rtl.in[port].push_back(bytes);
+		const uint64_t end = rtl.clock() + CLOCKS_MOST;
+		do {
+			rtl.step();
+			CHECK(rtl.clock() < end, "%s, frame %llu: still busy after %llu clocks",
+			      name.c_str(), static_cast<unsigned long long>(frames),
+			      static_cast<unsigned long long>(CLOCKS_MOST));
+		} while (!rtl.is_idle());
+		for (unsigned p = 0; p < PORTS; p++)
+			compare_port(p, bytes);
+		compare_counters();
+		for (auto &out : rtl.out)
+			out.clear();
+	}
+
+	/// A frame that passes unchanged goes another way than those that a breaking job gives
+	/// free, and may overtake them.
+	void compare_port(unsigned p, const Bytes &own)
+	{
+		std::vector<Bytes> want = expected[p], got;
+		const auto is_own = [&own](const Bytes &bytes) { return bytes == own; };
+
+		for (const auto &out : rtl.out[p])
+			got.push_back(out.frame);
+		std::stable_partition(want.begin(), want.end(), is_own);
+		std::stable_partition(got.begin(), got.end(), is_own);
+		CHECK(got.size() == want.size(), "%s, frame %llu, port %u: %zu frames out, not %zu",
+		      name.c_str(), static_cast<unsigned long long>(frames), p, got.size(),
+		      want.size());
+		for (size_t i = 0; i < want.size(); i++)
+			CHECK(got[i] == want[i],
+			      "%s, frame %llu, port %u, out %zu: %zu bytes, not the same %zu from "
+			      "byte "
+			      "%td on",
+			      name.c_str(), static_cast<unsigned long long>(frames), p, i,
+			      got[i].size(), want[i].size(),
+			      std::mismatch(want[i].begin(), want[i].end(), got[i].begin(),
+			                    got[i].end())
+			                      .first -
+			              want[i].begin());
+	}
+
+	void compare_counters() const
+	{
+		uint64_t want[INA_COUNTER_COUNT];
+
+		std::memcpy(want, aggregator_counters(model), sizeof(want));
+		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
+			CHECK(rtl.counter(i) == want[i],
+			      "%s, after frame %llu: %s is %llu, not %llu", name.c_str(),
+			      static_cast<unsigned long long>(frames), counter_names[i],
+			      static_cast<unsigned long long>(rtl.counter(i)),
+			      static_cast<unsigned long long>(want[i]));
+	}
+};
+
+/// The files behind a name, in an order that is the same each time.
+std::vector<std::string> files_of(const std::string &path)
+{
+	namespace fs = std::filesystem;
+	std::vector<std::string> files;
+
+	if (!fs::is_directory(path))
+		return {path};
+	for (const auto &entry : fs::directory_iterator(path))
+		files.push_back(entry.path().string());
+	std::sort(files.begin(), files.end());
+	return files;
+}
+
+Bytes read_file(const std::string &path)
+{
+	std::ifstream stream(path, std::ios::binary);
+
+	CHECK(stream, "cannot read %s", path.c_str());
+	return Bytes(std::istreambuf_iterator<char>(stream), {});
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	uint64_t inputs = 0, frames = 0;
+	uint64_t totals[INA_COUNTER_COUNT] = {};
+
+	for (int i = 1; i < argc; i++)
+		for (const std::string &file : files_of(argv[i])) {
+			frames += std::make_unique<Replay>(file, read_file(file))->run(totals);
+			inputs++;
+		}
+	CHECK(inputs > 0, "usage: replay_ina_top FILE-OR-DIRECTORY...");
+	/* A corpus has something of everything. */
+	for (unsigned i = 0; i < INA_COUNTER_COUNT && inputs > 1; i++)
+		CHECK(totals[i] > 0, "no input moves %s", counter_names[i]);
+	std::printf("rtl      %10llu frames of %llu inputs: the RTL as the model\n",
+	            static_cast<unsigned long long>(frames),
+	            static_cast<unsigned long long>(inputs));
+	return 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * seeds DIRECTORY: the inputs that fuzzing starts from, in DIRECTORY/model, DIRECTORY/bridge and
+ * DIRECTORY/options: a job's whole life, each deviation of docs/protocol.md once, and frames as
+ * they are on the wire.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "switch_frames.h"
+#include "traffic.h"
+
+struct seed {
+	size_t length;
+	uint8_t bytes[TRAFFIC_INPUT_MAX];
+	unsigned entries;
+	size_t starts[TRAFFIC_ENTRIES_MAX + 1]; /* of the entries, and the end of the last */
+};
+
+static void die(const char *what, const char *path)
+{
+	fprintf(stderr, "seeds: cannot %s %s: %s\n", what, path, strerror(errno));
+	exit(1);
+}
+
+static void add(struct seed *seed, unsigned byte)
+{
+	if (seed->length < sizeof(seed->bytes))
+		seed->bytes[seed->length++] = (uint8_t)byte;
+}
+
+/* One entry of traffic.h, and `count` bytes behind it. */
+static void entry(struct seed *seed, enum traffic_what what, unsigned port, unsigned job,
+                  unsigned amount, unsigned count, ...)
+{
+	va_list list;
+
+	seed->starts[seed->entries] = seed->length;
+	add(seed, traffic_control(what, port, job, amount));
+	va_start(list, count);
+	for (unsigned i = 0; i < count; i++)
+		add(seed, va_arg(list, unsigned));
+	va_end(list);
+	if (seed->entries < TRAFFIC_ENTRIES_MAX)
+		seed->entries++;
+	seed->starts[seed->entries] = seed->length;
+}
+
+/* A packet of both ranks; the first of them brings the message's shape, if it starts one. */
+static void both(struct seed *seed, unsigned job, bool starts, unsigned shape_0, unsigned shape_1)
+{
+	entry(seed, TRAFFIC_NEXT, 0, job, 0, starts ? 2 : 0, shape_0, shape_1);
+	entry(seed, TRAFFIC_NEXT, 1, job, 0, 0);
+}
+
+static void join(struct seed *seed, unsigned job)
+{
+	both(seed, job, true, 0, 0);
+}
+
+/* A message of `packets` packets of the size number `size`. */
+static void message(struct seed *seed, unsigned job, unsigned packets, unsigned size,
+                    unsigned shape_1)
+{
+	for (unsigned i = 0; i < packets; i++)
+		both(seed, job, i == 0, (packets - 1) | size << 2, shape_1);
+}
+
+static void leave(struct seed *seed, unsigned job)
+{
+	both(seed, job, true, 0xE0, 0);
+}
+
+static void whole_life(struct seed *seed, unsigned job)
+{
+	join(seed, job);
+	for (unsigned size = 0; size < 7; size++) {
+		message(seed, job, 1 + size % 4, size, 0x10 * size);            /* int32 */
+		message(seed, job, 1 + (size + 2) % 4, size, 0x01 | size << 4); /* float32 */
+	}
+	leave(seed, job);
+}
+
+/* Each number type with each operation. */
+static void all_types(struct seed *seed)
+{
+	join(seed, 0);
+	for (unsigned shape = 0; shape < 12; shape++)
+		message(seed, 0, 2, 3, shape);
+	leave(seed, 0);
+}
+
+static void interleaved(struct seed *seed)
+{
+	join(seed, 0);
+	join(seed, 1);
+	join(seed, 2); /* refused */
+	for (unsigned i = 0; i < 5; i++)
+		for (unsigned job = 0; job < 3; job++)
+			message(seed, job, 1, i, 0x01);
+	for (unsigned job = 0; job < 3; job++)
+		leave(seed, job);
+	join(seed, 3);
+}
+
+/* One rank late and the other asking again, gaps, retransmissions of every age. */
+static void unordered(struct seed *seed)
+{
+	join(seed, 0);
+	for (unsigned i = 0; i < 10; i++)
+		entry(seed, TRAFFIC_NEXT, 0, 0, 0, 2, i % 3 << 2, 0x01);
+	for (unsigned i = 0; i < 10; i++)
+		entry(seed, TRAFFIC_REPEAT, 0, 0, 0, 1, i);
+	for (unsigned i = 0; i < 8; i++) {
+		entry(seed, TRAFFIC_AHEAD, 1, 0, 0, 1, i);
+		entry(seed, TRAFFIC_NEXT, 1, 0, 0, 0);
+		entry(seed, TRAFFIC_REPEAT, i & 1, 0, 0, 1, i);
+	}
+}
+
+/* Every byte of the headers wrong once, with a right iCRC and with the old one. */
+static void spoiled(struct seed *seed, enum traffic_what what, unsigned first, unsigned last)
+{
+	join(seed, 0);
+	message(seed, 0, 1, 1, 0x01);
+	for (unsigned place = first; place < last; place++)
+		entry(seed, what, place & 1, 0, 0, place == first ? 4 : 2,
+		      place == first ? 0 : place, place == first ? 0 : 1 << place % 8, place,
+		      1 << place % 8);
+	message(seed, 0, 1, 1, 0x01);
+	leave(seed, 0);
+}
+
+static void resized(struct seed *seed)
+{
+	join(seed, 0);
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 0x09, 0x01, 0); /* of a message of two packets */
+	for (unsigned i = 1; i < 48; i++)
+		entry(seed, TRAFFIC_RESIZED, i & 1, 0, i & 1, 1, i * 5);
+	both(seed, 0, false, 0, 0);
+	both(seed, 0, false, 0, 0);
+	entry(seed, TRAFFIC_TAGGED, 0, 0, 0, 3, 0, 0x01, 7);
+	entry(seed, TRAFFIC_TAGGED, 1, 0, 0, 1, 7);
+}
+
+/* A packet that ends after each of its bytes, but for the first ten. */
+static void every_length(struct seed *seed)
+{
+	join(seed, 0);
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 2 << 2, 0x01, 0); /* of 80 bytes of payload */
+	for (unsigned cut = 1; cut < 128; cut++)
+		entry(seed, TRAFFIC_RESIZED, cut & 1, 0, 0, 1, cut);
+}
+
+/* The largest payload, one quad more, with lengths and iCRC to match, and many more. */
+static void too_large(struct seed *seed)
+{
+	join(seed, 0);
+	both(seed, 0, true, 7 << 2, 0x01);
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 1, 3, 7 << 2, 0x01, 127 + 16);
+	for (unsigned quads = 1; quads <= 8; quads++)
+		entry(seed, TRAFFIC_RESIZED, quads & 1, 0, 1, 1, 127 + 16 * quads);
+	both(seed, 0, false, 0, 0);
+	leave(seed, 0);
+}
+
+/* A whole frame, byte by byte, that no entry makes. */
+static void raw(struct seed *seed, uint8_t opcode, uint8_t tos)
+{
+	static const uint8_t payload[64] = {0x49, 0x4E, 1, 1};
+	struct frame frame;
+
+	frame_make(&frame, &(struct frame_spec){
+	                           .rank = 1,
+	                           .rank_count = 2,
+	                           .destination_qpn = 0x11,
+	                           .psn = 0xFFFFF8,
+	                           .opcode = opcode,
+	                           .tos = tos,
+	                           .payload = payload,
+	                           .payload_bytes = sizeof(payload),
+	                   });
+	/* Its length is 1 + 4 * byte + amount. */
+	entry(seed, TRAFFIC_RAW, 1, 0, (unsigned)(frame.length - 1) % 4, 1,
+	      (unsigned)(frame.length - 1) / 4);
+	for (size_t i = 0; i < frame.length; i++)
+		add(seed, frame.bytes[i]);
+	seed->starts[seed->entries] = seed->length;
+}
+
+static void write_file(const char *directory, const char *name, const void *bytes, size_t length)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	FILE *file = fopen(path, "wb");
+	if (!file || fwrite(bytes, 1, length, file) != length || fclose(file) != 0)
+		die("write", path);
+}
+
+/* The same traffic for the switch: faults in front, and now and then a while of waiting. */
+static void write_bridge(const char *directory, const char *name, const struct seed *model)
+{
+	static const uint8_t faults[3][8] = {{0}, {0, 0, 0, 0, 140}, {140, 140, 140, 132, 0, 1, 7}};
+	char numbered[64];
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct seed seed = {0};
+
+		for (unsigned k = 0; k < 8; k++)
+			add(&seed, faults[i][k]);
+		for (unsigned k = 0; k < model->entries; k++) {
+			if (k % 7 == 6)
+				add(&seed, SWITCH_WAITS | (k % 16) << 2);
+			add(&seed, SWITCH_FRAME | 1 << 2);
+			for (size_t at = model->starts[k]; at < model->starts[k + 1]; at++)
+				add(&seed, model->bytes[at]);
+		}
+		snprintf(numbered, sizeof(numbered), "%s.%u", name, i);
+		write_file(directory, numbered, seed.bytes, seed.length);
+	}
+}
+
+static void write_traffic(const char *model, const char *bridge)
+{
+	static const uint8_t opcodes[] = {0x00, 0x04, 0x05, 0x0A, 0x11, 0x12, 0x64};
+	static struct seed seeds[16];
+	unsigned count = 0;
+	char name[32];
+
+	whole_life(&seeds[count++], 0);
+	whole_life(&seeds[count++], 3);
+	all_types(&seeds[count++]);
+	interleaved(&seeds[count++]);
+	unordered(&seeds[count++]);
+	spoiled(&seeds[count++], TRAFFIC_SPOILED, 0, 60);
+	spoiled(&seeds[count++], TRAFFIC_SPOILED, 54, 118);
+	spoiled(&seeds[count++], TRAFFIC_DAMAGED, 0, 60);
+	resized(&seeds[count++]);
+	every_length(&seeds[count++]);
+	too_large(&seeds[count++]);
+	join(&seeds[count], 0);
+	for (unsigned i = 0; i < sizeof(opcodes); i++)
+		raw(&seeds[count], opcodes[i], i & 1 ? 0xAE : 0);
+	count++;
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "seed.%u", i);
+		write_file(model, name, seeds[i].bytes, seeds[i].length);
+		write_bridge(bridge, name, &seeds[i]);
+	}
+}
+
+static void write_options(const char *directory)
+{
+	static const char *const lines[] = {
+	        "--port\nfd=40\n--port\nfd=41\n--aggregator\nmodel\n--steer\nall",
+	        "--port=fd=40\n--port=fd=41\n--loss-up\n0.5\n--loss-down=1e-3\n--duplicate\n1\n"
+	        "--reorder\n0\n--corrupt\n.25\n--delay\n100\n--seed\n0x7F",
+	        "--port=fd=40\n--port=fd=41\n--pcap\nx.pcap\n--pcap-limit\n4\n--stats\nx.json",
+	        "--port=fd=40\n--port=fd=40",
+	        "--port=fd=1\n--port\n40",
+	        "--loss-up=nan",
+	        "--port=fd=40\n--port=fd=41\n--loss-up=1.5",
+	        "--delay=-1",
+	        "--seed=18446744073709551616",
+	        "--aggregator=rt",
+	        "--unknown",
+	        "word",
+	};
+	char name[32];
+	char many[1024] = "";
+	size_t length = 0;
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		snprintf(name, sizeof(name), "seed.%u", i);
+		write_file(directory, name, lines[i], strlen(lines[i]));
+	}
+	/* As many ports as there may be, and one too many. */
+	for (int fd = 40; fd < 73; fd++) {
+		length += (size_t)snprintf(many + length, sizeof(many) - length, "%s--port=fd=%d",
+		                           length ? "\n" : "", fd);
+		if (fd == 71)
+			write_file(directory, "seed.ports32", many, length);
+	}
+	write_file(directory, "seed.ports33", many, length);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = {"model", "bridge", "options"};
+	char paths[3][4096];
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: seeds DIRECTORY\n");
+		return 2;
+	}
+	if (mkdir(argv[1], 0777) != 0 && errno != EEXIST)
+		die("make", argv[1]);
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", argv[1], names[i]);
+		if (mkdir(paths[i], 0777) != 0 && errno != EEXIST)
+			die("make", paths[i]);
+	}
+	write_traffic(paths[0], paths[1]);
+	write_options(paths[2]);
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A language of few bytes for traffic: a fuzzer's input is a list of entries, each of which makes
+ * one frame on one port. Most entries mean "the next packet of that connection", with right
+ * headers and a right iCRC, so that a fuzzer gets past the checks and into the join; others spoil
+ * such a packet before or after its iCRC is made, or are any bytes at all. Every input means
+ * something, and the same frames each time.
+ *
+ *   entry    = control, arguments
+ *   control  = bit 0: port; bits 1-2: job; bits 3-5: what (enum traffic_what); bits 6-7: amount
+ *
+ * The two ranks of a job send the same messages: whoever comes first to a new one reads its shape
+ * (two bytes) from the input, the other follows.
+ */
+#ifndef INA_FUZZ_TRAFFIC_H
+#define INA_FUZZ_TRAFFIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregator.h"
+#include "frames.h"
+
+enum {
+	TRAFFIC_PORTS = 2,
+	TRAFFIC_JOBS = 4,     /* more than contexts, so that some are refused */
+	TRAFFIC_CONTEXTS = 2, /* those of the aggregator */
+	TRAFFIC_WINDOW = 8,
+	TRAFFIC_MESSAGES_MAX = 64, /* of a job */
+	TRAFFIC_PACKETS_MAX = 4,   /* of a message */
+	TRAFFIC_ENTRIES_MAX = 400, /* frames of one input */
+	TRAFFIC_INPUT_MAX = 2048,  /* bytes of an input: more would be slow, not deeper */
+};
+
+enum traffic_what {
+	TRAFFIC_NEXT,    /* the connection's next packet */
+	TRAFFIC_REPEAT,  /* one from before: 1 byte, how many before */
+	TRAFFIC_AHEAD,   /* one past a gap: 1 byte, how many packets are left out */
+	TRAFFIC_SPOILED, /* 1 byte a patch: place, then 1 byte xor; then sealed: a right iCRC */
+	TRAFFIC_DAMAGED, /* likewise, but after the seal */
+	TRAFFIC_RESIZED, /* 1 byte: cut off so much, or extended; by amount sealed or not */
+	TRAFFIC_TAGGED,  /* a VLAN tag between MAC addresses and EtherType: 1 byte, its low bits */
+	TRAFFIC_RAW,     /* 1 byte: length / 4; the bytes of the frame from the input */
+};
+
+/* The aggregator that this traffic is for; the RTL's bench is built with the same numbers. */
+struct aggregator_config traffic_aggregator_config(void);
+
+struct traffic_message {
+	uint8_t shape[2];
+};
+
+struct traffic_job {
+	struct traffic_message messages[TRAFFIC_MESSAGES_MAX];
+	unsigned message_count;
+	/* Each rank's place: the next packet, its PSN counted from the JOIN's, and its message. */
+	struct {
+		unsigned message;
+		unsigned packet;
+		uint32_t ordinal;
+	} at[TRAFFIC_PORTS];
+};
+
+struct traffic {
+	const uint8_t *input;
+	size_t left;
+	unsigned entries;
+	struct traffic_job jobs[TRAFFIC_JOBS];
+};
+
+void traffic_start(struct traffic *traffic, const uint8_t *input, size_t length);
+
+/*
+ * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port. False at the end of the input, or
+ * after TRAFFIC_ENTRIES_MAX frames.
+ */
+bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port);
+
+/* The next byte of the input, for what else is in it; 0 behind its end. */
+uint8_t traffic_take(struct traffic *traffic);
+
+/* The control byte of an entry, for who writes inputs. */
+uint8_t traffic_control(enum traffic_what what, unsigned port, unsigned job, unsigned amount);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measures ina_top at one number of ports: one JSON object a line on stdout, for
+// scripts/bench-rtl.py, which makes a table of them.
+
+#include "measure.hpp"
+
+using bench::Random;
+
+namespace
+{
+
+constexpr uint64_t CLOCKS = 40000; // of each measurement
+constexpr unsigned MTUS[] = {256, 1024, 4096};
+constexpr unsigned JOBS_AT_ONCE[] = {1, INA_JOB_COUNT};
+
+void print_list(const char *name, const double *values, size_t count)
+{
+	std::printf("\"%s\": [", name);
+	for (size_t i = 0; i < count; i++)
+		std::printf("%s%.4f", i ? ", " : "", values[i]);
+	std::printf("]");
+}
+
+void measure_one(Random &random, const measure::Format &format, unsigned mtu, unsigned jobs)
+{
+	const bench::Form form; // IPv4: the forms are alike in speed, which test_ina_load checks
+	const measure::Throughput result = measure::throughput(random, format, form, mtu, jobs, CLOCKS);
+
+	std::printf("{\"ports\": %u, \"format\": \"%s\", \"mtu\": %u, \"jobs\": %u, "
+	            "\"contexts\": %u, \"window_packets\": %u, \"clocks\": %llu, ",
+	            measure::PORTS, format.name, mtu, jobs, INA_JOB_COUNT, INA_SLOT_COUNT,
+	            static_cast<unsigned long long>(CLOCKS));
+	print_list("beats_per_clock_in", result.in, measure::PORTS);
+	std::printf(", ");
+	print_list("beats_per_clock_out", result.out, measure::PORTS);
+	std::printf(", ");
+	print_list("job_shares", result.shares.data(), result.shares.size());
+	if (jobs == 1)
+		std::printf(", \"latency_clocks\": %llu",
+		            static_cast<unsigned long long>(measure::latency(random, format, form, mtu)));
+	std::printf("}\n");
+	std::fflush(stdout);
+}
+
+} // namespace
+
+int main()
+{
+	Random random(1); // always the same traffic: the counts are those of the last run
+
+	for (const measure::Format &format : measure::FORMATS)
+		for (unsigned mtu : MTUS)
+			for (unsigned jobs : JOBS_AT_ONCE)
+				measure_one(random, format, mtu, jobs);
+	return 0;
+}

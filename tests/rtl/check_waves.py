@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_waves.py VERILATOR VIEW RTL: is every signal that the GTKWave view names in the RTL
+(a folder), with the width that the view gives it? GTKWave leaves out without a word what it does not find.
+
+The signals are those which Verilator would trace at two ports, as `make waves` does. With
+--update, as the first argument, the view's widths are put right; names that are gone are not."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT_S = 120
+
+FUNCTION = re.compile(r"^VL_ATTR_COLD void (\w+__trace_init_\w+)\(.*\{$")
+CALL = re.compile(r"^\s+(\w+__trace_init_\w+)\(.*\);$")
+PUSH = re.compile(r'pushNamePrefix\("([^" ]+) "\)')
+POP = re.compile(r"popNamePrefix\((\d+)\)")
+DECLARATION = re.compile(r'decl(?:Bit|Bus|Quad|Array)\(c\+\d+,"(\w+)",.*?(?:, (\d+),(\d+))?\);')
+
+# A signal of the view, as it is or as one bit of it: (position)name[left:right].
+NAMED = re.compile(r"(?:\((\d+)\))?(TOP\.[\w.\[\]]+?)(?:\[(\d+):(\d+)\])?(?=\s|$)")
+
+
+def functions_of(directory):
+    """What each function of the generated sources declares, pushes, pops and calls, in order."""
+    functions = {}
+    for path in sorted(directory.glob("*__Trace__*__Slow.cpp")):
+        body = None
+        for line in path.read_text().splitlines():
+            if match := FUNCTION.match(line):
+                body = functions.setdefault(match[1], [])
+            elif line == "}":
+                body = None
+            elif body is not None:
+                body.append(line)
+    return functions
+
+
+def declared(functions, name, scopes, signals):
+    """Adds to `signals` {full name: (left, right) or None for one bit} what `name` declares."""
+    scopes = list(scopes)
+    for line in functions[name]:
+        if match := PUSH.search(line):
+            scopes.append(re.sub(r"\\\d+$", "", match[1]))
+        elif match := POP.search(line):
+            del scopes[len(scopes) - int(match[1]) :]
+        elif match := DECLARATION.search(line):
+            bits = (int(match[2]), int(match[3])) if match[2] else None
+            signals[".".join(scopes + [match[1]])] = bits
+        elif match := CALL.match(line):
+            declared(functions, match[1], scopes, signals)
+
+
+def signals_of(verilator, rtl):
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run(
+            [verilator, "--cc", "--trace-fst", "--trace-structs", "--top-module", "ina_top"]
+            + ["-GPORT_COUNT=2", "-GJOB_COUNT=4", "-GSLOT_COUNT=128", "--prefix", "Vwaves"]
+            + ["--Mdir", directory, "-y", rtl]
+            + [f"{rtl}/{name}.sv" for name in ("ina_pkg", "ina_crc_pkg", "ina_top")],
+            check=True,
+            timeout=TIMEOUT_S,
+        )
+        functions = functions_of(pathlib.Path(directory))
+    tops = [name for name in functions if name.endswith("__trace_init_top")]
+    signals = {}
+    for name in tops:
+        declared(functions, name, ["TOP"], signals)
+    return signals
+
+
+def width_of(bits):
+    return f"[{bits[0]}:{bits[1]}]" if bits else ""
+
+
+def main():
+    update = sys.argv[1:2] == ["--update"]
+    verilator, view, rtl = sys.argv[2 if update else 1 :]
+    view = pathlib.Path(view)
+    signals = signals_of(verilator, rtl)
+    if len(signals) < 100:
+        sys.exit(f"check_waves: only {len(signals)} signals read from what {verilator} generates")
+    wrong = set()
+    named = 0
+
+    def corrected(match):
+        nonlocal named
+        position, name, left, right = match.groups()
+        named += 1
+        if name not in signals:
+            wrong.add(f"{name}: there is no such signal")
+            return match[0]
+        bits = signals[name]
+        if width_of(bits) == (f"[{left}:{right}]" if left else ""):
+            return match[0]
+        if not update:
+            wrong.add(f"{name}[{left}:{right}]: it is {name}{width_of(bits)} now")
+        # Bits are counted from the left.
+        at = f"({int(position) + bits[0] - int(left)})" if position else ""
+        return at + name + width_of(bits)
+
+    lines = [
+        line if line[:1] in "[-@*^" else NAMED.sub(corrected, line)
+        for line in view.read_text().splitlines()
+    ]
+    if update:
+        view.write_text("\n".join(lines) + "\n")
+    if wrong:
+        sys.exit(f"check_waves: {view} does not fit the RTL:\n  " + "\n  ".join(sorted(wrong)))
+    print(f"check_waves: {view}: {named} signals, all of them there")
+    if not named:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

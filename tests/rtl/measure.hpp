@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast ina_top is, in clocks: hosts that send whole messages as fast as their windows let
+// them, a network without faults, and counts of beats over whole frames. The same seed gives the
+// same counts on every machine.
+
+#ifndef INA_MEASURE_HPP
+#define INA_MEASURE_HPP
+
+#include "aggregator_rtl.hpp"
+#include "traffic.hpp"
+
+#include <memory>
+
+namespace measure
+{
+
+using bench::AggregatorRtl;
+using bench::Bytes;
+using bench::Random;
+
+constexpr unsigned PORTS = INA_PORT_COUNT;
+constexpr unsigned WINDOW = INA_SLOT_COUNT;
+constexpr unsigned MESSAGE_PACKETS = 16; // as libina cuts them
+
+struct Format {
+	const char *name;
+	uint8_t number_type, operation;
+};
+
+/// What elements may be, and what is done with them.
+constexpr Format FORMATS[] = {
+        {"int32", INA_WIRE_INT32, INA_WIRE_SUM},
+        {"float32", INA_WIRE_FLOAT32, INA_WIRE_SUM},
+};
+
+/// Beats a clock of each port, and the part of the packets that each job got.
+struct Throughput {
+	double in[PORTS], out[PORTS];
+	std::vector<double> shares;
+
+	double least_in() const
+	{
+		return *std::min_element(in, in + PORTS);
+	}
+	double least_out() const
+	{
+		return *std::min_element(out, out + PORTS);
+	}
+};
+
+/// Beats between the ends of two frames on one side of one port, and the clocks that they took.
+struct Span {
+	uint64_t first_clock = 0, first_beats = 0, last_clock = 0, last_beats = 0;
+
+	void frame_ended(uint64_t clock, uint64_t beats)
+	{
+		if (first_clock == 0) {
+			first_clock = clock;
+			first_beats = beats;
+		}
+		last_clock = clock;
+		last_beats = beats;
+	}
+	double rate() const
+	{
+		CHECK(last_clock > first_clock, "no two frames to measure between");
+		return static_cast<double>(last_beats - first_beats) /
+		       static_cast<double>(last_clock - first_clock);
+	}
+};
+
+inline std::vector<unsigned> every_port()
+{
+	std::vector<unsigned> ports;
+
+	for (unsigned p = 0; p < PORTS; p++)
+		ports.push_back(p);
+	return ports;
+}
+
+/// A job on all ports that sends messages without end.
+class Sender
+{
+      public:
+	size_t sent[PORTS] = {}, got[PORTS] = {}; // DATA packets in and out of a pipeline
+
+	Sender(Random &random, AggregatorRtl &rtl, unsigned serial, const Format &format,
+	       const bench::Form &form, unsigned mtu, unsigned packets_a_message = MESSAGE_PACKETS)
+	    : message_packets(packets_a_message), job(random, every_port(), serial, shape())
+	{
+		ina_wire_header header = {};
+
+		header.magic = INA_WIRE_MAGIC;
+		header.version = INA_WIRE_VERSION;
+		header.type = INA_WIRE_DATA;
+		header.number_type = format.number_type;
+		header.operation = format.operation;
+		header.rank_count = PORTS;
+		header.job_id = job.id;
+		header.length_bytes = message_packets * mtu - 48;
+		for (unsigned p = 0; p < PORTS; p++) {
+			std::vector<uint32_t> elements(header.length_bytes / 4);
+
+			for (uint32_t &element : elements)
+				element = static_cast<uint32_t>(random.next());
+			const Bytes message = traffic::make_message(header, elements, p);
+			for (unsigned i = 0; i < message_packets; i++)
+				payloads[p].emplace_back(message.begin() + i * mtu,
+				                         message.begin() + (i + 1) * mtu);
+			job.ranks[p].form = form;
+			rtl.in[p].push_back(job.ranks[p].frame(0));
+		}
+	}
+
+	/// A host sends packet k when it has the sum of packet k - window from its predecessor.
+	bool may_send(unsigned p, unsigned window) const
+	{
+		return sent[p] < got[(p + PORTS - 1) % PORTS] + window;
+	}
+
+	Bytes next_frame(unsigned p)
+	{
+		const size_t place = sent[p] % message_packets;
+		const uint32_t number = 1 + static_cast<uint32_t>(sent[p] / message_packets);
+		const bool first = place == 0, last = place + 1 == message_packets;
+		const traffic::Rank &rank = job.ranks[p];
+		bench::Packet packet;
+
+		packet.form = rank.form;
+		packet.opcode = first ? (last ? traffic::SEND_ONLY : traffic::SEND_FIRST)
+		                      : (last ? traffic::SEND_LAST : traffic::SEND_MIDDLE);
+		packet.source_ip = rank.source_ip;
+		packet.destination_ip = rank.destination_ip;
+		packet.qpn = rank.qpn;
+		packet.psn = rank.psn(1 + sent[p]++);
+		packet.payload = payloads[p][place];
+		if (first)
+			std::memcpy(&packet.payload[offsetof(ina_wire_header, message_number)],
+			            &number, sizeof(number));
+		if (last)
+			std::memcpy(
+			        &packet.payload[packet.payload.size() - sizeof(ina_wire_trailer) +
+			                        offsetof(ina_wire_trailer, message_number)],
+			        &number, sizeof(number));
+		return bench::make_frame(packet);
+	}
+
+	bool owns(const Bytes &frame) const
+	{
+		return bench::get_be32(frame, bench::form_of(frame).bth() + 4) == job.ranks[0].qpn;
+	}
+
+	/// A frame of this job came out. It is a sum, and says so at the end of each message.
+	void receive(unsigned p, const Bytes &frame)
+	{
+		uint32_t contributors;
+
+		if (++got[p] % message_packets != 0)
+			return;
+		std::memcpy(&contributors, &frame[frame.size() - 4 - sizeof(ina_wire_trailer)], 4);
+		CHECK(contributors == PORTS, "port %u: %u contributors, not %u", p, contributors,
+		      PORTS);
+	}
+
+      private:
+	unsigned message_packets;
+	traffic::Job job;
+	std::vector<Bytes> payloads[PORTS]; // of one message
+
+	static traffic::Shape shape()
+	{
+		traffic::Shape shape;
+
+		shape.window = WINDOW;
+		shape.messages = 0;
+		return shape;
+	}
+};
+
+inline void forget_output(AggregatorRtl &rtl)
+{
+	for (auto &out : rtl.out)
+		out.clear();
+}
+
+/// Beats a clock with `jobs` jobs at once on all ports, in packets of `mtu` bytes, in `clocks`
+/// clocks after as many to get under way. Each host takes its next packet from any of its jobs, so
+/// several jobs come in another order on each port; they keep closer together than one alone, for
+/// else the queues would grow and shrink by more packets than are measured.
+inline Throughput throughput(Random &random, const Format &format, const bench::Form &form,
+                             unsigned mtu, unsigned jobs, uint64_t clocks)
+{
+	AggregatorRtl rtl(random);
+	std::vector<std::unique_ptr<Sender>> senders;
+	std::vector<size_t> got_at_start(jobs);
+	Span in[PORTS], out[PORTS];
+	size_t frames_in[PORTS] = {};
+	const unsigned window = jobs == 1 ? WINDOW : std::max(WINDOW / 16, 2u);
+	Throughput result = {};
+
+	for (unsigned i = 0; i < jobs; i++)
+		senders.push_back(std::make_unique<Sender>(random, rtl, i, format, form, mtu));
+	rtl.settle();
+	forget_output(rtl);
+	const uint64_t start = rtl.clock() + clocks, end = start + clocks;
+
+	while (rtl.clock() < end) {
+		for (unsigned p = 0; p < PORTS; p++) {
+			const size_t offset = random.below(jobs);
+
+			for (size_t i = 0; i < jobs && rtl.in[p].size() < 2; i++) {
+				Sender &sender = *senders[(i + offset) % jobs];
+
+				if (sender.may_send(p, window))
+					rtl.in[p].push_back(sender.next_frame(p));
+			}
+		}
+		rtl.step();
+		const bool steady = rtl.clock() > start;
+
+		if (rtl.clock() == start)
+			for (unsigned i = 0; i < jobs; i++)
+				got_at_start[i] = senders[i]->got[0];
+		for (unsigned p = 0; p < PORTS; p++) {
+			if (steady && rtl.frames_in[p] != frames_in[p])
+				in[p].frame_ended(rtl.clock(), rtl.beats_in[p]);
+			frames_in[p] = rtl.frames_in[p];
+			for (const auto &entry : rtl.out[p]) {
+				if (steady)
+					out[p].frame_ended(rtl.clock(), rtl.beats_out[p]);
+				for (auto &sender : senders)
+					if (sender->owns(entry.frame))
+						sender->receive(p, entry.frame);
+			}
+		}
+		forget_output(rtl);
+	}
+	size_t total = 0;
+
+	for (unsigned p = 0; p < PORTS; p++) {
+		result.in[p] = in[p].rate();
+		result.out[p] = out[p].rate();
+	}
+	for (unsigned i = 0; i < jobs; i++)
+		total += senders[i]->got[0] - got_at_start[i];
+	for (unsigned i = 0; i < jobs; i++)
+		result.shares.push_back(static_cast<double>(senders[i]->got[0] - got_at_start[i]) /
+		                        static_cast<double>(total));
+	return result;
+}
+
+/// From the last rank's last beat in to the first beat of the sum out, in clocks: the most over
+/// all ports, whichever rank is the last, and with all ranks at once.
+inline uint64_t latency(Random &random, const Format &format, const bench::Form &form,
+                        unsigned payload_bytes)
+{
+	AggregatorRtl rtl(random);
+	Sender sender(random, rtl, 0, format, form, payload_bytes, 1);
+	uint64_t most = 0;
+
+	rtl.settle();
+	for (unsigned late = 0; late <= PORTS; late++) { // PORTS: none is
+		forget_output(rtl);
+		for (unsigned p = 0; p < PORTS; p++)
+			if (p != late)
+				rtl.in[p].push_back(sender.next_frame(p));
+		rtl.settle();
+		if (late < PORTS) {
+			rtl.in[late].push_back(sender.next_frame(late));
+			rtl.settle();
+		}
+		for (unsigned p = 0; p < PORTS; p++) {
+			CHECK(rtl.out[p].size() == 1, "port %u: %zu frames, not one sum", p,
+			      rtl.out[p].size());
+			sender.receive(p, rtl.out[p][0].frame);
+			most = std::max(most, rtl.out[p][0].first_beat - rtl.last_accepted);
+		}
+	}
+	return most;
+}
+
+} // namespace measure
+
+#endif
