@@ -45,9 +45,8 @@ static bool may_join(const struct join *join, unsigned job)
 /* A number type and operation of docs/protocol.md. */
 static bool has_numbers(const struct ina_wire_header *header)
 {
-	return header->number_type >= INA_WIRE_INT32 &&
-	       header->number_type <= INA_WIRE_FLOAT16 && header->operation >= INA_WIRE_SUM &&
-	       header->operation <= INA_WIRE_MIN;
+	return header->number_type >= INA_WIRE_INT32 && header->number_type <= INA_WIRE_FLOAT16 &&
+	       header->operation >= INA_WIRE_SUM && header->operation <= INA_WIRE_MIN;
 }
 
 /* A message that can be summed, or a JOIN or LEAVE. */

@@ -69,8 +69,7 @@ uint16_t tree_round_float16(uint32_t bits)
 		return (uint16_t)(sign | round_off(magnitude - (112u << 23), 13));
 	if (exponent < 102) /* less than half of the smallest subnormal, 2^-24 */
 		return sign;
-	return (uint16_t)(sign |
-	                  round_off((magnitude & 0x7FFFFF) | 0x800000, 13 + 113 - exponent));
+	return (uint16_t)(sign | round_off((magnitude & 0x7FFFFF) | 0x800000, 13 + 113 - exponent));
 }
 
 bool tree_open(struct tree *tree, unsigned port_count)
@@ -290,8 +289,7 @@ static void combine_halves(struct tree *tree, const struct tree_layout *layout, 
 
 static bool has_halves(const struct tree_layout *layout)
 {
-	return layout->number_type == INA_WIRE_BFLOAT16 ||
-	       layout->number_type == INA_WIRE_FLOAT16;
+	return layout->number_type == INA_WIRE_BFLOAT16 || layout->number_type == INA_WIRE_FLOAT16;
 }
 
 static unsigned operand_count(const struct tree *tree)
