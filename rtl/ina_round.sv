@@ -13,8 +13,10 @@ module ina_round (
     input  logic        s_float16,
     input  logic [31:0] s_low,
     input  logic [31:0] s_high,
+    input  logic        s_overflow,  // rides along
 
-    output logic [31:0] m_word
+    output logic [31:0] m_word,
+    output logic        m_overflow
 );
 
   // Rounded down in magnitude, and above that bit whether one is to be added. The carry runs into
@@ -43,13 +45,15 @@ module ina_round (
 
   logic [31:0] a_word;
   logic [1:0]  a_up;
+  logic        a_overflow;
 
   always_ff @(posedge clk) begin : cut
     logic [16:0] low;
     logic [16:0] high;
     if (step[0]) begin
-      a_word <= s_low;
-      a_up   <= '0;
+      a_overflow <= s_overflow;
+      a_word     <= s_low;
+      a_up       <= '0;
       if (s_half) begin
         low    = s_float16 ? cut_float16(s_low) : cut_bfloat16(s_low);
         high   = s_float16 ? cut_float16(s_high) : cut_bfloat16(s_high);
@@ -61,7 +65,8 @@ module ina_round (
 
   always_ff @(posedge clk) begin
     if (step[1]) begin
-      m_word <= a_word;
+      m_overflow <= a_overflow;
+      m_word     <= a_word;
       if (a_up != 2'd0) m_word <= {a_word[31:16] + 16'(a_up[1]), a_word[15:0] + 16'(a_up[0])};
     end
   end

@@ -194,18 +194,16 @@ module ina_tree #(
       end
 
       ina_round round (
-          .clk      (clk),
-          .step     (valid[ROUND_ENTRY+:ROUND_CLOCKS]),
-          .s_half   (half_valid[ROUND_ENTRY] && halves.mark[ROUND_ENTRY].pairs[lane]),
-          .s_float16(halves.mark[ROUND_ENTRY].float16),
-          .s_low    (lanes[lane].level[LEVELS].node[0].y),
-          .s_high   (level[LEVELS].node[0].y),
-          .m_word   (m_data[lane*LANE_W+:LANE_W])
+          .clk       (clk),
+          .step      (valid[ROUND_ENTRY+:ROUND_CLOCKS]),
+          .s_half    (half_valid[ROUND_ENTRY] && halves.mark[ROUND_ENTRY].pairs[lane]),
+          .s_float16 (halves.mark[ROUND_ENTRY].float16),
+          .s_low     (lanes[lane].level[LEVELS].node[0].y),
+          .s_high    (level[LEVELS].node[0].y),
+          .s_overflow(lanes[lane].level[LEVELS].node[0].overflow),
+          .m_word    (m_data[lane*LANE_W+:LANE_W]),
+          .m_overflow(m_overflow[lane])
       );
-      logic [ROUND_CLOCKS-1:0] overflow;
-      always_ff @(posedge clk)
-        overflow <= {overflow[0], lanes[lane].level[LEVELS].node[0].overflow};
-      assign m_overflow[lane] = overflow[1];
     end
   end else begin : words
     logic unused_format;
