@@ -17,7 +17,7 @@ namespace
 
 constexpr unsigned LANES = 16;
 constexpr unsigned BEATS = 40000;
-constexpr unsigned NODE_CLOCKS = 5, HALF_CLOCKS = 3;
+constexpr unsigned NODE_CLOCKS = 5, HALF_CLOCKS = INA_HALF_FORMATS ? 3 : 0;
 
 // ina_pkg's: an operation with FLOAT set works on numbers of the beat's format.
 enum { ADD, MAX, MIN, OR, FLOAT };
@@ -249,20 +249,33 @@ Value random_words(bench::Dut<Vina_tree> &dut, bench::Random &random, unsigned l
 	return sum;
 }
 
+// One that this configuration has.
+unsigned random_operation(bench::Random &random, unsigned lane)
+{
+	static const unsigned always[] = {MAX, OR, FLOAT | ADD};
+	static const unsigned optional[] = {ADD, MIN, FLOAT | MAX, FLOAT | MIN};
+	const unsigned choice = static_cast<unsigned>(random.below(7));
+
+	if (choice < 3)
+		return always[choice];
+	if (choice == 3 ? !INA_INT32 && lane % 4 != 0 : !INA_MAX_MIN)
+		return MAX;
+	return optional[choice - 3];
+}
+
 // Sets a random beat on the inputs, and says what must come of it.
 Expected random_beat(bench::Dut<Vina_tree> &dut, bench::Random &random)
 {
-	static const unsigned operations[] = {ADD,         MAX,         MIN,        OR,
-	                                      FLOAT | ADD, FLOAT | MAX, FLOAT | MIN};
 	const uint32_t all = (1u << INA_PORT_COUNT) - 1;
 	const uint32_t mask =
 	        random.chance(40) ? all : static_cast<uint32_t>(1 + random.below(all));
-	const unsigned format = static_cast<unsigned>(random.below(3));
+	const unsigned format =
+	        INA_HALF_FORMATS ? static_cast<unsigned>(random.below(3)) : unsigned{WORD};
 	Expected expected = {dut.clocks, static_cast<uint32_t>(random.next()), 0, {}};
 
 	dut->s_op = 0;
 	for (unsigned lane = 0; lane < LANES; lane++) {
-		const unsigned op = operations[random.below(7)];
+		const unsigned op = random_operation(random, lane);
 
 		dut->s_op |= uint64_t{op} << (3 * lane);
 		if (format != WORD && (op & FLOAT)) {
