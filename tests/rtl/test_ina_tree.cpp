@@ -12,6 +12,13 @@
 #include <algorithm>
 #include <deque>
 
+// The defaults of ina_tree's parameters.
+#ifndef INA_HALF_FORMATS
+#define INA_HALF_FORMATS 1
+#define INA_MAX_MIN      1
+#define INA_INT32        1
+#endif
+
 namespace
 {
 
