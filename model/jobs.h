@@ -21,8 +21,9 @@ struct job {
 
 	/* The message that the join is in. */
 	bool in_message;
-	bool float32;  /* its numbers are; else int32 */
-	bool overflow; /* an int32 sum of it has overflowed */
+	uint8_t number_type; /* as in its header */
+	uint8_t operation;   /* likewise */
+	bool overflow;       /* an int32 sum of it has overflowed */
 };
 
 struct jobs {

@@ -43,6 +43,13 @@ static bool may_join(const struct join *join, unsigned job)
 	return true;
 }
 
+/* A number type and operation of docs/protocol.md. */
+static bool has_numbers(const struct ina_wire_header *header)
+{
+	return header->number_type >= INA_WIRE_INT32 && header->number_type <= INA_WIRE_FLOAT16 &&
+	       header->operation >= INA_WIRE_SUM && header->operation <= INA_WIRE_MIN;
+}
+
 /* A message that can be summed, or a JOIN or LEAVE. */
 static bool is_known(const struct queue_slot *slot)
 {
@@ -51,9 +58,7 @@ static bool is_known(const struct queue_slot *slot)
 	memcpy(&header, slot->payload.bytes, sizeof(header));
 	if (header.type == INA_WIRE_DATA)
 		return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
-		       (header.number_type == INA_WIRE_INT32 ||
-		        header.number_type == INA_WIRE_FLOAT32) &&
-		       header.operation == INA_WIRE_SUM;
+		       has_numbers(&header);
 	return queue_slot_is_control(slot, INA_WIRE_JOIN) ||
 	       queue_slot_is_control(slot, INA_WIRE_LEAVE);
 }
@@ -81,8 +86,8 @@ static bool heads_match(const struct join *join, unsigned job, const struct queu
 
 static void enter_message(struct job *entry, const struct queue_slot *first)
 {
-	entry->float32 = first->payload.bytes[offsetof(struct ina_wire_header, number_type)] ==
-	                 INA_WIRE_FLOAT32;
+	entry->number_type = first->payload.bytes[offsetof(struct ina_wire_header, number_type)];
+	entry->operation = first->payload.bytes[offsetof(struct ina_wire_header, operation)];
 	entry->overflow = false;
 }
 
@@ -99,7 +104,8 @@ static void make_sum(struct join *join, unsigned job, const struct queue_slot *f
 
 	if (layout.starts)
 		enter_message(entry, first);
-	layout.float32 = entry->float32;
+	layout.number_type = entry->number_type;
+	layout.operation = entry->operation;
 	tree_clear(join->tree);
 	for (unsigned port = 0; port < join->port_count; port++)
 		if (has_port(entry, port))

@@ -1,141 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// IEEE 754 float32 addition in four clocks: round to nearest, ties to even, subnormals kept.
-// Every NaN result is 0x7FC00000. Where s_use = 0 the result is what m_other carries three clocks
-// later, so that a lane has one result register for all its operations.
+// IEEE 754 float32 addition in five clocks: round to nearest, ties to even, subnormals kept.
+// Every NaN result is 0x7FC00000. Where s_use = 0 the result is what `other` carries one clock
+// later, so that a lane has one row of registers for all its operations.
+//
+//   order   the operand of larger magnitude first; what needs no addition is known here
+//   add     align the smaller one, add or subtract
+//   count   the zeros before the leading one, but never past exponent 1: subnormals stay so
+//   shift   the leading one to the top
+//   round
+//
+// Intermediate values are those of functions: Verilator keeps them in registers of the processor,
+// the variables of a block in memory.
 
-module ina_fadd (
+module ina_fadd #(
+    parameter int OTHER_W = 32  // 32 at least; above bit 31 a sum of floats is 0
+) (
     input  logic clk,
-    input  logic [3:0] step,  // step[i]: stage i takes a beat in this clock
+    input  logic [4:0] step,  // step[i]: stage i takes a beat in this clock
 
     input  logic        s_use,  // with step[0]: add a and b
     input  logic [31:0] s_a,
     input  logic [31:0] s_b,
 
-    input  logic [31:0] other,  // with step[3]: the result where s_use was 0
+    input  logic [OTHER_W-1:0] other,  // with step[1]: the result where s_use was 0
 
-    output logic [31:0] m_y
+    output logic [OTHER_W-1:0] m_y
 );
-  // From shift 26 on nothing but the sticky bit is left of the smaller operand.
-  localparam logic [7:0] SHIFT_MAX = 8'd26;
 
-  // Stage 0: the operand of larger magnitude first, the distance between the two.
+  // Of the larger magnitude, of the smaller one.
+  function automatic logic [31:0] larger(input logic [31:0] a, input logic [31:0] b);
+    larger = (a[30:0] < b[30:0]) ? b : a;
+  endfunction
+
+  function automatic logic [31:0] smaller(input logic [31:0] a, input logic [31:0] b);
+    smaller = (a[30:0] < b[30:0]) ? a : b;
+  endfunction
+
+  // Subnormals have exponent 1 and no leading one.
+  function automatic logic [31:0] significand(input logic [30:0] x);
+    significand = {8'd0, x[30:23] != 8'd0, x[22:0]};
+  endfunction
+
+  // Sign and exponent.
+  function automatic logic [8:0] head(input logic [8:0] x);
+    head = x | 9'(x[7:0] == 8'd0);
+  endfunction
+
+  // At 31 nothing but the sticky bit is left of the smaller operand.
+  function automatic logic [4:0] shift_of(input logic [7:0] distance);
+    shift_of = (distance[7:5] != 3'd0) ? 5'd31 : distance[4:0];
+  endfunction
+
+  // Of an infinity or NaN and something smaller, perhaps the opposite infinity.
+  function automatic logic [31:0] special_sum(input logic [31:0] high, input logic opposite);
+    special_sum = (high[22:0] != 23'd0 || opposite) ? 32'h7FC0_0000 : high;
+  endfunction
+
+  // Guard, round and sticky bits below the 24 bits of the larger one.
+  function automatic logic [27:0] aligned(input logic [23:0] low, input logic [4:0] shift);
+    logic [54:0] shifted;
+    shifted = {low, 31'd0} >> shift;
+    aligned = {1'b0, shifted[54:29], shifted[28:0] != 29'd0};
+  endfunction
+
+  // Carry, 24 bits, guard, round, sticky.
+  function automatic logic [27:0] added(input logic subtract, input logic [23:0] high,
+                                        input logic [27:0] low);
+    added = subtract ? {1'b0, high, 3'b000} - low : {1'b0, high, 3'b000} + low;
+  endfunction
+
+  // Not all zeros.
+  function automatic logic [4:0] leading_zeros(input logic [27:0] x);
+    logic [27:0] rest;
+    rest = x;
+    leading_zeros[4] = rest[27:12] == 16'd0;
+    rest = leading_zeros[4] ? rest << 16 : rest;
+    leading_zeros[3] = rest[27:20] == 8'd0;
+    rest = leading_zeros[3] ? rest << 8 : rest;
+    leading_zeros[2] = rest[27:24] == 4'd0;
+    rest = leading_zeros[2] ? rest << 4 : rest;
+    leading_zeros[1] = rest[27:26] == 2'd0;
+    rest = leading_zeros[1] ? rest << 2 : rest;
+    leading_zeros[0] = !rest[27];
+  endfunction
+
+  // 24 bits, and whether to round up.
+  function automatic logic [24:0] cut(input logic [27:0] sum, input logic [4:0] zeros);
+    logic [27:0] top;
+    top = sum << zeros;
+    cut = {top[27:4], top[3] && (top[4] || top[2:0] != 3'd0)};
+  endfunction
+
+  // The leading one and the carry of rounding run into the exponent by themselves.
+  function automatic logic [31:0] rounded(input logic [8:0] top, input logic [24:0] sum);
+    logic [31:0] y;
+    y = 32'(({top, 23'd0, 1'b1} + {8'd0, sum}) >> 1);
+    rounded = (y[30:23] == 8'hFF) ? {y[31:23], 23'd0} : y;
+  endfunction
+
+  // Stage 0. Infinities, NaNs and x - x need no addition: their result is in a_low.
   logic        a_use;
-  logic        a_sign;
+  logic        a_done;
   logic        a_subtract;
-  logic        a_nan;
-  logic        a_infinite;
-  logic [7:0]  a_exponent;  // of the larger operand; 1 for subnormals
+  logic [8:0]  a_head;  // sign and exponent of the larger operand
   logic [4:0]  a_shift;
   logic [23:0] a_high;
-  logic [23:0] a_low;
+  logic [31:0] a_low;
 
-  always_ff @(posedge clk) begin : order
-    logic [31:0] high;
-    logic [31:0] low;
-    logic [7:0]  high_exponent;
-    logic [7:0]  low_exponent;
-    logic [7:0]  distance;
+  always_ff @(posedge clk) begin
     if (step[0]) begin
       a_use <= s_use;
       if (s_use) begin
-        high = s_a;
-        low = s_b;
-        if (s_a[30:0] < s_b[30:0]) begin
-          high = s_b;
-          low = s_a;
+        a_subtract <= s_a[31] ^ s_b[31];
+        a_head     <= head(9'(larger(s_a, s_b) >> 23));
+        a_shift    <= shift_of(8'(head(9'(larger(s_a, s_b) >> 23))
+                                  - head(9'(smaller(s_a, s_b) >> 23))));
+        a_high     <= 24'(significand(31'(larger(s_a, s_b))));
+        if (s_a[30:23] == 8'hFF || s_b[30:23] == 8'hFF) begin
+          a_done <= 1'b1;
+          a_low  <= special_sum(larger(s_a, s_b), (s_a ^ s_b) == 32'h8000_0000);
+        end else if ((s_a ^ s_b) == 32'h8000_0000) begin
+          a_done <= 1'b1;
+          a_low  <= '0;
+        end else begin
+          a_done <= 1'b0;
+          a_low  <= significand(31'(smaller(s_a, s_b)));
         end
-        high_exponent = high[30:23] | 8'(high[30:23] == 8'd0);
-        low_exponent = low[30:23] | 8'(low[30:23] == 8'd0);
-        distance       = high_exponent - low_exponent;
-        a_sign     <= high[31];
-        a_subtract <= high[31] ^ low[31];
-        a_infinite <= high[30:23] == 8'hFF;
-        a_nan      <= high[30:0] > 31'h7F80_0000
-            || (low[30:0] == 31'h7F80_0000 && (high[31] ^ low[31]));
-        a_exponent <= high_exponent;
-        a_shift    <= distance > SHIFT_MAX ? SHIFT_MAX[4:0] : distance[4:0];
-        a_high    <= {high[30:23] != 8'd0, high[22:0]};
-        a_low    <= {low[30:23] != 8'd0, low[22:0]};
       end
     end
   end
 
-  // Stage 1: align the smaller one, with guard, round and sticky bits, and add or subtract.
-  logic        b_use;
-  logic        b_sign;
-  logic        b_subtract;
-  logic        b_nan;
-  logic        b_infinite;
-  logic [7:0]  b_exponent;
-  logic [27:0] b_sum;  // carry, 24 bits, guard, round, sticky
+  // Stage 1. The sum: carry, 24 bits, guard, round, sticky. Or what is no sum.
+  logic               b_use;
+  logic [8:0]         b_head;
+  logic [OTHER_W-1:0] b_sum;
 
-  always_ff @(posedge clk) begin : add
-    logic [49:0] shifted;
-    logic [27:0] aligned;
+  always_ff @(posedge clk) begin
     if (step[1]) begin
-      b_use <= a_use;
-      if (a_use) begin
-        shifted = {a_low, 26'd0} >> a_shift;
-        aligned = {1'b0, shifted[49:24], shifted[23:0] != 24'd0};
-        b_sum <= a_subtract ? {1'b0, a_high, 3'b000} - aligned
-                            : {1'b0, a_high, 3'b000} + aligned;
-        b_sign     <= a_sign;
-        b_subtract <= a_subtract;
-        b_nan      <= a_nan;
-        b_infinite <= a_infinite;
-        b_exponent <= a_exponent;
+      b_use <= a_use && !a_done;
+      if (!a_use) begin
+        b_sum <= other;
+      end else if (a_done) begin
+        b_sum <= OTHER_W'(a_low);
+      end else begin
+        b_head <= a_head;
+        b_sum  <= OTHER_W'(added(a_subtract, a_high, aligned(a_low[23:0], a_shift)));
       end
     end
   end
 
-  // Stage 2: move the leading one to the top, but never past exponent 1: subnormals stay so.
-  logic        c_use;
-  logic        c_sign;
-  logic        c_nan;
-  logic        c_infinite;
-  logic [7:0]  c_exponent;  // one less than the exponent of the leading bit's place
-  logic [27:0] c_sum;
+  // Stage 2.
+  logic               c_use;
+  logic [8:0]         c_head;
+  logic [4:0]         c_zeros;
+  logic [OTHER_W-1:0] c_sum;
 
-  always_ff @(posedge clk) begin : normalise
-    logic [31:0] rest;
-    logic [4:0]  zeros;
-    logic [7:0]  shift;
+  always_ff @(posedge clk) begin
     if (step[2]) begin
       c_use <= b_use;
+      c_sum <= b_sum;
       if (b_use) begin
-        rest     = {b_sum, 4'b1000};
-        zeros[4] = rest[31:16] == 16'd0;
-        rest     = zeros[4] ? rest << 16 : rest;
-        zeros[3] = rest[31:24] == 8'd0;
-        rest     = zeros[3] ? rest << 8 : rest;
-        zeros[2] = rest[31:28] == 4'd0;
-        rest     = zeros[2] ? rest << 4 : rest;
-        zeros[1] = rest[31:30] == 2'd0;
-        rest     = zeros[1] ? rest << 2 : rest;
-        zeros[0] = !rest[31];
-        shift    = 8'(zeros) < b_exponent ? 8'(zeros) : b_exponent;
-        c_sum      <= b_sum << shift[4:0];
-        c_exponent <= b_sum == 28'd0 ? 8'd0 : b_exponent - shift;
-        c_sign     <= b_sign && !(b_subtract && b_sum == 28'd0);  // x - x is +0
-        c_nan      <= b_nan;
-        c_infinite <= b_infinite;
+        c_head  <= b_head;
+        c_zeros <= leading_zeros(b_sum[27:0] | 28'h800_0000 >> b_head[7:0]);
       end
     end
   end
 
-  // Stage 3: round. The leading one and the carry of rounding run into the exponent by themselves.
-  always_ff @(posedge clk) begin : round
-    logic        up;
-    logic [30:0] magnitude;
+  // Stage 3. The exponent becomes one less than that of the leading bit's place.
+  logic               d_use;
+  logic [8:0]         d_head;
+  logic [OTHER_W-1:0] d_sum;
+
+  always_ff @(posedge clk) begin
     if (step[3]) begin
-      up        = c_sum[3] && (c_sum[4] || c_sum[2:0] != 3'd0);
-      magnitude = {c_exponent, 23'd0} + 31'(c_sum[27:4]) + 31'(up);
-      if (!c_use) m_y <= other;
-      else if (c_nan) m_y <= 32'h7FC0_0000;
-      else if (c_infinite || magnitude[30:23] == 8'hFF) m_y <= {c_sign, 31'h7F80_0000};
-      else m_y <= {c_sign, magnitude};
+      d_use <= c_use;
+      if (c_use) begin
+        d_head <= c_head - 9'(c_zeros);
+        d_sum  <= OTHER_W'(cut(c_sum[27:0], c_zeros));
+      end else begin
+        d_sum <= c_sum;
+      end
     end
+  end
+
+  // Stage 4.
+  always_ff @(posedge clk) begin
+    if (step[4]) m_y <= d_use ? OTHER_W'(rounded(d_head, d_sum[24:0])) : d_sum;
   end
 
 endmodule

@@ -14,6 +14,10 @@ module ina_join #(
     parameter int PORT_COUNT = 4,
     parameter int JOB_COUNT  = 4,
     parameter int SLOT_COUNT = 128,
+    // What is in the tree, as ina_tree has it.
+    parameter bit HALF_FORMATS = 1'b1,
+    parameter bit MAX_MIN      = 1'b1,
+    parameter bit INT32        = 1'b1,
     parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
     parameter int HEADER_T_W = ina_pkg::HEADER_T_W
@@ -70,6 +74,7 @@ module ina_join #(
     output logic [PORT_COUNT-1:0]                             m_mask,
     output logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]             m_data,
     output logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] m_op,
+    output logic [ina_pkg::FORMAT_W-1:0]                      m_format,
     output logic [1:0]                                        m_kind,
     output logic [JOB_W-1:0]                                  m_job,
     output logic [SLOT_W-1:0]                                 m_slot,
@@ -86,6 +91,7 @@ module ina_join #(
 
   localparam int OPCODE_AT = ina_pkg::BTH_OPCODE_AT * 8;
   localparam int EQUAL_W   = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
+  localparam int RULE_W    = ina_pkg::LANE_OP_W + ina_pkg::FORMAT_W;
 
   // The next packet. A join's packets are compared later; until then the first one's length holds.
   logic                        next_valid;
@@ -291,15 +297,38 @@ module ina_join #(
   assign control      = opcode == ina_pkg::RC_SEND_ONLY && quads == 9'(ina_pkg::JOIN_QUADS)
       && lanes[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION;
   assign known = is_data
-      ? (lanes[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION
-         && (lanes[32 +: 8] == ina_pkg::NUMBER_INT32 || lanes[32 +: 8] == ina_pkg::NUMBER_FLOAT32)
-         && lanes[40 +: 8] == ina_pkg::OPERATION_SUM)
+      ? (lanes[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION && number_known && operation_known)
       : (control && (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE));
+
+  // What is done with the message's elements, and their format.
+  logic [7:0]                    number;
+  logic [7:0]                    operation;
+  logic                          number_known;
+  logic                          operation_known;
+  logic [ina_pkg::LANE_OP_W-1:0] header_op;
+  logic [ina_pkg::FORMAT_W-1:0]  header_format;
+
+  assign number          = lanes[32 +: 8];
+  assign operation       = lanes[40 +: 8];
+  assign number_known    = (INT32 && number == ina_pkg::NUMBER_INT32)
+      || number == ina_pkg::NUMBER_FLOAT32
+      || (HALF_FORMATS && (number == ina_pkg::NUMBER_BFLOAT16
+                           || number == ina_pkg::NUMBER_FLOAT16));
+  assign operation_known = operation == ina_pkg::OPERATION_SUM
+      || (MAX_MIN && (operation == ina_pkg::OPERATION_MAX || operation == ina_pkg::OPERATION_MIN));
+  assign header_op       = (number == ina_pkg::NUMBER_INT32)
+      ? (operation == ina_pkg::OPERATION_MAX ? ina_pkg::LANE_MAX_INT32
+         : operation == ina_pkg::OPERATION_MIN ? ina_pkg::LANE_MIN_INT32 : ina_pkg::LANE_ADD_INT32)
+      : (operation == ina_pkg::OPERATION_MAX ? ina_pkg::LANE_MAX_FLOAT
+         : operation == ina_pkg::OPERATION_MIN ? ina_pkg::LANE_MIN_FLOAT : ina_pkg::LANE_ADD_FLOAT);
+  assign header_format   = number == ina_pkg::NUMBER_BFLOAT16 ? ina_pkg::FORMAT_BFLOAT16
+      : number == ina_pkg::NUMBER_FLOAT16 ? ina_pkg::FORMAT_FLOAT16 : ina_pkg::FORMAT_WORD;
 
   // The message that each job is in.
   logic [JOB_COUNT-1:0] in_message;
-  logic [JOB_COUNT-1:0] is_float;
-  logic                 sum_floats;
+  logic [JOB_COUNT*RULE_W-1:0]   rules;
+  logic [ina_pkg::LANE_OP_W-1:0] op;
+  logic [ina_pkg::FORMAT_W-1:0]  element_format;
   logic                 stale;   // chosen before its job broke or ended
   logic                 undo;
   logic                 refuse;  // undone, or dropped
@@ -312,8 +341,10 @@ module ina_join #(
       && (stale || !alike || !in_order || (starts && !known));
   assign refuse     = undo || s2_dropped;
   assign begins     = s2_valid && m_first && m_kind == ina_pkg::KIND_JOIN && !undo;
-  assign sum_floats = (m_first && starts) ? lanes[32 +: 8] == ina_pkg::NUMBER_FLOAT32
-                                          : is_float[m_job];
+  assign {op, element_format} = (m_first && starts) ? {header_op, header_format}
+                                                    : rules[m_job*RULE_W +: RULE_W];
+  // What comes alone goes through the tree as it is.
+  assign m_format   = (m_kind == ina_pkg::KIND_JOIN) ? element_format : ina_pkg::FORMAT_WORD;
 
   assign active_job     = m_job;
   assign active_mask    = m_mask;
@@ -332,7 +363,7 @@ module ina_join #(
     if (s2_valid && m_first) refusing <= refuse;
     if (begins) begin
       in_message[m_job] <= !ends;
-      if (starts) is_float[m_job] <= sum_floats;
+      if (starts) rules[m_job*RULE_W +: RULE_W] <= {header_op, header_format};
       if (m_leave) job_closing[m_job] <= 1'b1;
     end
     for (int j = 0; j < JOB_COUNT; j++) begin
@@ -351,13 +382,13 @@ module ina_join #(
   always_comb begin
     for (int i = 0; i < ina_pkg::LANE_COUNT; i++)
       m_op[i*ina_pkg::LANE_OP_W +: ina_pkg::LANE_OP_W] =
-          (m_first && starts && i < 8) ? ina_pkg::LANE_MAX
-          : sum_floats ? ina_pkg::LANE_ADD_FLOAT32 : ina_pkg::LANE_ADD_INT32;
+          (m_first && starts && i < 8) ? ina_pkg::LANE_MAX_INT32 : op;
     if (m_last && ends) begin
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
         if (m_quads == 3'(q + 1))
           m_op[q*4*ina_pkg::LANE_OP_W +: 4*ina_pkg::LANE_OP_W] =
-              {ina_pkg::LANE_MAX, ina_pkg::LANE_MAX, ina_pkg::LANE_OR, ina_pkg::LANE_ADD_INT32};
+              {ina_pkg::LANE_MAX_INT32, ina_pkg::LANE_MAX_INT32, ina_pkg::LANE_OR,
+               ina_pkg::LANE_ADD_INT32};
     end
   end
 

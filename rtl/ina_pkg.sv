@@ -61,18 +61,33 @@ package ina_pkg;
   localparam logic [7:0]  TYPE_JOIN  = 8'd1;
   localparam logic [7:0]  TYPE_DATA  = 8'd2;
   localparam logic [7:0]  TYPE_LEAVE = 8'd3;
-  localparam logic [7:0]  NUMBER_INT32   = 8'd1;
-  localparam logic [7:0]  NUMBER_FLOAT32 = 8'd2;
-  localparam logic [7:0]  OPERATION_SUM  = 8'd1;
+  localparam logic [7:0]  NUMBER_INT32    = 8'd1;
+  localparam logic [7:0]  NUMBER_FLOAT32  = 8'd2;
+  localparam logic [7:0]  NUMBER_BFLOAT16 = 8'd3;
+  localparam logic [7:0]  NUMBER_FLOAT16  = 8'd4;
+  localparam logic [7:0]  OPERATION_SUM   = 8'd1;
+  localparam logic [7:0]  OPERATION_MAX   = 8'd2;
+  localparam logic [7:0]  OPERATION_MIN   = 8'd3;
   localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
 
-  // What the adder tree does with a lane.
-  localparam logic [1:0] LANE_ADD_INT32   = 2'd0;
-  localparam logic [1:0] LANE_ADD_FLOAT32 = 2'd1;
-  localparam logic [1:0] LANE_MAX         = 2'd2;
-  localparam logic [1:0] LANE_OR          = 2'd3;
-  localparam int LANE_OP_W = 2;
+  // What the adder tree does with a lane: bits 1:0 what, bit 2 with numbers of the beat's format.
+  localparam logic [2:0] LANE_ADD_INT32 = 3'd0;
+  localparam logic [2:0] LANE_MAX_INT32 = 3'd1;
+  localparam logic [2:0] LANE_MIN_INT32 = 3'd2;
+  localparam logic [2:0] LANE_OR        = 3'd3;
+  localparam logic [2:0] LANE_ADD_FLOAT = 3'd4;
+  localparam logic [2:0] LANE_MAX_FLOAT = 3'd5;
+  localparam logic [2:0] LANE_MIN_FLOAT = 3'd6;
+  localparam int LANE_OP_W     = 3;
+  localparam int LANE_OP_MIN   = 1;  // of max and min: this bit says min
+  localparam int LANE_OP_FLOAT = 2;
+
+  // The format of a beat's lanes of floats: one float32, or two numbers of 16 bits.
+  localparam logic [1:0] FORMAT_WORD     = 2'd0;
+  localparam logic [1:0] FORMAT_BFLOAT16 = 2'd1;
+  localparam logic [1:0] FORMAT_FLOAT16  = 2'd2;
+  localparam int FORMAT_W = 2;
 
   // A packet's header record, and the length of its payload.
   typedef struct packed {

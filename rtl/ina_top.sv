@@ -13,7 +13,11 @@ module ina_top #(
     parameter int PORT_COUNT = 4,    // 2 to 8
     parameter int JOB_COUNT  = 4,    // contexts, and flows of each port: 1 to 64
     parameter int SLOT_COUNT = 128,  // packets of each queue and history: 2 or more
-    parameter int MTU        = 4096  // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
+    parameter int MTU        = 4096, // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
+    // What the tree can do; a message that needs what is not there breaks its job.
+    parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
+    parameter bit MAX_MIN      = 1'b1,  // operations max and min
+    parameter bit INT32        = 1'b1   // int32 elements
 ) (
     input  logic clk,
     input  logic rst,
@@ -121,6 +125,7 @@ module ina_top #(
   logic [PORT_COUNT-1:0]                             join_mask;
   logic [PORT_COUNT*BEAT_W-1:0]                      join_data;
   logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] join_op;
+  logic [ina_pkg::FORMAT_W-1:0]                      join_format;
   logic [1:0]                                        join_kind;
   logic [JOB_W-1:0]                                  join_job;
   logic [SLOT_W-1:0]                                 join_slot;
@@ -213,7 +218,8 @@ module ina_top #(
       .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
       .m_dropped(pick_dropped), .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
 
-  ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) join_ (
+  ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT),
+             .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32)) join_ (
       .clk, .rst,
       .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
       .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe), .s_dropped(pick_dropped),
@@ -223,13 +229,16 @@ module ina_top #(
       .active_mask,
       .settled, .header_valid, .header, .header_ce,
       .m_valid(join_valid), .m_mask(join_mask), .m_data(join_data), .m_op(join_op),
+      .m_format(join_format),
       .m_kind(join_kind), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
       .m_first(join_first), .m_last(join_last), .m_quads(join_quads), .m_starts(join_starts),
       .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
 
-  ina_tree #(.PORT_COUNT(PORT_COUNT), .SIDE_W(TREE_SIDE_W)) tree (
+  ina_tree #(.PORT_COUNT(PORT_COUNT), .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32),
+             .SIDE_W(TREE_SIDE_W)) tree (
       .clk, .rst,
       .s_valid(join_valid), .s_mask(join_mask), .s_data(join_data), .s_op(join_op),
+      .s_format(join_format),
       .s_side({join_kind, join_job, join_slot, join_beat, join_first, join_last, join_quads,
                join_leave, join_mask, join_starts, join_ends}),
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),

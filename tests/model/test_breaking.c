@@ -272,9 +272,9 @@ static void test_unknown_messages(void **state)
 	assert_all_break(3, 0, SEND_ONLY); /* type */
 	assert_all_break(3, 4, SEND_ONLY); /* type */
 	assert_all_break(4, 0, SEND_ONLY); /* number type */
-	assert_all_break(4, 3, SEND_ONLY); /* bfloat16 is reserved */
+	assert_all_break(4, 5, SEND_ONLY); /* one past float16 */
 	assert_all_break(5, 0, SEND_ONLY); /* operation */
-	assert_all_break(5, 2, SEND_ONLY); /* maximum is reserved */
+	assert_all_break(5, 4, SEND_ONLY); /* one past min */
 	assert_all_break(3, 3, SEND_ONLY); /* a LEAVE that is not 48 bytes long */
 	assert_all_break(0, 0x49, SEND_MIDDLE);
 	assert_all_break(0, 0x49, SEND_LAST);

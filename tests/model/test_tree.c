@@ -16,11 +16,13 @@ enum { PORTS_MAX = 8, LANES = 16, BYTES = LANES * 4 };
 
 static union payload operands[PORTS_MAX];
 
-/* One beat of elements: the sum over the ports of `mask` of what is in `operands`. */
-static bool sum_elements(unsigned ports, unsigned mask, bool float32, uint32_t *sum)
+/* One beat of elements: what becomes of `operands` over the ports of `mask`. */
+static bool combine_elements(unsigned ports, unsigned mask, enum ina_wire_number_type type,
+                             enum ina_wire_operation operation, uint32_t *sum)
 {
 	struct tree tree;
-	struct tree_layout layout = {.payload_bytes = BYTES, .float32 = float32};
+	struct tree_layout layout = {
+	        .payload_bytes = BYTES, .number_type = type, .operation = operation};
 
 	assert_true(tree_open(&tree, ports));
 	tree_clear(&tree);
@@ -32,7 +34,14 @@ static bool sum_elements(unsigned ports, unsigned mask, bool float32, uint32_t *
 	return overflow;
 }
 
-static uint32_t add_pair(uint32_t a, uint32_t b, bool float32)
+static bool sum_elements(unsigned ports, unsigned mask, bool float32, uint32_t *sum)
+{
+	return combine_elements(ports, mask, float32 ? INA_WIRE_FLOAT32 : INA_WIRE_INT32,
+	                        INA_WIRE_SUM, sum);
+}
+
+static uint32_t combine_pair(uint32_t a, uint32_t b, enum ina_wire_number_type type,
+                             enum ina_wire_operation operation)
 {
 	uint32_t sum[LANES];
 
@@ -40,10 +49,15 @@ static uint32_t add_pair(uint32_t a, uint32_t b, bool float32)
 		operands[0].words[lane] = a;
 		operands[1].words[lane] = b;
 	}
-	sum_elements(2, 3, float32, sum);
+	combine_elements(2, 3, type, operation, sum);
 	for (unsigned lane = 1; lane < LANES; lane++)
 		assert_int_equal(sum[lane], sum[0]);
 	return sum[0];
+}
+
+static uint32_t add_pair(uint32_t a, uint32_t b, bool float32)
+{
+	return combine_pair(a, b, float32 ? INA_WIRE_FLOAT32 : INA_WIRE_INT32, INA_WIRE_SUM);
 }
 
 /* IEEE 754-2019: 4.3.1 (ties to even), 6.3 (signed zeros), 7.2 (invalid), worked by hand. */
@@ -179,21 +193,123 @@ static void test_header_and_trailer(void **state)
 	operands[1].words[15] = 1;
 
 	assert_true(tree_open(&tree, 2));
-	for (int float32 = 0; float32 <= 1; float32++) {
-		layout.float32 = float32;
+	for (unsigned i = 0; i < 12; i++) {
+		layout.number_type = INA_WIRE_INT32 + i / 3;
+		layout.operation = INA_WIRE_SUM + i % 3;
 		tree_clear(&tree);
 		tree_set_operand(&tree, 0, &operands[0]);
 		tree_set_operand(&tree, 1, &operands[1]);
 		assert_false(tree_sum(&tree, &layout, (uint8_t *)sum));
 		assert_int_equal(sum[6], 0x7FFFFFFF);
 		assert_int_equal(sum[7], (uint32_t)-3);
-		assert_int_equal(sum[8], 42); /* also as subnormals */
+		if (layout.operation == INA_WIRE_SUM)
+			assert_int_equal(sum[8], 42); /* also as subnormals */
 		assert_int_equal(sum[12], 0xFFFFFFFE);
 		assert_int_equal(sum[13], 5);
 		assert_int_equal(sum[14], 7);
 		assert_int_equal(sum[15], 1);
 	}
 	tree_close(&tree);
+}
+
+/* Worked by hand from the formats' tables (IEEE 754-2019, 3.4; bfloat16: binary32's upper half). */
+static void test_halves(void **state)
+{
+	static const struct {
+		enum ina_wire_number_type type;
+		enum ina_wire_operation operation;
+		uint16_t a, b, result;
+	} vectors[] = {
+	        {INA_WIRE_BFLOAT16, INA_WIRE_SUM, 0x3F80, 0x4000, 0x4040}, /* 1 + 2 */
+	        {INA_WIRE_BFLOAT16, INA_WIRE_SUM, 0x3F80, 0x3B80, 0x3F80}, /* 1 + 2^-8: tie */
+	        {INA_WIRE_BFLOAT16, INA_WIRE_SUM, 0x3F81, 0x3B80, 0x3F82}, /* the odd one: up */
+	        {INA_WIRE_BFLOAT16, INA_WIRE_SUM, 0x7F7F, 0x7F7F, 0x7F80}, /* infinity */
+	        {INA_WIRE_BFLOAT16, INA_WIRE_SUM, 0x0001, 0x0001, 0x0002}, /* subnormal */
+	        {INA_WIRE_BFLOAT16, INA_WIRE_SUM, 0x7F81, 0x0000, 0x7FC0}, /* NaN */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x3C00, 0x4000, 0x4200},  /* 1 + 2 */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x3C00, 0x1000, 0x3C00},  /* 1 + 2^-11: tie */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x3C01, 0x1000, 0x3C02},  /* the odd one: up */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x7BFF, 0x4C00, 0x7C00},  /* 65504 + 16 */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x7BFF, 0x4B80, 0x7BFF},  /* 65504 + 15 */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x03FF, 0x0001, 0x0400},  /* to 2^-14 */
+	        {INA_WIRE_FLOAT16, INA_WIRE_SUM, 0x7C00, 0xFC00, 0x7E00},  /* NaN */
+	        {INA_WIRE_FLOAT16, INA_WIRE_MAX, 0x8000, 0x0000, 0x0000},  /* -0 < +0 */
+	        {INA_WIRE_FLOAT16, INA_WIRE_MIN, 0x8000, 0x0000, 0x8000},
+	        {INA_WIRE_FLOAT16, INA_WIRE_MIN, 0xFC01, 0x0000, 0x7E00}, /* any NaN */
+	        {INA_WIRE_BFLOAT16, INA_WIRE_MAX, 0xFF80, 0xFF7F, 0xFF7F},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+		uint32_t a = vectors[i].a * 0x10001u, b = vectors[i].b * 0x10001u;
+		uint32_t want = vectors[i].result * 0x10001u;
+
+		assert_int_equal(combine_pair(a, b, vectors[i].type, vectors[i].operation), want);
+		assert_int_equal(combine_pair(b, a, vectors[i].type, vectors[i].operation), want);
+	}
+}
+
+/* (1 + 2^-11) + 2^-12 in float16: rounded at each node 1, rounded once 1 + 2^-10. */
+static void test_halves_round_once(void **state)
+{
+	uint32_t sum[LANES];
+
+	(void)state;
+	memset(operands, 0, sizeof(operands));
+	operands[0].words[2] = 0x3C00; /* 1 */
+	operands[1].words[2] = 0x1000; /* 2^-11: alone a tie, to 1 */
+	operands[2].words[2] = 0x0C00; /* 2^-12 */
+	combine_elements(4, 15, INA_WIRE_FLOAT16, INA_WIRE_SUM, sum);
+	assert_int_equal(sum[2], 0x3C01);
+}
+
+/* Widening and rounding give every encoding back, and one operand alone passes as it is. */
+static void test_halves_keep_encodings(void **state)
+{
+	uint32_t sum[LANES];
+
+	(void)state;
+	for (uint32_t i = 0; i < 0x10000; i++) {
+		uint16_t half = (uint16_t)i;
+
+		assert_int_equal(tree_round_bfloat16(tree_widen_bfloat16(half)), half);
+		assert_int_equal(tree_round_float16(tree_widen_float16(half)), half);
+		operands[1].words[0] = i;
+		combine_elements(3, 2, INA_WIRE_FLOAT16, INA_WIRE_SUM, sum);
+		assert_int_equal(sum[0], i);
+	}
+}
+
+/* IEEE 754-2019, 9.6: every pair of special values, by hand in the order of their bits. */
+static void test_max_min(void **state)
+{
+	static const uint32_t rising[] = {0xFF800000, 0xFF7FFFFF, 0xBF800000, 0x80000001,
+	                                  0x80000000, 0x00000000, 0x00000001, 0x3F800000,
+	                                  0x7F7FFFFF, 0x7F800000};
+	static const uint32_t nans[] = {0x7F800001, 0x7FC12345, 0xFFFFFFFF};
+	enum { COUNT = sizeof(rising) / sizeof(rising[0]) };
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT; i++) {
+		for (unsigned j = 0; j < COUNT; j++) {
+			assert_int_equal(
+			        combine_pair(rising[i], rising[j], INA_WIRE_FLOAT32, INA_WIRE_MAX),
+			        rising[i > j ? i : j]);
+			assert_int_equal(
+			        combine_pair(rising[i], rising[j], INA_WIRE_FLOAT32, INA_WIRE_MIN),
+			        rising[i < j ? i : j]);
+		}
+		for (unsigned j = 0; j < 3; j++) {
+			assert_int_equal(
+			        combine_pair(rising[i], nans[j], INA_WIRE_FLOAT32, INA_WIRE_MAX),
+			        0x7FC00000);
+			assert_int_equal(
+			        combine_pair(nans[j], rising[i], INA_WIRE_FLOAT32, INA_WIRE_MIN),
+			        0x7FC00000);
+		}
+	}
+	assert_int_equal(combine_pair(0x80000000, 1, INA_WIRE_INT32, INA_WIRE_MAX), 1);
+	assert_int_equal(combine_pair(0x80000000, 1, INA_WIRE_INT32, INA_WIRE_MIN), 0x80000000);
 }
 
 static float reference_float(const float *value, const bool *present, unsigned count, bool *any)
@@ -251,6 +367,10 @@ int main(void)
 	        cmocka_unit_test(test_bypass),
 	        cmocka_unit_test(test_overflow_is_of_nodes),
 	        cmocka_unit_test(test_header_and_trailer),
+	        cmocka_unit_test(test_halves),
+	        cmocka_unit_test(test_halves_round_once),
+	        cmocka_unit_test(test_halves_keep_encodings),
+	        cmocka_unit_test(test_max_min),
 	        cmocka_unit_test(test_random_floats),
 	};
 	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);

@@ -32,6 +32,8 @@ struct Format {
 constexpr Format FORMATS[] = {
         {"int32", INA_WIRE_INT32, INA_WIRE_SUM},
         {"float32", INA_WIRE_FLOAT32, INA_WIRE_SUM},
+        {"bfloat16", INA_WIRE_BFLOAT16, INA_WIRE_SUM},
+        {"float16 max", INA_WIRE_FLOAT16, INA_WIRE_MAX},
 };
 
 /// Beats a clock of each port, and the part of the packets that each job got.

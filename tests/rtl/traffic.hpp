@@ -7,6 +7,7 @@
 #define INA_TRAFFIC_HPP
 
 #include "bench.hpp"
+#include "half.hpp"
 #include "ina_wire.h"
 
 #include <algorithm>
@@ -121,16 +122,58 @@ inline uint32_t to_bits(float value)
 	return value != value ? 0x7FC00000u : bits;
 }
 
-/// The sum over a balanced tree by port number; ports without a rank are no operands.
+/// IEEE 754-2019, 9.6, maximum: a NaN makes it one, and -0 is less than +0.
+inline float maximum(float a, float b)
+{
+	if (a != a || b != b)
+		return a + b;
+	if (a == b)
+		return std::signbit(a) ? b : a;
+	return a > b ? a : b;
+}
+
+/// What becomes of the elements over a balanced tree by port number; ports without a rank are no
+/// operands. Numbers of 16 bits, two in a word, are float32 on their way, and rounded at its end.
 class TreeSum
 {
       public:
-	explicit TreeSum(bool floats) : is_float(floats)
+	explicit TreeSum(const ina_wire_header &header)
+	    : type(header.number_type), operation(header.operation)
 	{
 	}
 	bool overflow = false;
 
-	uint32_t of(std::vector<uint32_t> value, std::vector<bool> valid)
+	uint32_t of(const std::vector<uint32_t> &value, const std::vector<bool> &valid)
+	{
+		if (std::count(valid.begin(), valid.end(), true) == 1 ||
+		    (type != INA_WIRE_BFLOAT16 && type != INA_WIRE_FLOAT16))
+			return of_words(value, valid);
+		const half::Format &format =
+		        type == INA_WIRE_BFLOAT16 ? half::BFLOAT16 : half::FLOAT16;
+		uint32_t word = 0;
+
+		for (unsigned at = 0; at < 32; at += 16) {
+			std::vector<uint32_t> wide;
+
+			for (uint32_t bits : value) {
+				const uint16_t number = static_cast<uint16_t>(bits >> at);
+
+				wide.push_back(to_bits(
+				        half::is_nan(number, format)
+				                ? NAN
+				                : static_cast<float>(half::value(number, format))));
+			}
+			const float sum = to_float(of_words(wide, valid));
+
+			word |= uint32_t{half::round(static_cast<double>(sum), format)} << at;
+		}
+		return word;
+	}
+
+      private:
+	uint8_t type, operation;
+
+	uint32_t of_words(std::vector<uint32_t> value, std::vector<bool> valid)
 	{
 		size_t width = 1;
 
@@ -147,20 +190,34 @@ class TreeSum
 		return value[0];
 	}
 
-      private:
-	bool is_float;
-
 	uint32_t add(uint32_t a, bool a_valid, uint32_t b, bool b_valid)
 	{
 		if (!a_valid || !b_valid)
 			return a_valid ? a : b;
-		if (is_float)
-			return to_bits(to_float(a) + to_float(b));
+		return type == INA_WIRE_INT32
+		               ? of_int32(static_cast<int32_t>(a), static_cast<int32_t>(b))
+		               : to_bits(of_floats(to_float(a), to_float(b)));
+	}
+
+	uint32_t of_int32(int32_t a, int32_t b)
+	{
 		int32_t sum;
 
-		overflow |= __builtin_add_overflow(static_cast<int32_t>(a), static_cast<int32_t>(b),
-		                                   &sum);
+		if (operation == INA_WIRE_MAX)
+			return static_cast<uint32_t>(std::max(a, b));
+		if (operation == INA_WIRE_MIN)
+			return static_cast<uint32_t>(std::min(a, b));
+		overflow |= __builtin_add_overflow(a, b, &sum);
 		return static_cast<uint32_t>(sum);
+	}
+
+	float of_floats(float a, float b) const
+	{
+		if (operation == INA_WIRE_MAX)
+			return maximum(a, b);
+		if (operation == INA_WIRE_MIN)
+			return -maximum(-a, -b);
+		return a + b;
 	}
 };
 
@@ -214,10 +271,17 @@ class Job
 	uint32_t number = 0;
 	uint32_t remaining_bytes;
 
-	uint32_t element(bench::Random &random, bool floats)
+	/// A lane of elements of a message of this type.
+	uint32_t element(bench::Random &random, uint8_t type)
 	{
-		if (!floats)
+		if (type == INA_WIRE_INT32)
 			return static_cast<uint32_t>(random.next()) >> (random.chance(90) ? 4 : 0);
+		if (type == INA_WIRE_BFLOAT16)
+			return uint32_t{half_element(random, half::BFLOAT16)} << 16 |
+			       half_element(random, half::BFLOAT16);
+		if (type == INA_WIRE_FLOAT16)
+			return uint32_t{half_element(random, half::FLOAT16)} << 16 |
+			       half_element(random, half::FLOAT16);
 		switch (random.below(12)) {
 		case 0:
 			return static_cast<uint32_t>(random.next()); // any bits
@@ -231,10 +295,26 @@ class Job
 		}
 	}
 
+	uint16_t half_element(bench::Random &random, const half::Format &format)
+	{
+		switch (random.below(12)) {
+		case 0:
+			return static_cast<uint16_t>(random.next()); // any bits
+		case 1:
+			return 0x8000u; // -0
+		case 2:
+			return static_cast<uint16_t>(random.below(1 << format.fraction_bits));
+		default:
+			return half::round(
+			        (static_cast<double>(random.below(1 << 20)) - (1 << 19)) /
+			                static_cast<double>(1 + random.below(1000)),
+			        format);
+		}
+	}
+
 	void add(bench::Random &random, uint8_t type)
 	{
 		const bool data = type == INA_WIRE_DATA;
-		const bool floats = data && random.chance(50);
 		ina_wire_header header = {};
 
 		header.magic = INA_WIRE_MAGIC;
@@ -245,8 +325,12 @@ class Job
 		header.message_number = number++;
 		header.exponent = static_cast<int32_t>(shape.window);
 		if (data) {
-			header.number_type = floats ? INA_WIRE_FLOAT32 : INA_WIRE_INT32;
+			header.number_type = static_cast<uint8_t>(INA_WIRE_INT32 +
+			                                          random.below(INA_WIRE_FLOAT16));
 			header.operation = INA_WIRE_SUM;
+			if (random.chance(40))
+				header.operation =
+				        static_cast<uint8_t>(INA_WIRE_MAX + random.below(2));
 			header.length_bytes =
 			        4 * static_cast<uint32_t>(random.below(shape.max_elements + 1));
 			header.remaining_bytes = remaining_bytes;
@@ -262,7 +346,7 @@ class Job
 			ina_wire_header own = header;
 
 			for (size_t i = 0; i < header.length_bytes / 4; i++)
-				elements[r].push_back(element(random, floats));
+				elements[r].push_back(element(random, header.number_type));
 			if (data)
 				own.exponent = static_cast<int32_t>(random.below(400)) - 200;
 			if (r == odd_rank)
@@ -270,7 +354,7 @@ class Job
 			message.of_rank.push_back(
 			        make_message(own, elements[r], static_cast<uint32_t>(r)));
 		}
-		message.sum = sum_of(message, elements, header, floats);
+		message.sum = sum_of(message, elements, header);
 		cut(message);
 		messages.push_back(message);
 	}
@@ -280,10 +364,10 @@ class Job
 		mismatched = true;
 		switch (random.below(6)) {
 		case 0:
-			header.number_type = static_cast<uint8_t>(random.below(5));
+			header.number_type = static_cast<uint8_t>(random.below(6));
 			break;
 		case 1:
-			header.operation = 2;
+			header.operation = static_cast<uint8_t>(random.below(5));
 			break;
 		case 2:
 			header.remaining_bytes ^= 4;
@@ -300,9 +384,9 @@ class Job
 	}
 
 	Bytes sum_of(const Message &message, const std::vector<std::vector<uint32_t>> &elements,
-	             const ina_wire_header &header, bool floats) const
+	             const ina_wire_header &header) const
 	{
-		TreeSum tree(floats);
+		TreeSum tree(header);
 		Bytes sum = message.of_rank[0];
 		ina_wire_header top = header;
 		size_t ports = 0;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lane on its way out of the tree, two clocks: a whole word stays as it is, two numbers of
+// float32 are rounded to half precision: to nearest, ties to even, overflow to infinity,
+// subnormals kept. A NaN keeps its sign and the upper bits of its fraction: those that reach this
+// place, ina_widen's and the canonical one, have no others.
+
+module ina_round (
+    input  logic clk,
+    input  logic [1:0] step,  // step[i]: stage i takes a beat in this clock
+
+    input  logic        s_half,     // as it went into ina_widen
+    input  logic        s_float16,
+    input  logic [31:0] s_low,
+    input  logic [31:0] s_high,
+    input  logic        s_overflow,  // rides along
+
+    output logic [31:0] m_word,
+    output logic        m_overflow
+);
+
+  // Rounded down in magnitude, and above that bit whether one is to be added. The carry runs into
+  // the exponent by itself, as far as infinity.
+  function automatic logic [16:0] cut_bfloat16(input logic [31:0] x);
+    cut_bfloat16 = {x[30:23] != 8'hFF && x[15] && (x[16] || x[14:0] != 15'd0), x[31:16]};
+  endfunction
+
+  // Exponents in float32: 143 is 2^16, too large; 113 is 2^-14, the smallest normal one; below 101
+  // there is less than half of the smallest subnormal.
+  function automatic logic [16:0] cut_float16(input logic [31:0] x);
+    logic [7:0]  below;
+    logic [4:0]  shift;
+    logic [35:0] shifted;  // 11 bits, and 25 that are lost
+    below   = 8'd113 - x[30:23];
+    shift   = (x[30:23] >= 8'd113) ? 5'd0 : (below > 8'd12) ? 5'd12 : below[4:0];
+    shifted = {x[30:23] != 8'd0, x[22:0], 12'd0} >> shift;
+    cut_float16[15] = x[31];
+    cut_float16[16] = shifted[24] && (shifted[25] || shifted[23:0] != 24'd0);
+    // The leading one of a normal number adds 1 to its exponent.
+    cut_float16[14:0] = {(x[30:23] >= 8'd113) ? 5'(x[30:23] - 8'd113) : 5'd0, 10'd0}
+        + {4'd0, shifted[35:25]};
+    if (x[30:23] >= 8'd143)
+      cut_float16 = {1'b0, x[31], 5'd31, (x[30:23] == 8'hFF) ? x[22:13] : 10'd0};
+  endfunction
+
+  logic [31:0] a_word;
+  logic [1:0]  a_up;
+  logic        a_overflow;
+
+  always_ff @(posedge clk) begin : cut
+    logic [16:0] low;
+    logic [16:0] high;
+    if (step[0]) begin
+      a_overflow <= s_overflow;
+      a_word     <= s_low;
+      a_up       <= '0;
+      if (s_half) begin
+        low    = s_float16 ? cut_float16(s_low) : cut_bfloat16(s_low);
+        high   = s_float16 ? cut_float16(s_high) : cut_bfloat16(s_high);
+        a_word <= {high[15:0], low[15:0]};
+        a_up   <= {high[16], low[16]};
+      end
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (step[1]) begin
+      m_overflow <= a_overflow;
+      m_word     <= a_word;
+      if (a_up != 2'd0) m_word <= {a_word[31:16] + 16'(a_up[1]), a_word[15:0] + 16'(a_up[0])};
+    end
+  end
+
+endmodule

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lane on its way into the tree, one clock: a whole word stays as it is, two half-precision
+// numbers become two of float32, exactly. A NaN keeps sign and fraction, so that ina_round gives
+// back the same 16 bits.
+
+module ina_widen (
+    input  logic clk,
+    input  logic step,  // there is a beat
+
+    input  logic        s_half,     // two numbers of 16 bits; else one word
+    input  logic        s_float16,  // IEEE 754 binary16; else bfloat16
+    input  logic [31:0] s_word,
+
+    output logic [31:0] m_low,  // the word, or the number of the lower half
+    output logic [31:0] m_high  // the number of the upper half; kept where there is none
+);
+
+  // binary16: exponent bias 15, 10 bits of fraction. Subnormals become normal in float32: with z
+  // zeros before the leading one the value is 1.f * 2^(-15 - z).
+  function automatic logic [31:0] widen_float16(input logic [15:0] x);
+    logic [9:0] rest;
+    logic [3:0] zeros;
+    zeros = 4'd0;
+    rest  = x[9:0];
+    if (rest[9:2] == 8'd0) begin
+      zeros = zeros | 4'd8;
+      rest  = rest << 8;
+    end
+    if (rest[9:6] == 4'd0) begin
+      zeros = zeros | 4'd4;
+      rest  = rest << 4;
+    end
+    if (rest[9:8] == 2'd0) begin
+      zeros = zeros | 4'd2;
+      rest  = rest << 2;
+    end
+    if (!rest[9]) begin
+      zeros = zeros | 4'd1;
+      rest  = rest << 1;
+    end
+    if (x[14:10] == 5'd31) widen_float16 = {x[15], 8'd255, x[9:0], 13'd0};
+    else if (x[14:10] != 5'd0) widen_float16 = {x[15], 8'(x[14:10]) + 8'd112, x[9:0], 13'd0};
+    else if (x[9:0] == 10'd0) widen_float16 = {x[15], 31'd0};
+    else widen_float16 = {x[15], 8'd112 - 8'(zeros), rest[8:0], 14'd0};
+  endfunction
+
+  always_ff @(posedge clk) begin
+    if (step) begin
+      if (!s_half) begin
+        m_low <= s_word;
+      end else if (s_float16) begin
+        m_low  <= widen_float16(s_word[15:0]);
+        m_high <= widen_float16(s_word[31:16]);
+      end else begin
+        m_low  <= {s_word[15:0], 16'd0};
+        m_high <= {s_word[31:16], 16'd0};
+      end
+    end
+  end
+
+endmodule

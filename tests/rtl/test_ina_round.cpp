@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_round against the definition of rounding, worked in double: every encoding of both formats
+// comes back bit for bit (NaNs too), then all exponents with ties and their neighbours, then
+// 100 million random numbers of float32.
+
+#include "bench.hpp"
+#include "half.hpp"
+#include "Vina_round.h"
+
+namespace
+{
+
+constexpr unsigned LATENCY = 2;
+constexpr unsigned RANDOM_PAIRS = 50000000; // two numbers each
+
+double to_double(uint32_t bits)
+{
+	float value;
+
+	std::memcpy(&value, &bits, sizeof(value));
+	return static_cast<double>(value);
+}
+
+struct Expected {
+	bool valid;
+	uint32_t low, high, word;
+};
+
+class Pipeline
+{
+      public:
+	Pipeline()
+	{
+		dut->step = 0;
+	}
+	/// One clock with two numbers, the result they must give, and how they are taken.
+	void push(bool is_half, bool is_float16, uint32_t low, uint32_t high, uint32_t word)
+	{
+		dut->step = static_cast<uint8_t>((dut->step << 1 | 1) & 3);
+		dut->s_half = is_half;
+		dut->s_float16 = is_float16;
+		dut->s_low = low;
+		dut->s_high = high;
+		stages[clock++ % LATENCY] = {true, low, high, word};
+		dut.tick();
+		const Expected &done = stages[clock % LATENCY];
+
+		CHECK(!done.valid || dut->m_word == done.word, "%08x, %08x: %08x, must be %08x",
+		      done.high, done.low, dut->m_word, done.word);
+	}
+	void round(const half::Format &format, uint32_t low, uint32_t high)
+	{
+		push(true, format.fraction_bits == 10, low, high,
+		     uint32_t{half::round(to_double(high), format)} << 16 |
+		             half::round(to_double(low), format));
+	}
+
+      private:
+	bench::Dut<Vina_round> dut;
+	Expected stages[LATENCY] = {};
+	uint64_t clock = 0;
+};
+
+/// What ina_widen makes of a number, by test_ina_widen.
+uint32_t widened(uint16_t half, const half::Format &format)
+{
+	if (half::is_nan(half, format))
+		return uint32_t{half} >> 15 << 31 | 0x7F800000u |
+		       (uint32_t{half} & ((1u << format.fraction_bits) - 1))
+		               << (23 - format.fraction_bits);
+	const float value = static_cast<float>(half::value(half, format));
+	uint32_t bits;
+
+	std::memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+void every_encoding(Pipeline &pipeline, const half::Format &format)
+{
+	for (uint32_t low = 0; low < 0x10000; low++) {
+		const uint32_t high = low * 40503u & 0xFFFF;
+
+		pipeline.push(true, format.fraction_bits == 10,
+		              widened(static_cast<uint16_t>(low), format),
+		              widened(static_cast<uint16_t>(high), format), high << 16 | low);
+	}
+}
+
+/// At every exponent: the lowest bits that are kept, the tie, and all next to them.
+void boundaries(Pipeline &pipeline, const half::Format &format)
+{
+	for (uint32_t exponent = 0; exponent < 255; exponent++)
+		for (unsigned at = 0; at < 24; at++)
+			for (uint32_t around : {0u, 1u, 2u, 3u})
+				for (uint32_t below : {~0u, 0u, 1u}) {
+					const uint32_t bits =
+					        (exponent << 23) + (around << at) + below;
+
+					if ((bits & 0x7FFFFFFF) < 0x7F800000)
+						pipeline.round(format, bits & 0x7FFFFFFF,
+						               bits | 0x80000000);
+				}
+	pipeline.round(format, 0x7F800000, 0xFF800000);
+	pipeline.round(format, 0x7FC00000, 0x7F7FFFFF);
+}
+
+/// Random bits, in half of the cases with an exponent that the format knows, few bits set in some.
+uint32_t random_number(uint64_t dice, const half::Format &format)
+{
+	uint32_t bits = static_cast<uint32_t>(dice);
+	const uint32_t span = static_cast<uint32_t>(format.exponent_max - format.exponent_min + 20);
+
+	if (dice >> 32 & 1)
+		bits = (bits & 0x807FFFFF) |
+		       (127u + static_cast<uint32_t>(format.exponent_min) - 14 +
+		        static_cast<uint32_t>((dice >> 40 & 0xFFFF) * span >> 16))
+		               << 23;
+	if ((dice >> 33 & 7) == 0)
+		bits &= ~0u << (dice >> 36 & 15);
+	/* A NaN has bits that either format keeps, or it is none that comes here. */
+	return (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FC00000 : bits;
+}
+
+} // namespace
+
+int main()
+{
+	bench::Random random(bench::seed());
+	Pipeline pipeline;
+
+	for (const half::Format &format : {half::BFLOAT16, half::FLOAT16}) {
+		every_encoding(pipeline, format);
+		boundaries(pipeline, format);
+	}
+	for (unsigned i = 0; i < RANDOM_PAIRS; i++) {
+		const half::Format &format = i & 1 ? half::BFLOAT16 : half::FLOAT16;
+		const uint64_t low = random.next(), high = random.next();
+
+		pipeline.round(format, random_number(low, format), random_number(high, format));
+		if (i % 64 == 0) // a whole word
+			pipeline.push(false, i & 64, static_cast<uint32_t>(low),
+			              static_cast<uint32_t>(high), static_cast<uint32_t>(low));
+	}
+	pipeline.push(false, false, 0, 0, 0);
+	pipeline.push(false, false, 0, 0, 0);
+	std::printf("%u random numbers\n", 2 * RANDOM_PAIRS);
+	return 0;
+}
