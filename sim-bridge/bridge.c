@@ -201,3 +201,9 @@ bool bridge_advance(struct bridge *bridge, uint64_t time_ns)
 	bridge->time_ns = time_ns;
 	return bridge->engine && work(bridge);
 }
+
+void bridge_finish(struct bridge *bridge)
+{
+	if (bridge->engine)
+		run_engine(bridge);
+}

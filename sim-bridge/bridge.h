@@ -81,6 +81,9 @@ void bridge_close_port(struct bridge *bridge, unsigned port);
  */
 bool bridge_advance(struct bridge *bridge, uint64_t time_ns);
 
+/* Lets the aggregator do all that it can, and hold nothing back: the end is near. */
+void bridge_finish(struct bridge *bridge);
+
 /* An engine_emit, context the bridge: its frames go on as if they had come from the port. */
 void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);
 

@@ -174,6 +174,8 @@ void loop_run(struct loop *loop)
 			return;
 		bool goes_on = take_events(loop, events, count);
 		has_more = bridge_advance(loop->bridge, clock_now_ns(&loop->clock));
+		if (!goes_on)
+			bridge_finish(loop->bridge);
 		settle_ports(loop, was_open);
 		if (!goes_on)
 			return;
