@@ -7,11 +7,12 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "plain.h"
 
 #define ELEMENT_BYTES 4u
 
-enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
-                         size_t why_size)
+static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
+                                char *why, size_t why_size)
 {
 	struct ina_failure failure = {INA_OK, ""};
 	struct ina_failure ignored;
@@ -27,6 +28,7 @@ enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, cha
 		ina_fail(&failure, INA_ERR_MEMORY, "no memory for a communicator");
 		goto out_why;
 	}
+	made->plain = plain;
 	if (ina_settings_make(&made->settings, options, &failure) == INA_OK &&
 	    ina_comm_open(made, &failure) == INA_OK) {
 		*comm = made;
@@ -39,6 +41,18 @@ out_why:
 	if (why && why_size > 0)
 		snprintf(why, why_size, "%s", failure.text);
 	return failure.status;
+}
+
+enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
+                         size_t why_size)
+{
+	return open_any(options, false, comm, why, why_size);
+}
+
+enum ina_status ina_plain_open(const struct ina_options *options, ina_comm **comm, char *why,
+                               size_t why_size)
+{
+	return open_any(options, true, comm, why, why_size);
 }
 
 enum ina_status ina_close(ina_comm *comm)

@@ -41,6 +41,7 @@ static void make_lanes(struct ina_comm *comm)
 	struct ina_connection *connections = comm->fabric.connections;
 	struct ina_slot *slots = comm->memory.slab;
 	uint32_t window = options->window;
+	uint32_t receives = comm->settings.receives;
 	struct ina_lane lane = {
 	        .lkey = comm->memory.slab_mr->lkey,
 	        .window = window,
@@ -48,7 +49,7 @@ static void make_lanes(struct ina_comm *comm)
 	        .rank = comm->rank,
 	        .ranks = comm->ranks,
 	        /* Only one of the algorithms is at work at a time: they share it. */
-	        .staging = (uint8_t *)(slots + 4 * window),
+	        .staging = (uint8_t *)(slots + 3 * window + receives),
 	        .context = {.job_id = comm->job_id,
 	                    .rank_count = (uint16_t)comm->ranks,
 	                    .rank = (uint32_t)comm->rank},
@@ -57,12 +58,16 @@ static void make_lanes(struct ina_comm *comm)
 	lane.tx = connections[INA_PURPOSE_AGGREGATE].tx->qp;
 	lane.rx = connections[INA_PURPOSE_AGGREGATE].rx->qp;
 	lane.tx_slots = slots;
-	lane.rx_slots = slots + window;
+	lane.rx_slots = slots + 3 * window;
 	comm->window.lane = lane;
+	comm->window.receives = receives;
+	comm->window.contributors_due = comm->plain ? 1 : (uint32_t)comm->ranks;
+	comm->window.rank_due = comm->plain ? (uint32_t)ina_predecessor(comm->rank, comm->ranks)
+	                                    : (uint32_t)comm->ranks - 1;
 	lane.tx = connections[INA_PURPOSE_RING].tx->qp;
 	lane.rx = connections[INA_PURPOSE_RING].rx->qp;
-	lane.tx_slots = slots + 2 * window;
-	lane.rx_slots = slots + 3 * window;
+	lane.tx_slots = slots + window;
+	lane.rx_slots = slots + 2 * window;
 	comm->ring.lane = lane;
 }
 
@@ -74,10 +79,11 @@ static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failur
 
 	if (status != INA_OK)
 		return status;
-	status = ina_memory_open(&comm->memory, comm->fabric.pd,
-	                         options->window *
-	                                 (4 * sizeof(struct ina_slot) + options->message_bytes),
-	                         options->cache_entries, failure);
+	status = ina_memory_open(
+	        &comm->memory, comm->fabric.pd,
+	        options->window * (3 * sizeof(struct ina_slot) + options->message_bytes) +
+	                comm->settings.receives * sizeof(struct ina_slot),
+	        options->cache_entries, failure);
 	if (status != INA_OK)
 		return status;
 	make_lanes(comm);
@@ -113,8 +119,8 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined,
 {
 	const struct ina_options *options = &comm->settings.options;
 
-	comm->aggregated = joined;
-	if (joined || options->algorithm == INA_ALGORITHM_RING)
+	comm->aggregated = joined || comm->plain;
+	if (comm->aggregated || options->algorithm == INA_ALGORITHM_RING)
 		return INA_OK;
 	ina_window_abandon(&comm->window);
 	if (options->algorithm == INA_ALGORITHM_AUTO)
@@ -145,7 +151,9 @@ static void tell_log(const struct ina_comm *comm)
 	         "rank %d of %d on %s %s, path MTU %u, messages of %u bytes, window %u: %s",
 	         comm->rank, comm->ranks, comm->fabric.device, host, comm->fabric.path_mtu,
 	         options->message_bytes, options->window,
-	         comm->aggregated ? "aggregated" : "by ring");
+	         comm->plain        ? "plainly to the successor"
+	         : comm->aggregated ? "aggregated"
+	                            : "by ring");
 	options->log(options->log_context, line);
 }
 
@@ -175,7 +183,7 @@ static enum ina_status connect_all(struct ina_comm *comm, struct ina_failure *fa
 		return status;
 
 	status = prepare(comm, failure);
-	value = status == INA_OK && options->algorithm != INA_ALGORITHM_RING &&
+	value = status == INA_OK && !comm->plain && options->algorithm != INA_ALGORITHM_RING &&
 	        run_empty(comm, INA_WIRE_JOIN, (int32_t)comm->window_packets,
 	                  options->join_timeout_ms);
 	status = agree(comm, "", "answer the aggregator's JOIN", false, &value,
@@ -191,6 +199,9 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 
 	comm->rank = comm->settings.options.rank;
 	comm->ranks = comm->settings.options.ranks;
+	/* Each rank may be a window ahead of its predecessor, all round the ring. */
+	if (comm->plain)
+		comm->settings.receives *= (unsigned int)comm->ranks;
 	if (comm->ranks == 1 && comm->rank != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
@@ -231,7 +242,7 @@ static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
 		*failure = comm->failure;
 		return failure->status;
 	}
-	if (comm->aggregated)
+	if (comm->aggregated && !comm->plain)
 		run_empty(comm, INA_WIRE_LEAVE, 0, LEAVE_TIMEOUT_MS);
 	*failure = none;
 	return agree(comm, "", "leave", false, &value, ina_now_ms() + 2 * LEAVE_TIMEOUT_MS,

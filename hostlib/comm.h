@@ -37,7 +37,8 @@ struct ina_comm {
 	struct ina_memory memory;
 	struct ina_window window;
 	struct ina_ring ring;
-	bool aggregated; /* the JOIN came back as a sum */
+	bool plain;      /* plain.h: what comes back is the predecessor's */
+	bool aggregated; /* the JOIN came back as a sum; or plain: the window is at work */
 
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
 	struct ina_failure latest;  /* for ina_error() */

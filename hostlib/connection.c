@@ -125,7 +125,7 @@ static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure
 {
 	struct ibv_context *context = fabric->listener->verbs;
 	/* Two sends and two receives a message of each purpose, and some for credits. */
-	int entries = (int)(8 * fabric->window + 64);
+	int entries = (int)(7 * fabric->window + fabric->receives + 64);
 	int flags;
 
 	fabric->pd = ibv_alloc_pd(context);
@@ -158,6 +158,7 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 	fabric->rank = settings->options.rank;
 	fabric->ranks = settings->options.ranks;
 	fabric->window = settings->options.window;
+	fabric->receives = settings->receives;
 	fabric->ack_timeout = (uint8_t)settings->options.ack_timeout;
 	status = find_address(settings, &address, failure);
 	if (status != INA_OK)
@@ -206,7 +207,7 @@ static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
 	        .send_cq = fabric->cq,
 	        .recv_cq = fabric->cq,
 	        .cap = {.max_send_wr = fabric->window + 8,
-	                .max_recv_wr = fabric->window + 8,
+	                .max_recv_wr = fabric->receives + 8,
 	                .max_send_sge = SGE_COUNT,
 	                .max_recv_sge = SGE_COUNT},
 	        .qp_type = IBV_QPT_RC,

@@ -41,8 +41,9 @@ struct ina_fabric {
 	/* What the connections are for. */
 	int rank;
 	int ranks;
-	unsigned int window;
-	uint8_t ack_timeout; /* 4.096 us * 2^n */
+	unsigned int window;   /* sends under way */
+	unsigned int receives; /* posted ahead: as many, or more */
+	uint8_t ack_timeout;   /* 4.096 us * 2^n */
 	uint64_t job_id;
 };
 

@@ -215,6 +215,7 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 		status = make_ack_timeout(&settings->options, failure);
 	if (status == INA_OK)
 		status = check_numbers(&settings->options, failure);
+	settings->receives = settings->options.window;
 	settings->options.root = NULL;
 	settings->options.bind = NULL;
 	settings->options.device = NULL;

@@ -18,6 +18,7 @@ struct ina_settings {
 	struct sockaddr_in root;    /* port filled in */
 	struct sockaddr_in bind;    /* sin_addr 0: not given */
 	char device[64];            /* "": not given */
+	unsigned int receives;      /* posted ahead by the window, messages */
 };
 
 /*

@@ -21,6 +21,7 @@ void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_
 	window->first = window->numbered;
 	window->count = ina_message_count(transfer->total_bytes, window->lane.limit_bytes);
 	window->numbered += window->count;
+	window->expected = 0;
 	window->posted = 0;
 	window->received = 0;
 	window->sent = 0;
@@ -61,27 +62,47 @@ static uint8_t *landing_of(const struct ina_window *window, uint64_t index, uint
 	return window->transfer.recv + index * window->lane.limit_bytes;
 }
 
-static enum ina_status post(struct ina_window *window, uint64_t index, struct ina_failure *failure)
+static const struct ina_slot *receive_slot(const struct ina_window *window, uint64_t index)
 {
-	struct ina_lane *lane = &window->lane;
-	uint64_t place = place_of(window, index);
-	uint32_t length = length_of(window, index);
+	return &window->lane.rx_slots[(window->first + index) % window->receives];
+}
+
+static int post_receive(struct ina_window *window, uint64_t index)
+{
 	uint32_t lkey;
 	uint8_t *landing = landing_of(window, index, &lkey);
-	int error = ina_lane_receive(lane, INA_WORK_WINDOW_RECEIVE, &lane->rx_slots[place], landing,
-	                             lkey, length);
 
-	if (error == 0) {
-		ina_message_frame(&lane->tx_slots[place], &lane->context,
-		                  (uint32_t)(window->first + index), length,
-		                  length > 0 ? remaining_of(window, index) : 0, 0);
-		error = ina_lane_send(lane, INA_WORK_WINDOW_SEND, &lane->tx_slots[place],
-		                      window->transfer.send + index * lane->limit_bytes,
-		                      window->transfer.send_lkey, length);
-	}
+	return ina_lane_receive(&window->lane, INA_WORK_WINDOW_RECEIVE, receive_slot(window, index),
+	                        landing, lkey, length_of(window, index));
+}
+
+static int post_send(struct ina_window *window, uint64_t index)
+{
+	struct ina_lane *lane = &window->lane;
+	struct ina_slot *slot = &lane->tx_slots[place_of(window, index)];
+	uint32_t length = length_of(window, index);
+
+	ina_message_frame(slot, &lane->context, (uint32_t)(window->first + index), length,
+	                  length > 0 ? remaining_of(window, index) : 0, 0);
+	return ina_lane_send(lane, INA_WORK_WINDOW_SEND, slot,
+	                     window->transfer.send + index * lane->limit_bytes,
+	                     window->transfer.send_lkey, length);
+}
+
+/* The next message: its receive, and those of the messages that can come before it is sent. */
+static enum ina_status post(struct ina_window *window, struct ina_failure *failure)
+{
+	uint64_t end = window->posted + 1 + window->receives - window->lane.window;
+	int error = 0;
+
+	while (error == 0 && window->expected < end && window->expected < window->count)
+		error = post_receive(window, window->expected++);
+	if (error == 0)
+		error = post_send(window, window->posted);
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "message %" PRIu64 " cannot be posted: %s",
-		                index, strerror(error));
+		                window->posted, strerror(error));
+	window->posted++;
 	return INA_OK;
 }
 
@@ -100,11 +121,10 @@ enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure
 	}
 	while (window->posted < window->count &&
 	       window->posted < window->finished + window->lane.window) {
-		enum ina_status status = post(window, window->posted, failure);
+		enum ina_status status = post(window, failure);
 
 		if (status != INA_OK)
 			return status;
-		window->posted++;
 	}
 	return INA_OK;
 }
@@ -115,12 +135,12 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
 	const struct ina_lane *lane = &window->lane;
 	uint64_t index = window->received;
 	uint32_t length = length_of(window, index);
-	const struct ina_slot *slot = &lane->rx_slots[place_of(window, index)];
+	const struct ina_slot *slot = receive_slot(window, index);
 	struct ina_wire_header expected =
 	        ina_message_header(&lane->context, (uint32_t)(window->first + index), length,
 	                           length > 0 ? remaining_of(window, index) : 0);
 	enum ina_message_verdict verdict = ina_message_check(
-	        slot, byte_len, &expected, (uint32_t)lane->ranks, (uint32_t)lane->ranks - 1);
+	        slot, byte_len, &expected, window->contributors_due, window->rank_due);
 
 	if (verdict == INA_MESSAGE_FOREIGN)
 		return ina_fail(

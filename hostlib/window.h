@@ -12,13 +12,17 @@
 
 struct ina_window {
 	struct ina_lane lane;
-	uint64_t numbered; /* messages of the connection so far: the next message number */
+	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
+	uint32_t contributors_due; /* in a message's trailer */
+	uint32_t rank_due;         /* likewise */
+	uint64_t numbered;         /* messages of the connection so far: the next message number */
 	/* What is being transferred. */
 	bool active;
 	struct ina_transfer transfer;
 	uint64_t first;        /* message number of message 0 */
 	uint64_t count;        /* messages */
-	uint64_t posted;       /* receive and send */
+	uint64_t expected;     /* receives posted */
+	uint64_t posted;       /* sends posted */
 	uint64_t received;     /* sums, checked */
 	uint64_t sent;         /* sends completed */
 	uint64_t finished;     /* received, sent, and in the result */

@@ -84,7 +84,7 @@ module ina_queue #(
   localparam logic [RAW_W-1:0] RAW_MAX = RAW_W'(1) << (RAW_W - 1);  // no PSN is further back
 
   logic [ina_pkg::BEAT_W-1:0]  payloads [SLOTS*BEATS];
-  ina_pkg::header_t            headers  [SLOTS];
+  logic [ina_pkg::HEADER_T_W-1:0] headers [SLOTS];  // yosys 0.23 makes an array of header_t one register
   logic [ina_pkg::QUADS_W-1:0] lengths  [SLOTS];
 
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];

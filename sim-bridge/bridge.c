@@ -12,6 +12,12 @@ enum {
 	SOURCE_MAC_AT = 6,
 };
 
+/*
+ * How long the engine may hold frames back for those of other ports. Hosts that share cores are
+ * some milliseconds apart; a lost packet's retransmission, which comes alone, waits that long.
+ */
+#define HOLD_NS 1000000u
+
 /* The far end of a down link: the host's socket. */
 static void leave(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
 {
@@ -80,6 +86,47 @@ static void run_engine(struct bridge *bridge)
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
 }
 
+static void end_hold(void *context, uint64_t time_ns, struct frame *frame, uint64_t id);
+
+static void plan_end_of_hold(struct bridge *bridge, uint64_t time_ns)
+{
+	const struct event event = {.time_ns = time_ns, .run = end_hold, .context = bridge};
+
+	bridge->is_holding = calendar_add(&bridge->calendar, &event);
+	if (!bridge->is_holding)
+		run_engine(bridge);
+}
+
+static void end_hold(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct bridge *bridge = context;
+
+	(void)frame;
+	(void)id;
+	bridge->time_ns = time_ns;
+	bridge->is_holding = false;
+	if (bridge->hold_end_ns > time_ns && bridge->hold_end_ns != CALENDAR_NEVER)
+		plan_end_of_hold(bridge, bridge->hold_end_ns);
+	else if (bridge->hold_end_ns <= time_ns)
+		run_engine(bridge);
+}
+
+/* True: there is more to do. */
+static bool work(struct bridge *bridge)
+{
+	enum engine_state state = bridge->engine->operations->work(bridge->engine);
+
+	if (state != ENGINE_HOLDING)
+		bridge->hold_end_ns = CALENDAR_NEVER;
+	else if (bridge->hold_end_ns == CALENDAR_NEVER)
+		bridge->hold_end_ns = bridge->time_ns + HOLD_NS;
+	if (state == ENGINE_IDLE)
+		memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
+	if (state == ENGINE_HOLDING && !bridge->is_holding)
+		plan_end_of_hold(bridge, bridge->hold_end_ns);
+	return state == ENGINE_BUSY;
+}
+
 /* A request that is not steered must not overtake SENDs of its connection that are. */
 static void keep_order(struct bridge *bridge, unsigned port, const struct frame *frame)
 {
@@ -114,6 +161,7 @@ int bridge_open(struct bridge *bridge, const struct bridge_config *config, struc
 	memset(bridge, 0, sizeof(*bridge));
 	bridge->config = *config;
 	bridge->pool = pool;
+	bridge->hold_end_ns = CALENDAR_NEVER;
 	bridge->transmit = transmit;
 	bridge->transmit_context = transmit_context;
 	if (calendar_open(&bridge->calendar, CALENDAR_EVENTS) != 0)
@@ -175,7 +223,7 @@ static void plan_ageing(struct bridge *bridge)
 	                                     .context = bridge});
 }
 
-void bridge_advance(struct bridge *bridge, uint64_t time_ns)
+bool bridge_advance(struct bridge *bridge, uint64_t time_ns)
 {
 	bridge->now_ns = time_ns;
 	/* Also where the calendar was too full for it. */
@@ -183,6 +231,11 @@ void bridge_advance(struct bridge *bridge, uint64_t time_ns)
 		plan_ageing(bridge);
 	calendar_run(&bridge->calendar, time_ns);
 	bridge->time_ns = time_ns;
+	return bridge->engine && work(bridge);
+}
+
+void bridge_finish(struct bridge *bridge)
+{
 	if (bridge->engine)
 		run_engine(bridge);
 }

@@ -49,8 +49,10 @@ struct bridge {
 	struct calendar calendar;
 	struct forwarding forwarding;
 	struct link links[BRIDGE_PORTS_MAX][LINK_SIDES];
-	/* Frames of this port may wait for the engine's next run. */
+	/* Frames of this port may wait in the engine. */
 	bool is_waiting[BRIDGE_PORTS_MAX];
+	bool is_holding; /* the calendar has the end of a hold, hold_end_ns or earlier */
+	uint64_t hold_end_ns;
 	uint64_t time_ns; /* of the frame or event that is being dealt with */
 	uint64_t now_ns;  /* as far as time has got */
 	bool is_ageing;   /* the next end of a time-to-live is in the calendar */
@@ -76,10 +78,14 @@ void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, stru
 void bridge_close_port(struct bridge *bridge, unsigned port);
 
 /*
- * Lets everything happen that is due by `time_ns`, in the calendar and in the aggregator,
- * whose `error` tells if it is stuck.
+ * Lets everything happen that is due by `time_ns` in the calendar, and a part of what the
+ * aggregator has to do, whose `error` tells if it is stuck. True: it has more to do; send what
+ * there is to send, look for frames, and come back at once.
  */
-void bridge_advance(struct bridge *bridge, uint64_t time_ns);
+bool bridge_advance(struct bridge *bridge, uint64_t time_ns);
+
+/* Lets the aggregator do all that it can, and hold nothing back: the end is near. */
+void bridge_finish(struct bridge *bridge);
 
 /* An engine_emit, context the bridge: its frames go on as if they had come from the port. */
 void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);

@@ -17,11 +17,23 @@ struct engine;
 /* A frame leaves pipeline `port`; valid during the call, which must not put frames. */
 typedef void engine_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
 
+enum engine_state {
+	ENGINE_IDLE,    /* nothing to do */
+	ENGINE_HOLDING, /* frames wait for those of other ports: run() would do without */
+	ENGINE_BUSY,    /* more to do */
+};
+
 struct engine_operations {
 	const char *kind; /* as in `--aggregator` */
 
 	/* A frame enters pipeline `port`. May emit at once, or at the next run. */
 	void (*put)(struct engine *engine, unsigned port, const uint8_t *frame, size_t length);
+
+	/*
+	 * Does a part of what there is to do, short enough for others to have their turn. May hold
+	 * frames back for a while where it is less work to take them together.
+	 */
+	enum engine_state (*work)(struct engine *engine);
 
 	/* Emits all that can be. */
 	void (*run)(struct engine *engine);

@@ -160,6 +160,7 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 void loop_run(struct loop *loop)
 {
 	const struct engine *engine = loop->bridge->engine;
+	bool has_more = false; /* to do, without anything coming */
 
 	while (loop->open_ports > 0 && !(engine && engine->error[0])) {
 		struct epoll_event events[TAGS];
@@ -168,11 +169,13 @@ void loop_run(struct loop *loop)
 		for (unsigned port = 0; port < loop->port_count; port++)
 			was_open[port] = loop->ports[port].is_open;
 		set_timer(loop);
-		int count = epoll_wait(loop->epoll_fd, events, TAGS, -1);
+		int count = epoll_wait(loop->epoll_fd, events, TAGS, has_more ? 0 : -1);
 		if (count < 0 && errno != EINTR)
 			return;
 		bool goes_on = take_events(loop, events, count);
-		bridge_advance(loop->bridge, clock_now_ns(&loop->clock));
+		has_more = bridge_advance(loop->bridge, clock_now_ns(&loop->clock));
+		if (!goes_on)
+			bridge_finish(loop->bridge);
 		settle_ports(loop, was_open);
 		if (!goes_on)
 			return;

@@ -18,6 +18,12 @@ static void put(struct engine *engine, unsigned port, const uint8_t *frame, size
 	aggregator_put(((struct model_engine *)engine)->aggregator, port, frame, length);
 }
 
+static enum engine_state work(struct engine *engine)
+{
+	(void)engine;
+	return ENGINE_IDLE;
+}
+
 static void run(struct engine *engine)
 {
 	(void)engine;
@@ -48,6 +54,7 @@ static void close_model(struct engine *engine)
 static const struct engine_operations operations = {
         .kind = "model",
         .put = put,
+        .work = work,
         .run = run,
         .age = age,
         .read_counters = read_counters,

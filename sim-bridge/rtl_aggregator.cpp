@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Verilated RTL as an engine: cuts frames into beats of 64 bytes, turns the clock as long as
-// there is something to do, and puts beats together to frames again. All pipelines are fed side by
-// side, as they would be on a switch.
+// there is something to do, and puts beats together to frames again.
+//
+// A clock costs much the same whether one pipeline takes a beat in it or all do. So the pipelines
+// are fed in step: a frame waits for those of the other ports that take part, and all begin in the
+// same clock. A port takes part from its first frame on, until it lets the others wait in vain.
 
 #include "engine.h"
 
@@ -35,6 +38,12 @@ constexpr unsigned PORTS_MOST = 2;
 constexpr unsigned PORTS_MOST = 8;
 #endif
 
+// What work() does at a time: a few hundred microseconds.
+constexpr unsigned WORK_CLOCKS = 192;
+
+// Frames of a port that may wait; more are let in without waiting for others.
+constexpr size_t INPUT_FRAMES_MAX = 512;
+
 // So many clocks without a beat in or out, and still busy: it will not end.
 constexpr uint64_t STUCK_CLOCKS = 1000000;
 
@@ -66,17 +75,20 @@ class Input
 	{
 		return ends[next] - at <= BEAT_BYTES;
 	}
-	void advance()
+	size_t frames() const
+	{
+		return ends.size() - next;
+	}
+	// True: that was a frame's last beat.
+	bool advance()
 	{
 		at += beat_bytes();
 		if (at < ends[next])
-			return;
-		if (++next < ends.size())
-			return;
-		// All are through: the memory is used again from the start.
-		bytes.clear();
-		ends.clear();
-		at = next = 0;
+			return false;
+		next++;
+		if (is_empty() || at >= DONE_BYTES_MAX)
+			forget_done();
+		return true;
 	}
 
       private:
@@ -84,6 +96,18 @@ class Input
 	std::vector<size_t> ends;
 	size_t next = 0; // frame
 	size_t at = 0;   // byte
+
+	// So much is moved once rather than in each frame.
+	static constexpr size_t DONE_BYTES_MAX = 1 << 20;
+
+	void forget_done()
+	{
+		bytes.erase(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(at));
+		ends.erase(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(next));
+		for (size_t &end : ends)
+			end -= at;
+		at = next = 0;
+	}
 };
 
 // What the engine needs of an ina_top of any size.
@@ -94,11 +118,17 @@ class Pipelines
 	virtual unsigned ports() const = 0;
 	virtual void put(unsigned port, const uint8_t *frame, size_t length) = 0;
 
-	// Turns the clock until nothing moves. False: it would never end.
-	virtual bool run() = 0;
+	// Turns the clock some times. Frames that wait for those of other ports go on waiting.
+	virtual engine_state work() = 0;
+
+	// Turns the clock until nothing moves or waits.
+	virtual void run() = 0;
 
 	// One clock of `age`; run() then does what follows from it.
 	virtual void age() = 0;
+
+	// Turning the clock would go on for ever.
+	virtual bool is_stuck() const = 0;
 	virtual void read_counters(ina_counters *counters) const = 0;
 
 	uint64_t clocks = 0;
@@ -132,22 +162,36 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 	{
 		if (length == 0)
 			return;
+		if (inputs[port].frames() >= INPUT_FRAMES_MAX)
+			run();
 		inputs[port].put(frame, length);
-		if (!(top.s_axis_tvalid >> port & 1))
-			drive(port);
+		waiting |= 1u << port;
+		partners |= 1u << port;
 	}
-	bool run() override
+	engine_state work() override
 	{
-		uint64_t idle_clocks = 0;
-
-		settle();
-		while (top.s_axis_tvalid || top.busy) {
-			if (step())
-				idle_clocks = 0;
-			else if (++idle_clocks == STUCK_CLOCKS)
-				return false;
+		begin_together();
+		for (unsigned i = 0; i < WORK_CLOCKS && moves() && !is_stuck(); i++)
+			step();
+		if (moves())
+			return ENGINE_BUSY;
+		return waiting ? ENGINE_HOLDING : ENGINE_IDLE;
+	}
+	void run() override
+	{
+		while (!is_stuck() && (moves() || waiting)) {
+			if (moves()) {
+				step();
+				continue;
+			}
+			// Who has let the others wait is no longer waited for.
+			partners = waiting;
+			begin_together();
 		}
-		return true;
+	}
+	bool is_stuck() const override
+	{
+		return idle_clocks >= STUCK_CLOCKS;
 	}
 	void age() override
 	{
@@ -169,6 +213,9 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 	void *emit_context;
 	Input inputs[PORTS];
 	std::vector<uint8_t> outputs[PORTS]; // the frame that is coming out
+	unsigned waiting = 0;                // ports with a frame that has not begun
+	unsigned partners = 0;               // ports that begin their frames together
+	uint64_t idle_clocks = 0;
 
 	// Lets the outputs follow the inputs, before the next edge.
 	void settle()
@@ -186,8 +233,28 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 		waves.rise(clocks);
 	}
 
-	// One clock. What is valid and ready before the edge moves with it. False: nothing did.
-	bool step()
+	bool moves() const
+	{
+		return top.s_axis_tvalid || top.busy;
+	}
+
+	// Puts the next frames' first beats onto the inputs, if it is time.
+	void begin_together()
+	{
+		if (top.s_axis_tvalid || !waiting || waiting != partners)
+			return;
+		for (unsigned port = 0; port < PORTS; port++) {
+			if (!(waiting >> port & 1))
+				continue;
+			drive(port);
+			if (inputs[port].frames() == 1)
+				waiting &= ~(1u << port);
+		}
+		settle();
+	}
+
+	// One clock. What is valid and ready before the edge moves with it.
+	void step()
 	{
 		const unsigned taken = top.s_axis_tvalid & top.s_axis_tready;
 		const unsigned given = top.m_axis_tvalid;
@@ -199,24 +266,25 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 		clocks++;
 		waves.rise(clocks);
 		for (unsigned port = 0; port < PORTS; port++) {
-			if (taken >> port & 1) {
-				inputs[port].advance();
+			if (!(taken >> port & 1))
+				continue;
+			if (inputs[port].advance())
+				top.s_axis_tvalid &= ~(1u << port);
+			else
 				drive(port);
-			}
 		}
-		settle();
-		return taken || given;
+		if (!top.s_axis_tvalid && waiting && waiting == partners)
+			begin_together();
+		else
+			settle();
+		idle_clocks = taken || given ? 0 : idle_clocks + 1;
 	}
 
-	// Puts a pipeline's next beat, if there is one, onto its input.
+	// Puts a pipeline's next beat onto its input.
 	void drive(unsigned port)
 	{
 		const Input &input = inputs[port];
 		const unsigned bit = 1u << port;
-
-		top.s_axis_tvalid &= ~bit;
-		if (input.is_empty())
-			return;
 		const size_t bytes = input.beat_bytes();
 		const uint64_t keep = ~uint64_t{0} >> (BEAT_BYTES - bytes);
 		EData *data = &top.s_axis_tdata[port * BEAT_WORDS];
@@ -272,16 +340,32 @@ void put(engine *base, unsigned port, const uint8_t *frame, size_t length)
 		rtl_of(base)->pipelines->put(port, frame, length);
 }
 
-void run(engine *base)
+void look_whether_stuck(engine *base)
 {
-	Pipelines &pipelines = *rtl_of(base)->pipelines;
-
-	if (base->error[0] || pipelines.run())
+	if (!rtl_of(base)->pipelines->is_stuck())
 		return;
 	std::snprintf(base->error, sizeof(base->error),
 	              "the RTL is stuck: busy for %llu clocks, and no beat went in or out; this is "
 	              "a fault of the RTL, --aggregator model does without it",
 	              static_cast<unsigned long long>(STUCK_CLOCKS));
+}
+
+engine_state work(engine *base)
+{
+	if (base->error[0])
+		return ENGINE_IDLE;
+	const engine_state state = rtl_of(base)->pipelines->work();
+
+	look_whether_stuck(base);
+	return state;
+}
+
+void run(engine *base)
+{
+	if (base->error[0])
+		return;
+	rtl_of(base)->pipelines->run();
+	look_whether_stuck(base);
 }
 
 // What was put in before counts as heard.
@@ -309,7 +393,7 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl", put, run, age, read_counters, clocks, close_rtl};
+const engine_operations operations = {"rtl", put, work, run, age, read_counters, clocks, close_rtl};
 
 // The smallest size that fits.
 std::unique_ptr<Pipelines> make_pipelines(unsigned ports, engine_emit *emit, void *context)

@@ -3,9 +3,14 @@
 import json
 import os
 import subprocess
+import sys
+
+import pytest
 
 PERF = os.environ["INA_PERF"]
 LAB = os.environ["INA_LAB"]
+GOODPUT = os.path.join(os.path.dirname(PERF), "ina-goodput")
+SIM_SPEED = os.path.join(os.path.dirname(__file__), "../bench/sim_speed.py")
 
 
 def run(hosts, aggregator, *arguments):
@@ -49,3 +54,32 @@ def test_auto_without_an_aggregator():
     assert result.returncode == 0, result.stdout + result.stderr
     rows = [line for line in result.stdout.splitlines() if line.startswith("[0]") and "#" not in line]
     assert len(rows) == 1 and " ring " in rows[0]
+
+
+def test_plain_sending_needs_no_aggregator_and_meets_none():
+    """Packets that were announced by no JOIN go through an aggregator as they are."""
+    for aggregator in ("off", "model"):
+        result = subprocess.run([LAB, "run", "-q", "-n", "3", "--aggregator", aggregator, "--timeout", "60", "--", GOODPUT,
+                                 "plain", "1", "3"], capture_output=True, text=True, timeout=90)
+        assert result.returncode == 0, result.stdout + result.stderr
+        lines = [json.loads(line.split("] ", 1)[1]) for line in result.stdout.splitlines()]
+        assert sorted(line["rank"] for line in lines) == [0, 1, 2]
+        assert all(line["wrong"] == 0 and len(line["times_s"]) == 3 for line in lines)
+
+
+@pytest.mark.parametrize("arguments", [[], ["plain", "1"], ["tree", "1", "1"], ["plain", "x", "1"], ["plain", "1", "0"]])
+def test_goodput_says_how_to_use_it(arguments):
+    result = subprocess.run([GOODPUT, *arguments], capture_output=True, text=True, timeout=10)
+    assert result.returncode == 1 and result.stderr.startswith("usage: ina-goodput"), result.stderr
+
+
+def test_speed_of_the_simulation_is_measured(tmp_path):
+    """The ratios themselves depend on what else the machine does: make bench-rtl prints them."""
+    path = tmp_path / "speed.json"
+    result = subprocess.run([sys.executable, SIM_SPEED, "--build", os.path.dirname(PERF), "--hosts", "2", "--mebibytes", "1",
+                             "--rounds", "1", "--sets", "1", "--json", str(path)],
+                            capture_output=True, text=True, timeout=150)
+    assert result.returncode == 0, result.stdout + result.stderr
+    ways = json.loads(path.read_text())["ways"]
+    assert set(ways) == {"plain", "model", "rtl", "ring"}
+    assert ways["plain"]["to_plain"] == 1 and all(way["goodput_MBps"] > 0 for way in ways.values())
