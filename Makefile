@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test clean distclean help
+.PHONY: all deps kernel build demo test synth clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -26,6 +26,9 @@ demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compar
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
+
+synth: deps ## what the aggregator costs on an FPGA, by module (some 30 minutes); JSON in build/synth/
+	@scripts/synth/synth.py --out $(BUILD)/synth
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
