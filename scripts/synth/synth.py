@@ -33,9 +33,10 @@ NETREDUCE = {"lut": 109025, "ff": 167554, "bram": 993}
 # name: (what it is, parameters of ina_top, UltraRAM for what is large, figures to stay below)
 CONFIGURATIONS = {
     "netreduce": ("NetReduce's own: six ports, float32, one job, 2 messages x 170 packets x 1 KiB",
-                  {"PORT_COUNT": 6, "JOB_COUNT": 2, "SLOT_COUNT": 512}, False, NETREDUCE),
-    "full": ("8 ports, 16 jobs, all formats, RoCE MTU 4096",
-             {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 32}, True, None),
+                  {"PORT_COUNT": 6, "JOB_COUNT": 1, "SLOT_COUNT": 340, "MTU": 1024,
+                   "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0}, False, NETREDUCE),
+    "full": ("8 ports, 16 jobs, all formats, 32 packets of 4 KiB a queue",
+             {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
     "tiny": ("the smallest, to see that all is mapped",
              {"PORT_COUNT": 2, "JOB_COUNT": 2, "SLOT_COUNT": 8}, False, None),
 }
@@ -46,13 +47,17 @@ def fail(message):
     sys.exit(1)
 
 
-def script(parameters, uram, out, check_only):
+def script(rtl, parameters, uram, out, check_only):
     """yosys commands: stop once where memories have been mapped, to list those that have not.
 
     check_only ends before the LUTs, which take most of the time.
     """
-    sources = [RTL / name for name in PACKAGES]
-    sources += sorted(path for path in RTL.glob("*.sv") if path.name not in PACKAGES)
+    sources = [rtl / name for name in PACKAGES]
+    sources += sorted(path for path in rtl.glob("*.sv") if path.name not in PACKAGES)
+    top = (rtl / f"{TOP}.sv").read_text(encoding="utf-8")
+    for name in parameters:
+        if not re.search(rf"parameter\s+\w+\s+{name}\b", top):
+            fail(f"{rtl}/{TOP}.sv has no parameter {name}; see CONFIGURATIONS in {__file__}")
     settings = " ".join(f"-set {name} {value}" for name, value in parameters.items())
     synth = f"synth_xilinx -family xcup -abc9 -noiopad -noclkbuf {'-uram ' if uram else ''}-top {TOP}"
     rest = [f"{synth} -run map_ffram:map_luts", "select -assert-none t:LD* t:$_DLATCH*"] \
@@ -115,11 +120,11 @@ def judge_memories(out):
                   for memory, bits, parallel in left if bits > MEMORY_BITS_MAX and not parallel]
 
 
-def check(name, folder, timeout_s):
+def check(name, folder, options):
     """No latch, every memory mapped, nothing that yosys' check objects to."""
     _, parameters, uram, _ = CONFIGURATIONS[name]
     out = folder / name
-    run_yosys(script(parameters, uram, out, True), out, timeout_s)
+    run_yosys(script(options.rtl, parameters, uram, out, True), out, options.timeout)
     return [f"{name}: {line}" for line in judge_memories(out)[1]]
 
 
@@ -143,17 +148,17 @@ def timing_lines(paths):
     lines = []
     for name, path in sorted(paths.items(), key=lambda item: -item[1]["ps"]):
         lines.append(f"{name:18} {path['ps'] / 1000:6.2f} ns  {path['lut_levels']:2} LUTs "
-                     f"{path['carry4']:2} CARRY4  {path['nets'][0]} -> {path['nets'][-1]}")
+                     f"{path['carry4']:2} CARRY4  {path['from']} -> {path['to']}")
     return lines
 
 
-def synthesise(name, folder, timeout_s, reuse):
+def synthesise(name, folder, options):
     """Runs one configuration and prints it. Returns what is wrong with it, as lines."""
     title, parameters, uram, reference = CONFIGURATIONS[name]
     out = folder / name
     started_s = time.monotonic()
-    if not reuse:
-        run_yosys(script(parameters, uram, out, False), out, timeout_s)
+    if not options.reuse:
+        run_yosys(script(options.rtl, parameters, uram, out, False), out, options.timeout)
     design = netlist.Netlist(out.with_suffix(".netlist.json"), TOP)
     table, total = netlist.by_module(design)
 
@@ -201,6 +206,8 @@ def main():
                         help="of " + ", ".join(CONFIGURATIONS) + "; default: netreduce full")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/synth"),
                         help="folder for JSON, netlists and logs (default: build/synth)")
+    parser.add_argument("--rtl", type=pathlib.Path, default=RTL,
+                        help="folder of the sources (default: the project's)")
     parser.add_argument("--timeout", type=int, default=3600, metavar="S",
                         help="seconds for each run of yosys (default: 3600)")
     parser.add_argument("--check", action="store_true",
@@ -215,8 +222,8 @@ def main():
     folder = options.out.resolve()
     wrong = []
     for name in options.configuration:
-        wrong += check(name, folder, options.timeout) if options.check \
-            else synthesise(name, folder, options.timeout, options.reuse)
+        wrong += check(name, folder, options) if options.check \
+            else synthesise(name, folder, options)
     if wrong:
         fail("; ".join(wrong))
 

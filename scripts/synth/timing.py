@@ -52,9 +52,9 @@ class _Module:
     """A module's timing arcs, in its own numbers of nets: the same for every instance of it."""
 
     def __init__(self, module, is_module):
-        self.arcs = []      # (net from, net to, ps, levels, carries, kind of sink, cell)
-        self.starts = []    # (net, ps, kind of driver, cell)
-        self.ends = []      # (net, ps, kind of sink, cell)
+        self.arcs = []      # (net from, net to, ps, levels, carries, kind of sink)
+        self.starts = []    # (net, ps)
+        self.ends = []      # (net, ps, kind of sink, net that names the end)
         self.drivers = {}   # net: kind of driver, where it is not OTHER
         self.children = []  # (name, type, {port: nets})
         # {name: (is an output, nets)}
@@ -85,10 +85,10 @@ class _Module:
             if isinstance(net, int):
                 self.starts.append((net, ps))
 
-    def _end(self, nets, ps, kind=SINK_OTHER):
+    def _end(self, nets, ps, kind=SINK_OTHER, label=None):
         for net in nets:
             if isinstance(net, int):
-                self.ends.append((net, ps, kind))
+                self.ends.append((net, ps, kind, label if isinstance(label, int) else net))
 
     def _cell(self, kind, pins, parameters):
         if re.fullmatch(r"LUT[1-6]|INV", kind):
@@ -105,9 +105,9 @@ class _Module:
             self._carry(pins)
         elif kind.startswith("FD"):
             self._start(pins["Q"], FF_OUT_PS)
-            self._end(pins["D"], FF_SETUP_PS, SINK_D)
+            self._end(pins["D"], FF_SETUP_PS, SINK_D, pins["Q"][0])
             self._end([net for pin in ("CE", "R", "S", "CLR", "PRE") for net in pins.get(pin, [])],
-                      FF_CONTROL_SETUP_PS)
+                      FF_CONTROL_SETUP_PS, label=pins["Q"][0])
         elif kind.startswith("SRL"):
             self._start(pins["Q"], LUTRAM_OUT_PS)
             self._end(pins["D"] + pins["CE"], RAM_SETUP_PS)
@@ -163,11 +163,14 @@ class _Module:
                          for name in ("DOA_REG", "DOB_REG"))
         out_ps = URAM_OUT_PS if kind == "URAM288" else \
             BRAM_OUT_REGISTERED_PS if registered else BRAM_OUT_PS
+        # A memory is called after what it reads.
+        memory = next((net for pin, nets in sorted(pins.items()) if pin.startswith("DOUT")
+                       for net in nets if isinstance(net, int)), None)
         for pin, nets in pins.items():
             if pin.startswith(("DOUT", "CASDOUT")):
                 self._start(nets, out_ps)
             elif "CLK" not in pin:
-                self._end(nets, RAM_SETUP_PS)
+                self._end(nets, RAM_SETUP_PS, label=memory)
 
     def _dsp(self, pins, parameters):
         """A multiplier without pipeline registers is logic, one with them a start and an end."""
@@ -234,7 +237,7 @@ class Timing:
         drivers = numpy.zeros(self._net_count, dtype=numpy.int8)
         cache = {kind: (numpy.array(m.arcs, dtype=numpy.int64).reshape(-1, 6),
                         numpy.array(m.starts, dtype=numpy.int64).reshape(-1, 2),
-                        numpy.array(m.ends, dtype=numpy.int64).reshape(-1, 3))
+                        numpy.array(m.ends, dtype=numpy.int64).reshape(-1, 4))
                  for kind, m in self._types.items()}
         for number, (path, kind, nets) in enumerate(self.instances):
             module_arcs, module_starts, module_ends = (table.copy() for table in cache[kind])
@@ -242,6 +245,7 @@ class Timing:
             module_arcs[:, 1] = nets[module_arcs[:, 1]]
             module_starts[:, 0] = nets[module_starts[:, 0]]
             module_ends[:, 0] = nets[module_ends[:, 0]]
+            module_ends[:, 3] = nets[module_ends[:, 3]]
             arcs.append(module_arcs)
             starts.append(module_starts)
             ends.append(numpy.column_stack(
@@ -256,8 +260,8 @@ class Timing:
         for is_output, bits in module.ports.values():
             outside = nets[[bit for bit in bits if isinstance(bit, int)]]
             if is_output:
-                ends.append(numpy.array([[net, FF_SETUP_PS, SINK_D, 0] for net in outside],
-                                        dtype=numpy.int64).reshape(-1, 4))
+                ends.append(numpy.array([[net, FF_SETUP_PS, SINK_D, net, 0] for net in outside],
+                                        dtype=numpy.int64).reshape(-1, 5))
             else:
                 starts.append(numpy.array([[net, FF_OUT_PS] for net in outside],
                                           dtype=numpy.int64).reshape(-1, 2))
@@ -362,14 +366,15 @@ class Timing:
         """The worst of some ends as a dict: ps, LUT levels, carries, and the names on its way."""
         end = ends[int(numpy.argmax(self.end_arrival[ends]))]
         nets, levels, carries = self.trace(end)
-        names = self._owners(nets)
-        return {"ps": round(float(self.end_arrival[end])), "lut_levels": levels, "carry4": carries,
+        label = int(self.ends[end, 3])
+        names = self._owners([*nets, label])
+        return {"from": names.get(nets[0], "?"), "to": names.get(label, "?"), "ps": round(float(self.end_arrival[end])), "lut_levels": levels, "carry4": carries,
                 "nets": [names.get(net, "?") for net in nets]}
 
     def by_module(self, base_name):
         """{name in the source: its worst path}, by the module in which a path ends."""
         kinds = numpy.array([base_name(kind) for _, kind, _ in self.instances])
-        owner = kinds[self.ends[:, 3]]
+        owner = kinds[self.ends[:, 4]]
         reached = numpy.isfinite(self.end_arrival)
         return {kind: self.worst(numpy.flatnonzero((owner == kind) & reached))
                 for kind in sorted(set(owner[reached].tolist()))}

@@ -41,7 +41,7 @@ TOP = module({"clk": ("input", [2])},
               "two": cell("ina_child", a=[4], y=[5]),
               "lut": cell("LUT2", I0=[5], I1=[3], O=[6]),
               "to": cell("FDRE", C=[2], CE=["1"], R=["0"], D=[6], Q=[7])},
-             [("clk", [2]), ("q", [3]), ("d", [6])])
+             [("clk", [2]), ("q", [3]), ("d", [6]), ("result", [7])])
 
 
 def test_modules_count_as_often_as_they_are_instantiated(tmp_path):
@@ -71,7 +71,7 @@ def test_the_longest_path_crosses_modules(tmp_path):
                 + timing.NET_TO_OWN_FF_PS + timing.FF_SETUP_PS + timing.CLOCK_UNCERTAINTY_PS)
     assert path["ps"] == expected
     assert (path["lut_levels"], path["carry4"]) == (3, 0)
-    assert (path["nets"][0], path["nets"][-1]) == ("q", "d")
+    assert (path["from"], path["to"], path["nets"][-1]) == ("q", "result", "d")
 
 
 def test_a_carry_chain_costs_little_a_step(tmp_path):
