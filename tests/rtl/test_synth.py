@@ -15,8 +15,9 @@ import timing   # noqa: E402
 
 
 def cell(kind, **pins):
-    return {"type": kind, "connections": {pin: bits for pin, bits in pins.items()},
-            "parameters": {}}
+    return {"type": kind, "connections": pins, "parameters": {},
+            "port_directions": {pin: "output" if pin in ("O", "CO", "Q") else "input"
+                                for pin in pins}}
 
 
 def module(ports, cells, names=()):
