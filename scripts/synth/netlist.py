@@ -82,7 +82,8 @@ def resources(primitives):
 
 def block_rams(row):
     """Memory in equivalents of a block RAM of 36 Kbit."""
-    return row["bram36"] + row["bram18"] * BLOCK_RAMS["RAMB18E2"] + row["uram"] * BLOCK_RAMS["URAM288"]
+    return (row["bram36"] * BLOCK_RAMS["RAMB36E2"] + row["bram18"] * BLOCK_RAMS["RAMB18E2"]
+            + row["uram"] * BLOCK_RAMS["URAM288"])
 
 
 def by_module(netlist):

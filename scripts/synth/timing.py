@@ -368,8 +368,9 @@ class Timing:
         nets, levels, carries = self.trace(end)
         label = int(self.ends[end, 3])
         names = self._owners([*nets, label])
-        return {"from": names.get(nets[0], "?"), "to": names.get(label, "?"), "ps": round(float(self.end_arrival[end])), "lut_levels": levels, "carry4": carries,
-                "nets": [names.get(net, "?") for net in nets]}
+        return {"from": names.get(nets[0], "?"), "to": names.get(label, "?"),
+                "ps": round(float(self.end_arrival[end])), "lut_levels": levels,
+                "carry4": carries, "nets": [names.get(net, "?") for net in nets]}
 
     def by_module(self, base_name):
         """{name in the source: its worst path}, by the module in which a path ends."""
