@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test lockstep bench-rtl waves fuzz clean distclean help
+.PHONY: all deps kernel build demo test lockstep bench-rtl synth waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -41,6 +41,9 @@ waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL
 SECONDS ?= 60
 fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes through the RTL
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
+
+synth: deps ## what the aggregator costs on an FPGA, by module (some 30 minutes); JSON in build/synth/
+	@scripts/synth/synth.py --out $(BUILD)/synth
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
