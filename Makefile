@@ -4,12 +4,12 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test clean distclean help
+.PHONY: all deps kernel build demo test formal formal-mutants clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## install the Debian packages that are missing (root or sudo; nothing if none is)
 	@scripts/install-packages.sh
@@ -26,6 +26,12 @@ demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compar
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
+
+formal: deps ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
+	@tests/formal/prove.py --build $(BUILD)/formal
+
+formal-mutants: deps ## break each proved module by hand-made mutants: the proofs must find them all
+	@tests/formal/prove.py --mutants --build $(BUILD)/formal-mutants
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
