@@ -12,17 +12,18 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 RTL = HERE.parent.parent / "rtl"
-PACKAGES = ["ina_pkg", "ina_crc_pkg"]
+PACKAGE = "ina_pkg"
 HELPERS = ["formal_reset", "formal_stream"]
 MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
 YOSYS_LIMIT_S = 120
-SOLVER_LIMIT_S = 600
+SOLVER_LIMIT_S = 300
 
 
 class Trouble(Exception):
@@ -34,6 +35,7 @@ class Proof:
     name: str
     depths: dict  # of each mode and of "quick", in clocks; None where it is not run
     sources: list  # names in rtl/, the proved module first
+    constants: dict  # localparams of the sources that get another value, so that the proof is small
 
 
 @dataclasses.dataclass
@@ -55,7 +57,9 @@ def read_proofs():
             raise Trouble(f"{path}:{number}: want: proof bmc induction cover quick sources")
         depths = [None if field == "-" else int(field) for field in fields[1:5]]
         names = ("bmc", "induction", "cover", "quick")
-        proofs[fields[0]] = Proof(fields[0], dict(zip(names, depths)), fields[5:])
+        constants = dict(field.split("=") for field in fields[5:] if "=" in field)
+        sources = [field for field in fields[5:] if "=" not in field]
+        proofs[fields[0]] = Proof(fields[0], dict(zip(names, depths)), sources, constants)
     return proofs
 
 
@@ -92,23 +96,39 @@ def mutated(proof, mutant):
 
 def run(command, limit_s, cwd):
     """Its exit code (None: too slow) and all that it printed."""
-    try:
-        done = subprocess.run(command, cwd=cwd, timeout=limit_s, text=True, errors="replace",
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        return done.returncode, done.stdout
-    except subprocess.TimeoutExpired as expired:
-        return None, (expired.stdout or b"").decode(errors="replace")
+    with subprocess.Popen(command, cwd=cwd, text=True, errors="replace", start_new_session=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            text, _ = process.communicate(timeout=limit_s)
+            return process.returncode, text
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # yosys-smtbmc and its solver
+            text, _ = process.communicate()
+            return None, text
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 def synthesize(proof, folder, module_text=None):
     """Writes the proof's model into folder/model.smt2. Only the proved module sees FORMAL."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    module = RTL / f"{proof.sources[0]}.sv"
+    texts = {name: (RTL / f"{name}.sv").read_text() for name in [PACKAGE] + proof.sources}
     if module_text is not None:
-        module = folder / module.name
-        module.write_text(module_text)
-    plain = [RTL / f"{name}.sv" for name in PACKAGES + proof.sources[1:]]
+        texts[proof.sources[0]] = module_text
+    for constant, value in proof.constants.items():
+        found = 0
+        for name, text in texts.items():
+            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )\d+;",
+                                         rf"\g<1>{value};", text)
+            found += count
+        if found != 1:
+            raise Trouble(f"{proof.name}: localparam int {constant} is {found} times in its sources")
+    for name, text in texts.items():
+        (folder / f"{name}.sv").write_text(text)
+    module = folder / f"{proof.sources[0]}.sv"
+    plain = [folder / f"{name}.sv" for name in [PACKAGE] + proof.sources[1:]]
     formal = [HERE / f"{name}.sv" for name in HELPERS + [proof.name]]
     script = [
         "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, plain)),
@@ -129,7 +149,7 @@ def synthesize(proof, folder, module_text=None):
 def solve(model, mode, depth):
     """(good, what the solver said in a few words); good is None where it did not finish."""
     trace = f"{mode}.vcd"
-    command = ["yosys-smtbmc", "-s", "z3", *MODES[mode], "-t", str(depth), "--dump-vcd", trace,
+    command = ["yosys-smtbmc", "--noprogress", "--unroll", "-s", "z3", *MODES[mode], "-t", str(depth), "--dump-vcd", trace,
                model.name]
     code, text = run(command, SOLVER_LIMIT_S, model.parent)
     (model.parent / f"{mode}.log").write_text(text)
