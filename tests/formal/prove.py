@@ -136,7 +136,7 @@ def synthesize(proof, folder, module_text=None):
         f"prep -top formal_{proof.name} -flatten -nordff",
         # A name of the module that the harness looks at and that is not there.
         "select -assert-none w:* a:hierconn %i",
-        "async2sync", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2",
+        "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2",
     ]
     (folder / "model.ys").write_text("\n".join(script) + "\n")
     code, text = run(["yosys", "-q", "model.ys"], YOSYS_LIMIT_S, folder)
