@@ -36,7 +36,7 @@ module formal_ina_judge (
   (* anyseq *) logic         s_valid;
   (* anyseq *) logic         s_last;
   (* anyseq *) logic [1:0]   source;
-  (* anyseq *) logic [23:0]  psn;
+  logic [23:0]               psn;
   (* anyseq *) logic [2:0]   opcode;
   (* anyseq *) logic [2:0]   quads;
   (* anyseq *) logic [1:0]   message_type;
@@ -48,6 +48,11 @@ module formal_ina_judge (
   logic [31:0]               s_lane_0;
   logic                      en;
   logic                      in_frame;
+
+  // PSNs round 0, where they wrap: the distances that decide are small.
+  (* anyseq *) logic [3:0] psn_low;
+
+  assign psn = {{20{psn_low[3]}}, psn_low};
 
   always_comb begin
     s_header = '0;
@@ -65,22 +70,23 @@ module formal_ina_judge (
   end
 
   logic        held;
-  logic [36:0] beat;
-  logic [36:0] beat_before;
-  logic [34:0] packet_before;
+  logic [18:0] beat;
+  logic [18:0] beat_before;
+  logic [14:0] packet;
+  logic [14:0] packet_before;
 
-  assign beat = {s_valid, s_ok, s_last, psn, source, opcode, quads, s_candidate, s_roce_data};
+  assign packet = {message_type, psn_low, source, opcode, quads, s_candidate};
+  assign beat = {s_valid, s_ok, s_last, s_roce_data, packet};
   always_ff @(posedge clk) begin
     held        <= !rst && s_valid && !en;
     beat_before <= beat;
-    if (s_valid) packet_before <= {message_type, psn, source, opcode, quads, s_candidate};
+    if (s_valid) packet_before <= packet;
   end
 
   always_comb begin
     if (held) assume (beat == beat_before);
     // A packet has one header; what is no candidate has one beat.
-    if (in_frame || held)
-      assume (packet_before == {message_type, psn, source, opcode, quads, s_candidate});
+    if (in_frame || held) assume (packet == packet_before);
     if (!s_candidate) assume (s_last);
     if (s_candidate) assume (s_roce_data);
   end
@@ -255,7 +261,7 @@ module formal_ina_judge (
 
   always_comb begin
     if (!rst) begin
-      three:    cover (taken == 3'd3 && next_psn[15:0] == 16'd1);
+      three:    cover (taken == 3'd3 && next_psn == 24'd1);
       again:    cover (freed && flow && taken == 3'd3);
       answers:  cover (ours && flow && resend_valid && !resend_probe);
       probes:   cover (ours && flow && resend_valid && resend_probe);

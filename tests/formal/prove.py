@@ -18,7 +18,6 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-RTL = HERE.parent.parent / "rtl"
 PACKAGE = "ina_pkg"
 HELPERS = ["formal_reset", "formal_stream"]
 MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
@@ -83,9 +82,9 @@ def read_mutants(proof):
     return mutants
 
 
-def mutated(proof, mutant):
+def mutated(proof, mutant, rtl):
     """The module's text with the fault. White space does not count; the old text must be there once."""
-    path = RTL / f"{proof.sources[0]}.sv"
+    path = rtl / f"{proof.sources[0]}.sv"
     pattern = r"\s+".join(re.escape(word) for word in mutant.old.split())
     text, count = re.subn(pattern, lambda _: mutant.new.strip(), path.read_text())
     if count != 1:
@@ -110,11 +109,11 @@ def run(command, limit_s, cwd):
             raise
 
 
-def synthesize(proof, folder, module_text=None):
+def synthesize(proof, folder, rtl, module_text=None):
     """Writes the proof's model into folder/model.smt2. Only the proved module sees FORMAL."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    texts = {name: (RTL / f"{name}.sv").read_text() for name in [PACKAGE] + proof.sources}
+    texts = {name: (rtl / f"{name}.sv").read_text() for name in [PACKAGE] + proof.sources}
     if module_text is not None:
         texts[proof.sources[0]] = module_text
     for constant, value in proof.constants.items():
@@ -173,12 +172,12 @@ def line(what, mode, depth, verdict, began):
           flush=True)
 
 
-def prove(proof, modes, build):
+def prove(proof, modes, arguments):
     """Runs the proof's modes, a list of (mode, depth), one after the other. True if all hold."""
-    folder = build / proof.name
+    folder = arguments.build / proof.name
     began = time.monotonic()
     try:
-        model = synthesize(proof, folder)
+        model = synthesize(proof, folder, arguments.rtl)
     except Trouble as trouble:
         line(proof.name, "model", None, f"FAILED: {trouble}", began)
         return False
@@ -191,13 +190,14 @@ def prove(proof, modes, build):
     return good
 
 
-def catch(proof, number, mutant, build):
+def catch(proof, number, mutant, arguments):
     """True if the proof finds the mutant's fault. What cannot be tried is not caught."""
     what = f"{proof.name}.{number}"
     depth = proof.depths["bmc"]
     began = time.monotonic()
     try:
-        model = synthesize(proof, build / "mutants" / what, mutated(proof, mutant))
+        model = synthesize(proof, arguments.build / "mutants" / what, arguments.rtl,
+                           mutated(proof, mutant, arguments.rtl))
         verdict, words = solve(model, "bmc", depth)
     except Trouble as trouble:
         line(what, "mutant", None, f"ERROR: {trouble}", began)
@@ -212,15 +212,15 @@ def tasks(proofs, arguments):
     for proof in proofs:
         if arguments.quick:
             if proof.depths["quick"]:
-                yield lambda p=proof: prove(p, [("bmc", p.depths["quick"])], arguments.build)
+                yield lambda p=proof: prove(p, [("bmc", p.depths["quick"])], arguments)
             continue
         # The module as it is stands beside its mutants: a harness that always fails catches all.
         modes = ["bmc"] if arguments.mutants else MODES
         modes = [(mode, proof.depths[mode]) for mode in modes if proof.depths[mode]]
-        yield lambda p=proof, m=modes: prove(p, m, arguments.build)
+        yield lambda p=proof, m=modes: prove(p, m, arguments)
         if arguments.mutants:
             for number, mutant in enumerate(read_mutants(proof), 1):
-                yield lambda p=proof, n=number, m=mutant: catch(p, n, m, arguments.build)
+                yield lambda p=proof, n=number, m=mutant: catch(p, n, m, arguments)
 
 
 def main():
@@ -230,6 +230,8 @@ def main():
     parser.add_argument("--mutants", action="store_true", help="the proofs must catch the mutants")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/formal"),
                         help="folder for models, logs and traces (build/formal)")
+    parser.add_argument("--rtl", type=pathlib.Path, default=HERE.parent.parent / "rtl",
+                        help="folder of the modules (rtl)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="solvers at a time")
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()
