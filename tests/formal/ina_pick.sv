@@ -103,10 +103,11 @@ module formal_ina_pick (
   end
   assign new_choice = m_valid && could_choose;
 
-  // Packets of each job under way, and of each port not settled, before this clock's new choice,
-  // as the choice saw them: what went on in the clock of the choice does not count yet.
+  // Packets of each job under way, and of each port not settled, without this clock's new choice
+  // and with it. The choice saw them as they were in the clock before (`was_under_way`).
   logic [JOB_COUNT*4-1:0]  under_way;
   logic [JOB_COUNT*4-1:0]  under_way_now;
+  logic [JOB_COUNT*4-1:0]  was_under_way;
   logic [PORT_COUNT*4-1:0] unsettled;
   logic [PORT_COUNT*4-1:0] unsettled_now;
   logic [PORT_COUNT-1:0]   chosen;      // the port's oldest retransmission is
@@ -133,6 +134,7 @@ module formal_ina_pick (
     under_way <= under_way_now;
     unsettled <= unsettled_now;
     chosen    <= rst ? '0 : chosen_now;
+    was_under_way <= under_way_now;
     for (int j = 0; j < JOB_COUNT; j++)
       under_way[j*4 +: 4] <= rst ? '0 : under_way_now[j*4 +: 4]
           - 4'(done_valid && done_job == JOB_W'(j)) - 4'(undo_valid && undo_job == JOB_W'(j));
@@ -164,7 +166,7 @@ module formal_ina_pick (
   logic [PORT_COUNT-1:0] at_head;  // the slot is right for the port
 
   assign ports = was_mask[m_job*PORT_COUNT +: PORT_COUNT];
-  assign ahead = under_way[m_job*4 +: 4];
+  assign ahead = was_under_way[m_job*4 +: 4];
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_of_job
     assign waiting[p] = 4'(was_fill[(p*JOB_COUNT + 32'(m_job))*FILL_W +: FILL_W]) > ahead;
     assign at_head[p] = m_slot
