@@ -12,7 +12,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -22,7 +21,7 @@ PACKAGE = "ina_pkg"
 HELPERS = ["formal_reset", "formal_stream"]
 MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
 YOSYS_LIMIT_S = 120
-SOLVER_LIMIT_S = 300
+SOLVER_LIMIT_S = 400
 
 
 class Trouble(Exception):
@@ -95,18 +94,15 @@ def mutated(proof, mutant, rtl):
 
 def run(command, limit_s, cwd):
     """Its exit code (None: too slow) and all that it printed."""
-    with subprocess.Popen(command, cwd=cwd, text=True, errors="replace", start_new_session=True,
+    with subprocess.Popen(command, cwd=cwd, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         try:
             text, _ = process.communicate(timeout=limit_s)
             return process.returncode, text
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # yosys-smtbmc and its solver
+            process.terminate()  # yosys-smtbmc then ends its solver
             text, _ = process.communicate()
             return None, text
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
 
 
 def synthesize(proof, folder, rtl, module_text=None):
