@@ -9,12 +9,14 @@
 //      asks for another; so its key is in one context at most.
 //   3. A contribution of the followed connection is taken only with the flow's next PSN: with the
 //      PSN after the one that was taken last. So none is taken twice, and none out of order.
+//      The packet with that PSN is taken where there is room and its iCRC and shape are right.
 //   4. It is taken into its own job, only if its iCRC is right, and only if all its beats were
 //      written there: beat 0, 1, 2 and so on without a gap.
 //   5. Nothing of it is taken while it has no flow; its first packet is the JOIN that was granted.
 //   6. A frame is not both taken and passed, and nothing is taken where the queue has no room.
 //   7. A retransmission of the followed connection is answered only if its packet has left the
-//      queue as a sum; one that still waits in the queue is neither passed nor answered.
+//      queue as a sum, and then always; one that still waits in the queue is neither passed nor
+//      answered; any other is passed.
 //   8. A packet past a gap goes on only if its job is broken or breaks; else as a probe at most.
 //   9. The port's ingress stops only while a JOIN waits for its answer.
 
@@ -178,6 +180,7 @@ module formal_ina_judge (
   logic [3:0]        written;   // beats of this packet, without a gap from 0
   logic              gap;
   logic              whole;     // with this clock's
+  logic              well_formed;
 
   assign ours     = s_valid && source == followed;
   assign distance = psn - next_psn;
@@ -185,6 +188,8 @@ module formal_ina_judge (
   assign fill     = queue_fill[job*FILL_W +: FILL_W];
   assign raw      = queue_raw[job*RAW_W +: RAW_W];
   assign sums     = queue_sums[job*FILL_W +: FILL_W];
+  assign well_formed = (8'(opcode) == ina_pkg::RC_SEND_ONLY) ? quads >= 3'd3
+      : 8'(opcode) != ina_pkg::RC_SEND_FIRST || quads >= 3'd2;
   assign whole    = write_valid && (s_first || !gap)
       && write_beat == (s_first ? '0 : ina_pkg::BEAT_INDEX_W'(written));
 
@@ -223,7 +228,14 @@ module formal_ina_judge (
           p4_own_job:  assert (write_job == job && s_ok && s_candidate);
           p4_whole:    assert (whole);
         end
-        if (s_valid && s_last && s_ok && s_candidate && distance[23]) begin
+        if (s_last && en && s_ok && s_candidate && distance == '0 && whole && well_formed) begin
+          p3_takes:    assert (commit_valid);
+        end
+        if (s_last && en && s_ok && s_candidate && distance[23] && age > 24'(fill)) begin
+          p7_answers:  assert (resend_valid == (age > 24'(fill) + raw
+              && age <= 24'(fill) + raw + 24'(sums)) && token_pass != resend_valid);
+        end
+        if (s_last && s_ok && s_candidate && distance[23]) begin
           p7_waits: assert (!(age <= 24'(fill)) || (!token_pass && !resend_valid));
           if (resend_valid) begin
             p7_was_sum: assert (age > 24'(fill) + raw && age <= 24'(fill) + raw + 24'(sums));

@@ -148,10 +148,9 @@ module formal_ina_queue (
   assign its_take = followed && take && !undo && chosen == before;
 
   always_ff @(posedge clk) begin
-    if (write_valid && write_job == job) begin
-      if (writes_beat) beat <= write_data;
-      beat_there <= (beat_there || writes_beat) && !commit;
-    end
+    if (writes_beat) beat <= write_data;
+    if (commit || !job_valid[job]) beat_there <= 1'b0;  // the next packet goes elsewhere
+    else if (writes_beat) beat_there <= 1'b1;
     new_slot <= its_take;
     if (new_slot) its_slot <= take_slot;
     if (rst) begin
