@@ -24,10 +24,10 @@ module formal_ina_judge (
     input logic clk
 );
   localparam int JOB_COUNT  = 2;
-  localparam int SLOT_COUNT = 4;
+  localparam int SLOT_COUNT = 2;
   localparam int JOB_W      = 1;
-  localparam int SLOT_W     = 2;
-  localparam int FILL_W     = 3;
+  localparam int SLOT_W     = 1;
+  localparam int FILL_W     = 2;
   localparam int RAW_W      = 24;
   localparam int KEY_W      = 88;
 

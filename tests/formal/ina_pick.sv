@@ -12,7 +12,6 @@
 //      are not settled.
 //   6. The slot is the queue's head, and as far ahead of it as packets of the job are under way.
 //   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history.
-//   8. None starves: what could go is chosen before anything else has been chosen twice.
 
 module formal_ina_pick (
     input logic clk
@@ -23,7 +22,6 @@ module formal_ina_pick (
   localparam int JOB_W      = 1;
   localparam int SLOT_W     = 2;
   localparam int FILL_W     = 3;
-  localparam int CHOICES    = JOB_COUNT + JOB_COUNT * PORT_COUNT + PORT_COUNT;
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -217,21 +215,6 @@ module formal_ina_pick (
         p6_slot:  assert ((m_mask & at_head) != '0);
       end
       p7_quiet:   assert ((job_quiet & not_quiet) == '0);
-    end
-  end
-
-  // 8: the retransmission of port 0, and port 1's.
-  logic [3:0] others;  // chosen since it could go
-
-  always_ff @(posedge clk) begin
-    if (rst || !resend_valid[0] || chosen_now[0] || !rebuild_room[0]
-        || unsettled_now[3:0] >= 4'd2) others <= '0;
-    else if (!m_valid || m_ready) others <= others + 1'b1;
-  end
-
-  always_comb begin
-    if (!rst) begin
-      p8_turn: assert (others <= 4'(CHOICES));
     end
   end
 
