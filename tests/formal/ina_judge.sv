@@ -18,7 +18,7 @@
 //      queue as a sum, and then always; one that still waits in the queue is neither passed nor
 //      answered; any other is passed.
 //   8. A packet past a gap goes on only if its job is broken or breaks; else as a probe at most.
-//   9. The port's ingress stops only while a JOIN waits for its answer.
+//   9. The port's ingress stops if and only if a JOIN waits for its answer.
 
 module formal_ina_judge (
     input logic clk
@@ -254,7 +254,7 @@ module formal_ina_judge (
       p6_commit: assert (!commit_valid || (token_valid && write_valid));
       p6_room:   assert (!commit_valid
           || queue_fill[write_job*FILL_W +: FILL_W] < FILL_W'(SLOT_COUNT));
-      p9_stops:  assert (en || (ask_valid && !answer_valid));
+      p9_stops:  assert (en != (ask_valid && !answer_valid));
     end
   end
 
