@@ -4,12 +4,13 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test lockstep bench-rtl synth waves fuzz clean distclean help
+.PHONY: all deps kernel build demo test lockstep bench-rtl synth formal formal-mutants waves fuzz \
+	clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 deps: ## install the Debian packages that are missing (root or sudo; nothing if none is)
 	@scripts/install-packages.sh
@@ -44,6 +45,12 @@ fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes
 
 synth: deps ## what the aggregator costs on an FPGA, by module (some 30 minutes); JSON in build/synth/
 	@scripts/synth/synth.py --out $(BUILD)/synth
+
+formal: deps ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
+	@tests/formal/prove.py --build $(BUILD)/formal
+
+formal-mutants: deps ## break each proved module by hand-made mutants: the proofs must find them all
+	@tests/formal/prove.py --mutants --build $(BUILD)/formal-mutants
 
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)

@@ -9,7 +9,7 @@ set -euo pipefail
 # What a group is for, and its packages.
 groups=(
 	"building" "build-essential cmake ninja-build g++ pkg-config make git"
-	"the RTL: simulation, synthesis, and the report on it" "verilator yosys python3-numpy"
+	"the RTL: simulation, synthesis and the report on it, proofs" "verilator yosys python3-numpy z3"
 	"RDMA: verbs, connection manager, soft-RoCE, and programs to try them with"
 	"libibverbs-dev librdmacm-dev rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest"
 	"the bridge and the model: captures, JSON, checksums"

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_flows: whose packet is it, and how far from the next PSN? The proof follows one connection
+// (a key of the solver's choice) with a record of its own of what was learned and decided.
+//
+//   1. The table never has two hits: no packet's key is compared equal with two valid flows, and
+//      the followed key is in one context at most.
+//   2. A packet of the followed connection that waits for its decision has m_hit if and only if
+//      the connection has a flow, then with its job.
+//   3. m_distance is its PSN less the flow's next PSN, which starts one past the PSN of the packet
+//      that was learned and moves by one with each that was taken, and with nothing else.
+//   4. A flow ends when its job is forgotten, and only then.
+
+module formal_ina_flows (
+    input logic clk
+);
+  localparam int JOB_COUNT = 2;
+  localparam int JOB_W     = 1;
+  localparam int KEY_W     = 2;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic                 en;
+  (* anyseq *) logic                 s_valid;
+  (* anyseq *) logic [KEY_W-1:0]     s_key;
+  (* anyseq *) logic [3:0]           psn_low;
+  (* anyseq *) logic                 learn;
+  (* anyseq *) logic [JOB_W-1:0]     learn_job;
+  (* anyseq *) logic                 advance;
+  (* anyseq *) logic                 suspect;
+  (* anyseq *) logic [JOB_COUNT-1:0] forget;
+  logic [23:0]      s_psn;
+  logic             m_hit;
+  logic [JOB_W-1:0] m_job;
+  logic [23:0]      m_distance;
+
+  assign s_psn = {{20{psn_low[3]}}, psn_low};  // round 0, where PSNs wrap
+
+  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) dut (
+      .clk, .rst, .en, .s_valid, .s_key, .s_psn, .next_job(), .m_hit, .m_job, .m_distance,
+      .m_suspicion(), .learn, .learn_job, .advance, .suspect, .forget);
+
+  // The packets in the two stages, and whether the one at m_* waits for its decision.
+  logic             first_valid;
+  logic [KEY_W-1:0] first_key;
+  logic [23:0]      first_psn;
+  logic             waits;
+  logic [KEY_W-1:0] key;
+  logic [23:0]      psn;
+  logic             learned;  // in the clock before: en = 0 in this one too
+
+  always_ff @(posedge clk) begin
+    learned <= !rst && learn;
+    if (rst) begin
+      first_valid <= 1'b0;
+      waits       <= 1'b0;
+    end else begin
+      if (learn || advance || suspect) waits <= 1'b0;
+      if (en) first_valid <= s_valid;
+      if (en && s_valid) begin
+        first_key <= s_key;
+        first_psn <= s_psn;
+      end
+      if (en && first_valid) begin
+        waits <= 1'b1;
+        key   <= first_key;
+        psn   <= first_psn;
+      end
+    end
+  end
+
+  // The judge's contract, and that of ina_jobs: a job has one flow at most, and ends after it.
+  logic [JOB_COUNT-1:0] used;
+
+  always_ff @(posedge clk) begin
+    for (int j = 0; j < JOB_COUNT; j++)
+      used[j] <= !rst && ((used[j] && !forget[j]) || (learn && learn_job == JOB_W'(j)));
+  end
+
+  always_comb begin
+    if (learn) assume (waits && !m_hit && !en && !advance && !suspect && !used[learn_job]
+        && !forget[learn_job]);
+    if (learned) assume (!en);
+    if (advance) assume (waits && m_hit && en && m_distance == '0 && !suspect);
+    if (suspect) assume (waits && m_hit && en);
+    assume ((forget & ~used) == '0);
+  end
+
+  // The followed connection.
+  (* anyconst *) logic [KEY_W-1:0] followed;
+  logic             flow;
+  logic [JOB_W-1:0] job;
+  logic [23:0]      next_psn;
+  logic             ours;
+
+  assign ours = waits && key == followed;
+
+  always_ff @(posedge clk) begin
+    if (rst || (flow && forget[job])) flow <= 1'b0;
+    if (!rst && ours && learn) begin
+      flow     <= 1'b1;
+      job      <= learn_job;
+      next_psn <= psn + 1'b1;
+    end else if (ours && advance) begin
+      next_psn <= next_psn + 1'b1;
+    end
+  end
+
+  (* hierconn *) logic [JOB_COUNT-1:0] \dut.match ;
+
+  always_comb begin
+    if (!rst) begin
+      p1_one_hit: assert (\dut.match != '1);
+      if (ours) begin
+        p1_known: assert (!(flow && learn));
+        p2_hit:   assert (m_hit == flow);
+        if (flow) begin
+          p2_job:      assert (m_job == job);
+          p3_distance: assert (m_distance == psn - next_psn);
+        end
+      end
+      p4_job: assert (!flow || used[job]);
+    end
+  end
+
+  logic [1:0] taken;
+  logic       ended;
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      taken <= '0;
+      ended <= 1'b0;
+    end else begin
+      if (ours && advance && taken != '1) taken <= taken + 1'b1;
+      if (flow && forget[job]) ended <= 1'b1;
+    end
+  end
+
+  always_comb begin
+    if (!rst) begin
+      two_jobs: cover (used == '1 && flow);
+      two:      cover (taken == 2'd2);
+      again:    cover (ended && flow && taken == 2'd1);
+      behind:   cover (ours && flow && m_distance == '1);
+    end
+  end
+endmodule

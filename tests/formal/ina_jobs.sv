@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_jobs: who is in a job, and when its context is free again. The proof follows one context of
+// the solver's choice, and keeps its own record of it from requests, answers and LEAVEs.
+//
+//   1. At most one port is answered in a clock, and only one that asks.
+//   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
+//      flow on this port, is not broken, and lacks a rank. What cannot be is refused: no rank, more
+//      ranks than ports, no window, a window larger than the history.
+//   3. A job's ports are those that were granted since it was opened; it is complete when they are
+//      as many as its ranks, and then stays complete.
+//   4. A context is freed when the LEAVEs of all its ports have gone out, and not before.
+//   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
+//   6. A broken job stays broken until it is freed.
+//   7. No two contexts have the same id.
+//   8. While every context is quiet, a request is answered within PORT_COUNT + 1 clocks.
+
+module formal_ina_jobs (
+    input logic clk
+);
+  localparam int PORT_COUNT = 2;
+  localparam int JOB_COUNT  = 2;
+  localparam int SLOT_COUNT = 4;
+  localparam int JOB_W      = 1;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic [PORT_COUNT-1:0]    ask_valid;
+  (* anyseq *) logic [PORT_COUNT*64-1:0] ask_job_id;
+  (* anyseq *) logic [PORT_COUNT*16-1:0] ask_rank_count;
+  (* anyseq *) logic [PORT_COUNT*32-1:0] ask_window;
+  logic [PORT_COUNT-1:0] answer_valid;
+  logic                  answer_granted;
+  logic [JOB_W-1:0]      answer_job;
+
+  (* anyseq *) logic [PORT_COUNT-1:0]       break_valid;
+  (* anyseq *) logic [PORT_COUNT-1:0]       leave_valid;
+  (* anyseq *) logic [PORT_COUNT*JOB_W-1:0] hit_job;
+  (* anyseq *) logic                        mismatch_valid;
+  (* anyseq *) logic [JOB_W-1:0]            mismatch_job;
+  (* anyseq *) logic                        done_valid;
+  (* anyseq *) logic [JOB_W-1:0]            done_job;
+  (* anyseq *) logic [PORT_COUNT-1:0]       done_mask;
+  (* anyseq *) logic [JOB_COUNT-1:0]        job_quiet;
+
+  logic [JOB_COUNT-1:0]            job_valid;
+  logic [JOB_COUNT-1:0]            job_complete;
+  logic [JOB_COUNT-1:0]            job_broken;
+  logic [JOB_COUNT*PORT_COUNT-1:0] job_mask;
+  logic [JOB_COUNT-1:0]            job_freed;
+
+  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
+      .clk, .rst, .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
+      .answer_valid, .answer_granted, .answer_job,
+      .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
+      .done_valid, .done_job, .done_mask, .job_quiet,
+      .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
+      .opened(), .newly_broken());
+
+  // A request holds until its answer.
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ask
+    formal_stream #(.WIDTH(112), .ASSUME(1)) rules (
+        .clk, .rst, .valid(ask_valid[p]), .ready(answer_valid[p]),
+        .payload({ask_job_id[p*64 +: 64], ask_rank_count[p*16 +: 16], ask_window[p*32 +: 32]}));
+
+    // Few bits of each decide; the others would only cost time.
+    always_comb begin
+      assume (ask_job_id[p*64 + 2 +: 62] == '0);
+      assume (ask_rank_count[p*16 + 3 +: 12] == '0);
+      assume (ask_window[p*32 + 4 +: 27] == '0);
+    end
+  end
+
+  // LEAVEs go out only of jobs that nobody joins any more (ina_judge breaks a job that is left
+  // before it is complete), and of a job's own ports.
+  (* anyconst *) logic [JOB_W-1:0] followed;
+  logic [PORT_COUNT-1:0] leaves;  // of the followed job, in this clock
+  logic [PORT_COUNT-1:0] mask;
+
+  assign mask = job_mask[followed*PORT_COUNT +: PORT_COUNT];
+
+  always_comb begin
+    for (int p = 0; p < PORT_COUNT; p++)
+      leaves[p] = (leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed)
+          || (done_valid && done_job == followed && done_mask[p]);
+    if (leaves != '0)
+      assume (job_valid[followed] && (job_complete[followed] || job_broken[followed])
+          && (leaves & ~mask) == '0);
+  end
+
+  // The record. An answer is seen in the clock after its decision, so what else concerned the
+  // decision is delayed by a clock.
+  logic                  known;  // the record's state before this clock's answer
+  logic                  known_now;
+  logic [PORT_COUNT-1:0] ports;
+  logic [PORT_COUNT-1:0] ports_now;
+  logic [PORT_COUNT-1:0] left;
+  logic [PORT_COUNT-1:0] left_now;
+  logic [PORT_COUNT-1:0] leaves_before;
+  logic                  broken;
+  logic                  quiet_before;
+  logic                  freed_before;
+  logic [63:0]           id;
+  logic [15:0]           ranks;
+  logic [63:0]           id_now;
+  logic [15:0]           ranks_now;
+  logic [63:0]           asked_id;
+  logic [15:0]           asked_ranks;
+  logic [31:0]           asked_window;
+  logic [15:0]           port_count_now;
+  logic                  granted;
+  logic                  granted_this;
+  logic                  opens;
+  logic                  frees;
+
+  assign asked_id     = answer_valid[0] ? ask_job_id[63:0] : ask_job_id[127:64];
+  assign asked_ranks  = answer_valid[0] ? ask_rank_count[15:0] : ask_rank_count[31:16];
+  assign asked_window = answer_valid[0] ? ask_window[31:0] : ask_window[63:32];
+  assign granted      = answer_valid != '0 && answer_granted;
+  assign granted_this = granted && answer_job == followed;
+  assign opens        = granted_this && !known;
+  assign left_now     = opens ? '0 : left | leaves_before;
+  assign frees        = known && (left | leaves_before) == ports;
+  assign known_now    = opens || (known && !frees);
+  assign ports_now    = opens ? answer_valid : granted_this ? ports | answer_valid : ports;
+  assign id_now       = opens ? asked_id : id;
+  assign ranks_now    = opens ? asked_ranks : ranks;
+  assign port_count_now = 16'(ports_now[0]) + 16'(ports_now[1]);
+
+  always_ff @(posedge clk) begin
+    leaves_before <= rst ? '0 : leaves;
+    quiet_before  <= job_quiet[followed];
+    freed_before  <= !rst && job_freed[followed];
+    broken        <= !rst && job_valid[followed] && job_broken[followed];
+    known         <= !rst && known_now;
+    ports         <= ports_now;
+    left          <= left_now;
+    id            <= id_now;
+    ranks         <= ranks_now;
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p1_one:   assert (answer_valid == '0 || answer_valid == 2'd1 || answer_valid == 2'd2);
+      p1_asked: assert ((answer_valid & ~ask_valid) == '0);
+      if (granted) begin
+        p2_possible: assert (asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
+            && asked_window != '0 && asked_window <= 32'(SLOT_COUNT));
+      end
+      if (granted_this && known) begin
+        p2_joins: assert (!frees && !broken && id == asked_id && ranks == asked_ranks
+            && (ports & answer_valid) == '0);
+      end
+      p3_valid: assert (job_valid[followed] == known_now);
+      if (known_now) begin
+        p3_ports:    assert (mask == ports_now);
+        p3_complete: assert (job_complete[followed] == (port_count_now == ranks_now));
+        p3_ranks:    assert (port_count_now <= ranks_now);
+      end
+      p4_freed: assert (job_freed[followed] == frees);
+      if (opens) begin
+        p5_quiet: assert (quiet_before && !freed_before);
+      end
+      if (broken && known_now && !opens) begin
+        p6_broken: assert (job_broken[followed]);
+      end
+      if (granted && !granted_this && known_now) begin
+        p7_id: assert (asked_id != id);
+      end
+    end
+  end
+
+  // 8.
+  logic [PORT_COUNT-1:0] late;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_waits
+    logic [2:0] clocks;
+
+    always_ff @(posedge clk) begin
+      if (rst || !ask_valid[p] || answer_valid[p] || job_quiet != '1 || job_freed != '0)
+        clocks <= '0;
+      else clocks <= clocks + 1'b1;
+    end
+    assign late[p] = clocks > 3'(PORT_COUNT + 1);
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p8_answered: assert (late == '0);
+    end
+  end
+
+  logic opened_twice;
+  logic freed_once;
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      freed_once   <= 1'b0;
+      opened_twice <= 1'b0;
+    end else begin
+      if (frees && ports == '1 && !broken) freed_once <= 1'b1;
+      if (opens && freed_once) opened_twice <= 1'b1;
+    end
+  end
+
+  always_comb begin
+    if (!rst) begin
+      reuse:   cover (opened_twice);
+      refuse:  cover (answer_valid != '0 && !answer_granted);
+      breaks:  cover (broken && freed_once);
+      waits:   cover (ask_valid[0] && job_quiet == '0 && job_valid[0] && !job_valid[1]
+          && !known && answer_valid[1] && answer_granted);
+    end
+  end
+endmodule

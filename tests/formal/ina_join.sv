@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_join: no sum enters the tree without all ranks, and every operand is the beat that belongs
+// there. Each RAM answers a read with a beat that names its port and its place, so that a wrong
+// operand shows; the headers and the lanes that decide are any.
+//
+//   1. A packet enters the tree as it was chosen: kind, job, slot and ports; for a join those are
+//      all ports of the job (ina_pick, 2). Chosen packets enter in their order, none twice.
+//   2. Every port that takes part contributes the beat of its own queue at this job, slot and
+//      beat; a retransmission the history's; a probe zeros.
+//   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
+//      with the last one of the packet's length.
+//   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat.
+//   5. Packets of a join that differ in opcode, length or EQUAL lanes do not enter; neither does
+//      anything summed of a job that is broken, closing or free. They are called off instead.
+//   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
+//   7. A retransmission's header is removed from its port when its packet begins, once.
+
+module formal_ina_join (
+    input logic clk
+);
+  localparam int PORT_COUNT = 2;
+  localparam int JOB_COUNT  = 2;
+  localparam int SLOT_COUNT = 4;
+  localparam int JOB_W      = 1;
+  localparam int SLOT_W     = 2;
+  localparam int BEAT_W     = ina_pkg::BEAT_W;
+  localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
+  localparam int QUADS_W    = ina_pkg::QUADS_W;
+  localparam int HEADER_T_W = ina_pkg::HEADER_W + QUADS_W;
+  localparam int CHOICE_W   = 2 + JOB_W + SLOT_W + PORT_COUNT + 1;
+  localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
+  localparam int TAG_AT     = 480;  // lane 15: no EQUAL lane
+  localparam int TAG_W      = 2 + JOB_W + SLOT_W + INDEX_W;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  // ina_pick. A join has the ports of its job, a raw packet or retransmission one.
+  (* anyseq *) logic                  s_valid;
+  (* anyseq *) logic [1:0]            s_kind;
+  (* anyseq *) logic [JOB_W-1:0]      s_job;
+  (* anyseq *) logic [SLOT_W-1:0]     s_slot;
+  (* anyseq *) logic [PORT_COUNT-1:0] s_mask;
+  (* anyseq *) logic                  s_probe;
+  logic                               s_ready;
+
+  formal_stream #(.WIDTH(CHOICE_W), .ASSUME(1)) choice_rules (
+      .clk, .rst, .valid(s_valid), .ready(s_ready),
+      .payload({s_kind, s_job, s_slot, s_mask, s_probe}));
+
+  always_comb begin
+    assume (s_kind != 2'd3 && s_mask != '0);
+    assume (s_kind == ina_pkg::KIND_JOIN || s_mask == 2'd1 || s_mask == 2'd2);
+    assume (!s_probe || s_kind == ina_pkg::KIND_RESEND);
+  end
+
+  // The RAMs: what was read in the clock before, and stays. A place's packet has one length.
+  logic                  peek_read;
+  logic [PORT_COUNT-1:0] header_read;
+  logic [PORT_COUNT-1:0] beat_read;
+  logic [JOB_W-1:0]      read_job;
+  logic [SLOT_W-1:0]     read_slot;
+  logic [INDEX_W-1:0]    read_beat;
+  logic                  history_read;
+  logic [PORT_COUNT-1:0] resend_pop;
+  logic [PORT_COUNT*QUADS_W-1:0]    peek_quads;
+  logic [PORT_COUNT*HEADER_T_W-1:0] queue_header;
+  logic [PORT_COUNT*HEADER_T_W-1:0] resend_header;
+  logic [PORT_COUNT*BEAT_W-1:0]     queue_data;
+  logic [BEAT_W-1:0]                history_data;
+
+  // Length of the packet in a place: 1 to 12 quads, 3 beats at most; any, but one for each place.
+  (* anyconst *) logic [PORT_COUNT*JOB_COUNT*SLOT_COUNT*4-1:0] lengths;
+
+  function automatic logic [3:0] length_at(input logic [31:0] port, input logic [JOB_W-1:0] job,
+                                           input logic [SLOT_W-1:0] slot);
+    length_at = lengths[{port[0], job, slot, 2'b00} +: 4];
+    if (length_at == '0 || length_at > 4'd12) length_at = 4'd5;
+  endfunction
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ram
+    (* anyseq *) logic [2:0] any_opcode;
+    (* anyseq *) logic [1:0] any_type;
+    (* anyseq *) logic [1:0] any_lane;
+    (* anyseq *) logic [3:0] any_resend;
+    logic [3:0]       peeked;
+    logic [3:0]       header_quads;
+    logic [2:0]       opcode;
+    logic [1:0]       message_type;
+    logic [1:0]       lane;
+    logic [TAG_W-1:0] tag;
+    logic             resends;  // its header waits to be popped, so it stays
+
+    always_ff @(posedge clk) begin
+      if (peek_read) peeked <= length_at(p, s_job, s_slot);
+      if (header_read[p]) begin
+        header_quads <= length_at(p, read_job, read_slot);
+        opcode       <= any_opcode;
+      end
+      if (beat_read[p]) begin
+        message_type <= any_type;
+        lane         <= any_lane;
+        tag          <= {2'(p), read_job, read_slot, read_beat};
+      end
+    end
+
+    logic [3:0] resend_quads;
+    always_ff @(posedge clk) if (rst || resend_pop[p]) resend_quads <= any_resend;
+    always_comb assume (any_resend != '0 && any_resend <= 4'd12);
+
+    always_comb begin
+      peek_quads[p*QUADS_W +: QUADS_W] = QUADS_W'(peeked);
+      queue_header[p*HEADER_T_W +: HEADER_T_W] = '0;
+      queue_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] = QUADS_W'(header_quads);
+      queue_header[p*HEADER_T_W + OPCODE_AT +: 3] = opcode;
+      resend_header[p*HEADER_T_W +: HEADER_T_W] = '0;
+      resend_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] = QUADS_W'(resend_quads);
+      queue_data[p*BEAT_W +: BEAT_W] = '0;
+      queue_data[p*BEAT_W +: 24] = ina_pkg::MESSAGE_MAGIC_VERSION;
+      queue_data[p*BEAT_W + 24 +: 2] = message_type;
+      queue_data[p*BEAT_W + 32 +: 2] = 2'd1;
+      queue_data[p*BEAT_W + 40 +: 2] = 2'd1;
+      queue_data[p*BEAT_W + 192 +: 2] = lane;  // lane 6, the last EQUAL one
+      queue_data[p*BEAT_W + TAG_AT +: TAG_W] = tag;
+    end
+  end
+
+  logic [TAG_W-1:0] history_tag;
+
+  always_ff @(posedge clk) if (history_read) history_tag <= {2'd3, read_job, read_slot, read_beat};
+  always_comb begin
+    history_data = '0;
+    history_data[TAG_AT +: TAG_W] = history_tag;
+  end
+
+  // Jobs: any.
+  (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
+  (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
+  logic [JOB_COUNT-1:0] job_closing;
+  logic                 mismatch_valid;
+  logic                 undo_valid;
+  logic [JOB_W-1:0]     active_job;
+
+  logic [PORT_COUNT-1:0]            settled;
+  logic [PORT_COUNT-1:0]            header_valid;
+  logic [PORT_COUNT*HEADER_T_W-1:0] header;
+  logic                             m_valid;
+  logic [PORT_COUNT-1:0]            m_mask;
+  logic [PORT_COUNT*BEAT_W-1:0]     m_data;
+  logic [1:0]                       m_kind;
+  logic [JOB_W-1:0]                 m_job;
+  logic [SLOT_W-1:0]                m_slot;
+  logic [INDEX_W-1:0]               m_beat;
+  logic                             m_first;
+  logic                             m_last;
+  logic [2:0]                       m_quads;
+
+  ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
+      .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_mask, .s_probe,
+      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
+      .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
+      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .active_job,
+      .settled, .header_valid, .header, .header_ce(),
+      .m_valid, .m_mask, .m_data, .m_op(), .m_kind, .m_job, .m_slot, .m_beat, .m_first, .m_last,
+      .m_quads, .m_starts(), .m_ends(), .m_leave(), .busy());
+
+  // Follow one chosen packet: `before` packets are settled first.
+  (* anyseq *) logic   follow;
+  logic                followed;
+  logic                inside;     // its first beat has entered, its last has not
+  logic [CHOICE_W-1:0] what;
+  logic [2:0]          before;
+  logic [2:0]          chosen;     // packets that are chosen and not settled
+  logic                take;
+  logic                settles;
+  logic                its_turn;   // the followed packet settles in this clock
+  logic [1:0]          kind;
+  logic [JOB_W-1:0]    job;
+  logic [SLOT_W-1:0]   slot;
+  logic [PORT_COUNT-1:0] mask;
+  logic                probe;
+  logic [INDEX_W-1:0]  beat;       // that comes next, of any packet
+  logic                in_packet;
+  logic                is_followed;
+
+  assign take     = s_valid && s_ready;
+  assign settles  = settled != '0;
+  assign its_turn = followed && !inside && before == '0 && settles;
+  assign {kind, job, slot, mask, probe} = what;
+  assign is_followed = m_valid && (its_turn || inside);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      followed  <= 1'b0;
+      inside    <= 1'b0;
+      chosen    <= '0;
+      in_packet <= 1'b0;
+    end else begin
+      chosen <= chosen + 3'(take) - 3'(settles);
+      if (!followed) begin
+        if (take && follow) begin
+          followed <= 1'b1;
+          what     <= {s_kind, s_job, s_slot, s_mask, s_probe};
+          before   <= chosen - 3'(settles);
+        end
+      end else if (its_turn || inside) begin
+        inside   <= m_valid && !m_last;
+        followed <= m_valid && !m_last;
+      end else if (settles) begin
+        before <= before - 1'b1;
+      end
+      if (m_valid) begin
+        in_packet <= !m_last;
+        beat      <= m_first ? 6'd1 : beat + 1'b1;
+      end
+    end
+  end
+
+  // What the operands must be.
+  logic [PORT_COUNT-1:0] operand_right;
+  logic [PORT_COUNT-1:0] length_right;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_operand
+    assign operand_right[p] = m_data[p*BEAT_W + TAG_AT +: TAG_W]
+        == (m_kind != ina_pkg::KIND_RESEND ? {2'(p), m_job, m_slot, m_beat}
+            : probe ? TAG_W'(0) : {2'd3, m_job, m_slot, m_beat});
+    assign length_right[p] = m_kind == ina_pkg::KIND_RESEND
+        || (6'(m_beat) * 4 + 6'(m_quads) == 6'(length_at(p, m_job, m_slot)));
+  end
+
+  logic alike;  // the first beats and headers at the output
+
+  assign alike = header[OPCODE_AT +: 8] == header[HEADER_T_W + OPCODE_AT +: 8]
+      && header[ina_pkg::HEADER_W +: QUADS_W] == header[HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W]
+      && (m_data[223:0] == m_data[BEAT_W +: 224]
+          || (header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_FIRST
+              && header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_ONLY));
+
+  always_comb begin
+    if (!rst) begin
+      if (is_followed) begin
+        p1_chosen: assert ({m_kind, m_job, m_slot, m_mask} == {kind, job, slot, mask});
+        p2_operands: assert ((m_mask & ~operand_right) == '0);
+      end
+      if (m_valid) begin
+        p3_first: assert (m_first == !in_packet && m_first == (m_beat == '0));
+        p3_beat:  assert (m_first || m_beat == beat);
+        if (m_last) begin
+          p3_length: assert ((m_mask & ~length_right) == '0);
+        end
+      end
+      p3_gap:     assert (m_valid || !in_packet);
+      p4_headers: assert (header_valid == ((m_valid && m_first) ? m_mask : '0));
+      if (m_valid && m_first && m_kind == ina_pkg::KIND_JOIN) begin
+        p5_alike: assert (m_mask != '1 || alike);
+        p5_job:   assert (job_valid[m_job] && !job_broken[m_job] && !job_closing[m_job]);
+      end
+      p5_undo:    assert (undo_valid == (settles && !m_valid));
+      p5_break:   assert (!mismatch_valid || undo_valid);
+      if (undo_valid) begin
+        p5_kind:  assert (m_kind == ina_pkg::KIND_JOIN && active_job == m_job);
+      end
+      p6_settled: assert (!settles || chosen != '0);
+      if (its_turn) begin
+        p6_its:   assert (settled == mask);
+      end
+      p7_pop:     assert (resend_pop == '0 || chosen != '0);
+    end
+  end
+
+  // 7: pops and chosen retransmissions of port 0.
+  logic [2:0] resends;
+
+  always_ff @(posedge clk) begin
+    if (rst) resends <= '0;
+    else
+      resends <= resends + 3'(take && s_kind == ina_pkg::KIND_RESEND && s_mask[0])
+          - 3'(resend_pop[0]);
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p7_once: assert (!resend_pop[0] || resends != '0);
+    end
+  end
+
+  logic [1:0] sums;
+
+  always_ff @(posedge clk) begin
+    if (rst) sums <= '0;
+    else if (m_valid && m_last && m_kind == ina_pkg::KIND_JOIN && m_mask == '1 && sums != '1)
+      sums <= sums + 1'b1;
+  end
+
+  always_comb begin
+    if (!rst) begin
+      sum:      cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_JOIN);
+      two_sums: cover (sums == 2'd2);
+      undone:   cover (mismatch_valid && sums == 2'd1);
+      resent:   cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_RESEND);
+    end
+  end
+endmodule

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_merge: two streams of frames become one, whole frame by whole frame. Nothing is in here but
+// one output register, so the proof compares whole beats: every beat that goes in is the next that
+// comes out.
+//
+//   1. The output obeys AXI4-Stream: valid, data, keep and last stay until ready.
+//   2. The beat that was taken comes out next, unchanged; no beat comes out that was not taken.
+//   3. Never are beats of both streams taken in one clock, and none over a beat that still waits.
+//   4. Whole frames: between a frame's first beat and its last, only its own stream is taken.
+//   5. A stream that waits while the other sends a frame has the turn when that frame ends.
+//   6. No clock is lost: while the output is free, a beat is taken of the stream whose turn it is;
+//      between frames, of any that has one.
+
+module formal_ina_merge (
+    input logic clk
+);
+  localparam int BEAT_W = ina_pkg::BEAT_W;
+  localparam int KEEP_W = ina_pkg::BEAT_BYTES;
+  localparam int ALL_W  = 1 + KEEP_W + BEAT_W;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic [1:0]        s_valid;
+  (* anyseq *) logic [ALL_W-1:0]  s0;  // last, keep, data
+  (* anyseq *) logic [ALL_W-1:0]  s1;
+  (* anyseq *) logic              m_ready;
+  logic [1:0]        s_ready;
+  logic [1:0]        s_last;
+  logic              m_valid;
+  logic [BEAT_W-1:0] m_data;
+  logic [KEEP_W-1:0] m_keep;
+  logic              m_last;
+
+  assign s_last = {s1[ALL_W-1], s0[ALL_W-1]};
+
+  ina_merge dut (
+      .clk, .rst,
+      .s0_axis_tvalid(s_valid[0]), .s0_axis_tready(s_ready[0]), .s0_axis_tdata(s0[BEAT_W-1:0]),
+      .s0_axis_tkeep(s0[BEAT_W +: KEEP_W]), .s0_axis_tlast(s_last[0]),
+      .s1_axis_tvalid(s_valid[1]), .s1_axis_tready(s_ready[1]), .s1_axis_tdata(s1[BEAT_W-1:0]),
+      .s1_axis_tkeep(s1[BEAT_W +: KEEP_W]), .s1_axis_tlast(s_last[1]),
+      .m_axis_tvalid(m_valid), .m_axis_tready(m_ready), .m_axis_tdata(m_data),
+      .m_axis_tkeep(m_keep), .m_axis_tlast(m_last));
+
+  formal_stream #(.WIDTH(ALL_W), .ASSUME(1)) s0_rules (
+      .clk, .rst, .valid(s_valid[0]), .ready(s_ready[0]), .payload(s0));
+  formal_stream #(.WIDTH(ALL_W), .ASSUME(1)) s1_rules (
+      .clk, .rst, .valid(s_valid[1]), .ready(s_ready[1]), .payload(s1));
+
+  // 1.
+  formal_stream #(.WIDTH(ALL_W)) output_rules (
+      .clk, .rst, .valid(m_valid), .ready(m_ready), .payload({m_last, m_keep, m_data}));
+
+  logic [1:0]       taken;
+  logic             holds;      // a beat has been taken and has not come out
+  logic [ALL_W-1:0] beat;       // that one
+  logic [1:0]       in_frame;   // of each stream: its last beat taken was not a frame's last
+  logic [1:0]       waited;     // the stream had a beat while the other sent a frame
+
+  assign taken = s_valid & s_ready;
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      holds    <= 1'b0;
+      in_frame <= '0;
+      waited   <= '0;
+    end else begin
+      if (taken != '0) begin
+        holds <= 1'b1;
+        beat  <= taken[1] ? s1 : s0;
+      end else if (m_ready) begin
+        holds <= 1'b0;
+      end
+      for (int i = 0; i < 2; i++) begin
+        if (taken[i]) in_frame[i] <= !s_last[i];
+        waited[i] <= s_valid[i] && !taken[i] && (taken != '0 || waited[i]);
+      end
+    end
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p2_valid: assert (m_valid == holds);
+      if (holds) begin
+        p2_beat: assert ({m_last, m_keep, m_data} == beat);
+      end
+      p3_one:  assert (taken != 2'b11);
+      p3_over: assert (taken == '0 || !m_valid || m_ready);
+      p4_own:  assert (!(taken[0] && in_frame[1]) && !(taken[1] && in_frame[0]));
+      p5_turn: assert (!(taken[0] && waited[1] && !in_frame[0])
+          && !(taken[1] && waited[0] && !in_frame[1]));
+      if (!m_valid || m_ready) begin
+        p6_frame: assert ((!in_frame[0] || taken[0] == s_valid[0])
+            && (!in_frame[1] || taken[1] == s_valid[1]));
+        p6_any:   assert (in_frame != '0 || s_valid == '0 || taken != '0);
+      end
+    end
+  end
+
+  // For induction.
+  (* hierconn *) logic \dut.in_frame ;
+  (* hierconn *) logic \dut.owner ;
+
+  always_comb begin
+    if (!rst) begin
+      i1_frame: assert (in_frame == {\dut.in_frame && \dut.owner , \dut.in_frame && !\dut.owner });
+      i2_turn: assert (!waited[\dut.owner ] || in_frame[!\dut.owner ]);
+    end
+  end
+
+  logic [1:0] frames;  // of each stream, one has ended
+  logic       two_beats;
+
+  always_ff @(posedge clk) begin
+    if (rst) frames <= '0;
+    else frames <= frames | (taken & s_last);
+    two_beats <= !rst && (two_beats || (taken != '0 && (taken & in_frame) != '0));
+  end
+
+  always_comb begin
+    if (!rst) begin
+      both:  cover (frames == 2'b11 && two_beats);
+      waits: cover (waited[0] && taken[0]);
+      stall: cover (m_valid && !m_ready && s_valid == 2'b11);
+    end
+  end
+endmodule

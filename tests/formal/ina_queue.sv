@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_queue: what was committed is read back, in order, until its transaction has ended. The proof
+// follows one job and one of its packets, and of that one beat, each of the solver's choice. The
+// slots are no power of two; the payloads are narrow (the constants in proofs.txt).
+//
+//   1. Packets are chosen in the order of their commits, none twice unless it was called off.
+//   2. A chosen packet reads back as it was committed: header, length and every beat, until it is
+//      popped. Nothing that is committed meanwhile overwrites it.
+//   3. A job is ready if and only if it has a packet that has not been chosen.
+//   4. `fill` is the number of packets that were committed and not popped.
+//   5. `raw` and `sums` are the packets that were popped raw and as sums, `sums` at most SLOT_COUNT.
+//   6. What belongs to another job changes none of this.
+
+module formal_ina_queue (
+    input logic clk
+);
+  localparam int JOB_COUNT  = 2;
+  localparam int SLOT_COUNT = 3;
+  localparam int JOB_W      = 1;
+  localparam int SLOT_W     = 2;
+  localparam int FILL_W     = 2;
+  localparam int RAW_W      = 24;
+  localparam int BEAT_W     = ina_pkg::BEAT_W;
+  localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
+  (* anyseq *) logic                 write_valid;
+  (* anyseq *) logic [JOB_W-1:0]     write_job;
+  (* anyseq *) logic                 write_opens;
+  (* anyseq *) logic                 beat_1;
+  (* anyseq *) logic [BEAT_W-1:0]    write_data;
+  (* anyseq *) logic                 commit_valid;
+  (* anyseq *) ina_pkg::header_t     commit_header;
+  (* anyseq *) logic                 take_valid;
+  (* anyseq *) logic [JOB_W-1:0]     take_job;
+  (* anyseq *) logic                 undo_valid;
+  (* anyseq *) logic [JOB_W-1:0]     undo_job;
+  (* anyseq *) logic                 pop_valid;
+  (* anyseq *) logic                 pop_raw;
+  (* anyseq *) logic [JOB_W-1:0]     pop_job;
+  (* anyseq *) logic                 peek_read;
+  (* anyseq *) logic                 header_read;
+  (* anyseq *) logic                 beat_read;
+  (* anyseq *) logic [JOB_W-1:0]     read_job;
+  (* anyseq *) logic [SLOT_W-1:0]    read_slot;
+  (* anyseq *) logic                 read_1;
+  (* anyseq *) logic                 watch_read;
+  (* anyseq *) logic [JOB_W-1:0]     watch_job;
+  logic [SLOT_W-1:0]                 take_slot;
+  logic [JOB_COUNT-1:0]              ready;
+  logic [ina_pkg::QUADS_W-1:0]       peek_quads;
+  ina_pkg::header_t                  read_header;
+  logic [BEAT_W-1:0]                 read_data;
+  logic [FILL_W-1:0]                 fill;
+  logic [RAW_W-1:0]                  raw;
+  logic [FILL_W-1:0]                 sums;
+
+  ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(128)) dut (
+      .clk, .rst, .job_valid,
+      .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
+      .commit_valid, .commit_header, .take_valid, .take_job, .take_slot, .undo_valid, .undo_job,
+      .ready, .pop_valid, .pop_raw, .pop_job,
+      .peek_read, .peek_job(read_job), .peek_slot(read_slot), .peek_quads,
+      .header_read, .beat_read, .read_job, .read_slot, .read_beat(INDEX_W'(read_1)),
+      .read_header, .read_data,
+      .watch_read, .watch_job, .fill, .raw, .sums, .sum_count(), .sum_slot());
+
+  // The followed job's ring: packets in it, of them chosen, and what has left.
+  (* anyconst *) logic [JOB_W-1:0] job;
+  logic       open;      // its ring has begun
+  logic [2:0] count;
+  logic [2:0] chosen;
+  logic [3:0] left_raw;
+  logic [3:0] left_sums;
+  logic       commit;
+  logic       take;
+  logic       undo;
+  logic       pop;
+  logic [2:0] count_now;
+
+  assign commit    = commit_valid && write_job == job;
+  assign take      = take_valid && take_job == job;
+  assign undo      = undo_valid && undo_job == job;
+  assign pop       = pop_valid && pop_job == job;
+  assign count_now = (commit && write_opens) ? 3'd1 : count + 3'(commit) - 3'(pop);
+
+  always_ff @(posedge clk) begin
+    if (rst || !job_valid[job]) begin
+      open   <= 1'b0;
+      count  <= '0;
+      chosen <= '0;
+    end else begin
+      if (commit && write_opens) begin
+        open      <= 1'b1;
+        left_raw  <= '0;
+        left_sums <= '0;
+      end else begin
+        left_raw  <= left_raw + 4'(pop && pop_raw);
+        left_sums <= left_sums + 4'(pop && !pop_raw && left_sums < 4'(SLOT_COUNT));
+      end
+      count  <= count_now;
+      chosen <= chosen + 3'(take) - 3'(undo) - 3'(pop);
+    end
+  end
+
+  // The contracts of judge, pick and join: a ring begins with its JOIN, nothing is taken that does
+  // not fit, chosen that is not ready, called off or popped that is not chosen. A context is free
+  // only when its ring is empty.
+  always_comb begin
+    assume (!commit_valid || write_valid);
+    if (write_valid && write_job == job)
+      assume (job_valid[job] && write_opens == !open && count < 3'(SLOT_COUNT));
+    assume (!take || ready[job]);
+    assume (chosen >= 3'(undo) + 3'(pop));
+    if (!job_valid[job]) assume (count == '0);
+    if (undo || pop) assume (open);
+    assume (left_raw < 4'd14);
+  end
+
+  // The other job's ring begins with its JOIN as well.
+  logic other_open;
+
+  always_ff @(posedge clk)
+    other_open <= !rst && (other_open || (commit_valid && write_job != job && write_opens));
+  always_comb if (write_valid && write_job != job) assume (write_opens || other_open);
+
+  // The followed packet: committed at a moment of the solver's choice.
+  (* anyseq *) logic   follow;
+  (* anyconst *) logic at_1;       // the followed beat
+  logic                beat_there; // it was written since the last commit
+  logic [BEAT_W-1:0]   beat;
+  logic                followed;
+  ina_pkg::header_t    header;
+  logic [BEAT_W-1:0]   data;
+  logic [2:0]          before;     // packets in the ring before it
+  logic                writes_beat;
+  logic                its_take;
+  logic                its_slot_known;
+  logic [SLOT_W-1:0]   its_slot;
+  logic                new_slot;
+
+  assign writes_beat = write_valid && write_job == job && beat_1 == at_1;
+  // Chosen packets are the first ones of the ring.
+  assign its_take = followed && take && !undo && chosen == before;
+
+  always_ff @(posedge clk) begin
+    if (writes_beat) beat <= write_data;
+    if (commit || !job_valid[job]) beat_there <= 1'b0;  // the next packet goes elsewhere
+    else if (writes_beat) beat_there <= 1'b1;
+    new_slot <= its_take;
+    if (new_slot) its_slot <= take_slot;
+    if (rst) begin
+      followed   <= 1'b0;
+      beat_there <= 1'b0;
+    end else if (!followed) begin
+      if (follow && commit && (beat_there || writes_beat)) begin
+        followed <= 1'b1;
+        header   <= commit_header;
+        data     <= writes_beat ? write_data : beat;
+        before   <= count - 3'(pop);
+      end
+      its_slot_known <= 1'b0;
+    end else begin
+      if (pop) begin
+        before   <= before - 1'b1;
+        followed <= before != '0;
+      end
+      its_slot_known <= (its_slot_known || its_take) && !(undo && !take && chosen == before + 1'b1);
+    end
+  end
+
+  // Reads of the followed packet in the clock before.
+  logic [SLOT_W-1:0] slot_now;
+  logic              reads_it;
+  logic              peeked;
+  logic              header_was_read;
+  logic              beat_was_read;
+  logic              watched;
+
+  assign slot_now = new_slot ? take_slot : its_slot;
+  assign reads_it = followed && its_slot_known && read_job == job && read_slot == slot_now;
+
+  always_ff @(posedge clk) begin
+    peeked          <= !rst && reads_it && peek_read;
+    header_was_read <= !rst && reads_it && header_read;
+    beat_was_read   <= !rst && reads_it && beat_read && read_1 == at_1;
+    watched         <= !rst && watch_read && watch_job == job && (open || (commit && write_opens));
+  end
+
+  always_comb begin
+    if (!rst) begin
+      if (peeked) begin
+        p2_length: assert (peek_quads == header.quads);
+      end
+      if (header_was_read) begin
+        p2_header: assert (read_header == header);
+      end
+      if (beat_was_read) begin
+        p2_beat:   assert (read_data == data);
+      end
+      p3_ready: assert (ready[job] == (open && count > chosen));
+      if (watched && open) begin
+        p4_fill:  assert (3'(fill) == count);
+        p5_raw:   assert (raw == RAW_W'(left_raw));
+        p5_sums:  assert (4'(sums) == left_sums);
+      end
+    end
+  end
+
+  logic [2:0] commits;
+
+  always_ff @(posedge clk) begin
+    if (rst) commits <= '0;
+    else if (commit && commits != '1) commits <= commits + 1'b1;
+  end
+
+  always_comb begin
+    if (!rst) begin
+      wraps: cover (commits == 3'd4 && beat_was_read && peeked && header_was_read);
+      full:  cover (count == 3'(SLOT_COUNT));
+      undoes: cover (undo && followed && its_slot_known);
+      again: cover (commits == 3'd2 && count == '0 && !open && left_sums == 4'd1);
+    end
+  end
+endmodule

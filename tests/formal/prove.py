@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the proofs of proofs.txt by yosys, yosys-smtbmc and z3, and prints a line for each.
+
+Exit code 0: all proved (with --mutants: all mutants caught); 1: not; 2: could not run.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGE = "ina_pkg"
+HELPERS = ["formal_reset", "formal_stream"]
+MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
+YOSYS_LIMIT_S = 120
+SOLVER_LIMIT_S = 900
+
+
+class Trouble(Exception):
+    """A proof that cannot be run: its message says what and where."""
+
+
+@dataclasses.dataclass
+class Proof:
+    name: str
+    depths: dict  # of each mode and of "quick", in clocks; None where it is not run
+    sources: list  # names in rtl/, the proved module first
+    constants: dict  # localparams of the sources that get another value, so that the proof is small
+
+
+@dataclasses.dataclass
+class Mutant:
+    broken: str  # what, in words
+    line: int
+    old: str
+    new: str
+
+
+def read_proofs():
+    proofs = {}
+    path = HERE / "proofs.txt"
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        fields = line.split("#")[0].split()
+        if not fields:
+            continue
+        if len(fields) < 6 or not all(re.fullmatch(r"\d+|-", field) for field in fields[1:5]):
+            raise Trouble(f"{path}:{number}: want: proof bmc induction cover quick sources")
+        depths = [None if field == "-" else int(field) for field in fields[1:5]]
+        names = ("bmc", "induction", "cover", "quick")
+        constants = dict(field.split("=") for field in fields[5:] if "=" in field)
+        sources = [field for field in fields[5:] if "=" not in field]
+        proofs[fields[0]] = Proof(fields[0], dict(zip(names, depths)), sources, constants)
+    return proofs
+
+
+def read_mutants(proof):
+    """mutants/<proof>.txt: `# what is broken`, then `- ` lines of the module and `+ ` lines instead."""
+    path = HERE / "mutants" / f"{proof.name}.txt"
+    mutants = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        mark, text = line[:2], line[2:]
+        if mark == "# ":
+            mutants.append(Mutant(text, number, "", ""))
+        elif mark == "- " and mutants and not mutants[-1].new:
+            mutants[-1].old += text + "\n"
+        elif mark == "+ " and mutants and mutants[-1].old:
+            mutants[-1].new += text + "\n"
+        elif line.strip():
+            raise Trouble(f"{path}:{number}: want '# what', then '- old', then '+ new' lines")
+    for mutant in mutants:
+        if not mutant.old or not mutant.new:
+            raise Trouble(f"{path}:{mutant.line}: a mutant wants '- ' lines and '+ ' lines")
+    return mutants
+
+
+def mutated(proof, mutant, rtl):
+    """The module's text with the fault. White space does not count; the old text must be there once."""
+    path = rtl / f"{proof.sources[0]}.sv"
+    pattern = r"\s+".join(re.escape(word) for word in mutant.old.split())
+    text, count = re.subn(pattern, lambda _: mutant.new.strip(), path.read_text())
+    if count != 1:
+        raise Trouble(f"mutants/{proof.name}.txt:{mutant.line}: its '-' text is {count} times in "
+                      f"{path.name}, not once: adapt the mutant to the module")
+    return text
+
+
+def run(command, limit_s, cwd):
+    """Its exit code (None: too slow) and all that it printed."""
+    with subprocess.Popen(command, cwd=cwd, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            text, _ = process.communicate(timeout=limit_s)
+            return process.returncode, text
+        except subprocess.TimeoutExpired:
+            process.terminate()  # yosys-smtbmc then ends its solver
+            text, _ = process.communicate()
+            return None, text
+
+
+def synthesize(proof, folder, rtl, module_text=None):
+    """Writes the proof's model into folder/model.smt2. Only the proved module sees FORMAL."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    texts = {name: (rtl / f"{name}.sv").read_text() for name in [PACKAGE] + proof.sources}
+    if module_text is not None:
+        texts[proof.sources[0]] = module_text
+    for constant, value in proof.constants.items():
+        found = 0
+        for name, text in texts.items():
+            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )\d+;",
+                                         rf"\g<1>{value};", text)
+            found += count
+        if found != 1:
+            raise Trouble(f"{proof.name}: localparam int {constant} is {found} times in its sources")
+    for name, text in texts.items():
+        (folder / f"{name}.sv").write_text(text)
+    module = folder / f"{proof.sources[0]}.sv"
+    plain = [folder / f"{name}.sv" for name in [PACKAGE] + proof.sources[1:]]
+    formal = [HERE / f"{name}.sv" for name in HELPERS + [proof.name]]
+    script = [
+        "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, plain)),
+        "read_verilog -sv -formal -D SYNTHESIS " + " ".join(map(str, [module] + formal)),
+        f"prep -top formal_{proof.name} -flatten -nordff",
+        # A name of the module that the harness looks at and that is not there.
+        "select -assert-none w:* a:hierconn %i",
+        "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2",
+    ]
+    (folder / "model.ys").write_text("\n".join(script) + "\n")
+    code, text = run(["yosys", "-q", "model.ys"], YOSYS_LIMIT_S, folder)
+    if code != 0:
+        last = text.strip().splitlines()[-1:] or ["no message"]
+        raise Trouble(f"{proof.name}: yosys failed on {folder}/model.ys: {last[0]}")
+    return folder / "model.smt2"
+
+
+def solve(model, mode, depth):
+    """(good, what the solver said in a few words); good is None where it did not finish."""
+    trace = f"{mode}.vcd"
+    command = ["yosys-smtbmc", "--noprogress", "--unroll", "-s", "z3", *MODES[mode], "-t", str(depth), "--dump-vcd", trace,
+               model.name]
+    code, text = run(command, SOLVER_LIMIT_S, model.parent)
+    (model.parent / f"{mode}.log").write_text(text)
+    if code is None:
+        return None, f"not finished in {SOLVER_LIMIT_S} s"
+    if "Status: PASSED" in text:
+        return True, "proved" if mode != "cover" else "all reached"
+    if mode == "cover":
+        unreached = re.findall(r"Unreached cover statement at (\S+?)\.?$", text, re.MULTILINE)
+        return False, f"not reached: {', '.join(unreached) or 'see cover.log'}"
+    failed = re.findall(r"Assert failed in \S+: (.*)", text)
+    if not failed:
+        return None, f"no verdict: see {model.parent}/{mode}.log"
+    step = re.findall(r"(?:step|in step) (\d+)\.\.", text)
+    at = f" in clock {step[-1]}" if mode == "bmc" and step else ""
+    return False, f"{failed[0].split(' (')[0]} fails{at}: {model.parent}/{trace}"
+
+
+def line(what, mode, depth, verdict, began):
+    print(f"{what:<14} {mode:<10} {depth or '':>4}  {time.monotonic() - began:6.1f} s  {verdict}",
+          flush=True)
+
+
+def prove(proof, modes, arguments):
+    """Runs the proof's modes, a list of (mode, depth), one after the other. True if all hold."""
+    folder = arguments.build / proof.name
+    began = time.monotonic()
+    try:
+        model = synthesize(proof, folder, arguments.rtl)
+    except Trouble as trouble:
+        line(proof.name, "model", None, f"FAILED: {trouble}", began)
+        return False
+    good = True
+    for mode, depth in modes:
+        began = time.monotonic()
+        verdict, words = solve(model, mode, depth)
+        line(proof.name, mode, depth, words if verdict else f"FAILED: {words}", began)
+        good = good and verdict is True
+    return good
+
+
+def catch(proof, number, mutant, arguments):
+    """True if the proof finds the mutant's fault. What cannot be tried is not caught."""
+    what = f"{proof.name}.{number}"
+    depth = proof.depths["bmc"]
+    began = time.monotonic()
+    try:
+        model = synthesize(proof, arguments.build / "mutants" / what, arguments.rtl,
+                           mutated(proof, mutant, arguments.rtl))
+        verdict, words = solve(model, "bmc", depth)
+    except Trouble as trouble:
+        line(what, "mutant", None, f"ERROR: {trouble}", began)
+        return False
+    said = {True: "SURVIVED", False: words.split(":")[0], None: f"ERROR: {words}"}[verdict]
+    line(what, "mutant", depth, f"{said}  <- {mutant.broken}", began)
+    return verdict is False
+
+
+def tasks(proofs, arguments):
+    """What is to be done, as functions that return whether it went well."""
+    for proof in proofs:
+        if arguments.quick:
+            if proof.depths["quick"]:
+                yield lambda p=proof: prove(p, [("bmc", p.depths["quick"])], arguments)
+            continue
+        # The module as it is stands beside its mutants: a harness that always fails catches all.
+        modes = ["bmc"] if arguments.mutants else MODES
+        modes = [(mode, proof.depths[mode]) for mode in modes if proof.depths[mode]]
+        yield lambda p=proof, m=modes: prove(p, m, arguments)
+        if arguments.mutants:
+            for number, mutant in enumerate(read_mutants(proof), 1):
+                yield lambda p=proof, n=number, m=mutant: catch(p, n, m, arguments)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("proof", nargs="*", help="of proofs.txt; all where none is named")
+    parser.add_argument("--quick", action="store_true", help="bmc only, to the quick depth")
+    parser.add_argument("--mutants", action="store_true", help="the proofs must catch the mutants")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/formal"),
+                        help="folder for models, logs and traces (build/formal)")
+    parser.add_argument("--rtl", type=pathlib.Path, default=HERE.parent.parent / "rtl",
+                        help="folder of the modules (rtl)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="solvers at a time")
+    arguments = parser.parse_args()
+    arguments.build = arguments.build.resolve()
+    for program in ("yosys", "yosys-smtbmc", "z3"):
+        if not shutil.which(program):
+            raise Trouble(f"{program} is missing: scripts/install-packages.sh")
+    proofs = read_proofs()
+    for name in arguments.proof:
+        if name not in proofs:
+            raise Trouble(f"{name}: no such proof in proofs.txt; there are {', '.join(proofs)}")
+    chosen = [proofs[name] for name in arguments.proof] or list(proofs.values())
+    todo = list(tasks(chosen, arguments))
+    with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        results = list(pool.map(lambda task: task(), todo))
+    print(f"{results.count(True)} of {len(results)} "
+          + ("as they should be" if arguments.mutants else "modules proved"))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Trouble as trouble:
+        print(f"prove: {trouble}", file=sys.stderr)
+        sys.exit(2)
