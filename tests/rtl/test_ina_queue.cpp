@@ -142,7 +142,8 @@ int main()
 		for (unsigned j = 0; j < JOBS; j++)
 			CHECK((dut->ready >> j & 1) == (rings[j].packets.size() > rings[j].chosen),
 			      "job %u: %zu packets, %u chosen, ready %u", j,
-			      rings[j].packets.size(), rings[j].chosen, dut->ready >> j & 1);
+			      rings[j].packets.size(), rings[j].chosen,
+			      static_cast<unsigned>(dut->ready >> j & 1));
 		if (!rings[job].packets.empty()) {
 			const unsigned ahead =
 			        static_cast<unsigned>(random.below(rings[job].packets.size()));
