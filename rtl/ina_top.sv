@@ -194,9 +194,11 @@ module ina_top #(
   logic                  crc_busy;
   logic                  counters_busy;
 
-  assign busy = ingress_busy != '0 || jobs_busy || pick_busy || join_busy || tree_busy
-      || sum_valid || crc_busy
-      || rebuild_busy != '0 || m_axis_tvalid != '0 || counters_busy;
+  // One clock after what it tells of; what comes from outside counts from the edge that takes it.
+  always_ff @(posedge clk)
+    busy <= s_axis_tvalid != '0 || age || ingress_busy != '0 || jobs_busy || pick_busy || join_busy
+        || tree_busy || sum_valid || crc_busy || rebuild_busy != '0 || m_axis_tvalid != '0
+        || counters_busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
       .clk, .rst, .age,
