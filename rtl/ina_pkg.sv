@@ -12,6 +12,13 @@ package ina_pkg;
   localparam int LANE_COUNT = 16;
   localparam int QUAD_COUNT = 4;
 
+  // What is only worth its while in simulation asks for this.
+`ifdef SYNTHESIS
+  localparam bit SIMULATED = 1'b0;
+`else
+  localparam bit SIMULATED = 1'b1;
+`endif
+
   // A beat of the largest payload (RoCE MTU 4096: 64 beats), and its length in quads (1 to 256).
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;

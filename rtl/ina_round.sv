@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane on its way out of the tree, two clocks: a whole word stays as it is, two numbers of
+// A beat on its way out of the tree, two clocks: whole words stay as they are, two numbers of
 // float32 are rounded to half precision: to nearest, ties to even, overflow to infinity,
 // subnormals kept. A NaN keeps its sign and the upper bits of its fraction: those that reach this
 // place, ina_widen's and the canonical one, have no others.
@@ -9,15 +9,17 @@ module ina_round (
     input  logic clk,
     input  logic [1:0] step,  // step[i]: stage i takes a beat in this clock
 
-    input  logic        s_half,     // as it went into ina_widen
-    input  logic        s_float16,
-    input  logic [31:0] s_low,
-    input  logic [31:0] s_high,
-    input  logic        s_overflow,  // rides along
+    input  logic                           s_half,   // as it went into ina_widen
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_pairs,
+    input  logic                           s_float16,
+    input  logic [ina_pkg::BEAT_W-1:0]     s_low,
+    input  logic [ina_pkg::BEAT_W-1:0]     s_high,
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,  // rides along
 
-    output logic [31:0] m_word,
-    output logic        m_overflow
+    output logic [ina_pkg::BEAT_W-1:0]     m_data,
+    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow
 );
+  localparam int LANES = ina_pkg::LANE_COUNT;
 
   // Rounded down in magnitude, and above that bit whether one is to be added. The carry runs into
   // the exponent by itself, as far as infinity.
@@ -43,22 +45,29 @@ module ina_round (
       cut_float16 = {1'b0, x[31], 5'd31, (x[30:23] == 8'hFF) ? x[22:13] : 10'd0};
   endfunction
 
-  logic [31:0] a_word;
-  logic [1:0]  a_up;
-  logic        a_overflow;
+  logic [ina_pkg::BEAT_W-1:0] a_data;
+  logic [LANES-1:0]           a_low_up;
+  logic [LANES-1:0]           a_high_up;
+  logic [LANES-1:0]           a_overflow;
 
   always_ff @(posedge clk) begin : cut
     logic [16:0] low;
     logic [16:0] high;
     if (step[0]) begin
       a_overflow <= s_overflow;
-      a_word     <= s_low;
-      a_up       <= '0;
+      a_data     <= s_low;
+      a_low_up   <= '0;
+      a_high_up  <= '0;
       if (s_half) begin
-        low    = s_float16 ? cut_float16(s_low) : cut_bfloat16(s_low);
-        high   = s_float16 ? cut_float16(s_high) : cut_bfloat16(s_high);
-        a_word <= {high[15:0], low[15:0]};
-        a_up   <= {high[16], low[16]};
+        for (int i = 0; i < LANES; i++) begin
+          if (s_pairs[i]) begin
+            low  = s_float16 ? cut_float16(s_low[32*i +: 32]) : cut_bfloat16(s_low[32*i +: 32]);
+            high = s_float16 ? cut_float16(s_high[32*i +: 32]) : cut_bfloat16(s_high[32*i +: 32]);
+            a_data[32*i +: 32] <= {high[15:0], low[15:0]};
+            a_low_up[i]        <= low[16];
+            a_high_up[i]       <= high[16];
+          end
+        end
       end
     end
   end
@@ -66,8 +75,12 @@ module ina_round (
   always_ff @(posedge clk) begin
     if (step[1]) begin
       m_overflow <= a_overflow;
-      m_word     <= a_word;
-      if (a_up != 2'd0) m_word <= {a_word[31:16] + 16'(a_up[1]), a_word[15:0] + 16'(a_up[0])};
+      m_data     <= a_data;
+      if (!ina_pkg::SIMULATED || (a_low_up | a_high_up) != '0) begin
+        for (int i = 0; i < LANES; i++)
+          m_data[32*i +: 32] <= {a_data[32*i + 16 +: 16] + 16'(a_high_up[i]),
+                                 a_data[32*i +: 16] + 16'(a_low_up[i])};
+      end
     end
   end
 

@@ -33,7 +33,7 @@ module ina_tree #(
 
     output logic                           busy  // a beat is in here
 );
-  localparam int NODE_LATENCY = 5;  // ina_lane_add's
+  localparam int NODE_LATENCY = 5;  // ina_node's
   localparam int ROUND_CLOCKS = 2;  // ina_round's
   localparam int LEVELS       = $clog2(PORT_COUNT);
   localparam int LEAVES       = 1 << LEVELS;
@@ -41,7 +41,6 @@ module ina_tree #(
   localparam int ROUND_ENTRY  = FIRST_ENTRY + LEVELS * NODE_LATENCY;
   localparam int LATENCY      = ROUND_ENTRY + (HALF_FORMATS ? ROUND_CLOCKS : 0);
   localparam int BEAT_W       = ina_pkg::BEAT_W;
-  localparam int LANE_W       = ina_pkg::LANE_W;
   localparam int LANE_COUNT   = ina_pkg::LANE_COUNT;
   localparam int LANE_OP_W    = ina_pkg::LANE_OP_W;
   localparam int OP_W         = LANE_COUNT * LANE_OP_W;
@@ -81,137 +80,143 @@ module ina_tree #(
     end
   end
 
+  // Of a beat with numbers of 16 bits: valid[i]; the lanes with two of them; which format. For
+  // HALF_FORMATS only.
+  logic [LATENCY-1:0]    half_entered;
+  logic [LATENCY:0]      half_valid;
+  logic [LANE_COUNT-1:0] pairs;
+  logic                  float16;
+
+  always_comb begin
+    pairs = '0;
+    for (int lane = 0; lane < LANE_COUNT; lane++)
+      pairs[lane] = s_op[lane*LANE_OP_W + ina_pkg::LANE_OP_FLOAT];
+  end
+
+  assign float16    = s_format == ina_pkg::FORMAT_FLOAT16;
+  assign half_valid = {half_entered, HALF_FORMATS && s_valid && s_format != ina_pkg::FORMAT_WORD};
+  always_ff @(posedge clk) begin
+    if (rst) half_entered <= '0;
+    else half_entered <= half_valid[LATENCY-1:0];
+  end
+
   // Node `i` of level l adds leaves i * 2^l to (i + 1) * 2^l - 1. Level 0 are the operands: words,
-  // or numbers of the lower half.
-  for (genvar lane = 0; lane < LANE_COUNT; lane++) begin : lanes
-    for (genvar l = 0; l <= LEVELS; l++) begin : level
-      for (genvar i = 0; i < (LEAVES >> l); i++) begin : node
-        logic [LANE_W-1:0] y;
-        logic              overflow;
-        if (l == 0) begin : leaf
-          assign overflow = 1'b0;
-          if (i >= PORT_COUNT) begin : missing
-            assign y = '0;
-          end else if (HALF_FORMATS) begin : widened
-            assign y = halves.uppers[lane].level[0].node[i].leaf.present.low;
-          end else begin : present
-            assign y = s_data[i*BEAT_W+lane*LANE_W+:LANE_W];
+  // or numbers of the lower halves; high are those of the
+  // upper halves, zeros where there are none.
+  for (genvar l = 0; l <= LEVELS; l++) begin : level
+    for (genvar i = 0; i < (PORT_COUNT + (1 << l) - 1) >> l; i++) begin : node
+      logic [BEAT_W-1:0]     y;
+      logic [BEAT_W-1:0]     high;
+      logic [LANE_COUNT-1:0] overflow;
+      localparam int SPAN  = (1 << l) / 2;  // leaves of an operand
+      localparam int ENTRY = FIRST_ENTRY + (l - 1) * NODE_LATENCY;
+
+      if (l == 0) begin : leaf
+        assign overflow = '0;
+        if (HALF_FORMATS) begin : upper
+          ina_widen widen (
+              .clk(clk), .step(valid[0]), .s_half(half_valid[0]), .s_pairs(pairs),
+              .s_float16(float16), .s_data(s_data[i*BEAT_W+:BEAT_W]), .m_low(y), .m_high(high));
+        end else begin : word
+          assign y    = s_data[i*BEAT_W+:BEAT_W];
+          assign high = '0;
+        end
+
+      end else if (i * 2 * SPAN + SPAN >= PORT_COUNT) begin : alone
+        // Nothing will ever be added: as many registers.
+        for (genvar stage = 0; stage < NODE_LATENCY; stage++) begin : wait_
+          logic [BEAT_W-1:0]     word;
+          logic [LANE_COUNT-1:0] word_overflow;
+          if (stage == 0) begin : entry
+            always_ff @(posedge clk) begin
+              if (valid[ENTRY]) begin
+                word          <= level[l-1].node[2*i].y;
+                word_overflow <= level[l-1].node[2*i].overflow;
+              end
+            end
+          end else begin : move
+            always_ff @(posedge clk) begin
+              if (valid[ENTRY+stage]) begin
+                word          <= wait_[stage-1].word;
+                word_overflow <= wait_[stage-1].word_overflow;
+              end
+            end
           end
-        end else begin : sum
-          localparam int ENTRY = FIRST_ENTRY + (l - 1) * NODE_LATENCY;
-          localparam int SPAN  = 1 << (l - 1);
-          // The trailer's contributors are added in every configuration.
-          ina_lane_add #(.HAS_INT(1'b1), .HAS_ADD_INT(INT32 || lane % 4 == 0),
-                         .HAS_MAX_MIN(MAX_MIN)) add (
-              .clk         (clk),
-              .step        (valid[ENTRY+:NODE_LATENCY]),
-              .s_op        (ride[ENTRY].op[lane*LANE_OP_W+:LANE_OP_W]),
-              .s_a_valid   (ride[ENTRY].mask[2*i*SPAN+:SPAN] != '0),
-              .s_b_valid   (ride[ENTRY].mask[(2*i+1)*SPAN+:SPAN] != '0),
-              .s_a         (lanes[lane].level[l-1].node[2*i].y),
-              .s_b         (lanes[lane].level[l-1].node[2*i+1].y),
-              .s_a_overflow(lanes[lane].level[l-1].node[2*i].overflow),
-              .s_b_overflow(lanes[lane].level[l-1].node[2*i+1].overflow),
-              .m_y         (y),
-              .m_overflow  (overflow)
-          );
+        end
+        assign y        = wait_[NODE_LATENCY-1].word;
+        assign overflow = wait_[NODE_LATENCY-1].word_overflow;
+        if (HALF_FORMATS) begin : upper
+          for (genvar stage = 0; stage < NODE_LATENCY; stage++) begin : wait_
+            logic [BEAT_W-1:0] word;
+            if (stage == 0) begin : entry
+              always_ff @(posedge clk)
+                if (half_valid[ENTRY]) word <= level[l-1].node[2*i].high;
+            end else begin : move
+              always_ff @(posedge clk)
+                if (half_valid[ENTRY+stage]) word <= upper.wait_[stage-1].word;
+            end
+          end
+          assign high = upper.wait_[NODE_LATENCY-1].word;
+        end else begin : words
+          assign high = level[l-1].node[2*i].high;
+        end
+
+      end else begin : sum
+        logic a_valid;
+        logic b_valid;
+        assign a_valid = ride[ENTRY].mask[2*i*SPAN+:SPAN] != '0;
+        assign b_valid = ride[ENTRY].mask[(2*i+1)*SPAN+:SPAN] != '0;
+        // The trailer's contributors are added in every configuration.
+        ina_node #(.HAS_INT(1'b1), .ADD_INT(INT32 ? '1 : {LANE_COUNT/4{4'b0001}}),
+                   .HAS_MAX_MIN(MAX_MIN)) add (
+            .clk(clk), .step(valid[ENTRY+:NODE_LATENCY]), .s_op(ride[ENTRY].op),
+            .s_a_valid(a_valid), .s_b_valid(b_valid),
+            .s_a(level[l-1].node[2*i].y), .s_b(level[l-1].node[2*i+1].y),
+            .s_overflow(level[l-1].node[2*i].overflow | level[l-1].node[2*i+1].overflow),
+            .m_y(y), .m_overflow(overflow));
+        if (HALF_FORMATS) begin : upper
+          logic [LANE_COUNT-1:0] unused_overflow;
+          ina_node #(.HAS_INT(1'b0), .ADD_INT('0), .HAS_MAX_MIN(MAX_MIN)) add (
+              .clk(clk), .step(half_valid[ENTRY+:NODE_LATENCY]), .s_op(ride[ENTRY].op),
+              .s_a_valid(a_valid), .s_b_valid(b_valid),
+              .s_a(level[l-1].node[2*i].high), .s_b(level[l-1].node[2*i+1].high),
+              .s_overflow('0), .m_y(high), .m_overflow(unused_overflow));
+        end else begin : words
+          assign high = level[l-1].node[2*i].high | level[l-1].node[2*i+1].high;
         end
       end
     end
   end
 
-  // The upper halves, and what is done before and after the tree.
   if (HALF_FORMATS) begin : halves
-    // valid[i], of a beat with numbers of 16 bits.
-    logic [LATENCY-1:0] half_entered;
-    logic [LATENCY:0]   half_valid;
-    assign half_valid = {half_entered, s_valid && s_format != ina_pkg::FORMAT_WORD};
-    always_ff @(posedge clk) begin
-      if (rst) half_entered <= '0;
-      else half_entered <= half_valid[LATENCY-1:0];
-    end
-
     // What ina_round must know of such a beat.
     for (genvar i = 1; i <= ROUND_ENTRY; i++) begin : mark
-      logic [LANE_COUNT-1:0] pairs;  // the lanes with two numbers
-      logic                  float16;
+      logic [LANE_COUNT-1:0] its_pairs;
+      logic                  its_float16;
       if (i == 1) begin : entry
-        always_ff @(posedge clk) begin
-          if (half_valid[0]) begin
-            float16 <= s_format == ina_pkg::FORMAT_FLOAT16;
-            for (int lane = 0; lane < LANE_COUNT; lane++)
-              pairs[lane] <= s_op[lane*LANE_OP_W + ina_pkg::LANE_OP_FLOAT];
-          end
-        end
+        always_ff @(posedge clk) if (half_valid[0]) {its_pairs, its_float16} <= {pairs, float16};
       end else begin : move
         always_ff @(posedge clk) begin
           if (half_valid[i-1]) begin
-            float16 <= halves.mark[i-1].float16;
-            pairs   <= halves.mark[i-1].pairs;
+            its_pairs   <= halves.mark[i-1].its_pairs;
+            its_float16 <= halves.mark[i-1].its_float16;
           end
         end
       end
     end
 
-    for (genvar lane = 0; lane < LANE_COUNT; lane++) begin : uppers
-      for (genvar l = 0; l <= LEVELS; l++) begin : level
-        for (genvar i = 0; i < (LEAVES >> l); i++) begin : node
-          logic [LANE_W-1:0] y;
-          if (l == 0) begin : leaf
-            if (i < PORT_COUNT) begin : present
-              logic [LANE_W-1:0] low;
-              ina_widen widen (
-                  .clk      (clk),
-                  .step     (valid[0]),
-                  .s_half   (half_valid[0] && s_op[lane*LANE_OP_W + ina_pkg::LANE_OP_FLOAT]),
-                  .s_float16(s_format == ina_pkg::FORMAT_FLOAT16),
-                  .s_word   (s_data[i*BEAT_W+lane*LANE_W+:LANE_W]),
-                  .m_low    (low),
-                  .m_high   (y)
-              );
-            end else begin : missing
-              assign y = '0;
-            end
-          end else begin : sum
-            localparam int ENTRY = FIRST_ENTRY + (l - 1) * NODE_LATENCY;
-            localparam int SPAN  = 1 << (l - 1);
-            logic unused_overflow;
-            ina_lane_add #(.HAS_INT(1'b0), .HAS_ADD_INT(1'b0), .HAS_MAX_MIN(MAX_MIN)) add (
-                .clk         (clk),
-                .step        (half_valid[ENTRY+:NODE_LATENCY]),
-                .s_op        (ride[ENTRY].op[lane*LANE_OP_W+:LANE_OP_W]),
-                .s_a_valid   (ride[ENTRY].mask[2*i*SPAN+:SPAN] != '0),
-                .s_b_valid   (ride[ENTRY].mask[(2*i+1)*SPAN+:SPAN] != '0),
-                .s_a         (halves.uppers[lane].level[l-1].node[2*i].y),
-                .s_b         (halves.uppers[lane].level[l-1].node[2*i+1].y),
-                .s_a_overflow(1'b0),
-                .s_b_overflow(1'b0),
-                .m_y         (y),
-                .m_overflow  (unused_overflow)
-            );
-          end
-        end
-      end
-
-      ina_round round (
-          .clk       (clk),
-          .step      (valid[ROUND_ENTRY+:ROUND_CLOCKS]),
-          .s_half    (half_valid[ROUND_ENTRY] && halves.mark[ROUND_ENTRY].pairs[lane]),
-          .s_float16 (halves.mark[ROUND_ENTRY].float16),
-          .s_low     (lanes[lane].level[LEVELS].node[0].y),
-          .s_high    (level[LEVELS].node[0].y),
-          .s_overflow(lanes[lane].level[LEVELS].node[0].overflow),
-          .m_word    (m_data[lane*LANE_W+:LANE_W]),
-          .m_overflow(m_overflow[lane])
-      );
-    end
+    ina_round round (
+        .clk(clk), .step(valid[ROUND_ENTRY+:ROUND_CLOCKS]), .s_half(half_valid[ROUND_ENTRY]),
+        .s_pairs(halves.mark[ROUND_ENTRY].its_pairs),
+        .s_float16(halves.mark[ROUND_ENTRY].its_float16),
+        .s_low(level[LEVELS].node[0].y), .s_high(level[LEVELS].node[0].high),
+        .s_overflow(level[LEVELS].node[0].overflow),
+        .m_data(m_data), .m_overflow(m_overflow));
   end else begin : words
+    assign m_data     = level[LEVELS].node[0].y;
+    assign m_overflow = level[LEVELS].node[0].overflow;
     logic unused_format;
-    assign unused_format = s_format != ina_pkg::FORMAT_WORD;
-    for (genvar lane = 0; lane < LANE_COUNT; lane++) begin : outs
-      assign m_data[lane*LANE_W+:LANE_W] = lanes[lane].level[LEVELS].node[0].y;
-      assign m_overflow[lane]            = lanes[lane].level[LEVELS].node[0].overflow;
-    end
+    assign unused_format = ^{half_valid, pairs, float16, level[LEVELS].node[0].high};
   end
 
   assign m_valid = valid[LATENCY];

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane on its way into the tree, one clock: a whole word stays as it is, two half-precision
-// numbers become two of float32, exactly. A NaN keeps sign and fraction, so that ina_round gives
-// back the same 16 bits.
+// A port's beat on its way into the tree, one clock: whole words stay as they are, two
+// half-precision numbers in a lane become two of float32, exactly. A NaN keeps sign and fraction, so
+// that ina_round gives back the same 16 bits.
 
 module ina_widen (
     input  logic clk,
     input  logic step,  // there is a beat
 
-    input  logic        s_half,     // two numbers of 16 bits; else one word
-    input  logic        s_float16,  // IEEE 754 binary16; else bfloat16
-    input  logic [31:0] s_word,
+    input  logic                           s_half,     // with two numbers of 16 bits
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_pairs,    // in these lanes; in the others one word
+    input  logic                           s_float16,  // IEEE 754 binary16; else bfloat16
+    input  logic [ina_pkg::BEAT_W-1:0]     s_data,
 
-    output logic [31:0] m_low,  // the word, or the number of the lower half
-    output logic [31:0] m_high  // the number of the upper half; kept where there is none
+    output logic [ina_pkg::BEAT_W-1:0] m_low,  // the words, or the numbers of the lower halves
+    output logic [ina_pkg::BEAT_W-1:0] m_high  // those of the upper halves; kept where there is none
 );
 
   // binary16: exponent bias 15, 10 bits of fraction. Subnormals become normal in float32: with z
@@ -47,14 +48,16 @@ module ina_widen (
 
   always_ff @(posedge clk) begin
     if (step) begin
-      if (!s_half) begin
-        m_low <= s_word;
-      end else if (s_float16) begin
-        m_low  <= widen_float16(s_word[15:0]);
-        m_high <= widen_float16(s_word[31:16]);
-      end else begin
-        m_low  <= {s_word[15:0], 16'd0};
-        m_high <= {s_word[31:16], 16'd0};
+      m_low <= s_data;
+      if (s_half) begin
+        for (int i = 0; i < ina_pkg::LANE_COUNT; i++) begin
+          if (s_pairs[i]) begin
+            m_low[32*i +: 32]  <= s_float16 ? widen_float16(s_data[32*i +: 16])
+                                            : {s_data[32*i +: 16], 16'd0};
+            m_high[32*i +: 32] <= s_float16 ? widen_float16(s_data[32*i + 16 +: 16])
+                                            : {s_data[32*i + 16 +: 16], 16'd0};
+          end
+        end
       end
     end
   end

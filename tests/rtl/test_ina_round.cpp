@@ -11,8 +11,10 @@
 namespace
 {
 
+constexpr unsigned LANES = 16;
 constexpr unsigned LATENCY = 2;
 constexpr unsigned RANDOM_PAIRS = 50000000; // two numbers each
+constexpr unsigned RUN = 1000;              // of one format
 
 double to_double(uint32_t bits)
 {
@@ -24,7 +26,8 @@ double to_double(uint32_t bits)
 
 struct Expected {
 	bool valid;
-	uint32_t low, high, word;
+	uint32_t low[LANES], high[LANES], word[LANES];
+	uint16_t overflow;
 };
 
 class Pipeline
@@ -33,21 +36,17 @@ class Pipeline
 	Pipeline()
 	{
 		dut->step = 0;
+		dut->s_half = 1;
 	}
-	/// One clock with two numbers, the result they must give, and how they are taken.
-	void push(bool is_half, bool is_float16, uint32_t low, uint32_t high, uint32_t word)
+	/// Two numbers for the next lane, or a word, and the result they must give. The clock turns
+	/// when all lanes have theirs. A beat has one format: lanes are left out where it changes.
+	void push(bool is_pair, bool is_float16, uint32_t low, uint32_t high, uint32_t word)
 	{
-		dut->step = static_cast<uint8_t>((dut->step << 1 | 1) & 3);
-		dut->s_half = is_half;
-		dut->s_float16 = is_float16;
-		dut->s_low = low;
-		dut->s_high = high;
-		stages[clock++ % LATENCY] = {true, low, high, word};
-		dut.tick();
-		const Expected &done = stages[clock % LATENCY];
-
-		CHECK(!done.valid || dut->m_word == done.word, "%08x, %08x: %08x, must be %08x",
-		      done.high, done.low, dut->m_word, done.word);
+		if (is_float16 != dut->s_float16) {
+			fill();
+			dut->s_float16 = is_float16;
+		}
+		put(is_pair, low, high, word);
 	}
 	void round(const half::Format &format, uint32_t low, uint32_t high)
 	{
@@ -55,11 +54,59 @@ class Pipeline
 		     uint32_t{half::round(to_double(high), format)} << 16 |
 		             half::round(to_double(low), format));
 	}
+	/// Words in the lanes that are left.
+	void fill()
+	{
+		while (lane != 0)
+			put(false, ~lane, lane, ~lane);
+	}
+	/// A beat without pairs, whatever s_pairs says.
+	void words(const uint32_t *values)
+	{
+		fill();
+		dut->s_half = 0;
+		for (unsigned i = 0; i < LANES; i++)
+			put(values[i] & 1, values[i], ~values[i], values[i]);
+		dut->s_half = 1;
+	}
 
       private:
 	bench::Dut<Vina_round> dut;
 	Expected stages[LATENCY] = {};
+	unsigned lane = 0; // the next one
 	uint64_t clock = 0;
+
+	void put(bool is_pair, uint32_t low, uint32_t high, uint32_t word)
+	{
+		Expected &beat = stages[clock % LATENCY];
+		const uint32_t bit = 1u << lane;
+
+		dut->s_pairs = static_cast<uint16_t>((dut->s_pairs & ~bit) | (is_pair ? bit : 0));
+		dut->s_low[lane] = beat.low[lane] = low;
+		dut->s_high[lane] = beat.high[lane] = high;
+		beat.word[lane] = word;
+		if (++lane == LANES)
+			turn();
+	}
+	void turn()
+	{
+		dut->step = static_cast<uint8_t>((dut->step << 1 | 1) & 3);
+		dut->s_overflow = static_cast<uint16_t>(clock * 40503u);
+		stages[clock % LATENCY].overflow = dut->s_overflow;
+		stages[clock % LATENCY].valid = true;
+		clock++;
+		lane = 0;
+		dut.tick();
+		const Expected &done = stages[clock % LATENCY];
+
+		if (!done.valid)
+			return;
+		for (unsigned i = 0; i < LANES; i++)
+			CHECK(dut->m_data[i] == done.word[i],
+			      "lane %u, %08x, %08x: %08x, must be %08x", i, done.high[i],
+			      done.low[i], dut->m_data[i], done.word[i]);
+		CHECK(dut->m_overflow == done.overflow, "overflow %04x", dut->m_overflow);
+	}
 };
 
 /// What ina_widen makes of a number, by test_ina_widen.
@@ -134,16 +181,25 @@ int main()
 		boundaries(pipeline, format);
 	}
 	for (unsigned i = 0; i < RANDOM_PAIRS; i++) {
-		const half::Format &format = i & 1 ? half::BFLOAT16 : half::FLOAT16;
+		const half::Format &format = i / RUN & 1 ? half::BFLOAT16 : half::FLOAT16;
 		const uint64_t low = random.next(), high = random.next();
 
 		pipeline.round(format, random_number(low, format), random_number(high, format));
-		if (i % 64 == 0) // a whole word
-			pipeline.push(false, i & 64, static_cast<uint32_t>(low),
+		if (i % 64 == 0) // a whole word among them
+			pipeline.push(false, format.fraction_bits == 10, static_cast<uint32_t>(low),
 			              static_cast<uint32_t>(high), static_cast<uint32_t>(low));
+		if (i % RUN == 0) {
+			uint32_t values[LANES];
+
+			for (uint32_t &value : values)
+				value = static_cast<uint32_t>(random.next());
+			pipeline.words(values);
+		}
 	}
-	pipeline.push(false, false, 0, 0, 0);
-	pipeline.push(false, false, 0, 0, 0);
+	for (unsigned i = 0; i < LATENCY; i++) { // the last ones come out
+		pipeline.push(false, false, 0, 0, 0);
+		pipeline.fill();
+	}
 	std::printf("%u random numbers\n", 2 * RANDOM_PAIRS);
 	return 0;
 }

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_fadd against the processor's own float32 addition, bit by bit: all pairs of special values,
-// then random pairs, one pair a clock. Any NaN must be 0x7FC00000.
+// ina_node's addition of floats against the processor's own, bit by bit: all pairs of special
+// values, then random pairs, a pair in each lane and clock. Any NaN must be 0x7FC00000. Some beats
+// are mixed: in some of their lanes the words are joined by OR, without a trace of floats. In some
+// an operand is missing, and the other passes. test_ina_tree has the other operations.
 
 #include "bench.hpp"
-#include "Vina_fadd.h"
+#include "Vina_node.h"
 
 namespace
 {
 
+constexpr unsigned LANES = 16;
 constexpr unsigned LATENCY = 5;
 constexpr unsigned RANDOM_PAIRS = 100000000;
+
+// ina_pkg's.
+constexpr unsigned LANE_OP_BITS = 3, LANE_OR = 3, LANE_ADD_FLOAT = 4;
 
 uint32_t reference(uint32_t a, uint32_t b)
 {
@@ -24,10 +30,10 @@ uint32_t reference(uint32_t a, uint32_t b)
 	return (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FC00000 : bits;
 }
 
-// What is in the pipeline: the operands, and the result they must give.
+// What is in the pipeline: the operands, and the results they must give.
 struct Expected {
 	bool valid;
-	uint32_t a, b, y;
+	uint32_t a[LANES], b[LANES], y[LANES];
 };
 
 class Pipeline
@@ -36,35 +42,67 @@ class Pipeline
 	Pipeline()
 	{
 		dut->step = 0;
-		dut->other = 0;
+		dut->s_a_valid = 1;
+		dut->s_b_valid = 1;
+		dut->s_overflow = 0;
+		begin(0);
 	}
-	/// One clock: with a pair (use = add it, else bypass `other`), or without.
-	void push(bool valid, bool use, uint32_t a, uint32_t b, uint32_t other)
+	/// A pair for the next lane: added, unless this beat is said to do something else with it.
+	/// The clock turns when all lanes have one.
+	void add(uint32_t a, uint32_t b)
 	{
+		Expected &beat = stages[clock % LATENCY];
+
+		dut->s_a[lane] = a;
+		dut->s_b[lane] = b;
+		beat.a[lane] = a;
+		beat.b[lane] = b;
+		beat.y[lane] = !dut->s_b_valid       ? a
+		               : !dut->s_a_valid     ? b
+		               : (words >> lane & 1) ? a | b
+		                                     : reference(a, b);
+		if (++lane == LANES)
+			turn(true);
+	}
+	/// Before a beat's first pair: the lanes that do not add, and which operand is there.
+	void begin(uint32_t word_lanes, bool has_a = true, bool has_b = true)
+	{
+		words = word_lanes;
+		dut->s_a_valid = has_a;
+		dut->s_b_valid = has_b;
+		dut->s_op = 0;
+		for (unsigned i = 0; i < LANES; i++)
+			dut->s_op |= uint64_t{words >> i & 1 ? LANE_OR : LANE_ADD_FLOAT}
+			             << (LANE_OP_BITS * i);
+	}
+	bool is_between_beats() const
+	{
+		return lane == 0;
+	}
+	/// One clock, with the beat that is there or without one.
+	void turn(bool valid)
+	{
+		stages[clock % LATENCY].valid = valid;
 		dut->step = static_cast<uint8_t>((dut->step << 1 | valid) & 0x1F);
-		dut->s_use = use;
-		dut->s_a = a;
-		dut->s_b = b;
-		dut->other = last_other;
-		last_other = other;
-		stages[clock % LATENCY] = {valid, a, b, use ? reference(a, b) : other};
 		clock++;
+		lane = 0;
 		dut.tick();
 		// What entered LATENCY - 1 clocks before this one has just got its result.
 		const Expected &done = stages[clock % LATENCY];
 
-		CHECK(!done.valid || dut->m_y == done.y, "%08x + %08x = %08x, must be %08x", done.a,
-		      done.b, dut->m_y, done.y);
-	}
-	void add(uint32_t a, uint32_t b)
-	{
-		push(true, true, a, b, 0xDEADBEEF);
+		for (unsigned i = 0; done.valid && i < LANES; i++)
+			CHECK(dut->m_y[i] == done.y[i],
+			      "lane %u, %08x and %08x: %08x, must be %08x", i, done.a[i], done.b[i],
+			      dut->m_y[i], done.y[i]);
+		CHECK(dut->m_overflow == 0, "m_overflow = %04x", dut->m_overflow);
+		begin(0);
 	}
 
       private:
-	bench::Dut<Vina_fadd> dut;
+	bench::Dut<Vina_node> dut;
 	Expected stages[LATENCY] = {};
-	uint32_t last_other = 0; // of the pair before: stage 1 takes it
+	unsigned lane = 0;  // the next one
+	uint32_t words = 0; // lanes that do not add
 	uint64_t clock = 0;
 };
 
@@ -119,12 +157,24 @@ int main()
 	for (uint32_t x : special)
 		for (uint32_t y : special)
 			pipeline.add(x, y);
+	while (!pipeline.is_between_beats())
+		pipeline.add(0, 0);
 	for (unsigned i = 0; i < RANDOM_PAIRS; i++) {
+		if (i % LANES == 0) {
+			const uint64_t dice = random.next();
+
+			if ((dice & 31) == 0) // a gap
+				pipeline.turn(false);
+			if ((dice >> 5 & 15) == 0)
+				pipeline.begin(static_cast<uint32_t>(dice >> 32 & 0xFFFF));
+			else if ((dice >> 5 & 15) == 1)
+				pipeline.begin(0, (dice >> 32 & 1) != 0, (dice >> 32 & 1) == 0);
+		}
 		random_pair(random, &a, &b);
-		pipeline.push((i & 31) != 5, (i % 31) != 5, a, b, a * 0x9E3779B1u + b);
+		pipeline.add(a, b);
 	}
 	for (unsigned i = 0; i < LATENCY; i++)
-		pipeline.push(false, false, 0, 0, 0);
+		pipeline.turn(false);
 	std::printf("%zu special and %u random pairs\n", special.size() * special.size(),
 	            RANDOM_PAIRS);
 	return 0;
