@@ -15,8 +15,9 @@
 //
 // A stage is one loop over the lanes, each value in 32 bits of a vector of all lanes though most
 // need fewer (synthesis drops what is constant): then Verilator's C++ is the same operations on
-// adjacent words, which a compiler makes into vector instructions. So no `if` there, comparisons
-// are signed, and amounts of shifts have five bits.
+// adjacent words, which a compiler makes into vector instructions. So there are no `if`s
+// and no two choices by one condition (Verilator makes an `if` of them), comparisons are signed, and
+// amounts of shifts have five bits.
 
 module ina_node #(
     parameter bit                         HAS_INT     = 1'b1,  // max of int32, or
@@ -115,7 +116,7 @@ module ina_node #(
         a_high[32*i +: 32]  <= a ^ swap[32*i +: 32];
         a_low[32*i +: 32]   <= ((a ^ b) & SIGN) | (low & FRACTION)
             | ((low & INFINITE) != 0 ? ONE : 32'd0);
-        a_shift[32*i +: 32] <= $signed(distance) < 31 ? distance : 32'd31;
+        a_shift[32*i +: 32] <= ($signed(distance) < 31 ? distance : 32'd31) & 32'd31;
       end
 
       if (!both) begin
@@ -233,6 +234,7 @@ module ina_node #(
     logic [31:0] up;
     logic [31:0] none;
     logic [31:0] sign;
+    logic [31:0] finite;
     logic [31:0] kind;
     if (step[3]) begin
       d_overflow <= c_overflow;
@@ -246,10 +248,12 @@ module ina_node #(
         top      = c_sum[32*i +: 32] << steps[4:0];
         up       = (top >> 4) & ((top & 32'h2F) != 0 ? 32'd1 : 32'd0);
         // x - x is +0.
-        sign     = (kind & ((none & 32'd4) | 32'd2)) != 0 ? 32'd0 : c_head[32*i +: 32] & SIGN;
-        d_word[32*i +: 32] <= sign | ((kind & 32'd1) != 0
-            ? INFINITE | ((kind & 32'd2) << 21) : (exponent << 23) | ((top >> 5) & FRACTION));
-        d_more[32*i +: 32] <= (kind & 32'd1) != 0 ? 32'd0 : ((top >> 5) & ONE) | up;
+        sign     = (kind & ((none & 32'd4) | 32'd2)) != 0 ? 32'd0 : SIGN;
+        finite   = (kind & 32'd1) != 0 ? 32'd0 : 32'hFFFF_FFFF;
+        d_word[32*i +: 32] <= (c_head[32*i +: 32] & sign)
+            | (((exponent << 23) | ((top >> 5) & FRACTION)) & finite)
+            | ((INFINITE | ((kind & 32'd2) << 21)) & ~finite);
+        d_more[32*i +: 32] <= (((top >> 5) & ONE) | up) & finite;
       end
     end
   end
