@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the aggregator counts, in the order of model/counters.h. The counts include an event from
-// the clock after it on.
+// What the aggregator counts, in the order of model/counters.h. An event is counted from the second
+// clock after it on: first how many of each there are, then their sums.
 
 module ina_counters #(
     parameter int PORT_COUNT = 4,
@@ -33,66 +33,71 @@ module ina_counters #(
     input  logic [2:0]                       done_last_quads,
 
     output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters,
-    output logic                                                 busy  // an event this clock
+    output logic                                                 busy  // something is not counted yet
 );
 
-  localparam int COUNT_W = $clog2(PORT_COUNT + 1);
-  localparam int STEP_W  = COUNT_W + 13;  // at most PORT_COUNT times 4096 bytes
+  localparam int COUNT_W = $clog2((PORT_COUNT > JOB_COUNT ? PORT_COUNT : JOB_COUNT) + 1);
+  localparam int BYTES_W = $clog2(PORT_COUNT + 1) + 13;  // at most PORT_COUNT times 4096 bytes
 
-  logic [COUNT_W-1:0] done_ports;
-  logic [12:0]        done_bytes;
+  // How many of each there are.
+  logic                                      happens;
+  logic [ina_pkg::COUNTER_COUNT*COUNT_W-1:0] steps;
+  logic [COUNT_W-1:0]                        ports;
+  logic [12:0]                               bytes;  // of each port
 
-  always_comb begin
-    done_ports = '0;
-    for (int p = 0; p < PORT_COUNT; p++) done_ports = done_ports + COUNT_W'(done_mask[p]);
-  end
-
-  assign done_bytes = {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
-  assign busy = judged != '0 || passed != '0 || marked != '0 || opened || freed != '0
+  assign happens = judged != '0 || passed != '0 || marked != '0 || opened || freed != '0
       || newly_broken != '0 || newly_expired != '0 || dropped || done_valid;
 
-  logic [ina_pkg::COUNTER_COUNT*STEP_W-1:0] steps;
+  always_ff @(posedge clk) begin : count
+    logic [COUNT_W-1:0] step;
 
-  always_comb begin
-    steps = '0;
-    if (busy) begin
-      for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++)
+    busy <= happens && !rst;
+    if (happens) begin
+      // What the judges count.
+      for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++) begin
+        step = '0;
         for (int p = 0; p < PORT_COUNT; p++)
-          steps[i*STEP_W +: STEP_W] = steps[i*STEP_W +: STEP_W]
-              + STEP_W'(judged[p*ina_pkg::COUNTER_COUNT + i]);
-      for (int p = 0; p < PORT_COUNT; p++) begin
-        steps[ina_pkg::COUNT_FRAMES_PASSED*STEP_W +: STEP_W] =
-            steps[ina_pkg::COUNT_FRAMES_PASSED*STEP_W +: STEP_W] + STEP_W'(passed[p]);
-        steps[ina_pkg::COUNT_ECN_MARKED*STEP_W +: STEP_W] =
-            steps[ina_pkg::COUNT_ECN_MARKED*STEP_W +: STEP_W] + STEP_W'(marked[p]);
+          step = step + COUNT_W'(judged[p*ina_pkg::COUNTER_COUNT + i]);
+        steps[i*COUNT_W +: COUNT_W] <= step;
       end
-      if ((freed | newly_broken | newly_expired) != '0) for (int j = 0; j < JOB_COUNT; j++) begin
-        steps[ina_pkg::COUNT_JOBS_EXPIRED*STEP_W +: STEP_W] =
-            steps[ina_pkg::COUNT_JOBS_EXPIRED*STEP_W +: STEP_W] + STEP_W'(newly_expired[j]);
-        steps[ina_pkg::COUNT_JOBS_CLOSED*STEP_W +: STEP_W] =
-            steps[ina_pkg::COUNT_JOBS_CLOSED*STEP_W +: STEP_W] + STEP_W'(freed[j]);
-        steps[ina_pkg::COUNT_JOBS_BROKEN*STEP_W +: STEP_W] =
-            steps[ina_pkg::COUNT_JOBS_BROKEN*STEP_W +: STEP_W] + STEP_W'(newly_broken[j]);
-      end
-      steps[ina_pkg::COUNT_JOBS_OPENED*STEP_W +: STEP_W] = STEP_W'(opened);
-      steps[ina_pkg::COUNT_ANSWERS_DROPPED*STEP_W +: STEP_W] = STEP_W'(dropped);
-      if (done_valid && done_raw)
-        steps[ina_pkg::COUNT_PACKETS_RAW*STEP_W +: STEP_W] = STEP_W'(done_ports);
-      if (done_valid && !done_raw) begin
-        steps[ina_pkg::COUNT_PACKETS_JOINED*STEP_W +: STEP_W] = STEP_W'(done_ports);
-        steps[ina_pkg::COUNT_BYTES_JOINED*STEP_W +: STEP_W] =
-            STEP_W'(done_ports) * STEP_W'(done_bytes);
-      end
+      // What others do.
+      steps[ina_pkg::COUNT_FRAMES_PASSED*COUNT_W +: COUNT_W]   <= ones_of_ports(passed);
+      steps[ina_pkg::COUNT_ECN_MARKED*COUNT_W +: COUNT_W]      <= ones_of_ports(marked);
+      steps[ina_pkg::COUNT_JOBS_EXPIRED*COUNT_W +: COUNT_W]    <= ones_of_jobs(newly_expired);
+      steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(freed);
+      steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(newly_broken);
+      steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(opened);
+      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= COUNT_W'(dropped);
+      steps[ina_pkg::COUNT_PACKETS_RAW*COUNT_W +: COUNT_W] <=
+          (done_valid && done_raw) ? ones_of_ports(done_mask) : '0;
+      steps[ina_pkg::COUNT_PACKETS_JOINED*COUNT_W +: COUNT_W] <=
+          (done_valid && !done_raw) ? ones_of_ports(done_mask) : '0;
+      ports <= (done_valid && !done_raw) ? ones_of_ports(done_mask) : '0;
+      bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
     end
   end
 
+  function automatic logic [COUNT_W-1:0] ones_of_ports(input logic [PORT_COUNT-1:0] bits);
+    ones_of_ports = '0;
+    for (int p = 0; p < PORT_COUNT; p++) ones_of_ports = ones_of_ports + COUNT_W'(bits[p]);
+  endfunction
+
+  function automatic logic [COUNT_W-1:0] ones_of_jobs(input logic [JOB_COUNT-1:0] bits);
+    ones_of_jobs = '0;
+    if (bits != '0)
+      for (int j = 0; j < JOB_COUNT; j++) ones_of_jobs = ones_of_jobs + COUNT_W'(bits[j]);
+  endfunction
+
   always_ff @(posedge clk) begin
     if (rst) counters <= '0;
-    else if (busy)
+    else if (busy) begin
       for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++)
         counters[i*ina_pkg::COUNTER_W +: ina_pkg::COUNTER_W] <=
             counters[i*ina_pkg::COUNTER_W +: ina_pkg::COUNTER_W]
-            + ina_pkg::COUNTER_W'(steps[i*STEP_W +: STEP_W]);
+            + (i == ina_pkg::COUNT_BYTES_JOINED
+               ? ina_pkg::COUNTER_W'(BYTES_W'(ports) * BYTES_W'(bytes))
+               : ina_pkg::COUNTER_W'(steps[i*COUNT_W +: COUNT_W]));
+    end
   end
 
 endmodule

@@ -155,58 +155,30 @@ module ina_pick #(
     end
   end
 
-  // Choose. Each `above` is a mask of those behind the one that was served last.
+  // Choose: of the kinds, of the jobs, of the ports, and of each port's jobs.
   logic [2:0]                      kinds;  // resend, raw, join
   logic [2:0]                      kind;
-  logic [2:0]                      kind_above;
-  logic [JOB_COUNT-1:0]            join_above;
   logic [JOB_COUNT-1:0]            join_choice;
-  logic [PORT_COUNT-1:0]           raw_port_above;
   logic [PORT_COUNT-1:0]           raw_port;
-  logic [PORT_COUNT*JOB_COUNT-1:0] raw_above;
   logic [PORT_COUNT*JOB_COUNT-1:0] raw_choices;  // of each port
-  logic [PORT_COUNT-1:0]           resend_above;
   logic [PORT_COUNT-1:0]           resend_port;
 
-  function automatic logic [JOB_COUNT-1:0] job_turn(input logic [JOB_COUNT-1:0] wanted,
-                                                    input logic [JOB_COUNT-1:0] above);
-    logic [JOB_COUNT-1:0] preferred;
-    preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
-    job_turn = preferred & (~preferred + 1'b1);
-  endfunction
-
-  function automatic logic [PORT_COUNT-1:0] port_turn(input logic [PORT_COUNT-1:0] wanted,
-                                                      input logic [PORT_COUNT-1:0] above);
-    logic [PORT_COUNT-1:0] preferred;
-    preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
-    port_turn = preferred & (~preferred + 1'b1);
-  endfunction
-
-  function automatic logic [2:0] kind_turn(input logic [2:0] wanted, input logic [2:0] above);
-    logic [2:0] preferred;
-    preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
-    kind_turn = preferred & (~preferred + 1'b1);
-  endfunction
-
   assign kinds   = {resends != '0, raw_ports != '0, joins != '0};
-  assign chooses = found && !c_valid && kinds != '0;
-  assign kind    = kind_turn(kinds, kind_above);
+  assign chooses = found && kinds != '0;
 
-  always_comb begin
-    join_choice = '0;
-    raw_port    = '0;
-    raw_choices = '0;
-    resend_port = '0;
-    if (chooses) begin
-      join_choice = job_turn(joins, join_above);
-      resend_port = port_turn(resends, resend_above);
-      if (kinds[1]) begin
-        raw_port = port_turn(raw_ports, raw_port_above);
-        for (int p = 0; p < PORT_COUNT; p++)
-          raw_choices[p*JOB_COUNT +: JOB_COUNT] =
-              job_turn(raws[p*JOB_COUNT +: JOB_COUNT], raw_above[p*JOB_COUNT +: JOB_COUNT]);
-      end
-    end
+  ina_turn #(.WIDTH(3)) kind_turn (
+      .clk, .rst, .wanted(kinds), .choice(kind), .served(chooses));
+  ina_turn #(.WIDTH(JOB_COUNT)) join_turn (
+      .clk, .rst, .wanted(joins), .choice(join_choice), .served(chooses && kind[0]));
+  ina_turn #(.WIDTH(PORT_COUNT)) raw_turn (
+      .clk, .rst, .wanted(raw_ports), .choice(raw_port), .served(chooses && kind[1]));
+  ina_turn #(.WIDTH(PORT_COUNT)) resend_turn (
+      .clk, .rst, .wanted(resends), .choice(resend_port), .served(chooses && kind[2]));
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_raw
+    ina_turn #(.WIDTH(JOB_COUNT)) job_turn (
+        .clk, .rst, .wanted(raws[p*JOB_COUNT +: JOB_COUNT]),
+        .choice(raw_choices[p*JOB_COUNT +: JOB_COUNT]),
+        .served(chooses && kind[1] && raw_port[p]));
   end
 
   logic [JOB_COUNT-1:0]  choice;
@@ -235,35 +207,24 @@ module ina_pick #(
     if (goes) c_valid <= 1'b0;
     if (goes) c_choice <= '0;
     if (chooses) begin
-      c_valid    <= 1'b1;
-      c_kind     <= kind[2] ? ina_pkg::KIND_RESEND
-                  : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;
-      c_choice   <= choice;
-      c_job      <= job;
-      c_mask     <= mask;
-      c_probe    <= 1'b0;
-      kind_above <= ~(kind | (kind - 1'b1));
-      if (kind[0]) join_above <= ~(choice | (choice - 1'b1));
+      c_valid  <= 1'b1;
+      c_kind   <= kind[2] ? ina_pkg::KIND_RESEND
+                : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;
+      c_choice <= choice;
+      c_job    <= job;
+      c_mask   <= mask;
+      c_probe  <= 1'b0;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (kind[1] && raw_port[p])
-          raw_above[p*JOB_COUNT +: JOB_COUNT] <= ~(choice | (choice - 1'b1));
         if (kind[2] && resend_port[p]) begin
           c_probe   <= resend_probe[p];
           c_slot    <= resend_slot[p*SLOT_W +: SLOT_W];
           c_ordinal <= resend_ordinal[p*ORDINAL_W +: ORDINAL_W];
         end
       end
-      if (kind[1]) raw_port_above <= ~(raw_port | (raw_port - 1'b1));
-      if (kind[2]) resend_above <= ~(resend_port | (resend_port - 1'b1));
     end
     if (rst) begin
-      c_valid        <= 1'b0;
-      c_choice       <= '0;
-      kind_above     <= '1;
-      join_above     <= '1;
-      raw_above      <= '1;
-      raw_port_above <= '1;
-      resend_above   <= '1;
+      c_valid  <= 1'b0;
+      c_choice <= '0;
     end
   end
 
@@ -304,18 +265,17 @@ module ina_pick #(
         if (m_mask[p]) m_slot = take_slot[p*SLOT_W +: SLOT_W];
   end
 
-  // What is under way of each job.
+  // What is under way of each job: one more, and one or two fewer.
   always_ff @(posedge clk) begin : count_ahead
-    logic [FILL_W-1:0] now;
+    logic       more;
+    logic [1:0] fewer;
 
-    if (goes_queued || done_valid || undo_valid || rst) begin
+    if (goes || done_valid || undo_valid || rst) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
-        now = ahead[j]
-            + FILL_W'(goes_queued && c_job == JOB_W'(j))
-            - FILL_W'(done_valid && done_job == JOB_W'(j))
-            - FILL_W'(undo_valid && undo_job == JOB_W'(j));
-        ahead[j]     <= rst ? '0 : now;
-        any_ahead[j] <= !rst && now != '0;
+        more  = goes && c_choice[j];
+        fewer = 2'(done_valid && done_job == JOB_W'(j)) + 2'(undo_valid && undo_job == JOB_W'(j));
+        ahead[j]     <= rst ? '0 : ahead[j] + FILL_W'(more) - FILL_W'(fewer);
+        any_ahead[j] <= !rst && (more || ahead[j] != FILL_W'(fewer));
       end
     end
   end

@@ -114,8 +114,8 @@ module ina_top #(
   logic [BEAT_W-1:0]     history_data;
   logic                  mismatch_valid;
   logic                  undo_valid;
-  logic [JOB_W-1:0]      active_job;
-  logic [PORT_COUNT-1:0] active_mask;
+  logic [JOB_W-1:0]      undo_job;
+  logic [PORT_COUNT-1:0] undo_mask;
 
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
   localparam int SUM_SIDE_W  = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
@@ -123,6 +123,7 @@ module ina_top #(
 
   logic                                              join_valid;
   logic [PORT_COUNT-1:0]                             join_mask;
+  logic [PORT_COUNT-1:0]                             join_leaves;
   logic [PORT_COUNT*BEAT_W-1:0]                      join_data;
   logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] join_op;
   logic [ina_pkg::FORMAT_W-1:0]                      join_format;
@@ -193,15 +194,17 @@ module ina_top #(
   logic                  crc_busy;
   logic                  counters_busy;
 
-  assign busy = ingress_busy != '0 || jobs_busy || pick_busy || join_busy || tree_busy
-      || sum_valid || crc_busy
-      || rebuild_busy != '0 || m_axis_tvalid != '0 || counters_busy;
+  // One clock after what it tells of; what comes from outside counts from the edge that takes it.
+  always_ff @(posedge clk)
+    busy <= s_axis_tvalid != '0 || age || ingress_busy != '0 || jobs_busy || pick_busy || join_busy
+        || tree_busy || sum_valid || crc_busy || rebuild_busy != '0 || m_axis_tvalid != '0
+        || counters_busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
       .clk, .rst, .age,
       .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
       .answer_valid, .answer_granted, .answer_job,
-      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(active_job),
+      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(undo_job),
       .done_valid(done_leave), .done_job(sum_job), .done_mask(sum_mask),
       .job_quiet, .queue_ready, .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
       .opened(job_opened), .newly_broken(job_newly_broken), .newly_expired(job_newly_expired),
@@ -213,7 +216,7 @@ module ina_top #(
       .opened(job_opened), .opened_job(answer_job),
       .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_ordinal, .resend_pending,
       .resend_pop, .rebuild_room, .settled, .done_valid, .done_job(sum_job),
-      .undo_valid, .undo_job(active_job), .take_valid, .take_job, .take_slot,
+      .undo_valid, .undo_job, .take_valid, .take_job, .take_slot,
       .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
       .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
       .m_dropped(pick_dropped), .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
@@ -225,11 +228,10 @@ module ina_top #(
       .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe), .s_dropped(pick_dropped),
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
       .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
-      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .active_job,
-      .active_mask,
+      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job, .undo_mask,
       .settled, .header_valid, .header, .header_ce,
-      .m_valid(join_valid), .m_mask(join_mask), .m_data(join_data), .m_op(join_op),
-      .m_format(join_format),
+      .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
+      .m_op(join_op), .m_format(join_format),
       .m_kind(join_kind), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
       .m_first(join_first), .m_last(join_last), .m_quads(join_quads), .m_starts(join_starts),
       .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
@@ -237,7 +239,7 @@ module ina_top #(
   ina_tree #(.PORT_COUNT(PORT_COUNT), .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32),
              .SIDE_W(TREE_SIDE_W)) tree (
       .clk, .rst,
-      .s_valid(join_valid), .s_mask(join_mask), .s_data(join_data), .s_op(join_op),
+      .s_valid(join_valid), .s_mask(join_leaves), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
       .s_side({join_kind, join_job, join_slot, join_beat, join_first, join_last, join_quads,
                join_leave, join_mask, join_starts, join_ends}),
@@ -329,7 +331,7 @@ module ina_top #(
         .write_valid, .write_job, .write_opens, .write_beat, .write_data,
         .commit_valid, .commit_header,
         .take_valid(take_valid[p]), .take_job, .take_slot(take_slot[p*SLOT_W +: SLOT_W]),
-        .undo_valid(undo_valid && active_mask[p]), .undo_job(active_job),
+        .undo_valid(undo_valid && undo_mask[p]), .undo_job,
         .ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
         .pop_valid(done_valid && sum_mask[p]), .pop_raw(done_raw), .pop_job(sum_job),
         .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),

@@ -102,6 +102,7 @@ class Join
 	std::deque<Beat> beats;             // that must reach the tree
 	std::deque<const Packet *> reading; // taken, and not yet read to their end
 	unsigned resending = 0;             // ports whose retransmission has not been removed
+	unsigned to_pop = 0;                // and must be in this clock: it was read in the last
 	unsigned beats_read = 0, resends = 0;
 	bool in_message[4] = {}, broken[4] = {};
 
@@ -192,11 +193,11 @@ class Join
 		const unsigned header_read = dut->header_read, beat_read = dut->beat_read;
 		const bool history = dut->history_read;
 		const unsigned popped = dut->resend_pop, beat = dut->read_beat;
-		const unsigned newly_broken = dut->mismatch_valid ? 1u << dut->active_job : 0;
+		const unsigned newly_broken = dut->mismatch_valid ? 1u << dut->undo_job : 0;
 
 		check_output();
 		if (dut->undo_valid)
-			CHECK(broken[dut->active_job], "a good job is called off");
+			CHECK(broken[dut->undo_job], "a good job is called off");
 		settled += static_cast<unsigned>(__builtin_popcount(dut->settled));
 		dut->clk = 1;
 		dut->eval();
@@ -215,8 +216,11 @@ class Join
 			dut->peek_quads &= ~(uint64_t{511} << at);
 			dut->peek_quads |= uint64_t{offered->port_quads[p]} << at;
 		}
+		CHECK(popped == to_pop, "retransmissions of ports %x removed, not of %x", popped,
+		      to_pop);
+		to_pop = 0;
 		if (beat_read || history)
-			answer_reads(header_read, beat_read, popped, beat);
+			answer_reads(header_read, beat_read, beat);
 	}
 
 	void offer_resend(const Packet &packet)
@@ -229,14 +233,15 @@ class Join
 	}
 
 	/// The RAMs: what was asked for in the last clock.
-	void answer_reads(unsigned header_read, unsigned beat_read, unsigned popped, unsigned beat)
+	void answer_reads(unsigned header_read, unsigned beat_read, unsigned beat)
 	{
 		const Packet &packet = *reading.front();
 
 		CHECK(beat_read == (packet.kind == RESEND ? 0 : packet.mask), "reads of ports %x",
 		      beat_read);
-		CHECK((header_read | popped) == (beat == 0 ? packet.mask : 0), "header of beat %u",
-		      beat);
+		CHECK(header_read == (beat == 0 ? beat_read : 0), "header of beat %u", beat);
+		if (packet.kind == RESEND && beat == 0)
+			to_pop = packet.mask;
 		for (unsigned p = 0; p < PORTS; p++) {
 			const bench::Bytes &payload = packet.payload[p];
 
@@ -274,6 +279,7 @@ class Join
 		CHECK(dut->m_first == (beat.index == 0) && dut->m_last == (beat.index + 1 == count),
 		      "first, last of beat %u of %u", beat.index, count);
 		CHECK(dut->m_quads == (dut->m_last ? (packet.quads - 1) % 4 + 1 : 4), "quads");
+		CHECK(dut->m_leaves == (packet.kind == RESEND ? 1 : packet.mask), "leaves");
 		CHECK(dut->header_valid == (dut->m_first ? packet.mask : 0), "header_valid");
 		for (unsigned p = 0; p < PORTS; p++)
 			if (packet.mask >> p & 1)
@@ -289,7 +295,10 @@ class Join
 
 		if (packet.probe)
 			want.assign(64, 0);
-		CHECK(bench::get(dut->m_data, p * 64, 64) == want, "data of port %u", p);
+		const unsigned leaf = packet.kind == RESEND ? 0 : p;
+
+		CHECK(dut->m_leaves >> leaf & 1, "the operand of port %u does not count", p);
+		CHECK(bench::get(dut->m_data, leaf * 64, 64) == want, "data of port %u", p);
 		if (!dut->m_first)
 			return;
 		bench::Bytes header = header_of(packet, p);

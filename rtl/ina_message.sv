@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages that the jobs are in, and the next packet's place in them: from the headers and
+// first beats of all ports that take part, whether these are alike and make sense, and from that
+// what the tree does with every lane of every beat. Says so one clock later.
+//
+// Ports that are alike have the same bits, so any of them may speak for all: a bit is what one of
+// them has, and they differ where one of them has it and another has not.
+
+module ina_message #(
+    parameter int PORT_COUNT = 4,
+    parameter int JOB_COUNT  = 4,
+    // What is in the tree, as ina_tree has it.
+    parameter bit HALF_FORMATS = 1'b1,
+    parameter bit MAX_MIN      = 1'b1,
+    parameter bit INT32        = 1'b1,
+    parameter int JOB_W        = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic [JOB_COUNT-1:0] job_valid,  // a job begins outside of any message
+
+    // The beats of chosen packets as they leave the RAMs; the headers count with the first.
+    input  logic                                      s_valid,
+    input  logic [1:0]                                s_kind,
+    input  logic [JOB_W-1:0]                          s_job,
+    input  logic [PORT_COUNT-1:0]                     s_mask,
+    input  logic                                      s_first,
+    input  logic                                      s_last,
+    input  logic [2:0]                                s_quads,
+    input  logic [PORT_COUNT*ina_pkg::HEADER_T_W-1:0] s_header,
+    input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_data,
+
+    // Of the beat that came in the clock before. m_wrong and m_marked are for a join's first.
+    output logic                                              m_wrong,   // not to be summed
+    output logic                                              m_marked,  // one has ECN = 3
+    output logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] m_op,
+    output logic [ina_pkg::FORMAT_W-1:0]                      m_format,
+    output logic                                              m_starts,  // packet starts a message
+    output logic                                              m_ends,    // packet ends a message
+    output logic                                              m_leave    // packet is a LEAVE
+);
+
+  localparam int BEAT_W     = ina_pkg::BEAT_W;
+  localparam int LANE_W     = ina_pkg::LANE_W;
+  localparam int LANE_OP_W  = ina_pkg::LANE_OP_W;
+  localparam int FORMAT_W   = ina_pkg::FORMAT_W;
+  localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
+  localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
+  localparam int QUADS_AT   = ina_pkg::HEADER_W;
+  localparam int QUADS_W    = ina_pkg::QUADS_W;
+
+  logic begins;  // the first beat of a packet
+  logic joins;   // ... of a join
+
+  assign begins = s_valid && s_first && s_kind != ina_pkg::KIND_RESEND;
+  assign joins  = begins && s_kind == ina_pkg::KIND_JOIN;
+
+  // What the ports say.
+  logic [7:0]         opcode;
+  logic [QUADS_W-1:0] quads;
+  logic [31:0]        identity;  // magic, version, type
+  logic [7:0]         number;
+  logic [7:0]         operation;
+  logic               marked;
+
+  always_comb begin
+    opcode    = '0;
+    quads     = '0;
+    identity  = '0;
+    number    = '0;
+    operation = '0;
+    marked    = 1'b0;
+    if (begins) begin
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        if (s_mask[p]) begin
+          opcode    = opcode | s_header[p*HEADER_T_W + OPCODE_AT +: 8];
+          quads     = quads | s_header[p*HEADER_T_W + QUADS_AT +: QUADS_W];
+          identity  = identity | s_data[p*BEAT_W +: 32];
+          number    = number | s_data[p*BEAT_W + 32 +: 8];
+          operation = operation | s_data[p*BEAT_W + 40 +: 8];
+          marked    = marked | s_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT];
+        end
+      end
+    end
+  end
+
+  // A packet that starts a message must be one that can be summed, or a JOIN or LEAVE.
+  logic       starts;
+  logic       ends;
+  logic [7:0] message_type;
+  logic       identified;
+  logic       control;
+  logic       number_known;
+  logic       operation_known;
+  logic       known;
+
+  assign starts = opcode == ina_pkg::RC_SEND_FIRST || opcode == ina_pkg::RC_SEND_ONLY;
+  assign ends   = opcode == ina_pkg::RC_SEND_LAST || opcode == ina_pkg::RC_SEND_ONLY;
+
+  assign message_type    = identity[24 +: 8];
+  assign identified      = identity[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION;
+  assign control         = identified && opcode == ina_pkg::RC_SEND_ONLY
+      && quads == QUADS_W'(ina_pkg::JOIN_QUADS);
+  assign number_known    = (INT32 && number == ina_pkg::NUMBER_INT32)
+      || number == ina_pkg::NUMBER_FLOAT32
+      || (HALF_FORMATS && (number == ina_pkg::NUMBER_BFLOAT16
+                           || number == ina_pkg::NUMBER_FLOAT16));
+  assign operation_known = operation == ina_pkg::OPERATION_SUM
+      || (MAX_MIN && (operation == ina_pkg::OPERATION_MAX || operation == ina_pkg::OPERATION_MIN));
+  assign known = (message_type == ina_pkg::TYPE_DATA)
+      ? (identified && number_known && operation_known)
+      : (control && (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE));
+
+  // What differs: headers in every packet, EQUAL lanes where a message starts.
+  logic header_differs;
+  logic lanes_differ;
+  logic unfit;  // unknown, or not what the message goes on with
+
+  assign m_wrong = header_differs || lanes_differ || unfit;
+
+  always_ff @(posedge clk) begin : compare
+    logic [QUADS_W+7:0] header;
+    logic [QUADS_W+7:0] header_ones;
+    logic [QUADS_W+7:0] header_zeros;
+    logic [LANE_W-1:0]  lane;
+    logic [LANE_W-1:0]  ones;
+    logic [LANE_W-1:0]  zeros;
+    logic [LANE_W-1:0]  differs;
+
+    if (joins) begin
+      header_ones  = '0;
+      header_zeros = '0;
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        header = {s_header[p*HEADER_T_W + QUADS_AT +: QUADS_W],
+                  s_header[p*HEADER_T_W + OPCODE_AT +: 8]};
+        if (s_mask[p]) begin
+          header_ones  = header_ones | header;
+          header_zeros = header_zeros | ~header;
+        end
+      end
+      differs = '0;
+      for (int i = 0; i < ina_pkg::EQUAL_LANES; i++) begin
+        ones  = '0;
+        zeros = '0;
+        for (int p = 0; p < PORT_COUNT; p++) begin
+          lane = s_data[p*BEAT_W + i*LANE_W +: LANE_W];
+          if (s_mask[p]) begin
+            ones  = ones | lane;
+            zeros = zeros | ~lane;
+          end
+        end
+        differs = differs | (ones & zeros);
+      end
+      header_differs <= (header_ones & header_zeros) != '0;
+      lanes_differ   <= starts && differs != '0;
+      unfit          <= starts == in_message[s_job] || (starts && !known);
+    end
+    if (s_valid && s_first) m_marked <= joins && marked;
+  end
+
+  // The message that each job is in, and what is done with its elements. A join that is called off
+  // counts too: nothing of its job is summed after it.
+  logic [JOB_COUNT-1:0]                      in_message;
+  logic [JOB_COUNT*(LANE_OP_W+FORMAT_W)-1:0] rules;
+  logic [LANE_OP_W-1:0]                      header_op;
+  logic [FORMAT_W-1:0]                       header_format;
+  logic [LANE_OP_W-1:0]                      op;  // of the packet
+  logic [FORMAT_W-1:0]                       element_format;
+  logic [LANE_OP_W-1:0]                      now_op;
+  logic [FORMAT_W-1:0]                       now_format;
+  logic                                      now_starts;
+  logic                                      now_ends;
+
+  assign header_op = (number == ina_pkg::NUMBER_INT32)
+      ? (operation == ina_pkg::OPERATION_MAX ? ina_pkg::LANE_MAX_INT32
+         : operation == ina_pkg::OPERATION_MIN ? ina_pkg::LANE_MIN_INT32 : ina_pkg::LANE_ADD_INT32)
+      : (operation == ina_pkg::OPERATION_MAX ? ina_pkg::LANE_MAX_FLOAT
+         : operation == ina_pkg::OPERATION_MIN ? ina_pkg::LANE_MIN_FLOAT : ina_pkg::LANE_ADD_FLOAT);
+  assign header_format = number == ina_pkg::NUMBER_BFLOAT16 ? ina_pkg::FORMAT_BFLOAT16
+      : number == ina_pkg::NUMBER_FLOAT16 ? ina_pkg::FORMAT_FLOAT16 : ina_pkg::FORMAT_WORD;
+
+  assign {now_op, now_format} = !s_first ? {op, element_format}
+      : starts ? {header_op, header_format}
+      : rules[s_job*(LANE_OP_W+FORMAT_W) +: LANE_OP_W + FORMAT_W];
+  assign now_starts = s_first ? starts : m_starts;
+  assign now_ends   = s_first ? ends : m_ends;
+
+  always_ff @(posedge clk) begin
+    if (joins) begin
+      in_message[s_job] <= !ends;
+      if (starts) rules[s_job*(LANE_OP_W+FORMAT_W) +: LANE_OP_W + FORMAT_W] <=
+          {header_op, header_format};
+    end
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (!job_valid[j]) in_message[j] <= 1'b0;
+    if (rst) in_message <= '0;
+  end
+
+  // Each lane's rule (docs/protocol.md, A message). What comes alone goes through the tree as it is.
+  always_ff @(posedge clk) begin
+    if (s_valid) begin
+      op             <= now_op;
+      element_format <= now_format;
+      m_starts       <= now_starts;
+      m_ends         <= now_ends;
+      m_leave        <= begins && control && message_type == ina_pkg::TYPE_LEAVE;
+      m_format       <= (s_kind == ina_pkg::KIND_JOIN) ? now_format : ina_pkg::FORMAT_WORD;
+      m_op           <= {ina_pkg::LANE_COUNT{now_op}};
+      if (s_first && starts)
+        m_op[8*LANE_OP_W-1:0] <= {8{ina_pkg::LANE_MAX_INT32}};
+      for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
+        if (s_last && now_ends && s_quads == 3'(q + 1))
+          m_op[q*4*LANE_OP_W +: 4*LANE_OP_W] <=
+              {ina_pkg::LANE_MAX_INT32, ina_pkg::LANE_MAX_INT32, ina_pkg::LANE_OR,
+               ina_pkg::LANE_ADD_INT32};
+    end
+  end
+
+endmodule
