@@ -94,6 +94,16 @@ module formal_ina_judge (
         {{packet[7], packet[7], packet[7], packet[7], packet[7:4]}, {16{packet[7]}}};
   endfunction
 
+  ina_pkg::header_t e_header;
+  ina_pkg::header_t s_header;
+  ina_pkg::header_t d_header;
+  logic [23:0]      s_psn;
+
+  assign e_header = header_of(e_packet);
+  assign s_header = header_of(s_packet);
+  assign d_header = header_of(d_packet);
+  assign s_psn    = psn_of(s_packet);
+
   // The packet of the clock before, by its fields.
   logic                d_valid, d_first, d_last, d_ok, d_en;
   logic [PACKET_W-1:0] d_packet;
@@ -200,10 +210,10 @@ module formal_ina_judge (
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .en,
-      .early_valid(e_valid && e_first), .early_header(header_of(e_packet)),
+      .early_valid(e_valid && e_first), .early_header(e_header),
       .next_valid(n_valid), .next_first(n_first), .next_candidate(n_packet[0]),
       .next_lane_0({6'd0, n_packet[15:14], ina_pkg::MESSAGE_MAGIC_VERSION}),
-      .s_valid, .s_first, .s_last, .s_header(header_of(s_packet)),
+      .s_valid, .s_first, .s_last, .s_header,
       .s_candidate(s_packet[0]), .s_roce_data(s_packet[1]), .s_ok,
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_job,
@@ -230,7 +240,7 @@ module formal_ina_judge (
     if (!rst && granted && s_packet[3:2] == followed) begin
       flow     <= 1'b1;
       job      <= answer_job;
-      next_psn <= psn_of(s_packet) + 1'b1;
+      next_psn <= s_psn + 1'b1;
     end else if (ours && commit_valid && !granted_2) begin
       next_psn <= next_psn + 1'b1;
     end
@@ -315,7 +325,7 @@ module formal_ina_judge (
         end
         p4_right:  assert (d_ok && d_candidate);
         p4_whole:  assert (whole);
-        p4_header: assert (commit_header == header_of(d_packet));
+        p4_header: assert (commit_header == d_header);
         p10_leave: assert (granted_2 || break_valid || d_complete
             || !(d_type == ina_pkg::TYPE_LEAVE && d_opcode == ina_pkg::RC_SEND_ONLY
                  && d_quads == 3'd3));
@@ -336,7 +346,7 @@ module formal_ina_judge (
           p7_job:   assert (resend_job == job);
         end
         if (distance[23] && resend_valid) begin
-          p7_as_it_is: assert (!resend_probe && resend_header == header_of(d_packet));
+          p7_as_it_is: assert (!resend_probe && resend_header == d_header);
         end
         if (!distance[23] && distance != '0) begin
           p8_gap:   assert (!token_pass || d_broken || break_valid);

@@ -180,7 +180,7 @@ def prove(proof, modes, arguments):
     began = time.monotonic()
     try:
         model = synthesize(proof, folder, arguments.rtl)
-    except Trouble as trouble:
+    except (Trouble, OSError) as trouble:
         line(proof.name, "model", None, f"FAILED: {trouble}", began)
         return False
     good = True
@@ -201,7 +201,7 @@ def catch(proof, number, mutant, arguments):
         model = synthesize(proof, arguments.build / "mutants" / what, arguments.rtl,
                            mutated(proof, mutant, arguments.rtl))
         verdict, words = solve(model, "bmc", depth)
-    except Trouble as trouble:
+    except (Trouble, OSError) as trouble:
         line(what, "mutant", None, f"ERROR: {trouble}", began)
         return False
     said = {True: "SURVIVED", False: words.split(":")[0], None: f"ERROR: {words}"}[verdict]
