@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the iCRC of candidates: the beats of ina_parse, two clocks of en later, with m_ok.
+// Checks the iCRC of candidates: the beats of ina_parse, three clocks of en later, with m_ok in a
+// register. What the judge must know before a beat comes to it leaves earlier.
 
 module ina_check (
     input  logic clk,
@@ -19,7 +20,17 @@ module ina_check (
     input  logic [31:0]                s_icrc,
     input  logic                       s_wrong_length,
 
-    // The same beats, two clocks of en later.
+    // A packet's first beat, one clock of en later: its flow is looked up.
+    output logic                       early_valid,
+    output ina_pkg::header_t           early_header,
+
+    // The same beats, two clocks of en later: a JOIN stops the ingress.
+    output logic                       next_valid,
+    output logic                       next_first,
+    output logic                       next_candidate,
+    output logic [31:0]                next_lane_0,
+
+    // The same beats, three clocks of en later.
     output logic                       m_valid,
     output logic                       m_first,
     output logic                       m_last,
@@ -63,9 +74,16 @@ module ina_check (
   );
 
   // Second clock: the packet's CRC up to this beat.
-  logic [31:0] m_crc;
-  logic [31:0] m_icrc;
-  logic        m_wrong_length;
+  logic                       p_valid;
+  logic                       p_first;
+  logic                       p_last;
+  ina_pkg::header_t           p_header;
+  logic [ina_pkg::BEAT_W-1:0] p_data;
+  logic                       p_candidate;
+  logic                       p_roce_data;
+  logic [31:0]                p_icrc;
+  logic                       p_wrong_length;
+  logic [31:0]                p_crc;
 
   ina_crc_state packet_crc (
       .clk    (clk),
@@ -74,22 +92,30 @@ module ina_check (
       .s_start(c_header_crc),
       .s_quads(c_quads),
       .s_crc  (c_crc),
-      .m_crc  (m_crc)
+      .m_crc  (p_crc)
   );
 
-  assign m_ok = !m_wrong_length && m_crc == ~m_icrc;
-  assign busy = c_valid || m_valid;
+  assign early_valid    = c_valid && c_first;
+  assign early_header   = c_header;
+  assign next_valid     = p_valid;
+  assign next_first     = p_first;
+  assign next_candidate = p_candidate;
+  assign next_lane_0    = p_data[31:0];
+  assign busy           = c_valid || p_valid || m_valid;
 
   always_ff @(posedge clk) begin
     if (rst) begin
       c_valid <= 1'b0;
+      p_valid <= 1'b0;
       m_valid <= 1'b0;
     end else if (en) begin
       c_valid <= s_valid;
-      m_valid <= c_valid;
+      p_valid <= c_valid;
+      m_valid <= p_valid;
     end
   end
 
+  // Third clock: the verdict.
   always_ff @(posedge clk) begin
     if (en && s_valid) begin
       c_first        <= s_first;
@@ -103,14 +129,23 @@ module ina_check (
       if (s_candidate) c_data <= s_data;
     end
     if (en && c_valid) begin
-      m_first        <= c_first;
-      m_last         <= c_last;
-      m_candidate    <= c_candidate;
-      m_roce_data    <= c_roce_data;
-      m_icrc         <= c_icrc;
-      m_wrong_length <= c_wrong_length;
-      if (c_first) m_header <= c_header;
-      if (c_candidate) m_data <= c_data;
+      p_first        <= c_first;
+      p_last         <= c_last;
+      p_candidate    <= c_candidate;
+      p_roce_data    <= c_roce_data;
+      p_icrc         <= c_icrc;
+      p_wrong_length <= c_wrong_length;
+      if (c_first) p_header <= c_header;
+      if (c_candidate) p_data <= c_data;
+    end
+    if (en && p_valid) begin
+      m_first     <= p_first;
+      m_last      <= p_last;
+      m_candidate <= p_candidate;
+      m_roce_data <= p_roce_data;
+      m_ok        <= !p_wrong_length && p_crc == ~p_icrc;
+      if (p_first) m_header <= p_header;
+      if (p_candidate) m_data <= p_data;
     end
   end
 

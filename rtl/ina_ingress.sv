@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One port's way in: parse, check and judge advance as one (en), and every frame waits in ina_pass
-// for what the judge decides. Aggregation packets go on to the port's queue, retransmissions and
+// for what the judge decides; that leaves a clock after the packet's last beat has come to it. Aggregation packets go on to the port's queue, retransmissions and
 // probes to ina_resend.
 
 module ina_ingress #(
@@ -104,6 +104,12 @@ module ina_ingress #(
       .m_candidate(parsed_candidate), .m_roce_data(parsed_roce_data), .m_icrc(parsed_icrc),
       .m_wrong_length(parsed_wrong_length), .busy(parse_busy));
 
+  logic             early_valid;
+  ina_pkg::header_t early_header;
+  logic             next_valid;
+  logic             next_first;
+  logic             next_candidate;
+  logic [31:0]      next_lane_0;
   logic             checked_valid;
   logic             checked_first;
   logic             checked_last;
@@ -111,6 +117,7 @@ module ina_ingress #(
   logic             checked_candidate;
   logic             checked_roce_data;
   logic             checked_ok;
+  logic [ina_pkg::BEAT_W-1:0] checked_data;
   logic             check_busy;
 
   ina_check check (
@@ -119,8 +126,9 @@ module ina_ingress #(
       .s_header(parsed_header), .s_data(parsed_data), .s_quads(parsed_quads),
       .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data), .s_icrc(parsed_icrc),
       .s_wrong_length(parsed_wrong_length),
+      .early_valid, .early_header, .next_valid, .next_first, .next_candidate, .next_lane_0,
       .m_valid(checked_valid), .m_first(checked_first), .m_last(checked_last),
-      .m_header(checked_header), .m_data(write_data),
+      .m_header(checked_header), .m_data(checked_data),
       .m_candidate(checked_candidate), .m_roce_data(checked_roce_data), .m_ok(checked_ok),
       .busy(check_busy));
 
@@ -134,24 +142,28 @@ module ina_ingress #(
   logic [ina_pkg::ORDINAL_W-1:0] judge_resend_ordinal;
   ina_pkg::header_t  judge_resend_header;
 
-  assign commit_header  = checked_header;
-  assign watch_read     = check_busy;
-  assign ask_rank_count = write_data[48 +: 16];
-  assign ask_job_id     = write_data[64 +: 64];
-  assign ask_window     = write_data[224 +: 32];
+  assign watch_read     = next_valid || checked_valid;
+  assign ask_rank_count = checked_data[48 +: 16];
+  assign ask_job_id     = checked_data[64 +: 64];
+  assign ask_window     = checked_data[224 +: 32];
+
+  // In step with the judge's outputs.
+  always_ff @(posedge clk) begin
+    if (checked_valid && checked_candidate) write_data <= checked_data;
+  end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) judge (
       .clk, .rst, .en,
-      .early_valid(parsed_valid && parsed_first), .early_header(parsed_header),
+      .early_valid, .early_header, .next_valid, .next_first, .next_candidate, .next_lane_0,
       .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
-      .s_header(checked_header), .s_lane_0(write_data[31:0]), .s_candidate(checked_candidate),
+      .s_header(checked_header), .s_candidate(checked_candidate),
       .s_roce_data(checked_roce_data), .s_ok(checked_ok),
       .token_valid, .token_pass,
       .ask_valid,
       .answer_valid, .answer_granted, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid,
       .hit_job,
-      .write_valid, .write_job, .write_beat, .write_opens, .commit_valid,
+      .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),
       .resend_probe(judge_resend_probe), .resend_job(judge_resend_job),
@@ -177,7 +189,7 @@ module ina_ingress #(
       .token_valid, .token_pass, .passed, .busy(pass_busy),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
 
-  assign busy = parse_busy || parsed_valid || check_busy || checked_valid || pass_busy
+  assign busy = parse_busy || parsed_valid || check_busy || token_valid || pass_busy
       || resend_pending != '0;
 
 endmodule

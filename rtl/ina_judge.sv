@@ -3,9 +3,11 @@
 // Judges each packet of one port as an RC responder would: by its distance from the flow's next
 // PSN (docs/protocol.md, PSNs). The port's flows are in ina_flows.
 //
-// The decision falls with a frame's last beat. Payload beats go into the queue's tail slot before
-// that, and count only if the packet is then taken. A JOIN stops the whole ingress of its port
-// (en = 0) until ina_jobs has answered, and two clocks more while its flow is learned.
+// The decision falls with a frame's last beat, and all that follows from it leaves a clock later,
+// in registers; what the next packet must know of it meanwhile is told it here. Payload beats go
+// into the queue's tail slot before that, and count only if the packet is then taken. A JOIN stops
+// the whole ingress of its port (en = 0) from the clock in which it comes here: for one clock if it
+// has nothing to ask, else until ina_jobs has answered and its flow is learned.
 //
 // One version for each PSN: a packet that was summed is only ever sent with the sum, one that
 // went raw only ever raw, and a packet past a gap, whose fate is open, not at all: a probe goes in
@@ -22,18 +24,23 @@ module ina_judge #(
 ) (
     input  logic clk,
     input  logic rst,
-    output logic en,  // the ingress of this port may advance
+    output logic en,  // the ingress of this port may advance; a register
 
-    // From ina_parse, two clocks of en before the same beat comes from ina_check: a frame's first.
+    // From ina_check, two clocks of en before s_*: a frame's first beat.
     input  logic             early_valid,
     input  ina_pkg::header_t early_header,
+
+    // From ina_check, one clock of en before s_*.
+    input  logic                       next_valid,
+    input  logic                       next_first,
+    input  logic                       next_candidate,
+    input  logic [31:0]                next_lane_0,  // of the payload's beat
 
     // From ina_check.
     input  logic                       s_valid,
     input  logic                       s_first,
     input  logic                       s_last,
     input  ina_pkg::header_t           s_header,
-    input  logic [31:0]                s_lane_0,  // of the payload's beat
     input  logic                       s_candidate,
     input  logic                       s_roce_data,
     input  logic                       s_ok,
@@ -42,7 +49,8 @@ module ina_judge #(
     output logic token_valid,
     output logic token_pass,
 
-    // A JOIN asks for a flow; ina_jobs, which sees its message header too, answers later.
+    // A JOIN asks for a flow; ina_jobs, which sees its message header too, answers later. It
+    // stays at s_* meanwhile.
     output logic             ask_valid,
     input  logic             answer_valid,
     input  logic             answer_granted,
@@ -63,8 +71,10 @@ module ina_judge #(
     output logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     output logic                             write_opens,
     output logic                             commit_valid,
+    output ina_pkg::header_t                 commit_header,
 
-    // The state of the ring of watch_job's, one clock later (ina_queue).
+    // The state of the ring of watch_job's, one clock later (ina_queue), with the commit of the
+    // clock in which it was read.
     output logic [JOB_W-1:0]                 watch_job,
     input  logic [FILL_W-1:0]                queue_fill,
     input  logic [RAW_W-1:0]                 queue_raw,
@@ -72,7 +82,7 @@ module ina_judge #(
     input  logic [ina_pkg::ORDINAL_W-1:0]    queue_sum_count,
     input  logic [SLOT_W-1:0]                queue_sum_slot,
 
-    // Retransmissions to be answered, and probes.
+    // Retransmissions to be answered, and probes. One that finds no room is dropped.
     output logic              resend_valid,
     input  logic              resend_ready,
     output logic              resend_probe,
@@ -92,13 +102,6 @@ module ina_judge #(
     psn_of = {bytes[7:0], bytes[15:8], bytes[23:16]};
   endfunction
 
-  logic [23:0] psn;
-  logic [7:0]  opcode;
-  logic        control_shape;  // JOIN or LEAVE: one packet of 48 bytes
-  logic        is_join;
-  logic        is_leave;
-  logic        well_formed;
-
   // IPv4's addresses stand in the last 8 of IPv6's 32 bytes, behind fields that differ from packet
   // to packet. The id is the lower 12 bits of a big-endian field.
   logic [KEY_W-1:0] early_key;
@@ -116,25 +119,44 @@ module ina_judge #(
         early_key[88 +: 192] = early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 192];
     end
   end
-  assign psn    = psn_of(s_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24]);
-  assign opcode = s_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8];
-  assign control_shape = s_first && opcode == ina_pkg::RC_SEND_ONLY
-      && s_header.quads == ina_pkg::QUADS_W'(ina_pkg::JOIN_QUADS);
-  assign is_join = control_shape
-      && s_lane_0 == {ina_pkg::TYPE_JOIN, ina_pkg::MESSAGE_MAGIC_VERSION};
-  assign is_leave = control_shape
-      && s_lane_0 == {ina_pkg::TYPE_LEAVE, ina_pkg::MESSAGE_MAGIC_VERSION};
-  assign well_formed = (opcode == ina_pkg::RC_SEND_ONLY) ? s_header.quads >= 3
-                     : (opcode == ina_pkg::RC_SEND_FIRST) ? s_header.quads >= 2 : 1'b1;
+
+  // What a packet is: first by its header, then by its message header too.
+  logic [7:0] early_opcode;
+  logic       next_well_formed;
+  logic       next_control;  // JOIN or LEAVE: one packet of 48 bytes
+  logic       next_join;
+  logic       next_leave;
+  logic       well_formed;
+  logic       is_leave;
+
+  assign early_opcode = early_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8];
+  assign next_join    = next_candidate && next_first && next_control
+      && next_lane_0 == {ina_pkg::TYPE_JOIN, ina_pkg::MESSAGE_MAGIC_VERSION};
+  assign next_leave   = next_first && next_control
+      && next_lane_0 == {ina_pkg::TYPE_LEAVE, ina_pkg::MESSAGE_MAGIC_VERSION};
+
+  always_ff @(posedge clk) begin
+    if (en && early_valid) begin
+      next_well_formed <= (early_opcode == ina_pkg::RC_SEND_ONLY) ? early_header.quads >= 3
+                        : (early_opcode == ina_pkg::RC_SEND_FIRST) ? early_header.quads >= 2 : 1'b1;
+      next_control     <= early_opcode == ina_pkg::RC_SEND_ONLY
+          && early_header.quads == ina_pkg::QUADS_W'(ina_pkg::JOIN_QUADS);
+    end
+    if (en && next_valid) begin
+      is_leave <= next_leave;
+      if (next_first) well_formed <= next_well_formed;
+    end
+  end
 
   // The flow, if it is a known one. It is looked up while ina_check has the packet.
-  logic        flow_hit;
-  logic        hit;
-  logic [23:0] distance;  // from the next PSN; negative: a retransmission
-  logic [1:0]  suspicion;
-  logic        learn;
-  logic        advance;
-  logic        suspect;
+  logic             flow_hit;
+  logic [JOB_W-1:0] flow_job;
+  logic             hit;
+  logic [23:0]      distance;  // from the next PSN; negative: a retransmission
+  logic [1:0]       suspicion;
+  logic             learn;
+  logic             advance;
+  logic             suspect;
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) flows (
       .clk, .rst, .en,
@@ -142,159 +164,234 @@ module ina_judge #(
       .s_key(early_key),
       .s_psn(psn_of(early_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24])),
       .next_job(watch_job),
-      .m_hit(flow_hit), .m_job(hit_job), .m_distance(distance), .m_suspicion(suspicion),
+      .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance), .m_suspicion(suspicion),
       .learn, .learn_job(answer_job), .advance, .suspect, .forget(job_freed));
 
   assign hit = flow_hit && s_roce_data;
 
-  // The length and the mark are of no interest so early.
+  // The mark is of no interest here.
   logic unused;
-  assign unused = &{early_header.quads, early_header.congested};
+  assign unused = early_header.congested;
+
+  // The packet before may have been taken in the last clock: then it is not in queue_fill yet, nor
+  // is what it did to the job in job_broken.
+  logic             same_job;
+  logic             taken;
+  logic             broken;
+  logic [JOB_W-1:0] verdict_job;
+
+  assign same_job = verdict_job == flow_job;
+  assign taken    = commit_valid && same_job;
+  assign broken   = job_broken[flow_job] || (break_valid && same_job);
 
   // Beats of an expected packet are written if there was room when its first beat came.
+  logic room;
   logic taking;
   logic writing;
   logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
 
-  assign writing = hit && s_candidate && distance == '0
-      && (s_first ? queue_fill < FILL_W'(SLOT_COUNT) : taking);
-  assign write_beat = s_first ? '0 : beat;
+  assign room    = queue_fill < (taken ? FILL_W'(SLOT_COUNT - 1) : FILL_W'(SLOT_COUNT));
+  assign writing = hit && s_candidate && distance == '0 && (s_first ? room : taking);
 
   always_ff @(posedge clk) begin
     if (s_valid && en) begin
       taking <= writing;
-      beat   <= write_beat + 1'b1;
+      beat   <= s_first ? ina_pkg::BEAT_INDEX_W'(1) : beat + 1'b1;
     end
   end
 
-  // Admission.
+  // Admission: the clocks of a JOIN that has come to s_*.
+  logic             stopped;
   logic             asks;
-  logic [1:0]       answered;  // clocks since the answer
+  logic             answered;  // in the clock before: now it is taken, or passes
+  logic             settled;   // it has been
   logic             granted;
   logic [JOB_W-1:0] granted_job;
 
-  assign asks      = s_valid && s_last && s_candidate && s_ok && is_join && !hit;
-  assign ask_valid = asks && answered == 2'd0;
+  assign en        = !stopped;
+  assign asks      = stopped && s_ok && !hit;
+  assign ask_valid = asks && !answered;
   assign learn     = ask_valid && answer_valid && answer_granted;
-  assign en        = !asks || answered == 2'd2;
 
   always_ff @(posedge clk) begin
-    case (answered)
-      2'd0: begin
-        if (ask_valid && answer_valid) answered <= 2'd1;
-        granted     <= answer_granted;
-        granted_job <= answer_job;
-      end
-      2'd1: answered <= 2'd2;
-      default: answered <= 2'd0;
-    endcase
-    if (rst) answered <= 2'd0;
-  end
-
-  // The decision. `age` is 1 for the packet that was taken last, `depth` 1 for the one that left
-  // the queue last as a sum.
-  logic               decide;
-  logic               opens;
-  logic               take;
-  logic [23:0]        age;
-  logic signed [25:0] depth;
-
-  assign decide = s_valid && s_last && en;
-  assign opens  = answered == 2'd2 && granted;
-  assign age    = -distance;
-  assign depth  = $signed({2'b00, age}) - $signed(26'(queue_fill) + 26'(queue_raw));
-
-  always_comb begin
-    take         = 1'b0;
-    token_pass   = 1'b0;
-    break_valid  = 1'b0;
-    leave_valid  = 1'b0;
-    resend_valid = 1'b0;
-    resend_probe = 1'b0;
-    events       = '0;
-    if (decide) begin
-      events[ina_pkg::COUNT_FRAMES_IN] = 1'b1;
-      if (asks) begin
-        take       = opens;
-        token_pass = !opens;
-        events[ina_pkg::COUNT_JOINS_GRANTED] = opens;
-        events[ina_pkg::COUNT_JOINS_REFUSED] = !opens;
-      end else if (!hit) begin
-        token_pass = 1'b1;
-      end else if (!s_candidate) begin
-        // Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one does.
-        if (!s_roce_data || distance != '0 || job_broken[hit_job]) begin
-          token_pass = 1'b1;
-        end else if (suspicion == 2'd3) begin
-          token_pass  = 1'b1;
-          break_valid = 1'b1;
-        end else begin
-          events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
-        end
-      end else if (!s_ok) begin
-        events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
-      end else if (distance == '0) begin
-        if (!well_formed) begin
-          token_pass  = 1'b1;
-          break_valid = 1'b1;
-        end else if (writing) begin
-          take        = 1'b1;
-          break_valid = is_leave && !job_complete[hit_job];
-        end else begin
-          events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
-        end
-      end else if (!distance[23]) begin
-        events[ina_pkg::COUNT_GAPS] = 1'b1;
-        if (job_broken[hit_job]) begin
-          token_pass  = 1'b1;
-          leave_valid = is_leave;
-        end else if (distance >= 24'(SLOT_COUNT)) begin
-          // No member of a job can be that far ahead: the addresses now belong to another.
-          token_pass  = 1'b1;
-          break_valid = 1'b1;
-        end else begin
-          resend_valid = 1'b1;
-          resend_probe = 1'b1;
-        end
-      end else if (age <= 24'(queue_fill)) begin
-        events[ina_pkg::COUNT_DUPLICATES_WAITING] = 1'b1;
-      end else if (depth > 0 && depth <= $signed(26'(queue_sums))) begin
-        resend_valid = 1'b1;
-        events[ina_pkg::COUNT_DUPLICATES_ANSWERED] = resend_ready;
-      end else begin
-        token_pass = 1'b1;
-        events[ina_pkg::COUNT_DUPLICATES_OLD] = 1'b1;
-      end
-      if (resend_valid && !resend_ready)
-        events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
-      events[ina_pkg::COUNT_PACKETS_TAKEN] = take;
+    stopped  <= en ? next_valid && next_join : asks && !answered;
+    answered <= ask_valid && answer_valid;
+    settled  <= answered;
+    if (ask_valid) begin
+      granted     <= answer_granted;
+      granted_job <= answer_job;
+    end
+    if (rst) begin
+      stopped  <= 1'b0;
+      answered <= 1'b0;
+      settled  <= 1'b0;
     end
   end
 
-  assign advance = take && !asks;
-  assign suspect = decide && hit && !s_candidate && s_roce_data && distance == '0;
+  // The decision. A retransmission's distance is negative: minus 1 is the packet that was taken
+  // last. `reach` is counted from the packets that left as sums: minus 1 is the last of them.
+  logic               decide;
+  logic               opens;
+  logic               takes;
+  logic               passes;
+  logic               breaks;
+  logic               leaves;
+  logic               resends;
+  logic               probes;
+  logic signed [25:0] from_next;
+  logic signed [25:0] fill;
+  logic signed [25:0] raw;
+  logic signed [25:0] sums;
+  logic signed [25:0] reach;
+  logic               waits;   // it is in the queue
+  logic               kept;    // not past the history's end
+  logic [ina_pkg::COUNTER_COUNT-1:0] happens;
 
-  assign token_valid  = decide;
-  assign hit_valid    = decide && hit;
-  assign write_valid  = s_valid && (writing || opens);
-  assign write_job    = opens ? granted_job : hit_job;
-  assign write_opens  = opens;
-  assign commit_valid = take;
-
-  logic [23:0]       resend_psn;
-  logic [SLOT_W-1:0] back;  // from the slot behind the last sum
-
-  assign resend_psn     = resend_probe ? psn + ina_pkg::PROBE_PSN_OFFSET : psn;
-  assign resend_job     = hit_job;
-  assign resend_ordinal = queue_sum_count - ina_pkg::ORDINAL_W'(depth);
-  assign back           = SLOT_W'(depth);  // SLOT_COUNT at most: that is 0 in a power of two
-  assign resend_slot    = (FILL_W'(queue_sum_slot) >= FILL_W'(depth)) ? queue_sum_slot - back
-                        : queue_sum_slot + SLOT_W'(SLOT_COUNT) - back;
+  assign decide = s_valid && s_last && (en ? !settled : answered);
+  assign opens  = answered && granted;
+  assign from_next = $signed({{2{distance[23]}}, distance}) + $signed({25'd0, taken});
+  assign fill      = $signed(26'(queue_fill));
+  assign raw       = $signed(26'(queue_raw));
+  assign sums      = $signed(26'(queue_sums));
+  assign reach     = from_next + fill + raw;
+  assign waits     = from_next + fill >= 0;
+  assign kept      = from_next + fill + raw + sums >= 0;
 
   always_comb begin
-    resend_header = s_header;
-    resend_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24] =
-        {resend_psn[7:0], resend_psn[15:8], resend_psn[23:16]};
+    takes   = 1'b0;
+    passes  = 1'b0;
+    breaks  = 1'b0;
+    leaves  = 1'b0;
+    resends = 1'b0;
+    probes  = 1'b0;
+    happens = '0;
+    if (decide) begin
+      happens[ina_pkg::COUNT_FRAMES_IN] = 1'b1;
+      if (answered) begin
+        takes  = granted;
+        passes = !granted;
+        happens[ina_pkg::COUNT_JOINS_GRANTED] = granted;
+        happens[ina_pkg::COUNT_JOINS_REFUSED] = !granted;
+      end else if (!hit) begin
+        passes = 1'b1;
+      end else if (!s_candidate) begin
+        // Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one does.
+        if (!s_roce_data || distance != '0 || broken) begin
+          passes = 1'b1;
+        end else if (suspicion == 2'd3) begin
+          passes = 1'b1;
+          breaks = 1'b1;
+        end else begin
+          happens[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
+        end
+      end else if (!s_ok) begin
+        happens[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
+      end else if (distance == '0) begin
+        if (!well_formed) begin
+          passes = 1'b1;
+          breaks = 1'b1;
+        end else if (writing) begin
+          takes  = 1'b1;
+          breaks = is_leave && !job_complete[flow_job];
+        end else begin
+          happens[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
+        end
+      end else if (!distance[23]) begin
+        happens[ina_pkg::COUNT_GAPS] = 1'b1;
+        if (broken) begin
+          passes = 1'b1;
+          leaves = is_leave;
+        end else if (distance >= 24'(SLOT_COUNT)) begin
+          // No member of a job can be that far ahead: the addresses now belong to another.
+          passes = 1'b1;
+          breaks = 1'b1;
+        end else begin
+          resends = 1'b1;
+          probes  = 1'b1;
+        end
+      end else if (waits) begin
+        happens[ina_pkg::COUNT_DUPLICATES_WAITING] = 1'b1;
+      end else if (reach < 0 && kept) begin
+        resends = 1'b1;
+      end else begin
+        passes = 1'b1;
+        happens[ina_pkg::COUNT_DUPLICATES_OLD] = 1'b1;
+      end
+      happens[ina_pkg::COUNT_PACKETS_TAKEN] = takes;
+    end
+  end
+
+  assign advance = takes && !answered;
+  assign suspect = decide && hit && !s_candidate && s_roce_data && distance == '0;
+
+  // What follows from it. A job that is freed in the clock of the decision is not asked any more.
+  logic                              resend_wanted;
+  logic                              resend_late;
+  logic [SLOT_W-1:0]                 resend_from;
+  logic signed [25:0]                resend_reach;
+  logic [ina_pkg::ORDINAL_W-1:0]     resend_sums;
+  logic [ina_pkg::COUNTER_COUNT-1:0] happened;
+
+  always_ff @(posedge clk) begin
+    token_valid   <= decide;
+    hit_valid     <= decide && hit;
+    break_valid   <= breaks;
+    leave_valid   <= leaves;
+    write_valid   <= s_valid && (en ? writing : opens);
+    commit_valid  <= takes;
+    resend_wanted <= resends;
+    happened      <= happens;
+    if (rst) begin
+      token_valid   <= 1'b0;
+      hit_valid     <= 1'b0;
+      break_valid   <= 1'b0;
+      leave_valid   <= 1'b0;
+      write_valid   <= 1'b0;
+      commit_valid  <= 1'b0;
+      resend_wanted <= 1'b0;
+      happened      <= '0;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (s_valid) begin
+      token_pass   <= passes;
+      verdict_job  <= opens ? granted_job : flow_job;
+      write_opens  <= opens;
+      write_beat   <= s_first ? '0 : beat;
+      resend_probe <= probes;
+      resend_late  <= job_freed[flow_job];
+      resend_from  <= queue_sum_slot;
+      resend_reach <= reach;
+      resend_sums  <= queue_sum_count;
+    end
+    if (takes) commit_header <= s_header;
+    if (resends) begin
+      resend_header <= s_header;
+      if (probes) resend_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] <=
+          s_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] + ina_pkg::PROBE_PSN_OFFSET[23:16];
+    end
+  end
+
+  assign hit_job        = verdict_job;
+  assign write_job      = verdict_job;
+  assign resend_job     = verdict_job;
+  assign resend_valid   = resend_wanted && !resend_late;
+  assign resend_ordinal = resend_sums + resend_reach[ina_pkg::ORDINAL_W-1:0];
+
+  // SLOT_COUNT back at most: that is 0 in a power of two.
+  logic [SLOT_W-1:0] back;
+
+  assign back        = -SLOT_W'(resend_reach);
+  assign resend_slot = (FILL_W'(resend_from) >= FILL_W'(-resend_reach)) ? resend_from - back
+                     : resend_from + SLOT_W'(SLOT_COUNT) - back;
+
+  always_comb begin
+    events = happened;
+    if (resend_wanted) begin
+      if (!resend_valid || !resend_ready) events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
+      else if (!resend_probe) events[ina_pkg::COUNT_DUPLICATES_ANSWERED] = 1'b1;
+    end
   end
 
 endmodule

@@ -29,6 +29,7 @@ class Judge
 	{
 		dut->s_valid = 0;
 		dut->early_valid = 0;
+		dut->next_valid = 0;
 		dut->answer_valid = 0;
 		dut->job_freed = 0;
 		dut->job_complete = 0xF;
@@ -37,8 +38,8 @@ class Judge
 		dut.reset();
 	}
 
-	/// One packet of one beat is in front of the judge; its outputs are the decision. Its
-	/// header came two clocks before.
+	/// One packet of one beat is in front of the judge. Its header came two clocks before, its
+	/// payload one.
 	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
 	          bool ok = true, bool candidate = true, bool roce = true)
 	{
@@ -56,22 +57,56 @@ class Judge
 		dut->early_valid = 1;
 		dut.tick();
 		dut->early_valid = 0;
+		dut->next_valid = dut->next_first = 1;
+		dut->next_candidate = candidate;
+		dut->next_lane_0 = lane_0;
 		dut.tick();
+		dut->next_valid = 0;
 		bench::put_header(dut->s_header, frame, quads);
 		dut->s_valid = dut->s_first = dut->s_last = 1;
-		dut->s_lane_0 = lane_0;
 		dut->s_candidate = candidate;
 		dut->s_roce_data = roce;
 		dut->s_ok = ok;
 		dut.settle();
-		set_queue(queue[dut->hit_job]);
+		set_queue(queue[dut->watch_job]);
 		dut.settle();
 	}
-	void next()
+	/// The verdict on what is shown comes out. A JOIN that asks for nothing stops for a clock.
+	void judge()
 	{
+		if (!dut->en) {
+			dut.tick();
+			CHECK(dut->en && !dut->token_valid, "a JOIN that asks for nothing waits");
+		}
 		dut.tick();
 		dut->s_valid = 0;
 		dut.settle();
+		CHECK(dut->token_valid, "no token");
+	}
+	/// One clock's packets: a data packet of one beat comes, others move on.
+	void offer(bool early, uint32_t flow, uint32_t psn, bool next, bool now)
+	{
+		bench::Packet packet;
+
+		packet.qpn = flow;
+		packet.psn = psn;
+		bench::put_header(dut->early_header, bench::make_frame(packet), 4);
+		dut->early_valid = early;
+		dut->next_valid = next;
+		dut->next_first = dut->next_candidate = 1;
+		dut->next_lane_0 = DATA_LANE;
+		dut->s_valid = now;
+		dut->s_first = dut->s_last = dut->s_candidate = dut->s_roce_data = dut->s_ok = 1;
+		dut.settle();
+	}
+	/// It is over: nothing comes any more.
+	void next()
+	{
+		dut.tick();
+		CHECK(!dut->token_valid && !dut->commit_valid && !dut->write_valid && !resends() &&
+		              !dut->break_valid && !dut->leave_valid && !dut->hit_valid &&
+		              dut->events == 0,
+		      "a second verdict");
 	}
 	/// A JOIN that is granted context `job`.
 	void learn(uint32_t flow, uint32_t psn, unsigned job)
@@ -87,21 +122,24 @@ class Judge
 		dut->answer_valid = 1;
 		dut->answer_granted = 1;
 		dut->answer_job = static_cast<uint8_t>(job);
-		dut.settle();
 		for (int i = 0; i < 2; i++) { // its flow is learned
+			dut.settle();
 			CHECK(!dut->en && !dut->token_valid && !dut->write_valid,
 			      "a JOIN goes on before its flow is learned");
 			dut.tick();
 			dut->answer_valid = 0;
 			dut->answer_granted = 0;
 			dut->answer_job = 0;
-			dut.settle();
 		}
+		dut.settle();
 		CHECK(dut->en && dut->token_valid && !dut->token_pass && dut->commit_valid &&
 		              dut->write_valid && dut->write_opens && dut->write_job == job &&
 		              dut->write_beat == 0,
 		      "a granted JOIN is not taken");
-		next();
+		dut.tick();
+		dut->s_valid = 0;
+		dut.settle();
+		CHECK(!dut->token_valid && !dut->commit_valid, "a JOIN is taken twice");
 	}
 	bool resends() const
 	{
@@ -114,7 +152,6 @@ class Judge
 		return uint32_t{psn[0]} << 16 | bench::get_be16(psn, 1);
 	}
 
-      private:
 	void set_queue(const Queue &state)
 	{
 		dut->queue_fill = static_cast<uint8_t>(state.fill);
@@ -147,7 +184,8 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken)
 	return age - queue.fill - queue.raw <= queue.sums ? RESEND : PASS;
 }
 
-Verdict verdict_of(Judge &judge)
+/// What comes out of the judge in this clock.
+Verdict verdict_out(Judge &judge)
 {
 	CHECK(judge.dut->token_valid, "no token");
 	if (judge.dut->commit_valid)
@@ -157,6 +195,13 @@ Verdict verdict_of(Judge &judge)
 	if (judge.dut->token_pass)
 		return judge.dut->break_valid ? BREAK_AND_PASS : PASS;
 	return DROP;
+}
+
+/// The verdict on what is shown.
+Verdict verdict_of(Judge &judge)
+{
+	judge.judge();
+	return verdict_out(judge);
 }
 
 void test_table(bench::Random &random)
@@ -312,6 +357,80 @@ void test_form_is_in_the_key()
 	}
 }
 
+/// Packets of one beat in successive clocks, of two flows. The queue is one clock behind with what
+/// it takes over (its state of the clock before, and that clock's commit), and the verdicts are
+/// still those of packets that come one by one.
+void test_back_to_back(bench::Random &random)
+{
+	constexpr uint32_t FLOWS[] = {0x111, 0x222};
+	struct Sent {
+		bool there = false;
+		unsigned job = 0;
+		uint32_t psn = 0;
+	};
+	Judge judge;
+	Queue model[2]; // after all verdicts so far
+	uint32_t next_psn[2] = {0xFFFFF0, 0x10};
+	unsigned takes = 0, answers = 0, full = 0;
+	Sent stage[4]; // early, next, at the judge, decided
+	Verdict want = DROP;
+
+	for (unsigned job = 0; job < 2; job++)
+		judge.learn(FLOWS[job], next_psn[job]++, job);
+	for (unsigned i = 0; i < 200000; i++) {
+		std::copy_backward(stage, stage + 3, stage + 4);
+		stage[0] = {random.chance(90), random.chance(80) ? 0u : 1u, 0};
+		stage[0].psn =
+		        (next_psn[stage[0].job] + 2 - static_cast<uint32_t>(random.below(5))) &
+		        0xFFFFFF;
+		judge.offer(stage[0].there, FLOWS[stage[0].job], stage[0].psn, stage[1].there,
+		            stage[2].there);
+		if (stage[2].there) {
+			Queue &queue = model[stage[2].job];
+			const int32_t distance =
+			        static_cast<int32_t>((stage[2].psn - next_psn[stage[2].job]) << 8) /
+			        256;
+
+			judge.set_queue(judge.queue[stage[2].job]);
+			want = verdict_by_table(distance, queue, false);
+			if (want == TAKE) {
+				next_psn[stage[2].job] = (next_psn[stage[2].job] + 1) & 0xFFFFFF;
+				queue.fill++;
+				takes++;
+			}
+			answers += want == RESEND;
+			full += want == DROP && distance == 0;
+		}
+		judge.dut.settle();
+		/* What the queue shows from the next clock on: with this clock's commit. */
+		for (unsigned job = 0; job < 2; job++) {
+			Queue &queue = model[job];
+			const bool taken_now =
+			        stage[2].there && stage[2].job == job && want == TAKE;
+			const bool pops = random.chance(i / 4000 % 2 ? 50 : 2);
+
+			judge.queue[job] = queue;
+			judge.queue[job].fill -= taken_now;
+			if (pops && judge.queue[job].fill > 0) {
+				queue.fill--;
+				queue.sums += queue.sums < SLOTS;
+				queue.head = (queue.head + 1) % SLOTS;
+				judge.queue[job].fill--;
+				judge.queue[job].sums = queue.sums;
+				judge.queue[job].head = queue.head;
+			}
+		}
+		judge.dut.tick();
+		if (stage[2].there)
+			CHECK(verdict_out(judge) == want, "clock %u, PSN %06x: %d, not %d", i,
+			      stage[2].psn, verdict_out(judge), want);
+		else
+			CHECK(!judge.dut->token_valid, "a verdict on nothing");
+	}
+	CHECK(takes > 10000 && answers > 1000 && full > 100, "%u taken, %u answered, %u no room",
+	      takes, answers, full);
+}
+
 void test_leave()
 {
 	Judge judge;
@@ -319,6 +438,7 @@ void test_leave()
 	judge.learn(7, 100, 1);
 	judge.dut->job_complete = 0;
 	judge.show(7, 101, LEAVE_LANE, 3);
+	judge.judge();
 	CHECK(judge.dut->commit_valid && judge.dut->break_valid, "an early LEAVE breaks the job");
 	judge.next();
 	judge.dut->job_broken = 2;
@@ -344,5 +464,6 @@ int main()
 	test_key();
 	test_form_is_in_the_key();
 	test_leave();
+	test_back_to_back(random);
 	return 0;
 }

@@ -429,7 +429,6 @@ void late_answers(Random &random)
 	CHECK(rtl.counter(ANSWERS_DROPPED) == 1, "%llu answers dropped",
 	      static_cast<unsigned long long>(rtl.counter(ANSWERS_DROPPED)));
 }
-}
 
 /// Several jobs have everything waiting: they must take turns, packet by packet.
 void fairness(Random &random)
