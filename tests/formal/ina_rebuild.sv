@@ -75,10 +75,11 @@ module formal_ina_rebuild (
       .room, .marked(), .busy,
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
 
-  // 1.
-  formal_stream #(.WIDTH(BEAT_W + KEEP_W + 1)) output_rules (
+  // 1. Of the data, the bytes that 3 looks at; all are loaded together.
+  formal_stream #(.WIDTH(40 + KEEP_W + 1)) output_rules (
       .clk, .rst, .valid(m_axis_tvalid), .ready(m_axis_tready),
-      .payload({m_axis_tdata, m_axis_tkeep, m_axis_tlast}));
+      .payload({m_axis_tdata[0 +: 8], m_axis_tdata[10*8 +: 8], m_axis_tdata[14*8 +: 8],
+                m_axis_tdata[54*8 +: 8], m_axis_tdata[58*8 +: 8], m_axis_tkeep, m_axis_tlast}));
 
   // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
   (* anyseq *) logic choose;
@@ -101,10 +102,10 @@ module formal_ina_rebuild (
   end
 
   // The packets: given, of them with all their payload, of them sent.
-  logic [1:0] forms    [8];
-  logic [3:0] lengths  [8];
-  logic [7:0] headers  [8];
-  logic [7:0] payloads [8];
+  logic [1:0] forms    [4];
+  logic [3:0] lengths  [4];
+  logic [7:0] headers  [4];
+  logic [7:0] payloads [4];
   logic [2:0] given;
   logic [2:0] filled;
   logic [2:0] sent;
@@ -113,22 +114,22 @@ module formal_ina_rebuild (
   logic [3:0] in_quads;
   logic       moves;
 
-  assign in_quads = (filled == given) ? quads : lengths[filled];
+  assign in_quads = (filled == given) ? quads : lengths[filled[1:0]];
   assign s_last   = 4'(in_beat) * 4 + 4 >= in_quads;
   assign moves    = m_axis_tvalid && m_axis_tready;
 
   always_comb begin
     if (s_valid) assume (filled != given || s_header_valid);
-    assume (3'(given - sent) < 3'd7);
+    assume (given - sent < 3'd4);
   end
 
   always_ff @(posedge clk) begin
     if (s_header_valid) begin
-      forms[given]   <= form;
-      lengths[given] <= quads;
-      headers[given] <= bytes[7:0];
+      forms[given[1:0]]   <= form;
+      lengths[given[1:0]] <= quads;
+      headers[given[1:0]] <= bytes[7:0];
     end
-    if (s_valid && in_beat == '0) payloads[filled] <= s_data[7:0];
+    if (s_valid && in_beat == '0) payloads[filled[1:0]] <= s_data[7:0];
     if (rst) begin
       given    <= '0;
       filled   <= '0;
@@ -149,9 +150,9 @@ module formal_ina_rebuild (
   logic [8:0] length;
   logic [8:0] left;    // bytes, with this beat's
 
-  assign before = forms[sent] == 2'b00 ? 9'd54 : forms[sent] == 2'b01 ? 9'd58
-      : forms[sent] == 2'b10 ? 9'd74 : 9'd78;
-  assign length = before + {1'b0, lengths[sent], 4'd0} + 9'd4;
+  assign before = forms[sent[1:0]] == 2'b00 ? 9'd54 : forms[sent[1:0]] == 2'b01 ? 9'd58
+      : forms[sent[1:0]] == 2'b10 ? 9'd74 : 9'd78;
+  assign length = before + {1'b0, lengths[sent[1:0]], 4'd0} + 9'd4;
   assign left   = length - {out_beat, 6'd0};
 
   (* hierconn *) logic \dut.header_ready ;
@@ -173,15 +174,15 @@ module formal_ina_rebuild (
         p2_last:   assert (m_axis_tlast == (left <= 9'd64));
         p2_keep:   assert (m_axis_tkeep == (left >= 9'd64 ? '1 : ~({KEEP_W{1'b1}} << left[5:0])));
         if (out_beat == '0) begin
-          p3_header: assert (m_axis_tdata[7:0] == headers[sent]);
+          p3_header: assert (m_axis_tdata[7:0] == headers[sent[1:0]]);
         end
-        if (!forms[sent][1] && out_beat == '0) begin
-          p3_payload_4: assert (payloads[sent]
-              == (forms[sent][0] ? m_axis_tdata[58*8 +: 8] : m_axis_tdata[54*8 +: 8]));
+        if (!forms[sent[1:0]][1] && out_beat == '0) begin
+          p3_payload_4: assert (payloads[sent[1:0]]
+              == (forms[sent[1:0]][0] ? m_axis_tdata[58*8 +: 8] : m_axis_tdata[54*8 +: 8]));
         end
-        if (forms[sent][1] && out_beat == 3'd1) begin
-          p3_payload_6: assert (payloads[sent]
-              == (forms[sent][0] ? m_axis_tdata[14*8 +: 8] : m_axis_tdata[10*8 +: 8]));
+        if (forms[sent[1:0]][1] && out_beat == 3'd1) begin
+          p3_payload_6: assert (payloads[sent[1:0]]
+              == (forms[sent[1:0]][0] ? m_axis_tdata[14*8 +: 8] : m_axis_tdata[10*8 +: 8]));
         end
       end
       p4_header: assert (!s_header_valid || \dut.header_ready );
@@ -195,8 +196,8 @@ module formal_ina_rebuild (
   always_comb begin
     if (!rst) begin
       two:    cover (sent == 3'd2);
-      tail:   cover (moves && m_axis_tlast && out_beat == 3'd2 && lengths[sent] == 4'd4);
-      turned: cover (sent == 3'd1 && moves && forms[sent] != forms[0]);
+      tail:   cover (moves && m_axis_tlast && out_beat == 3'd2 && lengths[sent[1:0]] == 4'd4);
+      turned: cover (sent == 3'd1 && moves && forms[sent[1:0]] != forms[0]);
       full:   cover (!room);
     end
   end
