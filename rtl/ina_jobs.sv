@@ -11,8 +11,8 @@
 // here it is freed as if all its LEAVEs had gone out.
 //
 // Bits that all jobs have lie side by side, for each port, so that what concerns all jobs is one
-// operation on JOB_COUNT bits. A request takes four clocks: taken over, looked up, decided,
-// answered.
+// operation on JOB_COUNT bits. A request takes five clocks: taken over, looked up, compared with
+// what its job has, decided, answered.
 
 module ina_jobs #(
     parameter int PORT_COUNT = 4,
@@ -126,22 +126,9 @@ module ina_jobs #(
     end
   end
 
-  // Decided.
-  logic may_attach;
-  logic grant;
-  logic wait_for_quiet;
-  logic decided;
-  logic grants;
-
-  assign may_attach = !job_broken[index] && !job_complete[index]
-      && 16'(rank_count[index]) == taken_ranks && (taken_port & mask_of_index) == '0;
-  assign again  = known ? !job_valid[index] : !found && job_valid != '1;
-  assign grant  = possible && (known ? may_attach : found);
-  // In the clock of job_freed a judge may still act for the old job.
-  assign wait_for_quiet = grant && !known && (!job_quiet[index] || job_freed[index]);
-  assign decided = looked_valid && !again && !wait_for_quiet;
-  assign grants  = decided && grant;
-
+  // Compared: does its job lack this rank? Only an answer changes that.
+  logic                  compared_valid;
+  logic                  lacks;
   logic [PORT_COUNT-1:0] mask_of_index;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
@@ -149,9 +136,31 @@ module ina_jobs #(
   end
 
   always_ff @(posedge clk) begin
+    if (looked_valid && !compared_valid)
+      lacks <= !job_complete[index] && 16'(rank_count[index]) == taken_ranks
+          && (taken_port & mask_of_index) == '0;
+  end
+
+  // Decided.
+  logic may_attach;
+  logic grant;
+  logic wait_for_quiet;
+  logic decided;
+  logic grants;
+
+  assign may_attach = lacks && !job_broken[index];
+  assign again  = known ? !job_valid[index] : !found && job_valid != '1;
+  assign grant  = possible && (known ? may_attach : found);
+  // In the clock of job_freed a judge may still act for the old job.
+  assign wait_for_quiet = grant && !known && (!job_quiet[index] || job_freed[index]);
+  assign decided = compared_valid && !again && !wait_for_quiet;
+  assign grants  = decided && grant;
+
+  always_ff @(posedge clk) begin
     if (asks) taken_valid <= 1'b1;
     else if (decided) taken_valid <= 1'b0;
-    looked_valid <= taken_valid && !decided && !(looked_valid && again);
+    looked_valid   <= taken_valid && !decided && !(compared_valid && again);
+    compared_valid <= looked_valid && !decided && !(compared_valid && again);
     if (taken_valid && !looked_valid) begin
       known    <= known_now;
       found    <= found_now;
@@ -164,8 +173,9 @@ module ina_jobs #(
     answer_job     <= index;
     opened         <= grants && !known && !rst;
     if (rst) begin
-      taken_valid  <= 1'b0;
-      looked_valid <= 1'b0;
+      taken_valid    <= 1'b0;
+      looked_valid   <= 1'b0;
+      compared_valid <= 1'b0;
     end
   end
 

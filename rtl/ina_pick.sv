@@ -181,25 +181,47 @@ module ina_pick #(
         .served(chooses && kind[1] && raw_port[p]));
   end
 
-  logic [JOB_COUNT-1:0]  choice;
-  logic [JOB_W-1:0]      job;
-  logic [PORT_COUNT-1:0] mask;
+  // What each of them would bring, side by side; then one.
+  logic [JOB_COUNT-1:0]        choice;
+  logic [JOB_W-1:0]            job;
+  logic [PORT_COUNT-1:0]       mask;
+  logic [JOB_W-1:0]            join_job;
+  logic [PORT_COUNT-1:0]       join_mask;
+  logic [PORT_COUNT*JOB_W-1:0] raw_jobs_of;
+
+  function automatic logic [JOB_W-1:0] number_of(input logic [JOB_COUNT-1:0] one);
+    number_of = '0;
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (one[j]) number_of = number_of | JOB_W'(j);
+  endfunction
 
   always_comb begin
-    choice = kind[0] ? join_choice : '0;
-    mask   = '0;
-    job    = '0;
-    if (chooses) begin
+    join_job    = '0;
+    join_mask   = '0;
+    raw_jobs_of = '0;
+    if (found && kinds[0]) begin
+      join_job = number_of(join_choice);
       for (int p = 0; p < PORT_COUNT; p++)
-        if (kind[1] && raw_port[p]) choice = choice | raw_choices[p*JOB_COUNT +: JOB_COUNT];
-      for (int j = 0; j < JOB_COUNT; j++)
-        if (choice[j]) job = job | JOB_W'(j);
+        join_mask[p] = (join_choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
+    end
+    if (found && kinds[1])
+      for (int p = 0; p < PORT_COUNT; p++)
+        raw_jobs_of[p*JOB_W +: JOB_W] = number_of(raw_choices[p*JOB_COUNT +: JOB_COUNT]);
+  end
+
+  always_comb begin
+    choice = '0;
+    job    = '0;
+    mask   = '0;
+    if (found) begin
+      choice = kind[0] ? join_choice : '0;
+      job    = kind[0] ? join_job : '0;
+      mask   = kind[0] ? join_mask : kind[1] ? raw_port : resend_port;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (kind[0]) mask[p] = (choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
+        if (kind[1] && raw_port[p]) choice = choice | raw_choices[p*JOB_COUNT +: JOB_COUNT];
+        if (kind[1] && raw_port[p]) job = job | raw_jobs_of[p*JOB_W +: JOB_W];
         if (kind[2] && resend_port[p]) job = job | resend_job[p*JOB_W +: JOB_W];
       end
-      if (kind[1]) mask = raw_port;
-      if (kind[2]) mask = resend_port;
     end
   end
 

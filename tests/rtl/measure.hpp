@@ -130,6 +130,7 @@ class Sender
 		bench::Packet packet;
 
 		packet.form = rank.form;
+		packet.vlan = rank.vlan;
 		packet.opcode = first ? (last ? traffic::SEND_ONLY : traffic::SEND_FIRST)
 		                      : (last ? traffic::SEND_LAST : traffic::SEND_MIDDLE);
 		packet.source_ip = rank.source_ip;
