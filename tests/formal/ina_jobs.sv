@@ -14,7 +14,7 @@
 //   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
 //   6. A broken job stays broken until it is freed; an expired one is broken.
 //   7. No two contexts have the same id.
-//   8. While every context is quiet, a request is answered within three clocks a port.
+//   8. While every context is quiet, a request is answered within four clocks a port.
 //   9. A job expires at a pulse of `age` if no packet of it came and nobody joined it since the one
 //      before, once, and at no other time.
 
@@ -221,7 +221,7 @@ module formal_ina_jobs (
         clocks <= '0;
       else clocks <= clocks + 1'b1;
     end
-    assign late[p] = clocks > 4'(3 * PORT_COUNT);
+    assign late[p] = clocks > 4'(4 * PORT_COUNT);
   end
 
   always_comb begin

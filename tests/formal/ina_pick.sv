@@ -98,7 +98,8 @@ module formal_ina_pick (
   always_comb if (take_valid == '1) assume (next_slot[0 +: SLOT_W] == next_slot[SLOT_W +: SLOT_W]);
 
   // The contract of ina_jobs: what becomes of a job stays until it is freed, a complete job's
-  // ports too, and a context is given out only while it is quiet. That of ina_queue: a packet is
+  // ports too; it is freed when it is broken or closing, and given out while it is quiet. That of
+  // ina_queue: a packet is
   // there until it is taken, or the job is freed.
   logic [JOB_COUNT-1:0]            was_valid;
   logic [JOB_COUNT-1:0]            was_valid_2;
@@ -140,6 +141,8 @@ module formal_ina_pick (
 
     always_comb begin
       if (rst) assume (!job_valid[j]);
+      if (was_valid[j] && !job_valid[j]) assume (was_broken[j] || was_closing[j]);
+      if (!rst && !job_valid[j]) assume (mask == mask_before);
       if (!was_valid[j] && !rst) assume (!job_valid[j] || (was_quiet[j] && !was_valid_2[j]));
       assume ((opened && opened_job == JOB_W'(j)) == (job_valid[j] && !was_valid[j]));
       if (job_valid[j]) begin
@@ -184,6 +187,7 @@ module formal_ina_pick (
   logic [JOB_COUNT-1:0]           raw_seen;
   logic [JOB_COUNT*ORDINAL_W-1:0] sums;        // of each job, chosen and not called off
   logic                           new_sum;
+  logic [JOB_COUNT-1:0]           counted;     // since the job was opened
 
   assign goes    = new_packet ? m_mask : '0;
   assign resends = (m_kind == KIND_RESEND) ? goes : '0;
@@ -213,6 +217,8 @@ module formal_ina_pick (
     open       <= opened && !rst;
     open_job   <= opened_job;
     sums       <= sums_now;
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (rst || (open && open_job == JOB_W'(j))) counted[j] <= !rst;
     settled_1  <= rst ? '0 : settled;
     settled_2  <= rst ? '0 : settled_1;
     for (int j = 0; j < JOB_COUNT; j++) begin
@@ -322,7 +328,7 @@ module formal_ina_pick (
         p4_one:   assert (one_port && resend_valid[port] && !resending[port]);
         p4_what:  assert (m_job == resend_job[port*JOB_W +: JOB_W]
             && m_slot == resend_slot[port*SLOT_W +: SLOT_W] && m_probe == resend_probe[port]);
-        p8_lost:  assert (m_dropped == (!m_probe && since > ORDINAL_W'(SLOT_COUNT)));
+        p8_lost:  assert (!counted[m_job] || m_dropped == (!m_probe && since > ORDINAL_W'(SLOT_COUNT)));
       end
       if (new_packet) begin
         p5_room:  assert ((m_mask & ~room_since) == '0);

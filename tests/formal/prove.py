@@ -121,7 +121,7 @@ def synthesize(proof, folder, rtl, faulty=None):
     for constant, value in proof.constants.items():
         found = 0
         for name, text in texts.items():
-            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )[^;]+;",
+            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )(?!ina_pkg::)[^;]+;",
                                          rf"\g<1>{value};", text)
             found += count
         if found != 1:
