@@ -36,7 +36,8 @@ module ina_history #(
 
   function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
                                                   input logic [SLOT_W-1:0] slot);
-    index_of = INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
+    index_of = (JOB_COUNT == 1) ? INDEX_W'(slot)
+        : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
   endfunction
 
   logic [INDEX_W-1:0] write_index;

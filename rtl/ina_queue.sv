@@ -8,8 +8,8 @@
 //   head   the oldest packet whose transaction has not ended: then its sum is in the history, so a
 //          retransmission finds a packet either here or there
 //
-// A place is counted modulo twice the slots, which tells a full ring from an empty one. A ring
-// begins anew with the JOIN of its flow.
+// A place is a slot, and above it a bit that changes with each lap, which tells a full ring from an
+// empty one. A ring begins anew with the JOIN of its flow.
 
 module ina_queue #(
     parameter int JOB_COUNT  = 4,
@@ -79,7 +79,8 @@ module ina_queue #(
   localparam int INDEX_W   = $clog2(SLOTS);
   localparam int BEATS     = MTU / ina_pkg::BEAT_BYTES;
   localparam int BEATS_W   = $clog2(BEATS);
-  localparam int PLACE_W   = $clog2(2 * SLOT_COUNT);
+  localparam int PLACE_W   = 1 + SLOT_W;
+  localparam logic [SLOT_W-1:0] LAST_SLOT = SLOT_W'(SLOT_COUNT - 1);
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
   localparam logic [RAW_W-1:0] RAW_MAX = RAW_W'(1) << (RAW_W - 1);  // no PSN is further back
 
@@ -93,23 +94,28 @@ module ina_queue #(
   logic [RAW_W-1:0]     raw_of        [JOB_COUNT];
   logic [FILL_W-1:0]    sums_of       [JOB_COUNT];
   logic [ORDINAL_W-1:0] sum_count_of  [JOB_COUNT];
-  logic [PLACE_W-1:0]   sum_place     [JOB_COUNT];
+  logic [SLOT_W-1:0]    sum_slot_of   [JOB_COUNT];
 
   function automatic logic [PLACE_W-1:0] place_after(input logic [PLACE_W-1:0] place);
-    place_after = (place == PLACE_W'(2 * SLOT_COUNT - 1)) ? '0 : place + 1'b1;
+    place_after = (place[SLOT_W-1:0] == LAST_SLOT) ? {~place[SLOT_W], SLOT_W'(0)}
+                                                   : {place[SLOT_W], place[SLOT_W-1:0] + 1'b1};
   endfunction
 
   function automatic logic [PLACE_W-1:0] place_before(input logic [PLACE_W-1:0] place);
-    place_before = (place == '0) ? PLACE_W'(2 * SLOT_COUNT - 1) : place - 1'b1;
+    place_before = (place[SLOT_W-1:0] == '0) ? {~place[SLOT_W], LAST_SLOT}
+                                             : {place[SLOT_W], place[SLOT_W-1:0] - 1'b1};
   endfunction
 
   function automatic logic [SLOT_W-1:0] slot_of(input logic [PLACE_W-1:0] place);
-    slot_of = SLOT_W'((place >= PLACE_W'(SLOT_COUNT)) ? place - PLACE_W'(SLOT_COUNT) : place);
+    logic unused_lap;
+
+    {unused_lap, slot_of} = place;
   endfunction
 
   function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
                                                   input logic [SLOT_W-1:0] slot);
-    index_of = INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
+    index_of = (JOB_COUNT == 1) ? INDEX_W'(slot)
+        : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
   endfunction
 
   // Payloads, headers and lengths.
@@ -175,7 +181,7 @@ module ina_queue #(
       end else begin
         if (sums_of[pop_job] != FILL_W'(SLOT_COUNT)) sums_of[pop_job] <= sums_of[pop_job] + 1'b1;
         sum_count_of[pop_job] <= sum_count_of[pop_job] + 1'b1;
-        sum_place[pop_job]    <= place_after(head_place[pop_job]);
+        sum_slot_of[pop_job]  <= slot_of(place_after(head_place[pop_job]));
       end
     end
     if (opens) begin
@@ -183,7 +189,7 @@ module ina_queue #(
       raw_of[write_job]       <= '0;
       sums_of[write_job]      <= '0;
       sum_count_of[write_job] <= '0;
-      sum_place[write_job]    <= '0;
+      sum_slot_of[write_job]  <= '0;
     end
   end
 
@@ -200,12 +206,12 @@ module ina_queue #(
 
   always_ff @(posedge clk) begin
     if (watch_read) begin
-      fill <= FILL_W'((tail_then >= head_then) ? tail_then - head_then
-                                               : tail_then + PLACE_W'(2 * SLOT_COUNT) - head_then);
+      fill <= FILL_W'(slot_of(tail_then)) - FILL_W'(slot_of(head_then))
+          + ((tail_then[SLOT_W] != head_then[SLOT_W]) ? FILL_W'(SLOT_COUNT) : '0);
       raw       <= raw_of[watch_job];
       sums      <= sums_of[watch_job];
       sum_count <= sum_count_of[watch_job];
-      sum_slot  <= slot_of(sum_place[watch_job]);
+      sum_slot  <= sum_slot_of[watch_job];
       if (watch_pop) begin
         if (pop_raw) begin
           if (raw_of[watch_job] != RAW_MAX) raw <= raw_of[watch_job] + 1'b1;
