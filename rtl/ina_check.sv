@@ -13,7 +13,7 @@ module ina_check (
     input  logic                       s_first,
     input  logic                       s_last,
     input  ina_pkg::header_t           s_header,
-    input  logic [ina_pkg::BEAT_W-1:0] s_data,
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,    // zeros past the payload's end
     input  logic [2:0]                 s_quads,
     input  logic                       s_candidate,
     input  logic                       s_roce_data,
@@ -22,7 +22,7 @@ module ina_check (
 
     // A packet's first beat, one clock of en later: its flow is looked up.
     output logic                       early_valid,
-    output ina_pkg::header_t           early_header,
+    output ina_pkg::header_t           early_header,  // but for its CRC
 
     // The same beats, two clocks of en later: a JOIN stops the ingress.
     output logic                       next_valid,
@@ -48,10 +48,8 @@ module ina_check (
   logic                       c_last;
   ina_pkg::header_t           c_header;
   logic [ina_pkg::BEAT_W-1:0] c_data;
-  logic [2:0]                 c_quads;
   logic                       c_candidate;
   logic                       c_roce_data;
-  logic [31:0]                c_icrc;
   logic                       c_wrong_length;
   logic [31:0]                c_crc;
   logic [31:0]                c_header_crc;
@@ -59,10 +57,38 @@ module ina_check (
   ina_crc beat_crc (
       .clk     (clk),
       .s_valid (en && s_valid && s_candidate),
-      .s_absent(3'd4 - s_quads),
       .s_other (1'b0),
       .s_data  (s_data),
       .m_crc   (c_crc)
+  );
+
+  // What the CRC must be, counting the zeros behind a last beat that is not full: up to three quads
+  // of them, one in this clock and two in the next.
+  logic [31:0] c_expected;
+  logic [31:0] p_expected;
+  logic [1:0]  s_absent;
+  logic        c_absent_two;
+
+  assign s_absent = 2'(3'd4 - s_quads);
+
+  ina_crc_state #(.QUADS(1)) expected_1 (
+      .clk      (clk),
+      .s_valid  (en && s_valid && s_candidate && s_last),
+      .s_first  (1'b1),
+      .s_start  (~s_icrc),
+      .s_advance(s_absent[0]),
+      .s_crc    (32'd0),
+      .m_crc    (c_expected)
+  );
+
+  ina_crc_state #(.QUADS(2)) expected_2 (
+      .clk      (clk),
+      .s_valid  (en && c_valid && c_candidate && c_last),
+      .s_first  (1'b1),
+      .s_start  (c_expected),
+      .s_advance(c_absent_two),
+      .s_crc    (32'd0),
+      .m_crc    (p_expected)
   );
 
   ina_header_crc header_crc (
@@ -81,18 +107,17 @@ module ina_check (
   logic [ina_pkg::BEAT_W-1:0] p_data;
   logic                       p_candidate;
   logic                       p_roce_data;
-  logic [31:0]                p_icrc;
   logic                       p_wrong_length;
   logic [31:0]                p_crc;
 
   ina_crc_state packet_crc (
-      .clk    (clk),
-      .s_valid(en && c_valid && c_candidate),
-      .s_first(c_first),
-      .s_start(c_header_crc),
-      .s_quads(c_quads),
-      .s_crc  (c_crc),
-      .m_crc  (p_crc)
+      .clk      (clk),
+      .s_valid  (en && c_valid && c_candidate),
+      .s_first  (c_first),
+      .s_start  (c_header_crc),
+      .s_advance(1'b1),
+      .s_crc    (c_crc),
+      .m_crc    (p_crc)
   );
 
   assign early_valid    = c_valid && c_first;
@@ -120,10 +145,9 @@ module ina_check (
     if (en && s_valid) begin
       c_first        <= s_first;
       c_last         <= s_last;
-      c_quads        <= s_quads;
+      c_absent_two   <= s_absent[1];
       c_candidate    <= s_candidate;
       c_roce_data    <= s_roce_data;
-      c_icrc         <= s_icrc;
       c_wrong_length <= s_wrong_length;
       if (s_first) c_header <= s_header;
       if (s_candidate) c_data <= s_data;
@@ -133,9 +157,11 @@ module ina_check (
       p_last         <= c_last;
       p_candidate    <= c_candidate;
       p_roce_data    <= c_roce_data;
-      p_icrc         <= c_icrc;
       p_wrong_length <= c_wrong_length;
-      if (c_first) p_header <= c_header;
+      if (c_first) begin
+        p_header     <= c_header;
+        p_header.crc <= c_header_crc;
+      end
       if (c_candidate) p_data <= c_data;
     end
     if (en && p_valid) begin
@@ -143,7 +169,7 @@ module ina_check (
       m_last      <= p_last;
       m_candidate <= p_candidate;
       m_roce_data <= p_roce_data;
-      m_ok        <= !p_wrong_length && p_crc == ~p_icrc;
+      m_ok        <= !p_wrong_length && p_crc == p_expected;
       if (p_first) m_header <= p_header;
       if (p_candidate) m_data <= p_data;
     end

@@ -3,8 +3,6 @@
 // The CRC register after one beat of BYTES bytes, a clock later: a constant matrix times the bits.
 // Bits of ONES are read as ones, and START is added: the register before the message, where that
 // begins (ina_crc_pkg). With s_other, the OTHER pair counts instead.
-// A partial beat moves up until its last byte is in the highest place: leading zeros leave a CRC
-// from 0 as it is.
 
 module ina_crc #(
     parameter int                 BYTES  = ina_pkg::BEAT_BYTES,  // a multiple of 4, up to a beat
@@ -17,7 +15,6 @@ module ina_crc #(
     input  logic clk,
 
     input  logic               s_valid,
-    input  logic [2:0]         s_absent,  // quads missing at the beat's end: 0 to 3
     input  logic               s_other,
     input  logic [BYTES*8-1:0] s_data,
 
@@ -44,8 +41,7 @@ module ina_crc #(
       logic [W-1:0] data;
       logic [31:0]  crc;
       if (s_valid) begin
-        data = s_absent == '0 ? s_data : s_data << {s_absent, 7'd0};
-        data = s_other ? (data | OTHER_ONES) ^ OTHER_START : (data | ONES) ^ START;
+        data = s_other ? (s_data | OTHER_ONES) ^ OTHER_START : (s_data | ONES) ^ START;
         crc  = '0;
         // Two loops: Verilator unrolls up to 64 turns of one.
         for (int word = 0; word < BYTES / 4; word++) begin
@@ -57,14 +53,29 @@ module ina_crc #(
       end
     end
   end else begin : by_row
-    logic [W-1:0] moved;
+    // What does not come from s_data is added at the end. Bit W - 1 - e of `data` is that of x^e.
+    localparam int FOLD_AT = W > ina_crc_pkg::FOLD_AT ? ina_crc_pkg::FOLD_AT : W;
     logic [W-1:0] data;
-    assign moved = s_data << {s_absent, 7'd0};
-    assign data  = s_other ? (moved | OTHER_ONES) ^ OTHER_START : (moved | ONES) ^ START;
+
+    always_comb begin
+      data = s_data & ~(s_other ? OTHER_ONES : ONES);
+      for (int i = 0; i < W - FOLD_AT; i++) begin
+        data[i + FOLD_AT]                       = data[i + FOLD_AT] ^ data[i];
+        data[i + FOLD_AT - ina_crc_pkg::FOLD_1] = data[i + FOLD_AT - ina_crc_pkg::FOLD_1] ^ data[i];
+        data[i + FOLD_AT - ina_crc_pkg::FOLD_2] = data[i + FOLD_AT - ina_crc_pkg::FOLD_2] ^ data[i];
+        data[i + FOLD_AT - ina_crc_pkg::FOLD_3] = data[i + FOLD_AT - ina_crc_pkg::FOLD_3] ^ data[i];
+      end
+    end
+
     for (genvar r = 0; r < 32; r++) begin : row
       localparam logic [ina_pkg::BEAT_W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
+      localparam logic ADDED       = ^((ONES ^ START) & ROW[ina_pkg::BEAT_W-1-:W]);
+      localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW[ina_pkg::BEAT_W-1-:W]);
       always_ff @(posedge clk) begin
-        if (s_valid) m_crc[r] <= ^(data & ROW[ina_pkg::BEAT_W-1-:W]);
+        if (s_valid) begin
+          m_crc[r] <= ^(data[W-1-:FOLD_AT] & ROW[ina_pkg::BEAT_W-1-:FOLD_AT])
+              ^ (s_other ? OTHER_ADDED : ADDED);
+        end
       end
     end
   end

@@ -7,8 +7,11 @@
 //   c(m | n)   = advance(c(m), |n|) xor c(n)  where advance feeds zero bits
 //   c(s, m)    = c(m with s xored into its first 32 bits)  from start value s
 //
-// So a beat's CRC is a matrix times its bits (ina_crc), beats are chained by constant matrices
+// So a beat's CRC is a matrix times its bits (ina_crc), beats are chained by a constant matrix
 // (ina_crc_state), and frames that share a payload share the CRC of it (ina_payload_crc).
+//
+// A payload's last beat is filled up with zeros. What they do is undone at the packet's end, on 32
+// bits: advance can be inverted (retreat), or both sides of a comparison advanced (ina_check).
 
 package ina_crc_pkg;
 
@@ -33,6 +36,31 @@ package ina_crc_pkg;
       advance = (advance >> 1) ^ (advance[0] ? POLYNOMIAL : 32'd0);
     end
   endfunction
+
+  // The register before `count` more zero bits: the highest bit says what the last step added.
+  function automatic logic [31:0] retreat(input logic [31:0] state, input int count);
+    retreat = state;
+    for (int i = 0; i < count; i++) begin
+      retreat = {retreat[30:0] ^ (retreat[31] ? POLYNOMIAL[30:0] : 31'd0), retreat[31]};
+    end
+  endfunction
+
+  // Which bits of the register make bit `r` of it before `quads` more quads of zeros.
+  function automatic logic [31:0] retreat_row(input logic [4:0] r, input int quads);
+    logic [31:0] column;
+    for (int i = 0; i < 32; i++) begin
+      column = retreat(32'd1 << i, quads * QUAD_W);
+      retreat_row[i] = column[r];
+    end
+  endfunction
+
+  // Before the matrix, a beat's upper powers are folded onto the FOLD_AT lowest: x^300 + x^155 +
+  // x^117 + x^89 + 1 is a multiple of the polynomial (none of as few terms is of a lower degree), so
+  // that four XORs do for a bit what half a column of the matrix, some 16, would do.
+  localparam int FOLD_AT = 300;
+  localparam int FOLD_1  = 89;
+  localparam int FOLD_2  = 117;
+  localparam int FOLD_3  = 155;
 
   // Which bits of a beat, whose last byte is the message's last byte, make bit `r` of the register:
   // a row of ina_crc's matrix.

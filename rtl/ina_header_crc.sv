@@ -48,7 +48,6 @@ module ina_header_crc (
   ) covered_crc (
       .clk     (clk),
       .s_valid (s_valid),
-      .s_absent(3'd0),
       .s_other (!s_ipv6),
       .s_data  (s_header[ina_pkg::HEADER_W-1-:BYTES*8]),
       .m_crc   (m_crc)

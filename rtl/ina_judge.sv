@@ -169,9 +169,9 @@ module ina_judge #(
 
   assign hit = flow_hit && s_roce_data;
 
-  // The mark is of no interest here.
+  // The mark is of no interest here, and the CRC not known yet.
   logic unused;
-  assign unused = early_header.congested;
+  assign unused = &{early_header.congested, early_header.crc};
 
   // The packet before may have been taken in the last clock: then it is not in queue_fill yet, nor
   // is what it did to the job in job_broken.
@@ -324,6 +324,16 @@ module ina_judge #(
   assign advance = takes && !answered;
   assign suspect = decide && hit && !s_candidate && s_roce_data && distance == '0;
 
+  // A probe's PSN differs in its two highest bits, and its CRC by what they add to it: they stand in
+  // the first of the last three bytes of the headers.
+  localparam logic [31:0] PSN_22_CRC = ina_crc_pkg::advance(32'h40, 24);
+  localparam logic [31:0] PSN_23_CRC = ina_crc_pkg::advance(32'h80, 24);
+  logic [7:0] psn_high;
+  logic [7:0] probe_psn_high;
+
+  assign psn_high       = s_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8];
+  assign probe_psn_high = psn_high + ina_pkg::PROBE_PSN_OFFSET[23:16];
+
   // What follows from it. A job that is freed in the clock of the decision is not asked any more.
   logic                              resend_wanted;
   logic                              resend_late;
@@ -368,8 +378,12 @@ module ina_judge #(
     if (takes) commit_header <= s_header;
     if (resends) begin
       resend_header <= s_header;
-      if (probes) resend_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] <=
-          s_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] + ina_pkg::PROBE_PSN_OFFSET[23:16];
+      if (probes) begin
+        resend_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] <= probe_psn_high;
+        resend_header.crc <= s_header.crc
+            ^ (psn_high[6] != probe_psn_high[6] ? PSN_22_CRC : 32'd0)
+            ^ (psn_high[7] != probe_psn_high[7] ? PSN_23_CRC : 32'd0);
+      end
     end
   end
 

@@ -275,6 +275,7 @@ module ina_parse #(
       m_roce_data <= request;
     end
     if (en && decide && is_ip) begin
+      m_header.crc       <= '0;  // not known yet
       m_header.congested <= ecn == 2'b11;
       m_header.is_ipv6   <= form[1];
       m_header.has_vlan  <= form[0];

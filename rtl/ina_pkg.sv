@@ -89,16 +89,18 @@ package ina_pkg;
   localparam logic [1:0] FORMAT_FLOAT16  = 2'd2;
   localparam int FORMAT_W = 2;
 
-  // A packet's header record, and the length of its payload.
+  // A packet's header record, the length of its payload, and the register of the iCRC behind the
+  // headers, which ina_check fills in.
   typedef struct packed {
+    logic [31:0]         crc;
     logic                congested;  // ECN says: congestion experienced
     logic                is_ipv6;
     logic                has_vlan;
     logic [QUADS_W-1:0]  quads;      // payload in units of 16 bytes
     logic [HEADER_W-1:0] bytes;      // first byte of the frame in [7:0]
   } header_t;
-  localparam int HEADER_T_W   = 3 + QUADS_W + HEADER_W;
-  localparam int CONGESTED_AT = HEADER_T_W - 1;  // bit of a header_t
+  localparam int HEADER_T_W   = 32 + 3 + QUADS_W + HEADER_W;
+  localparam int CONGESTED_AT = HEADER_W + QUADS_W + 2;  // bit of a header_t
 
   // Which packet a transaction of the join takes.
   localparam logic [1:0] KIND_JOIN   = 2'd0;  // the heads of all queues of a job, as their sum

@@ -53,6 +53,7 @@ module ina_rebuild #(
   logic                header_ready;
   logic                header_valid;
   logic                header_pop;
+  logic [31:0]         header_crc;
   logic                header_mark;
   logic [1:0]          header_form;
   logic [QUADS_W-1:0]  header_quads;
@@ -69,13 +70,14 @@ module ina_rebuild #(
   logic [$clog2(BEAT_DEPTH+2)-1:0]   beat_count;
   logic [$clog2(PACKET_DEPTH+2)-1:0] crc_count;
 
-  ina_fifo #(.WIDTH(3 + QUADS_W + HEADER_W), .DEPTH(PACKET_DEPTH)) headers (
+  ina_fifo #(.WIDTH(32 + 3 + QUADS_W + HEADER_W), .DEPTH(PACKET_DEPTH)) headers (
       .clk, .rst,
       .s_valid(s_header_valid), .s_ready(header_ready),
-      .s_data({s_header_ce && !s_header.congested, s_header.is_ipv6, s_header.has_vlan,
+      .s_data({s_header.crc, s_header_ce && !s_header.congested, s_header.is_ipv6, s_header.has_vlan,
                s_header.quads, s_header.bytes}),
       .m_valid(header_valid), .m_ready(header_pop),
-      .m_data({header_mark, header_form, header_quads, header_bytes}), .count(header_count));
+      .m_data({header_crc, header_mark, header_form, header_quads, header_bytes}),
+      .count(header_count));
 
   ina_fifo #(.WIDTH(BEAT_W), .DEPTH(BEAT_DEPTH)) beats (
       .clk, .rst,
@@ -87,8 +89,12 @@ module ina_rebuild #(
       .s_valid(s_valid && s_last), .s_ready(crc_ready), .s_data(s_crc),
       .m_valid(crc_valid), .m_ready(crc_pop), .m_data(payload_crc), .count(crc_count));
 
-  // The next packet's header as the wire has it, marked, and the CRC after it.
+  // The next packet's header as the wire has it, marked (the iCRC does not cover the mark), and the
+  // CRC after it. That moves on by the quads of a last beat that is not full in advance, one a
+  // clock, so that the frame's beats move it on by whole beats only.
   logic                next_valid;
+  logic                next_ready;
+  logic [1:0]          next_steps;
   logic [1:0]          next_form;
   logic [HEADER_W-1:0] next_bytes;
   logic [QUADS_W-1:0]  next_quads;
@@ -97,12 +103,16 @@ module ina_rebuild #(
 
   assign header_pop = !next_valid || next_taken;
 
-  ina_header_crc header_crc (
-      .clk     (clk),
-      .s_valid (header_valid && header_pop),
-      .s_ipv6  (header_form[1]),
-      .s_header(header_bytes),  // marking changes nothing that the iCRC covers
-      .m_crc   (next_crc)
+  assign next_ready = next_valid && next_steps == '0;
+
+  ina_crc_state #(.QUADS(1)) header_state (
+      .clk      (clk),
+      .s_valid  ((header_valid && header_pop) || next_steps != '0),
+      .s_first  (next_steps == '0),
+      .s_start  (header_crc),
+      .s_advance(next_steps != '0),
+      .s_crc    (32'd0),
+      .m_crc    (next_crc)
   );
 
   // RFC 1624: the checksum's complement grows by as much as the header does. IPv6 has none.
@@ -118,10 +128,13 @@ module ina_rebuild #(
   always_ff @(posedge clk) begin
     if (rst) begin
       next_valid <= 1'b0;
+      next_steps <= '0;
       marked     <= 1'b0;
     end else begin
       if (header_valid && header_pop) next_valid <= 1'b1;
       else if (next_taken) next_valid <= 1'b0;
+      if (header_valid && header_pop) next_steps <= header_quads[1:0];
+      else if (next_steps != '0) next_steps <= next_steps - 2'd1;
       marked <= header_valid && header_pop && header_mark;
     end
   end
@@ -187,7 +200,7 @@ module ina_rebuild #(
   logic [31:0]        crc;
 
   assign free       = !m_axis_tvalid || m_axis_tready;
-  assign next_taken = free && state == AT_HEADER && next_valid && beat_valid;
+  assign next_taken = free && state == AT_HEADER && next_ready && beat_valid;
   assign beat_pop   = next_taken || (free && state == IN_PAYLOAD && beat_valid);
   assign end_step   = free && state == AT_END && crc_valid;
   assign tail_step  = free && state == AT_TAIL;
@@ -198,13 +211,13 @@ module ina_rebuild #(
   assign now_quads  = now_left > 9'd4 ? 3'd4 : now_left[2:0];
 
   ina_crc_state frame_crc (
-      .clk    (clk),
-      .s_valid(beat_pop),
-      .s_first(state == AT_HEADER),
-      .s_start(next_crc),
-      .s_quads(now_quads),
-      .s_crc  (32'd0),  // linear: the payload's part is added at the end
-      .m_crc  (crc)
+      .clk      (clk),
+      .s_valid  (beat_pop),
+      .s_first  (state == AT_HEADER),
+      .s_start  (next_crc),
+      .s_advance(now_quads == 3'd4),
+      .s_crc    (32'd0),  // linear: the payload's part is added at the end
+      .m_crc    (crc)
   );
 
   always_ff @(posedge clk) begin

@@ -26,6 +26,8 @@ namespace bench
 constexpr size_t BEAT_BYTES = 64;
 constexpr size_t RECORD_BYTES = 78; // of an ina_pkg::header_t
 constexpr size_t QUADS_BITS = 9;
+constexpr size_t FLAGS_BITS = QUADS_BITS + 3; // of an ina_pkg::header_t, between record and CRC
+constexpr size_t HEADER_BYTES = 84;           // of all of it
 constexpr size_t ICRC_BYTES = 4;
 
 using Bytes = std::vector<uint8_t>;
@@ -255,14 +257,26 @@ inline uint16_t header_flags(const Bytes &frame, size_t quads)
 	                             size_t{is_congested(frame)} << (QUADS_BITS + 2));
 }
 
-/// Sets an ina_pkg::header_t port from a frame's headers and the payload's quads.
-template <class Wide> void put_header(Wide &port, const Bytes &frame, size_t quads)
+/// Sets an ina_pkg::header_t port from a frame's headers, the payload's quads and the CRC register
+/// behind the headers (header_crc), where that counts.
+template <class Wide>
+void put_header(Wide &port, const Bytes &frame, size_t quads, uint32_t crc = 0)
 {
 	const Bytes record = record_of(frame);
-	const uint16_t flags = header_flags(frame, quads);
+	const uint64_t flags = header_flags(frame, quads) | uint64_t{crc} << FLAGS_BITS;
 
 	put(port, 0, record.data(), RECORD_BYTES);
-	put(port, RECORD_BYTES, &flags, sizeof(flags));
+	put(port, RECORD_BYTES, &flags, HEADER_BYTES - RECORD_BYTES);
+}
+
+/// The CRC register of an ina_pkg::header_t port.
+template <class Wide> uint32_t get_header_crc(const Wide &port)
+{
+	const Bytes bytes = get(port, RECORD_BYTES, HEADER_BYTES - RECORD_BYTES);
+	uint64_t flags = 0;
+
+	std::memcpy(&flags, bytes.data(), bytes.size());
+	return static_cast<uint32_t>(flags >> FLAGS_BITS);
 }
 
 /// The IPv4 header checksum of a frame, as it must stand in its IP header (RFC 791).
@@ -338,6 +352,18 @@ inline uint32_t icrc(const Bytes &frame)
 
 	return static_cast<uint32_t>(
 	        crc32(crc, masked.data(), static_cast<uInt>(masked.size() - ICRC_BYTES)));
+}
+
+/// The CRC register after the headers of a frame, with which its payload begins: neither start
+/// value nor complement are left to zlib.
+inline uint32_t header_crc(const Bytes &frame)
+{
+	const Form form = form_of(frame);
+	const Bytes ones(8, 0xFF), masked = with_ones(frame);
+	const uLong crc = crc32(0, ones.data(), 8);
+
+	return ~static_cast<uint32_t>(
+	        crc32(crc, masked.data(), static_cast<uInt>(form.payload() - form.ip())));
 }
 
 /// The CRC register after the payload alone, from 0: what ina_payload_crc gives. zlib starts from

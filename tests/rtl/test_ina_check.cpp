@@ -98,6 +98,8 @@ class Test
 		      "the header changed");
 		if (!beat.candidate)
 			return;
+		CHECK(bench::get_header_crc(dut->m_header) == bench::header_crc(beat.frame),
+		      "the headers' CRC is %08x", bench::get_header_crc(dut->m_header));
 		CHECK(bench::get(dut->m_data, 0, bench::BEAT_BYTES) == beat.data, "data changed");
 		CHECK(!beat.last || dut->m_ok == beat.ok, "m_ok = %d for %zu bytes", dut->m_ok,
 		      beat.frame.size());

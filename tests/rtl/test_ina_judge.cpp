@@ -62,7 +62,7 @@ class Judge
 		dut->next_lane_0 = lane_0;
 		dut.tick();
 		dut->next_valid = 0;
-		bench::put_header(dut->s_header, frame, quads);
+		bench::put_header(dut->s_header, frame, quads, bench::header_crc(frame));
 		dut->s_valid = dut->s_first = dut->s_last = 1;
 		dut->s_candidate = candidate;
 		dut->s_roce_data = roce;
@@ -237,6 +237,15 @@ void test_table(bench::Random &random)
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
 		if (got == TAKE)
 			next_psn = (next_psn + 1) & 0xFFFFFF;
+		if (got == PROBE || got == RESEND) {
+			bench::Packet sent;
+
+			sent.qpn = flow;
+			sent.psn = judge.resend_psn();
+			CHECK(bench::get_header_crc(judge.dut->resend_header) ==
+			              bench::header_crc(bench::make_frame(sent)),
+			      "a wrong CRC of the headers with PSN %06x", sent.psn);
+		}
 		if (got == PROBE)
 			CHECK(judge.resend_psn() == ((psn + PROBE_OFFSET) & 0xFFFFFF),
 			      "a probe with PSN %06x", judge.resend_psn());

@@ -44,7 +44,7 @@ class Test
 			make_checksum_small(frame);
 		while (!dut->room || random.chance(20))
 			clock();
-		bench::put_header(dut->s_header, frame, quads);
+		bench::put_header(dut->s_header, frame, quads, bench::header_crc(frame));
 		dut->s_header_valid = 1;
 		dut->s_header_ce = ce;
 		if (ce) {
