@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_jobs: who is in a job, and when its context is free again. The proof follows one context of
-// the solver's choice, and keeps its own record of it from requests, answers and LEAVEs.
+// the solver's choice, and keeps its own record of it from requests, answers, packets and LEAVEs.
 //
 //   1. At most one port is answered in a clock, and only one that asks.
 //   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
@@ -9,11 +9,14 @@
 //      ranks than ports, no window, a window larger than the history.
 //   3. A job's ports are those that were granted since it was opened; it is complete when they are
 //      as many as its ranks, and then stays complete.
-//   4. A context is freed when the LEAVEs of all its ports have gone out, and not before.
+//   4. A context is freed when the LEAVEs of all its ports have gone out, or its job has expired,
+//      nothing of it is under way, and nothing of it waits in a queue of its ports; not before.
 //   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
-//   6. A broken job stays broken until it is freed.
+//   6. A broken job stays broken until it is freed; an expired one is broken.
 //   7. No two contexts have the same id.
-//   8. While every context is quiet, a request is answered within PORT_COUNT + 1 clocks.
+//   8. While every context is quiet, a request is answered within four clocks a port.
+//   9. A job expires at a pulse of `age` if no packet of it came and nobody joined it since the one
+//      before, once, and at no other time.
 
 module formal_ina_jobs (
     input logic clk
@@ -34,6 +37,8 @@ module formal_ina_jobs (
   logic                  answer_granted;
   logic [JOB_W-1:0]      answer_job;
 
+  (* anyseq *) logic                        age;
+  (* anyseq *) logic [PORT_COUNT-1:0]       hit_valid;
   (* anyseq *) logic [PORT_COUNT-1:0]       break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0]       leave_valid;
   (* anyseq *) logic [PORT_COUNT*JOB_W-1:0] hit_job;
@@ -43,20 +48,23 @@ module formal_ina_jobs (
   (* anyseq *) logic [JOB_W-1:0]            done_job;
   (* anyseq *) logic [PORT_COUNT-1:0]       done_mask;
   (* anyseq *) logic [JOB_COUNT-1:0]        job_quiet;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready;
 
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
   logic [JOB_COUNT-1:0]            job_broken;
-  logic [JOB_COUNT*PORT_COUNT-1:0] job_mask;
+  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic [JOB_COUNT-1:0]            job_freed;
+  logic [JOB_COUNT-1:0]            newly_expired;
+  logic                            busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
+      .clk, .rst, .age, .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
       .answer_valid, .answer_granted, .answer_job,
-      .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
-      .done_valid, .done_job, .done_mask, .job_quiet,
+      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
+      .done_valid, .done_job, .done_mask, .job_quiet, .queue_ready,
       .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
-      .opened(), .newly_broken());
+      .opened(), .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ask
@@ -73,20 +81,25 @@ module formal_ina_jobs (
   end
 
   // LEAVEs go out only of jobs that nobody joins any more (ina_judge breaks a job that is left
-  // before it is complete), and of a job's own ports.
+  // before it is complete), and of a job's own ports; a judge may still act in the clock of freeing.
   (* anyconst *) logic [JOB_W-1:0] followed;
   logic [PORT_COUNT-1:0] leaves;  // of the followed job, in this clock
+  logic [PORT_COUNT-1:0] hits;
+  logic [PORT_COUNT-1:0] waits;   // in these ports' queues
   logic [PORT_COUNT-1:0] mask;
 
-  assign mask = job_mask[followed*PORT_COUNT +: PORT_COUNT];
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_followed
+    assign mask[p]   = job_mask[p*JOB_COUNT + 32'(followed)];
+    assign waits[p]  = queue_ready[p*JOB_COUNT + 32'(followed)];
+    assign hits[p]   = hit_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
+    assign leaves[p] = (leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed)
+        || (done_valid && done_job == followed && done_mask[p]);
+  end
 
   always_comb begin
-    for (int p = 0; p < PORT_COUNT; p++)
-      leaves[p] = (leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed)
-          || (done_valid && done_job == followed && done_mask[p]);
     if (leaves != '0)
-      assume (job_valid[followed] && (job_complete[followed] || job_broken[followed])
-          && (leaves & ~mask) == '0);
+      assume (((job_valid[followed] && (job_complete[followed] || job_broken[followed]))
+          || job_freed[followed]) && (leaves & ~mask) == '0);
   end
 
   // The record. An answer is seen in the clock after its decision, so what else concerned the
@@ -113,6 +126,14 @@ module formal_ina_jobs (
   logic                  granted_this;
   logic                  opens;
   logic                  frees;
+  logic                  age_before;
+  logic                  heard_before;  // a packet of it
+  logic                  waits_before;
+  logic                  heard;         // since the last pulse of age
+  logic                  heard_now;
+  logic                  expired;
+  logic                  expires;
+  logic                  expired_now;
 
   assign asked_id     = answer_valid[0] ? ask_job_id[63:0] : ask_job_id[127:64];
   assign asked_ranks  = answer_valid[0] ? ask_rank_count[15:0] : ask_rank_count[31:16];
@@ -121,17 +142,26 @@ module formal_ina_jobs (
   assign granted_this = granted && answer_job == followed;
   assign opens        = granted_this && !known;
   assign left_now     = opens ? '0 : left | leaves_before;
-  assign frees        = known && (left | leaves_before) == ports;
+  assign frees        = known && ((left | leaves_before) == ports
+      || (expired && quiet_before && !waits_before));
   assign known_now    = opens || (known && !frees);
   assign ports_now    = opens ? answer_valid : granted_this ? ports | answer_valid : ports;
   assign id_now       = opens ? asked_id : id;
   assign ranks_now    = opens ? asked_ranks : ranks;
+  assign heard_now    = heard || heard_before || granted_this;
+  assign expires      = age_before && known && !expired && !heard_now;
+  assign expired_now  = known_now && !opens && (expired || expires);
   assign port_count_now = 16'(ports_now[0]) + 16'(ports_now[1]);
 
   always_ff @(posedge clk) begin
     leaves_before <= rst ? '0 : leaves;
     quiet_before  <= job_quiet[followed];
     freed_before  <= !rst && job_freed[followed];
+    age_before    <= !rst && age;
+    heard_before  <= !rst && hits != '0;
+    waits_before  <= (waits & mask) != '0;
+    heard         <= !rst && !age_before && heard_now;
+    expired       <= !rst && expired_now;
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
     ports         <= ports_now;
@@ -165,9 +195,18 @@ module formal_ina_jobs (
       if (broken && known_now && !opens) begin
         p6_broken: assert (job_broken[followed]);
       end
+      if (expired_now) begin
+        p6_expired: assert (job_broken[followed] && busy);
+      end
       if (granted && !granted_this && known_now) begin
         p7_id: assert (asked_id != id);
       end
+    end
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p9_expires: assert (newly_expired[followed] == expires);
     end
   end
 
@@ -175,14 +214,14 @@ module formal_ina_jobs (
   logic [PORT_COUNT-1:0] late;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_waits
-    logic [2:0] clocks;
+    logic [3:0] clocks;
 
     always_ff @(posedge clk) begin
       if (rst || !ask_valid[p] || answer_valid[p] || job_quiet != '1 || job_freed != '0)
         clocks <= '0;
       else clocks <= clocks + 1'b1;
     end
-    assign late[p] = clocks > 3'(PORT_COUNT + 1);
+    assign late[p] = clocks > 4'(4 * PORT_COUNT);
   end
 
   always_comb begin
@@ -209,8 +248,8 @@ module formal_ina_jobs (
       reuse:   cover (opened_twice);
       refuse:  cover (answer_valid != '0 && !answer_granted);
       breaks:  cover (broken && freed_once);
-      waits:   cover (ask_valid[0] && job_quiet == '0 && job_valid[0] && !job_valid[1]
-          && !known && answer_valid[1] && answer_granted);
+      ends_silent: cover (frees && expired && left != ports && freed_once);
+      still_waits: cover (expired && quiet_before && waits_before);
     end
   end
 endmodule

@@ -7,13 +7,15 @@
 //   1. A packet enters the tree as it was chosen: kind, job, slot and ports; for a join those are
 //      all ports of the job (ina_pick, 2). Chosen packets enter in their order, none twice.
 //   2. Every port that takes part contributes the beat of its own queue at this job, slot and
-//      beat; a retransmission the history's; a probe zeros.
+//      beat, and no other port anything; a retransmission the history's, alone; a probe zeros.
 //   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
 //      with the last one of the packet's length.
 //   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat.
-//   5. Packets of a join that differ in opcode, length or EQUAL lanes do not enter; neither does
-//      anything summed of a job that is broken, closing or free. They are called off instead.
+//   5. Packets of a join that differ in opcode, length or EQUAL lanes do not enter, nor do those of
+//      a message that is no JOIN, LEAVE, or known operation on known numbers; neither does anything
+//      summed of a job that is broken, closing or free, or had such packets. They are called off.
 //   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
+//      All else enters, but for retransmissions that are marked as dropped.
 //   7. A retransmission's header is removed from its port when its packet begins, once.
 
 module formal_ina_join (
@@ -27,8 +29,8 @@ module formal_ina_join (
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
-  localparam int HEADER_T_W = ina_pkg::HEADER_W + QUADS_W;
-  localparam int CHOICE_W   = 2 + JOB_W + SLOT_W + PORT_COUNT + 1;
+  localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
+  localparam int CHOICE_W   = 2 + JOB_W + SLOT_W + PORT_COUNT + 2;
   localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
   localparam int TAG_AT     = 480;  // lane 15: no EQUAL lane
   localparam int TAG_W      = 2 + JOB_W + SLOT_W + INDEX_W;
@@ -43,16 +45,28 @@ module formal_ina_join (
   (* anyseq *) logic [SLOT_W-1:0]     s_slot;
   (* anyseq *) logic [PORT_COUNT-1:0] s_mask;
   (* anyseq *) logic                  s_probe;
+  (* anyseq *) logic                  s_dropped;
   logic                               s_ready;
 
   formal_stream #(.WIDTH(CHOICE_W), .ASSUME(1)) choice_rules (
       .clk, .rst, .valid(s_valid), .ready(s_ready),
-      .payload({s_kind, s_job, s_slot, s_mask, s_probe}));
+      .payload({s_kind, s_job, s_slot, s_mask, s_probe, s_dropped}));
 
   always_comb begin
     assume (s_kind != 2'd3 && s_mask != '0);
     assume (s_kind == ina_pkg::KIND_JOIN || s_mask == 2'd1 || s_mask == 2'd2);
-    assume (!s_probe || s_kind == ina_pkg::KIND_RESEND);
+    assume (!(s_probe || s_dropped) || s_kind == ina_pkg::KIND_RESEND);
+    assume (!(s_probe && s_dropped));
+    // A port's next retransmission is chosen when the one before has been removed.
+    if (s_valid && s_kind == ina_pkg::KIND_RESEND) assume ((resending & s_mask) == '0);
+  end
+
+  logic [PORT_COUNT-1:0] resending;  // taken over, its header not removed
+
+  always_ff @(posedge clk) begin
+    resending <= (resending & ~resend_pop)
+        | ((s_valid && s_ready && s_kind == ina_pkg::KIND_RESEND) ? s_mask : '0);
+    if (rst) resending <= '0;
   end
 
   // The RAMs: what was read in the clock before, and stays. A place's packet has one length.
@@ -83,12 +97,16 @@ module formal_ina_join (
     (* anyseq *) logic [2:0] any_opcode;
     (* anyseq *) logic [1:0] any_type;
     (* anyseq *) logic [1:0] any_lane;
+    (* anyseq *) logic [2:0] any_number;
+    (* anyseq *) logic [1:0] any_operation;
     (* anyseq *) logic [3:0] any_resend;
     logic [3:0]       peeked;
     logic [3:0]       header_quads;
     logic [2:0]       opcode;
     logic [1:0]       message_type;
     logic [1:0]       lane;
+    logic [2:0]       number;
+    logic [1:0]       operation;
     logic [TAG_W-1:0] tag;
     logic             resends;  // its header waits to be popped, so it stays
 
@@ -101,6 +119,8 @@ module formal_ina_join (
       if (beat_read[p]) begin
         message_type <= any_type;
         lane         <= any_lane;
+        number       <= any_number;
+        operation    <= any_operation;
         tag          <= {2'(p), read_job, read_slot, read_beat};
       end
     end
@@ -119,8 +139,8 @@ module formal_ina_join (
       queue_data[p*BEAT_W +: BEAT_W] = '0;
       queue_data[p*BEAT_W +: 24] = ina_pkg::MESSAGE_MAGIC_VERSION;
       queue_data[p*BEAT_W + 24 +: 2] = message_type;
-      queue_data[p*BEAT_W + 32 +: 2] = 2'd1;
-      queue_data[p*BEAT_W + 40 +: 2] = 2'd1;
+      queue_data[p*BEAT_W + 32 +: 3] = number;
+      queue_data[p*BEAT_W + 40 +: 2] = operation;
       queue_data[p*BEAT_W + 192 +: 2] = lane;  // lane 6, the last EQUAL one
       queue_data[p*BEAT_W + TAG_AT +: TAG_W] = tag;
     end
@@ -140,13 +160,16 @@ module formal_ina_join (
   logic [JOB_COUNT-1:0] job_closing;
   logic                 mismatch_valid;
   logic                 undo_valid;
-  logic [JOB_W-1:0]     active_job;
+  logic [JOB_W-1:0]     undo_job;
+  logic [PORT_COUNT-1:0] undo_mask;
 
   logic [PORT_COUNT-1:0]            settled;
   logic [PORT_COUNT-1:0]            header_valid;
   logic [PORT_COUNT*HEADER_T_W-1:0] header;
   logic                             m_valid;
   logic [PORT_COUNT-1:0]            m_mask;
+  logic [PORT_COUNT-1:0]            m_leaves;
+  logic [ina_pkg::FORMAT_W-1:0]     m_format;
   logic [PORT_COUNT*BEAT_W-1:0]     m_data;
   logic [1:0]                       m_kind;
   logic [JOB_W-1:0]                 m_job;
@@ -158,11 +181,13 @@ module formal_ina_join (
 
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_mask, .s_probe,
+      .s_dropped,
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
       .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
-      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .active_job,
+      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job,
+      .undo_mask,
       .settled, .header_valid, .header, .header_ce(),
-      .m_valid, .m_mask, .m_data, .m_op(), .m_kind, .m_job, .m_slot, .m_beat, .m_first, .m_last,
+      .m_valid, .m_mask, .m_leaves, .m_data, .m_op(), .m_format, .m_kind, .m_job, .m_slot, .m_beat, .m_first, .m_last,
       .m_quads, .m_starts(), .m_ends(), .m_leave(), .busy());
 
   // Follow one chosen packet: `before` packets are settled first.
@@ -180,6 +205,7 @@ module formal_ina_join (
   logic [SLOT_W-1:0]   slot;
   logic [PORT_COUNT-1:0] mask;
   logic                probe;
+  logic                dropped;
   logic [INDEX_W-1:0]  beat;       // that comes next, of any packet
   logic                in_packet;
   logic                is_followed;
@@ -187,7 +213,7 @@ module formal_ina_join (
   assign take     = s_valid && s_ready;
   assign settles  = settled != '0;
   assign its_turn = followed && !inside && before == '0 && settles;
-  assign {kind, job, slot, mask, probe} = what;
+  assign {kind, job, slot, mask, probe, dropped} = what;
   assign is_followed = m_valid && (its_turn || inside);
 
   always_ff @(posedge clk) begin
@@ -201,7 +227,7 @@ module formal_ina_join (
       if (!followed) begin
         if (take && follow) begin
           followed <= 1'b1;
-          what     <= {s_kind, s_job, s_slot, s_mask, s_probe};
+          what     <= {s_kind, s_job, s_slot, s_mask, s_probe, s_dropped};
           before   <= chosen - 3'(settles);
         end
       end else if (its_turn || inside) begin
@@ -222,9 +248,10 @@ module formal_ina_join (
   logic [PORT_COUNT-1:0] length_right;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_operand
-    assign operand_right[p] = m_data[p*BEAT_W + TAG_AT +: TAG_W]
-        == (m_kind != ina_pkg::KIND_RESEND ? {2'(p), m_job, m_slot, m_beat}
-            : probe ? TAG_W'(0) : {2'd3, m_job, m_slot, m_beat});
+    assign operand_right[p] = (m_kind == ina_pkg::KIND_RESEND)
+        ? m_leaves == PORT_COUNT'(1)
+            && m_data[TAG_AT +: TAG_W] == (probe ? TAG_W'(0) : {2'd3, m_job, m_slot, m_beat})
+        : m_leaves == m_mask && m_data[p*BEAT_W + TAG_AT +: TAG_W] == {2'(p), m_job, m_slot, m_beat};
     assign length_right[p] = m_kind == ina_pkg::KIND_RESEND
         || (6'(m_beat) * 4 + 6'(m_quads) == 6'(length_at(p, m_job, m_slot)));
   end
@@ -236,6 +263,52 @@ module formal_ina_join (
       && (m_data[223:0] == m_data[BEAT_W +: 224]
           || (header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_FIRST
               && header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_ONLY));
+
+  // A message's start: of all ports alike, so of the lowest that takes part.
+  logic [31:0] port_data;
+  logic [7:0]  opcode;
+  logic [8:0]  quads;
+  logic [7:0]  number;
+  logic [7:0]  operation;
+  logic [7:0]  message_type;
+  logic        starts;
+  logic        known;
+
+  assign opcode = m_mask[0] ? header[OPCODE_AT +: 8] : header[HEADER_T_W + OPCODE_AT +: 8];
+  assign quads  = m_mask[0] ? header[ina_pkg::HEADER_W +: QUADS_W]
+      : header[HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W];
+  assign port_data    = m_mask[0] ? m_data[24 +: 32] : m_data[BEAT_W + 24 +: 32];
+  assign message_type = port_data[7:0];
+  assign number       = port_data[15:8];
+  assign operation    = port_data[23:16];
+  assign starts = opcode == ina_pkg::RC_SEND_FIRST || opcode == ina_pkg::RC_SEND_ONLY;
+  assign known  = (message_type == ina_pkg::TYPE_DATA) ? number >= 8'd1 && number <= 8'd4
+          && operation >= 8'd1 && operation <= 8'd3
+      : (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE)
+          && opcode == ina_pkg::RC_SEND_ONLY && quads == 9'(ina_pkg::JOIN_QUADS);
+
+  // What was called off in the clock before, and the jobs that had packets which were not alike.
+  logic                  called_off;
+  logic                  stale;
+  logic                  was_called_off;
+  logic                  was_stale;
+  logic [JOB_W-1:0]      its_job;
+  logic [PORT_COUNT-1:0] its_mask;
+  logic [JOB_COUNT-1:0]  over;
+
+  assign called_off = settles && !m_valid && m_kind == ina_pkg::KIND_JOIN;
+  assign stale      = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job];
+
+  always_ff @(posedge clk) begin
+    was_called_off <= called_off && !rst;
+    was_stale      <= stale;
+    its_job        <= m_job;
+    its_mask       <= m_mask;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      if (called_off && !stale && m_job == JOB_W'(j)) over[j] <= 1'b1;
+      if (rst || !job_valid[j]) over[j] <= 1'b0;
+    end
+  end
 
   always_comb begin
     if (!rst) begin
@@ -254,16 +327,18 @@ module formal_ina_join (
       p4_headers: assert (header_valid == ((m_valid && m_first) ? m_mask : '0));
       if (m_valid && m_first && m_kind == ina_pkg::KIND_JOIN) begin
         p5_alike: assert (m_mask != '1 || alike);
-        p5_job:   assert (job_valid[m_job] && !job_broken[m_job] && !job_closing[m_job]);
+        p5_known: assert (!starts || known);
+        p5_job:   assert (!stale && !over[m_job]);
       end
-      p5_undo:    assert (undo_valid == (settles && !m_valid));
-      p5_break:   assert (!mismatch_valid || undo_valid);
+      p5_undo:    assert (undo_valid == was_called_off);
       if (undo_valid) begin
-        p5_kind:  assert (m_kind == ina_pkg::KIND_JOIN && active_job == m_job);
+        p5_what:  assert (undo_job == its_job && undo_mask == its_mask);
       end
+      p5_break:   assert (!mismatch_valid || (undo_valid && !was_stale));
       p6_settled: assert (!settles || chosen != '0);
       if (its_turn) begin
         p6_its:   assert (settled == mask);
+        p6_enters: assert (kind == ina_pkg::KIND_JOIN || m_valid != dropped);
       end
       p7_pop:     assert (resend_pop == '0 || chosen != '0);
     end

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_judge: what is taken is taken once and in PSN order. The proof follows one connection (a key
-// of the solver's choice: source IP, destination IP, destination QPN) among all frames, with
-// ina_jobs' answers and the queue's state as any environment that keeps its contract may give them.
+// ina_judge with its ina_flows: what is taken is taken once and in PSN order. The proof follows one
+// connection (of the solver's choice) among all frames, with ina_jobs' answers and the queue's
+// state as any environment that keeps its contract may give them. What is decided on a frame at
+// s_* leaves a clock later: so d_* is what was there in the clock before.
 //
-//   1. One token a frame, in the clock in which the judge decides on its last beat.
-//   2. The flow table never has two hits: while the followed connection has a flow, no JOIN of it
-//      asks for another; so its key is in one context at most.
+//   1. One token a frame, when its last beat is at s_*.
+//   2. While the followed connection has a flow, no JOIN of it asks for another; so its key is in
+//      one context at most (ina_flows' own proof: the table never has two hits).
 //   3. A contribution of the followed connection is taken only with the flow's next PSN: with the
 //      PSN after the one that was taken last. So none is taken twice, and none out of order.
 //      The packet with that PSN is taken where there is room and its iCRC and shape are right.
-//   4. It is taken into its own job, only if its iCRC is right, and only if all its beats were
-//      written there: beat 0, 1, 2 and so on without a gap.
+//   4. It is taken into its own job, only if its iCRC is right, only with its own header, and only
+//      if all its beats were written there: beat 0, 1, 2 and so on without a gap.
 //   5. Nothing of it is taken while it has no flow; its first packet is the JOIN that was granted.
 //   6. A frame is not both taken and passed, and nothing is taken where the queue has no room.
 //   7. A retransmission of the followed connection is answered only if its packet has left the
 //      queue as a sum, and then always; one that still waits in the queue is neither passed nor
 //      answered; any other is passed.
 //   8. A packet past a gap goes on only if its job is broken or breaks; else as a probe at most.
-//   9. The port's ingress stops if and only if a JOIN waits for its answer.
+//   9. The port's ingress stops only for a JOIN: while it waits for its answer, and two clocks
+//      besides.
+//  10. A LEAVE that is taken before its job is complete breaks it.
 
 module formal_ina_judge (
     input logic clk
@@ -26,72 +29,104 @@ module formal_ina_judge (
   localparam int JOB_COUNT  = 2;
   localparam int SLOT_COUNT = 2;
   localparam int JOB_W      = 1;
-  localparam int SLOT_W     = 1;
   localparam int FILL_W     = 2;
   localparam int RAW_W      = 24;
-  localparam int KEY_W      = 88;
+  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2;  // see `any_packet`
 
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // A frame's beats, as ina_check gives them; they hold while en = 0.
-  (* anyseq *) logic         s_valid;
-  (* anyseq *) logic         s_last;
-  (* anyseq *) logic [1:0]   source;
-  logic [23:0]               psn;
-  (* anyseq *) logic [2:0]   opcode;
-  (* anyseq *) logic [2:0]   quads;
-  (* anyseq *) logic [1:0]   message_type;
-  (* anyseq *) logic         s_candidate;
-  (* anyseq *) logic         s_roce_data;
-  (* anyseq *) logic         s_ok;
-  logic                      s_first;
-  ina_pkg::header_t          s_header;
-  logic [31:0]               s_lane_0;
-  logic                      en;
-  logic                      in_frame;
+  // A frame's beats, two clocks of en before they come to s_*. A packet has one header; what is no
+  // candidate has one beat, and so has one of up to four quads; a longer one has any number.
+  (* anyseq *) logic                e_valid;
+  (* anyseq *) logic                e_last;
+  (* anyseq *) logic                e_ok;
+  (* anyseq *) logic [PACKET_W-1:0] any_packet;
+  logic [PACKET_W-1:0] e_packet;
+  logic                e_first;
+  logic                e_candidate;
+  logic                in_frame;
+  logic [PACKET_W-1:0] frame_packet;
+  logic                n_valid, n_first, n_last, n_ok;
+  logic [PACKET_W-1:0] n_packet;
+  logic                s_valid, s_first, s_last, s_ok;
+  logic [PACKET_W-1:0] s_packet;
+  logic                en;
+
+  assign e_first     = !in_frame;
+  assign e_packet    = e_first ? any_packet : frame_packet;
+  assign e_candidate = e_packet[0];
+
+  always_comb begin
+    if (e_valid && (!e_candidate || e_packet[10:8] <= 3'd4)) assume (e_last);
+    if (e_candidate) assume (e_packet[1]);  // is RoCE data
+  end
+
+  always_ff @(posedge clk) begin
+    if (en) begin
+      {n_first, n_last, n_ok, n_packet} <= {e_first, e_last, e_ok, e_packet};
+      {s_first, s_last, s_ok, s_packet} <= {n_first, n_last, n_ok, n_packet};
+      n_valid <= e_valid;
+      s_valid <= n_valid;
+      if (e_valid) begin
+        in_frame     <= !e_last;
+        frame_packet <= e_packet;
+      end
+    end
+    if (rst) begin
+      n_valid  <= 1'b0;
+      s_valid  <= 1'b0;
+      in_frame <= 1'b0;
+    end
+  end
 
   // PSNs round 0, where they wrap: the distances that decide are small.
-  (* anyseq *) logic [3:0] psn_low;
+  function automatic logic [23:0] psn_of(input logic [PACKET_W-1:0] packet);
+    psn_of = {{20{packet[7]}}, packet[7:4]};
+  endfunction
 
-  assign psn = {{20{psn_low[3]}}, psn_low};
+  function automatic ina_pkg::header_t header_of(input logic [PACKET_W-1:0] packet);
+    header_of = '0;
+    header_of[ina_pkg::HEADER_W +: 3]          = packet[10:8];
+    header_of[ina_pkg::IPV4_SOURCE_AT*8 +: 2]  = packet[3:2];
+    header_of[ina_pkg::BTH_OPCODE_AT*8 +: 3]   = packet[13:11];
+    header_of[ina_pkg::BTH_PSN_AT*8 +: 24]     =
+        {{packet[7], packet[7], packet[7], packet[7], packet[7:4]}, {16{packet[7]}}};
+  endfunction
 
-  always_comb begin
-    s_header = '0;
-    s_header.quads = 9'(quads);
-    s_header.bytes[ina_pkg::IP_SOURCE_AT*8 +: 2]  = source;
-    s_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 3] = opcode;
-    s_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24]   = {psn[7:0], psn[15:8], psn[23:16]};
-  end
-  assign s_lane_0 = {6'd0, message_type, ina_pkg::MESSAGE_MAGIC_VERSION};
-  assign s_first  = !in_frame;
+  ina_pkg::header_t e_header;
+  ina_pkg::header_t s_header;
+  ina_pkg::header_t d_header;
+  logic [23:0]      s_psn;
+
+  assign e_header = header_of(e_packet);
+  assign s_header = header_of(s_packet);
+  assign d_header = header_of(d_packet);
+  assign s_psn    = psn_of(s_packet);
+
+  // The packet of the clock before, by its fields.
+  logic                d_valid, d_first, d_last, d_ok, d_en;
+  logic [PACKET_W-1:0] d_packet;
+  logic [1:0]          d_source;
+  logic [23:0]         d_psn;
+  logic [7:0]          d_opcode;
+  logic [2:0]          d_quads;
+  logic [7:0]          d_type;
+  logic                d_candidate;
+  logic                d_roce;
 
   always_ff @(posedge clk) begin
-    if (rst) in_frame <= 1'b0;
-    else if (s_valid && en) in_frame <= !s_last;
+    d_valid <= s_valid && !rst;
+    d_en    <= en;
+    {d_first, d_last, d_ok, d_packet} <= {s_first, s_last, s_ok, s_packet};
   end
-
-  logic        held;
-  logic [18:0] beat;
-  logic [18:0] beat_before;
-  logic [14:0] packet;
-  logic [14:0] packet_before;
-
-  assign packet = {message_type, psn_low, source, opcode, quads, s_candidate};
-  assign beat = {s_valid, s_ok, s_last, s_roce_data, packet};
-  always_ff @(posedge clk) begin
-    held        <= !rst && s_valid && !en;
-    beat_before <= beat;
-    if (s_valid) packet_before <= packet;
-  end
-
-  always_comb begin
-    if (held) assume (beat == beat_before);
-    // A packet has one header; what is no candidate has one beat.
-    if (in_frame || held) assume (packet == packet_before);
-    if (!s_candidate) assume (s_last);
-    if (s_candidate) assume (s_roce_data);
-  end
+  assign d_source    = d_packet[3:2];
+  assign d_psn       = psn_of(d_packet);
+  assign d_quads     = d_packet[10:8];
+  assign d_opcode    = 8'(d_packet[13:11]);
+  assign d_type      = 8'(d_packet[15:14]);
+  assign d_candidate = d_packet[0];
+  assign d_roce      = d_packet[1];
 
   // ina_jobs.
   logic                        ask_valid;
@@ -104,6 +139,8 @@ module formal_ina_judge (
   logic [JOB_COUNT-1:0]        has_flow;  // this port is in the job
   logic [JOB_COUNT-1:0]        broken_before;
   logic                        granted;
+  logic                        granted_1, granted_2;  // one, two clocks ago
+  logic [JOB_W-1:0]            granted_job;
 
   assign granted = ask_valid && answer_valid && answer_granted;
 
@@ -113,148 +150,219 @@ module formal_ina_judge (
       if (!rst && granted && answer_job == JOB_W'(j)) has_flow[j] <= 1'b1;
     end
     broken_before <= rst ? '0 : job_broken & ~job_freed;
+    granted_1     <= granted && !rst;
+    granted_2     <= granted_1 && !rst;
+    if (granted) granted_job <= answer_job;
   end
 
   always_comb begin
     if (answer_valid) assume (ask_valid);
-    // A context is given out in a clock after it was freed, and a port joins a job once.
-    if (granted) assume (!has_flow[answer_job] && !job_freed[answer_job]
-        && queue_fill[answer_job*FILL_W +: FILL_W] == '0);
+    // A context is given out in a clock after it was freed, a port joins a job once, and no job
+    // ends before its JOIN is in the queue.
+    if (granted) assume (!has_flow[answer_job] && !job_freed[answer_job]);
+    if (granted_1 || granted_2) assume (!job_freed[granted_job]);
     assume ((broken_before & ~job_broken) == '0);
   end
 
   // ina_queue: the fill follows the commits and pops; what has left is any sum or raw packets.
-  (* anyseq *) logic [JOB_COUNT-1:0]        pop;
-  (* anyseq *) logic [JOB_COUNT*RAW_W-1:0]  queue_raw;
-  (* anyseq *) logic [JOB_COUNT*FILL_W-1:0] queue_sums;
-  (* anyseq *) logic [JOB_COUNT*SLOT_W-1:0] queue_head;
-  logic [JOB_COUNT*FILL_W-1:0] queue_fill;
-  logic                        write_valid;
-  logic [JOB_W-1:0]            write_job;
+  (* anyseq *) logic [JOB_COUNT-1:0] pop;
+  (* anyseq *) logic [2:0]           raw_low;
+  (* anyseq *) logic [FILL_W-1:0]    queue_sums;
+  logic [FILL_W-1:0]        queue_fill;
+  logic [JOB_COUNT*FILL_W-1:0] fills;
+  logic [JOB_W-1:0]         watch_job;
+  logic [JOB_W-1:0]         watched_job;
+  logic                     write_valid;
+  logic [JOB_W-1:0]         write_job;
+  logic                     write_opens;
   logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat;
-  logic                        commit_valid;
+  logic                     commit_valid;
+  ina_pkg::header_t         commit_header;
+
+  always_ff @(posedge clk) watched_job <= watch_job;
+  assign queue_fill = fills[watched_job*FILL_W +: FILL_W];
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_queue
+    logic commit;
+
+    assign commit = commit_valid && write_job == JOB_W'(j);
     always_ff @(posedge clk) begin
-      if (rst || job_freed[j]) queue_fill[j*FILL_W +: FILL_W] <= '0;
-      else
-        queue_fill[j*FILL_W +: FILL_W] <= queue_fill[j*FILL_W +: FILL_W]
-            + FILL_W'(commit_valid && write_job == JOB_W'(j)) - FILL_W'(pop[j]);
+      if (rst) fills[j*FILL_W +: FILL_W] <= '0;
+      else if (commit && write_opens) fills[j*FILL_W +: FILL_W] <= FILL_W'(1);
+      else fills[j*FILL_W +: FILL_W] <= fills[j*FILL_W +: FILL_W] + FILL_W'(commit) - FILL_W'(pop[j]);
     end
-    always_comb begin
-      if (queue_fill[j*FILL_W +: FILL_W] == '0) assume (!pop[j]);
-      assume (queue_sums[j*FILL_W +: FILL_W] <= FILL_W'(SLOT_COUNT));
-      assume (queue_raw[j*RAW_W + 3 +: RAW_W - 3] == '0);
-    end
+    always_comb if (fills[j*FILL_W +: FILL_W] == '0) assume (!pop[j]);
   end
+  always_comb assume (queue_sums <= FILL_W'(SLOT_COUNT));
 
   logic              token_valid;
   logic              token_pass;
   logic              break_valid;
+  logic              leave_valid;
+  logic              hit_valid;
+  logic [JOB_W-1:0]  hit_job;
   logic              resend_valid;
   logic              resend_probe;
+  logic [JOB_W-1:0]  resend_job;
+  ina_pkg::header_t  resend_header;
   (* anyseq *) logic resend_ready;
+  logic [ina_pkg::COUNTER_COUNT-1:0] events;
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .en,
-      .s_valid, .s_first, .s_last, .s_header, .s_lane_0, .s_candidate, .s_roce_data, .s_ok,
+      .early_valid(e_valid && e_first), .early_header(e_header),
+      .next_valid(n_valid), .next_first(n_first), .next_candidate(n_packet[0]),
+      .next_lane_0({6'd0, n_packet[15:14], ina_pkg::MESSAGE_MAGIC_VERSION}),
+      .s_valid, .s_first, .s_last, .s_header,
+      .s_candidate(s_packet[0]), .s_roce_data(s_packet[1]), .s_ok,
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_job,
-      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid(), .hit_job(),
-      .write_valid, .write_job, .write_beat, .commit_valid,
-      .queue_fill, .queue_raw, .queue_sums, .queue_head,
-      .resend_valid, .resend_ready, .resend_probe, .resend_job(), .resend_slot(),
-      .resend_header(), .events());
+      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
+      .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
+      .watch_job, .queue_fill, .queue_raw(RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
+      .queue_sum_slot('0),
+      .resend_valid, .resend_ready, .resend_probe, .resend_job, .resend_slot(), .resend_ordinal(),
+      .resend_header, .events);
 
-  // The followed connection's record.
+  // The followed connection's record. next_psn is what it was when d_* was decided.
   (* anyconst *) logic [1:0] followed;
-  logic              ours;      // the packet is one of it
-  logic              flow;      // it has a flow
+  logic              ours;
+  logic              flow;
+  logic              d_flow;
   logic [JOB_W-1:0]  job;
   logic [23:0]       next_psn;
-  logic [23:0]       distance;
-  logic [23:0]       age;
-  logic [FILL_W-1:0] fill;
-  logic [RAW_W-1:0]  raw;
-  logic [FILL_W-1:0] sums;
-  logic [3:0]        written;   // beats of this packet, without a gap from 0
-  logic              gap;
-  logic              whole;     // with this clock's
-  logic              well_formed;
 
-  assign ours     = s_valid && source == followed;
-  assign distance = psn - next_psn;
-  assign age      = -distance;
-  assign fill     = queue_fill[job*FILL_W +: FILL_W];
-  assign raw      = queue_raw[job*RAW_W +: RAW_W];
-  assign sums     = queue_sums[job*FILL_W +: FILL_W];
-  assign well_formed = (8'(opcode) == ina_pkg::RC_SEND_ONLY) ? quads >= 3'd3
-      : 8'(opcode) != ina_pkg::RC_SEND_FIRST || quads >= 3'd2;
-  assign whole    = write_valid && (s_first || !gap)
-      && write_beat == (s_first ? '0 : ina_pkg::BEAT_INDEX_W'(written));
+  assign ours = d_valid && d_source == followed;
 
   always_ff @(posedge clk) begin
-    if (rst) begin
-      flow <= 1'b0;
-    end else begin
-      if (flow && job_freed[job]) flow <= 1'b0;
-      if (ours && granted) begin
-        flow     <= 1'b1;
-        job      <= answer_job;
-        next_psn <= psn + 1'b1;
-      end else if (ours && commit_valid) begin
-        next_psn <= next_psn + 1'b1;
-      end
-    end
-    if (s_valid && en) begin
-      written <= (s_first ? '0 : written) + 4'd1;
-      gap     <= !whole;
+    d_flow <= flow && !rst;
+    if (rst || (flow && job_freed[job])) flow <= 1'b0;
+    if (!rst && granted && s_packet[3:2] == followed) begin
+      flow     <= 1'b1;
+      job      <= answer_job;
+      next_psn <= s_psn + 1'b1;
+    end else if (ours && commit_valid && !granted_2) begin
+      next_psn <= next_psn + 1'b1;
     end
   end
 
-  // A packet that began before its flow was freed has lost it: a frame must not outlive its flow,
-  // which is why a context waits until its LEAVEs have gone out.
-  always_comb begin
-    if (in_frame && flow) assume (!job_freed[job]);
+  // The state when it was decided, with what left the judge in that clock.
+  logic [FILL_W:0]   d_fill;
+  logic [2:0]        d_raw;
+  logic [FILL_W-1:0] d_sums;
+  logic              d_room;
+  logic              d_broken;
+  logic              d_complete;
+  logic              d_freed;
+
+  always_ff @(posedge clk) begin
+    d_fill     <= {1'b0, fills[job*FILL_W +: FILL_W]}
+        + (FILL_W + 1)'(commit_valid && write_job == job && !write_opens)
+        + (FILL_W + 1)'(commit_valid && write_job == job && write_opens);
+    d_raw      <= raw_low;
+    d_sums     <= queue_sums;
+    d_broken   <= job_broken[job] || (break_valid && hit_job == job);
+    d_complete <= job_complete[job];
+    d_freed    <= job_freed[job];
   end
+
+  // Its beats: the nth, and whether all before it were written in their places.
+  logic [3:0] nth;
+  logic [3:0] d_nth;
+  logic       gap;
+  logic       whole;
+  logic       had_token;  // the frame that was at s_*
+
+  assign whole = write_valid && write_beat == ina_pkg::BEAT_INDEX_W'(d_nth) && (d_first || !gap);
+
+  always_ff @(posedge clk) begin
+    d_nth <= nth;
+    if (rst) nth <= '0;
+    else if (s_valid && en) nth <= s_last ? '0 : nth + 1'b1;
+    if (d_valid && d_en) gap <= !whole;
+    had_token <= !rst && !(d_valid && d_en) && (had_token || token_valid);
+  end
+
+  logic [23:0] distance;
+  logic [23:0] age;
+  logic        decided;  // a contribution of a flow, with a right iCRC
+  logic        well_formed;
+  logic        in_history;
+
+  assign distance    = d_psn - next_psn;
+  assign age         = -distance;
+  assign decided     = token_valid && ours && d_flow && d_candidate && d_ok && !granted_2;
+  assign well_formed = (d_opcode == ina_pkg::RC_SEND_ONLY) ? d_quads >= 3'd3
+      : d_opcode != ina_pkg::RC_SEND_FIRST || d_quads >= 3'd2;
+  assign in_history  = age > 24'(d_fill) + 24'(d_raw)
+      && age <= 24'(d_fill) + 24'(d_raw) + 24'(d_sums);
+
+  // The clocks that the ingress stands still although nothing is asked.
+  logic [1:0] still;
+
+  always_ff @(posedge clk) still <= (rst || en || ask_valid) ? '0 : still + 1'b1;
 
   always_comb begin
     if (!rst) begin
-      p1_token: assert (token_valid == (s_valid && s_last && en));
-      if (flow && ours) begin
-        p2_one_hit: assert (!ask_valid);
-        if (commit_valid) begin
-          p3_in_order: assert (psn == next_psn);
-          p4_own_job:  assert (write_job == job && s_ok && s_candidate);
-          p4_whole:    assert (whole);
+      if (token_valid) begin
+        p1_last: assert (d_valid && d_last && !had_token);
+      end
+      if (d_valid && d_last && d_en) begin
+        p1_token: assert (token_valid || had_token);
+      end
+      if (ask_valid) begin
+        p2_one_hit: assert (!(flow && s_packet[3:2] == followed));
+        p9_join:    assert (!en && s_valid && s_first && s_last && s_ok && s_packet[0]
+            && s_packet[15:14] == 2'd1);
+      end
+      if (commit_valid && ours) begin
+        p5_flow: assert (d_flow);
+        if (granted_2) begin
+          p5_opens: assert (write_opens && write_job == granted_job);
+        end else begin
+          p3_in_order: assert (distance == '0 && !write_opens);
+          p4_own_job:  assert (write_job == job);
         end
-        if (s_last && en && s_ok && s_candidate && distance == '0 && whole && well_formed) begin
-          p3_takes:    assert (commit_valid);
+        p4_right:  assert (d_ok && d_candidate);
+        p4_whole:  assert (whole);
+        p4_header: assert (commit_header == d_header);
+        p10_leave: assert (granted_2 || break_valid || d_complete
+            || !(d_type == ina_pkg::TYPE_LEAVE && d_opcode == ina_pkg::RC_SEND_ONLY
+                 && d_quads == 3'd3));
+      end
+      p5_granted: assert (!(granted_2 && !commit_valid));
+      if (decided) begin
+        if (distance == '0 && whole && well_formed) begin
+          p3_takes: assert (commit_valid);
         end
-        if (s_last && en && s_ok && s_candidate && distance[23] && age > 24'(fill)) begin
-          p7_answers:  assert (resend_valid == (age > 24'(fill) + raw
-              && age <= 24'(fill) + raw + 24'(sums)) && token_pass != resend_valid);
+        if (distance[23] && age > 24'(d_fill)) begin
+          p7_answers: assert (d_freed || resend_valid == in_history);
+          p7_passes:  assert (token_pass != in_history);
         end
-        if (s_last && s_ok && s_candidate && distance[23]) begin
-          p7_waits: assert (!(age <= 24'(fill)) || (!token_pass && !resend_valid));
-          if (resend_valid) begin
-            p7_was_sum: assert (age > 24'(fill) + raw && age <= 24'(fill) + raw + 24'(sums));
-          end
+        if (distance[23] && age <= 24'(d_fill)) begin
+          p7_waits: assert (!token_pass && !resend_valid);
         end
-        if (s_last && s_ok && s_candidate && !distance[23] && distance != '0) begin
-          p8_gap:   assert (!token_pass || job_broken[job] || break_valid);
+        if (resend_valid) begin
+          p7_job:   assert (resend_job == job);
+        end
+        if (distance[23] && resend_valid) begin
+          p7_as_it_is: assert (!resend_probe && resend_header == d_header);
+        end
+        if (!distance[23] && distance != '0) begin
+          p8_gap:   assert (!token_pass || d_broken || break_valid);
           p8_probe: assert (!resend_valid || resend_probe);
         end
-      end
-      if (ours && commit_valid && !flow) begin
-        p5_granted: assert (granted && write_job == answer_job);
+        p4_hit: assert (hit_valid && hit_job == job);
       end
       p6_either: assert (!(commit_valid && (token_pass || resend_valid)));
-      p6_passed: assert (!(token_pass && resend_valid));
+      p6_passed: assert (!(resend_valid && token_pass));
       p6_commit: assert (!commit_valid || (token_valid && write_valid));
-      p6_room:   assert (!commit_valid
-          || queue_fill[write_job*FILL_W +: FILL_W] < FILL_W'(SLOT_COUNT));
-      p9_stops:  assert (en != (ask_valid && !answer_valid));
+      p6_only:   assert (token_valid || !(break_valid || leave_valid || hit_valid || resend_valid));
+      p6_room:   assert (!commit_valid || write_opens
+          || fills[write_job*FILL_W +: FILL_W] < FILL_W'(SLOT_COUNT));
+      p6_count:  assert (events[ina_pkg::COUNT_PACKETS_TAKEN] == commit_valid
+          && events[ina_pkg::COUNT_FRAMES_IN] == token_valid);
+      p9_goes:   assert (still <= 2'd2);
     end
   end
 
@@ -274,11 +382,11 @@ module formal_ina_judge (
   always_comb begin
     if (!rst) begin
       three:    cover (taken == 3'd3 && next_psn == 24'd1);
-      again:    cover (freed && flow && taken == 3'd3);
-      answers:  cover (ours && flow && resend_valid && !resend_probe);
-      probes:   cover (ours && flow && resend_valid && resend_probe);
+      again:    cover (freed && flow && taken == 3'd2);
+      answers:  cover (ours && d_flow && resend_valid && !resend_probe);
+      probes:   cover (ours && d_flow && resend_valid && resend_probe);
       two_jobs: cover (has_flow == '1);
-      beats:    cover (ours && flow && commit_valid && write_beat == 6'd2);
+      beats:    cover (ours && d_flow && commit_valid && write_beat == 6'd2);
     end
   end
 endmodule

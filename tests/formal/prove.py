@@ -82,14 +82,20 @@ def read_mutants(proof):
 
 
 def mutated(proof, mutant, rtl):
-    """The module's text with the fault. White space does not count; the old text must be there once."""
-    path = rtl / f"{proof.sources[0]}.sv"
+    """{source: its text with the fault}. White space does not count; the old text must be in the
+    sources once."""
     pattern = r"\s+".join(re.escape(word) for word in mutant.old.split())
-    text, count = re.subn(pattern, lambda _: mutant.new.strip(), path.read_text())
-    if count != 1:
-        raise Trouble(f"mutants/{proof.name}.txt:{mutant.line}: its '-' text is {count} times in "
-                      f"{path.name}, not once: adapt the mutant to the module")
-    return text
+    texts, found = {}, 0
+    for name in proof.sources:
+        text, count = re.subn(pattern, lambda _: mutant.new.strip(),
+                              (rtl / f"{name}.sv").read_text())
+        found += count
+        if count:
+            texts[name] = text
+    if found != 1:
+        raise Trouble(f"mutants/{proof.name}.txt:{mutant.line}: its '-' text is {found} times in "
+                      f"{' '.join(proof.sources)}, not once: adapt the mutant to them")
+    return texts
 
 
 def run(command, limit_s, cwd):
@@ -105,17 +111,17 @@ def run(command, limit_s, cwd):
             return None, text
 
 
-def synthesize(proof, folder, rtl, module_text=None):
-    """Writes the proof's model into folder/model.smt2. Only the proved module sees FORMAL."""
+def synthesize(proof, folder, rtl, faulty=None):
+    """Writes the proof's model into folder/model.smt2. Only the proved module sees FORMAL.
+    faulty: texts of sources that replace them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     texts = {name: (rtl / f"{name}.sv").read_text() for name in [PACKAGE] + proof.sources}
-    if module_text is not None:
-        texts[proof.sources[0]] = module_text
+    texts.update(faulty or {})
     for constant, value in proof.constants.items():
         found = 0
         for name, text in texts.items():
-            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )\d+;",
+            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )(?!ina_pkg::)[^;]+;",
                                          rf"\g<1>{value};", text)
             found += count
         if found != 1:
@@ -174,7 +180,7 @@ def prove(proof, modes, arguments):
     began = time.monotonic()
     try:
         model = synthesize(proof, folder, arguments.rtl)
-    except Trouble as trouble:
+    except (Trouble, OSError) as trouble:
         line(proof.name, "model", None, f"FAILED: {trouble}", began)
         return False
     good = True
@@ -195,7 +201,7 @@ def catch(proof, number, mutant, arguments):
         model = synthesize(proof, arguments.build / "mutants" / what, arguments.rtl,
                            mutated(proof, mutant, arguments.rtl))
         verdict, words = solve(model, "bmc", depth)
-    except Trouble as trouble:
+    except (Trouble, OSError) as trouble:
         line(what, "mutant", None, f"ERROR: {trouble}", began)
         return False
     said = {True: "SURVIVED", False: words.split(":")[0], None: f"ERROR: {words}"}[verdict]

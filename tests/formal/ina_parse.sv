@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_parse: every frame gives one packet, whatever is in it. The proof keeps a list of the frames
+// that went in, with their lengths and some bytes of each; their contents are any.
+//
+//   1. Each frame gives exactly one `first` and, with it or later, exactly one `last`, in order.
+//   2. What is no candidate gives one beat. A candidate's beats have four quads each but the last,
+//      and together as many as its header says, or it is of the wrong length.
+//   3. A candidate is of the right length if and only if its frame has exactly the bytes of its
+//      form's headers, its payload and the iCRC.
+//   4. Header, candidate and roce_data stay over the packet.
+//   5. A candidate's header and payload are those of its frame: MAC's first byte, PSN's first
+//      byte, and the first byte of the payload, where the form has them.
+//   6. No packet waits: it is out two clocks of en after its frame's last beat.
+
+module formal_ina_parse (
+    input logic clk
+);
+  localparam int MTU    = 128;
+  localparam int BEAT_W = ina_pkg::BEAT_W;
+  localparam int KEEP_W = ina_pkg::BEAT_BYTES;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic              en;
+  (* anyseq *) logic              s_valid;
+  (* anyseq *) logic              s_last;
+  (* anyseq *) logic [BEAT_W-1:0] s_data;
+  (* anyseq *) logic [5:0]        absent;  // bytes of the last beat
+  logic [KEEP_W-1:0] s_keep;
+  logic              m_valid;
+  logic              m_first;
+  logic              m_last;
+  ina_pkg::header_t  m_header;
+  logic [BEAT_W-1:0] m_data;
+  logic [2:0]        m_quads;
+  logic              m_candidate;
+  logic              m_roce_data;
+  logic              m_wrong_length;
+  logic              busy;
+
+  assign s_keep = {KEEP_W{1'b1}} >> (s_last ? absent : 6'd0);
+
+  ina_parse #(.MTU(MTU)) dut (
+      .clk, .rst, .en, .s_valid, .s_last, .s_data, .s_keep,
+      .m_valid, .m_first, .m_last, .m_header, .m_data, .m_quads, .m_candidate, .m_roce_data,
+      .m_icrc(), .m_wrong_length, .busy);
+
+  always_comb if (s_valid) assume (en);
+
+  // Frames: begun, ended, and given out.
+  logic [9:0] lengths  [8];
+  logic [7:0] macs     [8];  // byte 0
+  logic [7:0] at_54    [8];
+  logic [7:0] at_58    [8];
+  logic [7:0] at_74    [8];
+  logic [7:0] at_78    [8];
+  logic [7:0] psn_4    [8];  // bytes 51, 55, 71, 75
+  logic [7:0] psn_4v   [8];
+  logic [7:0] psn_6    [8];
+  logic [7:0] psn_6v   [8];
+  logic [2:0] ended;
+  logic [2:0] begun;
+  logic [2:0] out;
+  logic       in_frame;
+  logic [3:0] in_beat;
+  logic       taken;
+  logic       in_packet;
+  logic [4:0] out_quads;  // of the packet, before this beat
+  logic       was_last;   // a frame's last beat went in with the latest clock of en
+
+  assign taken = m_valid && en;
+
+  always_ff @(posedge clk) begin
+    if (s_valid) begin
+      if (!in_frame) begin
+        macs[begun]   <= s_data[7:0];
+        at_54[begun]  <= s_data[54*8 +: 8];
+        at_58[begun]  <= s_data[58*8 +: 8];
+        psn_4[begun]  <= s_data[51*8 +: 8];
+        psn_4v[begun] <= s_data[55*8 +: 8];
+      end else if (in_beat == 4'd1) begin
+        at_74[ended]  <= s_data[10*8 +: 8];
+        at_78[ended]  <= s_data[14*8 +: 8];
+        psn_6[ended]  <= s_data[7*8 +: 8];
+        psn_6v[ended] <= s_data[11*8 +: 8];
+      end
+      if (s_last) lengths[ended] <= {in_beat, 6'd0} + 10'd64 - 10'(absent);
+    end
+    if (en) was_last <= s_valid && s_last;
+    if (rst) begin
+      begun     <= '0;
+      ended     <= '0;
+      out       <= '0;
+      in_frame  <= 1'b0;
+      in_beat   <= '0;
+      in_packet <= 1'b0;
+      out_quads <= '0;
+      was_last  <= 1'b0;
+    end else begin
+      if (s_valid) begin
+        in_frame <= !s_last;
+        in_beat  <= s_last ? '0 : in_beat + 1'b1;
+        begun    <= begun + 3'(!in_frame);
+        ended    <= ended + 3'(s_last);
+      end
+      if (taken) begin
+        in_packet <= !m_last;
+        out_quads <= m_last ? '0 : out_quads + 5'(m_quads);
+        out       <= out + 3'(m_last);
+      end
+    end
+  end
+
+  logic             goes_on;  // the packet had a beat in the clock of en before
+  ina_pkg::header_t header_before;
+  logic             candidate_before;
+  logic             roce_before;
+
+  always_ff @(posedge clk) begin
+    goes_on          <= !rst && m_valid && !(en && m_last);
+    header_before    <= m_header;
+    candidate_before <= m_candidate;
+    roce_before      <= m_roce_data;
+  end
+
+  logic       form_vlan;
+  logic       form_ipv6;
+  logic [9:0] before;
+  logic       right;
+
+  assign form_vlan = m_header.has_vlan;
+  assign form_ipv6 = m_header.is_ipv6;
+  assign before    = form_ipv6 ? (form_vlan ? 10'd78 : 10'd74) : (form_vlan ? 10'd58 : 10'd54);
+  assign right     = ended != out && lengths[out] == before + 10'({m_header.quads, 4'd0}) + 10'd4;
+
+  always_comb begin
+    if (!rst) begin
+      if (m_valid) begin
+        p1_frame: assert (out != begun);
+        p1_first: assert (m_first == !in_packet);
+        p2_quads: assert (m_quads >= 3'd1 && m_quads <= 3'd4);
+        if (!m_candidate) begin
+          p2_one:   assert (m_first && m_last);
+        end else begin
+          p2_short: assert (m_last || m_quads == 3'd4);
+          p2_shape: assert (m_roce_data && m_header.quads != '0
+              && m_header.quads <= 9'(MTU / 16));
+          if (m_last) begin
+            p2_all:   assert (m_wrong_length || 9'(out_quads) + 9'(m_quads) == m_header.quads);
+            p3_right: assert (m_wrong_length == !right);
+          end
+          p5_mac: assert (m_header.bytes[7:0] == macs[out]);
+          p5_psn: assert (m_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8]
+              == (form_ipv6 ? (form_vlan ? psn_6v[out] : psn_6[out])
+                            : (form_vlan ? psn_4v[out] : psn_4[out])));
+          if (m_first) begin
+            p5_data: assert (m_data[7:0] == (form_ipv6 ? (form_vlan ? at_78[out] : at_74[out])
+                                                       : (form_vlan ? at_58[out] : at_54[out])));
+          end
+        end
+        if (goes_on && in_packet) begin
+          p4_stays: assert (m_header == header_before && m_candidate == candidate_before
+              && m_roce_data == roce_before);
+        end
+      end
+      p6_out:  assert (in_frame || busy || m_valid || out == begun);
+      p6_busy: assert (!busy || was_last);
+    end
+  end
+
+  logic [1:0] rights;
+
+  always_ff @(posedge clk) begin
+    if (rst) rights <= '0;
+    else if (taken && m_last && m_candidate && !m_wrong_length && rights != '1)
+      rights <= rights + 1'b1;
+  end
+
+  always_comb begin
+    if (!rst) begin
+      two:      cover (rights == 2'd2);
+      ipv6:     cover (taken && m_last && !m_first && form_ipv6 && !form_vlan && right && m_candidate);
+      ipv6vlan: cover (taken && m_last && !m_first && form_ipv6 && form_vlan && right && m_candidate);
+      vlan:     cover (taken && m_last && !m_first && !form_ipv6 && form_vlan && right && m_candidate);
+      astray:   cover (taken && m_last && m_candidate && m_wrong_length && rights == 2'd1);
+      others:   cover (out == 3'd3 && rights == '0);
+    end
+  end
+endmodule
