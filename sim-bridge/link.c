@@ -157,7 +157,8 @@ static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsig
 	return true;
 }
 
-/* Where the bytes begin that the iCRC covers: no FCS goes through here, which would cover the rest. */
+/* Where the bytes begin that the iCRC covers: no FCS goes through here, which would cover the rest.
+ */
 static size_t covered_at(const struct frame *frame)
 {
 	const uint8_t *type = frame->bytes + MACS_BYTES;
