@@ -396,7 +396,7 @@ module ina_judge #(
   // SLOT_COUNT back at most: that is 0 in a power of two.
   logic [SLOT_W-1:0] back;
 
-  assign back        = -SLOT_W'(resend_reach);
+  assign back        = SLOT_W'(-resend_reach);
   assign resend_slot = (FILL_W'(resend_from) >= FILL_W'(-resend_reach)) ? resend_from - back
                      : resend_from + SLOT_W'(SLOT_COUNT) - back;
 

@@ -7,7 +7,7 @@
 
 #include "roce.h"
 
-enum { ETHERNET_HEADER_BYTES = 14 };
+enum { MACS_BYTES = 12, ETHERNET_HEADER_BYTES = 14, VLAN_BYTES = 4 };
 
 /* SplitMix64 (Steele, Lea, Flood 2014): the output function, and the constant of its steps. */
 #define SPLITMIX_STEP 0x9E3779B97F4A7C15u
@@ -157,7 +157,17 @@ static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsig
 	return true;
 }
 
-/* Flips one bit behind the Ethernet header, in a copy where others hold the frame too. */
+/* Where the bytes begin that the iCRC covers: no FCS goes through here, which would cover the rest.
+ */
+static size_t covered_at(const struct frame *frame)
+{
+	const uint8_t *type = frame->bytes + MACS_BYTES;
+	bool tagged = type[0] == 0x81 && type[1] == 0x00; /* IEEE 802.1Q */
+
+	return ETHERNET_HEADER_BYTES + (tagged ? VLAN_BYTES : 0);
+}
+
+/* Flips one bit from the IP header on, in a copy where others hold the frame too. */
 static struct frame *corrupt(struct link *link, struct frame *frame, uint64_t random)
 {
 	if (frame->references > 1) {
@@ -172,8 +182,9 @@ static struct frame *corrupt(struct link *link, struct frame *frame, uint64_t ra
 		frame_drop(frame);
 		frame = copy;
 	}
-	uint64_t bit = random % ((frame->length - ETHERNET_HEADER_BYTES) * 8u);
-	frame->bytes[ETHERNET_HEADER_BYTES + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	const size_t begin = covered_at(frame);
+	uint64_t bit = random % ((frame->length - begin) * 8u);
+	frame->bytes[begin + bit / 8] ^= (uint8_t)(1u << bit % 8);
 	link->counts.corrupted++;
 	return frame;
 }
