@@ -9,8 +9,9 @@
 //   3. A raw packet is the next one of one port of a broken job, and nothing of the job is under
 //      way then; after it, the job is never joined again.
 //   4. A retransmission is chosen of a port that has one, once, with its own job, slot and kind.
-//   5. Every port that a packet leaves on has had room since the packet before it went, and three
-//      at most have gone there of which ina_rebuild has not known for two clocks.
+//   5. Every port that a packet leaves on has had room since the packet before it went, and
+//      CHOSEN_MAX (here two) at most have gone there of which ina_rebuild has not known for two
+//      clocks.
 //   6. A packet of queues has the slot that they gave with it.
 //   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history.
 //   8. A retransmission is dropped if and only if its sum was overwritten: more than SLOT_COUNT
@@ -259,7 +260,7 @@ module formal_ina_pick (
 
   logic [PORT_COUNT-1:0] ports;    // of the job whose packets are taken
   logic [PORT_COUNT-1:0] waiting;  // with a packet
-  logic [PORT_COUNT-1:0] crowded;  // with this one, more than three
+  logic [PORT_COUNT-1:0] crowded;  // with this one, more than CHOSEN_MAX of proofs.txt
   logic [PORT_COUNT-1:0] right_slot;
   logic                  there;    // it has been there for as long as a choice takes
   logic [JOB_COUNT-1:0]  valid_for_2;
@@ -278,7 +279,7 @@ module formal_ina_pick (
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_of_packet
     assign ports[p]      = job_mask[p*JOB_COUNT + 32'(take_job)];
     assign waiting[p]    = queue_ready[p*JOB_COUNT + 32'(take_job)];
-    assign crowded[p]    = unknown[p*4 +: 4] + 4'(goes[p]) > 4'd3;
+    assign crowded[p]    = unknown[p*4 +: 4] + 4'(goes[p]) > 4'd2;
     assign right_slot[p] = m_slot == take_slot[p*SLOT_W +: SLOT_W];
   end
 
