@@ -89,6 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	FUZZ_CHECK(aggregator);
 	traffic_start(&traffic, input, size);
 	while (traffic_next(&traffic, &frame, &watch.port)) {
+		if (frame.length == 0) {
+			aggregator_age(aggregator);
+			continue;
+		}
 		/* Memory of just this size: the sanitizer sees who reads beyond the end. */
 		uint8_t *exact = malloc(frame.length);
 

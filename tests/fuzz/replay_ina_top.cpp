@@ -27,6 +27,8 @@ namespace
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr uint64_t CLOCKS_MOST = 20000; // after which a pipeline is stuck
 
+constexpr unsigned ANSWERS_DROPPED = 19; // its place in model/counters.h
+
 const char *const counter_names[] = {
 #define X(name, meaning) #name,
         INA_COUNTERS(X)
@@ -66,7 +68,10 @@ class Replay
 		unsigned port;
 
 		while (traffic_next(&input, &next, &port)) {
-			put(port, Bytes(next.bytes, next.bytes + next.length));
+			if (next.length > 0)
+				put(port, Bytes(next.bytes, next.bytes + next.length));
+			else
+				age();
 			frames++;
 		}
 		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
@@ -95,6 +100,20 @@ class Replay
 			out.clear();
 		aggregator_put(model, port, bytes.data(), bytes.size());
 		rtl.in[port].push_back(bytes);
+		come_to_rest(bytes);
+	}
+
+	void age()
+	{
+		for (auto &out : expected)
+			out.clear();
+		aggregator_age(model);
+		rtl.age();
+		come_to_rest({});
+	}
+
+	void come_to_rest(const Bytes &own)
+	{
 		const uint64_t end = rtl.clock() + CLOCKS_MOST;
 		do {
 			rtl.step();
@@ -103,7 +122,7 @@ class Replay
 			      static_cast<unsigned long long>(CLOCKS_MOST));
 		} while (!rtl.is_idle());
 		for (unsigned p = 0; p < PORTS; p++)
-			compare_port(p, bytes);
+			compare_port(p, own);
 		compare_counters();
 		for (auto &out : rtl.out)
 			out.clear();
@@ -120,6 +139,10 @@ class Replay
 			got.push_back(out.frame);
 		std::stable_partition(want.begin(), want.end(), is_own);
 		std::stable_partition(got.begin(), got.end(), is_own);
+		if (own.empty()) { // several jobs may have expired at once: in any order
+			std::sort(want.begin(), want.end());
+			std::sort(got.begin(), got.end());
+		}
 		CHECK(got.size() == want.size(), "%s, frame %llu, port %u: %zu frames out, not %zu",
 		      name.c_str(), static_cast<unsigned long long>(frames), p, got.size(),
 		      want.size());
@@ -187,7 +210,9 @@ int main(int argc, char **argv)
 	CHECK(inputs > 0, "usage: replay_ina_top FILE-OR-DIRECTORY...");
 	/* A corpus has something of everything. */
 	for (unsigned i = 0; i < INA_COUNTER_COUNT && inputs > 1; i++)
-		CHECK(totals[i] > 0, "no input moves %s", counter_names[i]);
+		/* Frame by frame, no answer waits for its turn. */
+		CHECK((totals[i] > 0) == (i != ANSWERS_DROPPED), "no input moves %s",
+		      counter_names[i]);
 	std::printf("rtl      %10llu frames of %llu inputs: the RTL as the model\n",
 	            static_cast<unsigned long long>(frames),
 	            static_cast<unsigned long long>(inputs));

@@ -50,6 +50,12 @@ static void entry(struct seed *seed, enum traffic_what what, unsigned port, unsi
 	seed->starts[seed->entries] = seed->length;
 }
 
+/* The end of a time-to-live. */
+static void age(struct seed *seed)
+{
+	entry(seed, TRAFFIC_TAGGED, 0, 0, 3, 0);
+}
+
 /* A packet of both ranks; the first of them brings the message's shape, if it starts one. */
 static void both(struct seed *seed, unsigned job, bool starts, unsigned shape_0, unsigned shape_1)
 {
@@ -120,6 +126,23 @@ static void unordered(struct seed *seed)
 		entry(seed, TRAFFIC_NEXT, 1, 0, 0, 0);
 		entry(seed, TRAFFIC_REPEAT, i & 1, 0, 0, 1, i);
 	}
+}
+
+/* Jobs whose hosts die: alone, with a packet that waits, in mid-message; then a new one. */
+static void silent(struct seed *seed)
+{
+	entry(seed, TRAFFIC_NEXT, 0, 1, 0, 2, 0, 0);
+	join(seed, 0);
+	message(seed, 0, 1, 1, 0x01);
+	age(seed);
+	entry(seed, TRAFFIC_NEXT, 0, 0, 0, 2, 1, 0x01);
+	age(seed);
+	age(seed);
+	message(seed, 0, 1, 1, 0x01);
+	join(seed, 2);
+	message(seed, 2, 2, 2, 0x01);
+	leave(seed, 2);
+	age(seed);
 }
 
 /* Every byte of the headers wrong once, with a right iCRC and with the old one. */
@@ -237,6 +260,7 @@ static void write_traffic(const char *model, const char *bridge)
 	all_types(&seeds[count++]);
 	interleaved(&seeds[count++]);
 	unordered(&seeds[count++]);
+	silent(&seeds[count++]);
 	spoiled(&seeds[count++], TRAFFIC_SPOILED, 0, 60);
 	spoiled(&seeds[count++], TRAFFIC_SPOILED, 54, 118);
 	spoiled(&seeds[count++], TRAFFIC_DAMAGED, 0, 60);

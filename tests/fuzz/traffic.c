@@ -297,6 +297,10 @@ bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port)
 		resize(frame, amount, traffic_take(traffic));
 		break;
 	case TRAFFIC_TAGGED:
+		if (amount == 3) {
+			frame->length = 0;
+			break;
+		}
 		make_current(traffic, frame, job, *port);
 		insert_tag(frame, traffic_take(traffic));
 		advance(&traffic->jobs[job], job, *port);

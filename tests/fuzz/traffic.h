@@ -40,7 +40,8 @@ enum traffic_what {
 	TRAFFIC_SPOILED, /* 1 byte a patch: place, then 1 byte xor; then sealed: a right iCRC */
 	TRAFFIC_DAMAGED, /* likewise, but after the seal */
 	TRAFFIC_RESIZED, /* 1 byte: cut off so much, or extended; by amount sealed or not */
-	TRAFFIC_TAGGED,  /* a VLAN tag between MAC addresses and EtherType: 1 byte, its low bits */
+	TRAFFIC_TAGGED,  /* a VLAN tag between MAC addresses and EtherType: 1 byte, its low bits; */
+	                 /* with amount 3 no frame, but the end of a time-to-live */
 	TRAFFIC_RAW,     /* 1 byte: length / 4; the bytes of the frame from the input */
 };
 
@@ -72,8 +73,8 @@ struct traffic {
 void traffic_start(struct traffic *traffic, const uint8_t *input, size_t length);
 
 /*
- * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port. False at the end of the input, or
- * after TRAFFIC_ENTRIES_MAX frames.
+ * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port; or the end of a time-to-live, with a
+ * length of 0. False at the end of the input, or after TRAFFIC_ENTRIES_MAX entries.
  */
 bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port);
 

@@ -337,14 +337,13 @@ void test_speed(Random &random)
 			for (const bench::Form &form : bench::FORMS) {
 				const auto rate =
 				        measure::throughput(random, format, form, mtu, 1, 10000);
-				const uint64_t clocks =
-				        measure::latency(random, format, form, mtu);
+				const uint64_t clocks = measure::latency(random, format, form, mtu);
 
-				std::printf("%u ports, %s, %s, MTU %u: %.4f beats a clock in and "
-				            "%.4f out on the slowest port, %llu clocks to the sum\n",
-				            PORTS, format.name, form.name(), mtu, rate.least_in(),
-				            rate.least_out(),
-				            static_cast<unsigned long long>(clocks));
+				std::printf(
+				        "%u ports, %s, %s, MTU %u: %.4f beats a clock in and "
+				        "%.4f out on the slowest port, %llu clocks to the sum\n",
+				        PORTS, format.name, form.name(), mtu, rate.least_in(),
+				        rate.least_out(), static_cast<unsigned long long>(clocks));
 				CHECK((rate.least_in() >= BEATS_PER_CLOCK_LEAST &&
 				       rate.least_out() >= BEATS_PER_CLOCK_LEAST) ||
 				              WINDOW * mtu < 128 * 256,
@@ -478,7 +477,8 @@ void fairness(Random &random)
 	rtl.stall_percent = 0;
 	rtl.settle(10 * FILL_CLOCKS);
 	for (const auto &out : rtl.out[0])
-		order.push_back(bench::get_be32(out.frame, bench::form_of(out.frame).bth() + 4) - 0x11u); // the QPN that traffic::Job gives
+		order.push_back(bench::get_be32(out.frame, bench::form_of(out.frame).bth() + 4) -
+		                0x11u); // the QPN that traffic::Job gives
 	CHECK(order.size() == JOBS * WINDOW, "%zu packets, not %u", order.size(), JOBS * WINDOW);
 	for (size_t at = EARLY; at < EARLY + order.size() / 4; at++)
 		for (size_t i = at + 1; i < at + JOBS; i++)
