@@ -121,7 +121,10 @@ class Join
 		dropped += packet.dropped;
 		packet.mask = packet.kind == JOIN ? 1 + static_cast<unsigned>(random.below(15))
 		                                  : 1u << random.below(PORTS);
-		const bool starts = packet.kind != JOIN || !in_message[packet.job];
+		/* Alike on all ports, but the message has not begun, or not ended. */
+		const bool misplaced =
+		        packet.kind == JOIN && !broken[packet.job] && random.chance(2);
+		const bool starts = (packet.kind != JOIN || !in_message[packet.job]) != misplaced;
 		const bool ends = random.chance(50);
 		packet.opcode = starts ? (ends ? 4 : 0) : (ends ? 2 : 1);
 		packet.quads = 3 + static_cast<unsigned>(random.below(random.chance(50) ? 6 : 254));
@@ -140,7 +143,7 @@ class Join
 				std::memcpy(&packet.payload[p][0], &header, sizeof(header));
 		}
 		if (packet.kind == JOIN)
-			decide(packet, starts, ends);
+			decide(packet, starts, ends, misplaced);
 		all.push_back(packet);
 		waiting.push_back(&all.back());
 		resends += packet.kind == RESEND;
@@ -151,10 +154,11 @@ class Join
 		(packet.refused ? refused : passed)++;
 	}
 
-	void decide(Packet &packet, bool starts, bool ends)
+	void decide(Packet &packet, bool starts, bool ends, bool misplaced)
 	{
 		const bool several = (packet.mask & (packet.mask - 1)) != 0;
 
+		broken[packet.job] |= misplaced;
 		packet.refused = broken[packet.job];
 		if (random.chance(3) && several && !broken[packet.job]) {
 			const unsigned last =
