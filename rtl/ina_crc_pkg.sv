@@ -45,12 +45,14 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // Which bits of the register make bit `r` of it before `quads` more quads of zeros.
+  // Which bits of the register make bit `r` of it before `quads` more quads of zeros. One step back
+  // moves bit i to bit i + 1, so bit i is bit 0 with i more steps back.
   function automatic logic [31:0] retreat_row(input logic [4:0] r, input int quads);
     logic [31:0] column;
+    column = retreat(32'd1, quads * QUAD_W);
     for (int i = 0; i < 32; i++) begin
-      column = retreat(32'd1 << i, quads * QUAD_W);
       retreat_row[i] = column[r];
+      column = {column[30:0] ^ (column[31] ? POLYNOMIAL[30:0] : 31'd0), column[31]};
     end
   endfunction
 
