@@ -335,6 +335,10 @@ module formal_ina_judge (
         if (distance == '0 && whole && well_formed) begin
           p3_takes: assert (commit_valid);
         end
+        if (distance == '0 && d_first && d_last && well_formed
+            && d_fill < (FILL_W + 1)'(SLOT_COUNT)) begin
+          p3_room:  assert (commit_valid);
+        end
         if (distance[23] && age > 24'(d_fill)) begin
           p7_answers: assert (d_freed || resend_valid == in_history);
           p7_passes:  assert (token_pass != in_history);
