@@ -323,7 +323,7 @@ module formal_ina_judge (
           p3_in_order: assert (distance == '0 && !write_opens);
           p4_own_job:  assert (write_job == job);
         end
-        p4_right:  assert (d_ok && d_candidate);
+        p4_right:  assert (d_ok && d_candidate && well_formed);
         p4_whole:  assert (whole);
         p4_header: assert (commit_header == d_header);
         p10_leave: assert (granted_2 || break_valid || d_complete
