@@ -323,7 +323,7 @@ module formal_ina_judge (
           p3_in_order: assert (distance == '0 && !write_opens);
           p4_own_job:  assert (write_job == job);
         end
-        p4_right:  assert (d_ok && d_candidate);
+        p4_right:  assert (d_ok && d_candidate && well_formed);
         p4_whole:  assert (whole);
         p4_header: assert (commit_header == d_header);
         p10_leave: assert (granted_2 || break_valid || d_complete
@@ -334,6 +334,10 @@ module formal_ina_judge (
       if (decided) begin
         if (distance == '0 && whole && well_formed) begin
           p3_takes: assert (commit_valid);
+        end
+        if (distance == '0 && d_first && d_last && well_formed
+            && d_fill < (FILL_W + 1)'(SLOT_COUNT)) begin
+          p3_room:  assert (commit_valid);
         end
         if (distance[23] && age > 24'(d_fill)) begin
           p7_answers: assert (d_freed || resend_valid == in_history);
