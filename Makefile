@@ -31,9 +31,10 @@ test: kernel build ## all tests; ctest's summary comes last
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
 
-bench-rtl: build ## the RTL's speed: beats a clock and latency, at 2 to 8 ports
+bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' goodput through its simulation
 	@cmake --build $(BUILD) --target bench-rtl-programs
 	@scripts/bench-rtl.py $(BUILD)
+	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
 
 waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
 	@cmake --build $(BUILD) --target ina-bridge-waves
