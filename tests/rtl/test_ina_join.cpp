@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr unsigned PORTS = 4, JOIN = 0, RAW = 1, RESEND = 2;
-constexpr unsigned HEADER_BITS = 636, QUADS_BITS = 9;
+constexpr unsigned HEADER_BITS = 668, QUADS_BITS = 9; // of an ina_pkg::header_t
 
 /// One chosen packet, as each port has it.
 struct Packet {
@@ -53,7 +53,7 @@ template <class Wide> unsigned get_bits(const Wide &port, unsigned at, unsigned 
 
 bench::Bytes header_of(const Packet &packet, unsigned port)
 {
-	bench::Bytes header(80, static_cast<uint8_t>(packet.slot + port));
+	bench::Bytes header(84, static_cast<uint8_t>(packet.slot + port));
 	const bool congested = packet.tos[port] == 3;
 
 	header[66] = packet.port_opcode[port];
