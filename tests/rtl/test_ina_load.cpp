@@ -150,9 +150,14 @@ class Network
 	{
 		if (random.chance(faults.lose))
 			return;
-		if (random.chance(faults.corrupt))
-			frame[random.below(frame.size())] ^=
+		/* From the IP header on: what is before that has Ethernet's own check sequence, and
+		 * no iCRC. A JOIN whose VLAN id is damaged would open a flow of another VLAN. */
+		if (random.chance(faults.corrupt)) {
+			const size_t begin = bench::form_of(frame).ip();
+
+			frame[begin + random.below(frame.size() - begin)] ^=
 			        static_cast<uint8_t>(1 + random.below(255));
+		}
 		const size_t at = bench::form_of(frame).payload();
 		const bool join = frame.size() == at + 48 + 4 && frame[at + 3] == INA_WIRE_JOIN;
 		const unsigned copies = !join && random.chance(faults.repeat) ? 2 : 1;
