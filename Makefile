@@ -44,7 +44,7 @@ SECONDS ?= 60
 fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes through the RTL
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
-synth: deps ## what the aggregator costs on an FPGA, by module (some 30 minutes); JSON in build/synth/
+synth: deps ## what the aggregator costs on an FPGA, by module; JSON in build/synth/
 	@scripts/synth/synth.py --out $(BUILD)/synth
 
 formal: deps ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
