@@ -5,8 +5,8 @@
 #
 #     lab/build-kernel.sh [OUTPUT_FOLDER]        default: .kernel beside this folder
 #
-# leaves OUTPUT_FOLDER/linux and OUTPUT_FOLDER/stamp. The stamp is made from the configuration and
-# the source archive: while it fits, there is nothing to do, and nothing is done.
+# leaves OUTPUT_FOLDER/linux and OUTPUT_FOLDER/stamp. The stamp is made from the configuration, the
+# patch and the source archive: while it fits, there is nothing to do, and nothing is done.
 # The sources are unpacked below OUTPUT_FOLDER and removed again, also after an error.
 
 set -euo pipefail
@@ -15,6 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 self=$here/build-kernel.sh
 output=${1:-$(dirname "$here")/.kernel}
 config=$here/uml.config
+patch=$here/uml-xstate.patch
 archive=/usr/src/linux-source-6.1.tar.xz
 # Object files of this configuration, for the percentage alone.
 expected_steps=745
@@ -30,14 +31,14 @@ fail() {
 	fail "User Mode Linux needs an x86_64 machine, and this one is $(uname -m)"
 [ -r "$archive" ] ||
 	fail "$archive is missing: install the package linux-source-6.1 (scripts/install-packages.sh)"
-for tool in make gcc flex bison bc xz tar; do
+for tool in make gcc flex bison bc xz tar patch; do
 	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh"
 done
 
 # The archive is 130 MB: size and time tell its versions apart as well as a hash, at once.
 stamp=$({
 	stat -c '%s %Y' "$archive"
-	cat "$config"
+	cat "$config" "$patch"
 } | sha256sum | cut -d' ' -f1)
 if [ -x "$output/linux" ] && [ "$(cat "$output/stamp" 2>/dev/null)" = "$stamp" ]; then
 	echo "build-kernel: $output/linux is up to date"
@@ -88,6 +89,7 @@ xz -dc -T0 "$archive" | tar -x -C "$work/linux" --strip-components=1 "${unused[@
 	fail "could not unpack $archive"
 
 cd "$work/linux"
+patch -p1 --silent --forward <"$patch" || fail "$patch does not fit $archive"
 # What the caller's make handed down (a job server above all) is not meant for this one.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # The kernel knows nothing of who built it, and where.
