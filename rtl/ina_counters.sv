@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the aggregator counts, in the order of model/counters.h. An event is counted from the second
-// clock after it on: first how many of each there are, then their sums.
+// What the aggregator counts, in the order of model/counters.h. An event is counted from the third
+// clock after it on: first all events are registered, for they come from far, then how many of each
+// there are, then their sums.
 
 module ina_counters #(
     parameter int PORT_COUNT = 4,
@@ -39,41 +40,74 @@ module ina_counters #(
   localparam int COUNT_W = $clog2((PORT_COUNT > JOB_COUNT ? PORT_COUNT : JOB_COUNT) + 1);
   localparam int BYTES_W = $clog2(PORT_COUNT + 1) + 13;  // at most PORT_COUNT times 4096 bytes
 
+  // The events, a clock later.
+  logic                                         happened;
+  logic [PORT_COUNT*ina_pkg::COUNTER_COUNT-1:0] was_judged;
+  logic [PORT_COUNT-1:0]                        was_passed;
+  logic [PORT_COUNT-1:0]                        was_marked;
+  logic                                         was_opened;
+  logic [JOB_COUNT-1:0]                         was_freed;
+  logic [JOB_COUNT-1:0]                         was_broken;
+  logic [JOB_COUNT-1:0]                         was_expired;
+  logic                                         was_dropped;
+  logic [PORT_COUNT-1:0]                        raw;     // ports whose packet was popped, as it is
+  logic [PORT_COUNT-1:0]                        joined;  // or summed
+  logic [12:0]                                  bytes;   // of each of them
+
+  assign happened = was_judged != '0 || was_passed != '0 || was_marked != '0 || was_opened
+      || was_freed != '0 || was_broken != '0 || was_expired != '0 || was_dropped || raw != '0
+      || joined != '0;
+
+  always_ff @(posedge clk) begin
+    was_judged  <= judged;
+    was_passed  <= passed;
+    was_marked  <= marked;
+    was_opened  <= opened;
+    was_freed   <= freed;
+    was_broken  <= newly_broken;
+    was_expired <= newly_expired;
+    was_dropped <= dropped;
+    raw         <= (done_valid && done_raw) ? done_mask : '0;
+    joined      <= (done_valid && !done_raw) ? done_mask : '0;
+    if (done_valid)
+      bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
+    if (rst)
+      {was_judged, was_passed, was_marked, was_opened, was_freed, was_broken, was_expired,
+       was_dropped, raw, joined} <= '0;
+  end
+
   // How many of each there are.
-  logic                                      happens;
+  logic                                      counts;
   logic [ina_pkg::COUNTER_COUNT*COUNT_W-1:0] steps;
   logic [COUNT_W-1:0]                        ports;
-  logic [12:0]                               bytes;  // of each port
+  logic [12:0]                               port_bytes;
 
-  assign happens = judged != '0 || passed != '0 || marked != '0 || opened || freed != '0
-      || newly_broken != '0 || newly_expired != '0 || dropped || done_valid;
+  assign busy = happened || counts;
 
   always_ff @(posedge clk) begin : count
     logic [COUNT_W-1:0] step;
 
-    busy <= happens && !rst;
-    if (happens) begin
+    counts <= happened && !rst;
+    if (happened) begin
       // What the judges count.
       for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++) begin
         step = '0;
         for (int p = 0; p < PORT_COUNT; p++)
-          step = step + COUNT_W'(judged[p*ina_pkg::COUNTER_COUNT + i]);
+          step = step + COUNT_W'(was_judged[p*ina_pkg::COUNTER_COUNT + i]);
         steps[i*COUNT_W +: COUNT_W] <= step;
       end
       // What others do.
-      steps[ina_pkg::COUNT_FRAMES_PASSED*COUNT_W +: COUNT_W]   <= ones_of_ports(passed);
-      steps[ina_pkg::COUNT_ECN_MARKED*COUNT_W +: COUNT_W]      <= ones_of_ports(marked);
-      steps[ina_pkg::COUNT_JOBS_EXPIRED*COUNT_W +: COUNT_W]    <= ones_of_jobs(newly_expired);
-      steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(freed);
-      steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(newly_broken);
-      steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(opened);
-      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= COUNT_W'(dropped);
-      steps[ina_pkg::COUNT_PACKETS_RAW*COUNT_W +: COUNT_W] <=
-          (done_valid && done_raw) ? ones_of_ports(done_mask) : '0;
-      steps[ina_pkg::COUNT_PACKETS_JOINED*COUNT_W +: COUNT_W] <=
-          (done_valid && !done_raw) ? ones_of_ports(done_mask) : '0;
-      ports <= (done_valid && !done_raw) ? ones_of_ports(done_mask) : '0;
-      bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
+      steps[ina_pkg::COUNT_FRAMES_PASSED*COUNT_W +: COUNT_W]   <= ones_of_ports(was_passed);
+      steps[ina_pkg::COUNT_ECN_MARKED*COUNT_W +: COUNT_W]      <= ones_of_ports(was_marked);
+      steps[ina_pkg::COUNT_JOBS_EXPIRED*COUNT_W +: COUNT_W]    <= ones_of_jobs(was_expired);
+      steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(was_freed);
+      steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(was_broken);
+      steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(was_opened);
+      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= COUNT_W'(was_dropped);
+      steps[ina_pkg::COUNT_PACKETS_RAW*COUNT_W +: COUNT_W]     <= ones_of_ports(raw);
+      steps[ina_pkg::COUNT_PACKETS_JOINED*COUNT_W +: COUNT_W]  <= ones_of_ports(joined);
+      ports      <= ones_of_ports(joined);
+      port_bytes <= bytes;
     end
   end
 
@@ -90,12 +124,12 @@ module ina_counters #(
 
   always_ff @(posedge clk) begin
     if (rst) counters <= '0;
-    else if (busy) begin
+    else if (counts) begin
       for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++)
         counters[i*ina_pkg::COUNTER_W +: ina_pkg::COUNTER_W] <=
             counters[i*ina_pkg::COUNTER_W +: ina_pkg::COUNTER_W]
             + (i == ina_pkg::COUNT_BYTES_JOINED
-               ? ina_pkg::COUNTER_W'(BYTES_W'(ports) * BYTES_W'(bytes))
+               ? ina_pkg::COUNTER_W'(BYTES_W'(ports) * BYTES_W'(port_bytes))
                : ina_pkg::COUNTER_W'(steps[i*COUNT_W +: COUNT_W]));
     end
   end

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CRC register after one beat of BYTES bytes, a clock later: a constant matrix times the bits.
-// Bits of ONES are read as ones, and START is added: the register before the message, where that
-// begins (ina_crc_pkg). With s_other, the OTHER pair counts instead.
+// The CRC register after one beat, a clock later: a constant matrix times the bits. With s_first
+// (or s_other) the bits of FIRST_ONES (or OTHER_ONES) are read as ones, and FIRST_START (or
+// OTHER_START) is added: the register before the message, where that begins (ina_crc_pkg).
 
 module ina_crc #(
-    parameter int                 BYTES  = ina_pkg::BEAT_BYTES,  // a multiple of 4, up to a beat
-    parameter logic [BYTES*8-1:0] ONES   = '0,
-    parameter logic [BYTES*8-1:0] START  = '0,
-    parameter logic [BYTES*8-1:0] OTHER_ONES  = ONES,
-    parameter logic [BYTES*8-1:0] OTHER_START = START,
-    parameter bit                 TABLES = ina_crc_pkg::TABLES
+    parameter logic [ina_pkg::BEAT_W-1:0] FIRST_ONES  = '0,
+    parameter logic [ina_pkg::BEAT_W-1:0] FIRST_START = '0,
+    parameter logic [ina_pkg::BEAT_W-1:0] OTHER_ONES  = '0,
+    parameter logic [ina_pkg::BEAT_W-1:0] OTHER_START = '0,
+    parameter bit                         TABLES      = ina_crc_pkg::TABLES
 ) (
     input  logic clk,
 
-    input  logic               s_valid,
-    input  logic               s_other,
-    input  logic [BYTES*8-1:0] s_data,
+    input  logic                       s_valid,
+    input  logic                       s_first,
+    input  logic                       s_other,  // not with s_first
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,
 
     output logic [31:0] m_crc  // holds until the next s_valid
 );
-  localparam int W = BYTES * 8;
+  localparam int W     = ina_pkg::BEAT_W;
+  localparam int BYTES = ina_pkg::BEAT_BYTES;
 
   if (TABLES) begin : by_table
     localparam int TABLE_SIZE = 256;
@@ -41,7 +42,9 @@ module ina_crc #(
       logic [W-1:0] data;
       logic [31:0]  crc;
       if (s_valid) begin
-        data = s_other ? (s_data | OTHER_ONES) ^ OTHER_START : (s_data | ONES) ^ START;
+        data = s_data;
+        if (s_first) data = (s_data | FIRST_ONES) ^ FIRST_START;
+        if (s_other) data = (s_data | OTHER_ONES) ^ OTHER_START;
         crc  = '0;
         // Two loops: Verilator unrolls up to 64 turns of one.
         for (int word = 0; word < BYTES / 4; word++) begin
@@ -54,11 +57,11 @@ module ina_crc #(
     end
   end else begin : by_row
     // What does not come from s_data is added at the end. Bit W - 1 - e of `data` is that of x^e.
-    localparam int FOLD_AT = W > ina_crc_pkg::FOLD_AT ? ina_crc_pkg::FOLD_AT : W;
+    localparam int FOLD_AT = ina_crc_pkg::FOLD_AT;
     logic [W-1:0] data;
 
     always_comb begin
-      data = s_data & ~(s_other ? OTHER_ONES : ONES);
+      data = s_data & ~(s_first ? FIRST_ONES : '0) & ~(s_other ? OTHER_ONES : '0);
       for (int i = 0; i < W - FOLD_AT; i++) begin
         data[i + FOLD_AT]                       = data[i + FOLD_AT] ^ data[i];
         data[i + FOLD_AT - ina_crc_pkg::FOLD_1] = data[i + FOLD_AT - ina_crc_pkg::FOLD_1] ^ data[i];
@@ -68,13 +71,13 @@ module ina_crc #(
     end
 
     for (genvar r = 0; r < 32; r++) begin : row
-      localparam logic [ina_pkg::BEAT_W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
-      localparam logic ADDED       = ^((ONES ^ START) & ROW[ina_pkg::BEAT_W-1-:W]);
-      localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW[ina_pkg::BEAT_W-1-:W]);
+      localparam logic [W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
+      localparam logic FIRST_ADDED = ^((FIRST_ONES ^ FIRST_START) & ROW);
+      localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW);
       always_ff @(posedge clk) begin
         if (s_valid) begin
-          m_crc[r] <= ^(data[W-1-:FOLD_AT] & ROW[ina_pkg::BEAT_W-1-:FOLD_AT])
-              ^ (s_other ? OTHER_ADDED : ADDED);
+          m_crc[r] <= ^(data[W-1-:FOLD_AT] & ROW[W-1-:FOLD_AT])
+              ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
         end
       end
     end

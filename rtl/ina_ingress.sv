@@ -84,28 +84,29 @@ module ina_ingress #(
   assign s_axis_tready = pass_ready && en;
   assign accept        = s_axis_tvalid && s_axis_tready;
 
+  logic                       head;
+  logic                       head_ipv6;
   logic                       parsed_valid;
   logic                       parsed_first;
   logic                       parsed_last;
   ina_pkg::header_t           parsed_header;
   logic [ina_pkg::BEAT_W-1:0] parsed_data;
+  logic [31:0]                parsed_after;
   logic [2:0]                 parsed_quads;
   logic                       parsed_candidate;
   logic                       parsed_roce_data;
-  logic [31:0]                parsed_icrc;
   logic                       parsed_wrong_length;
   logic                       parse_busy;
 
   ina_parse #(.MTU(MTU)) parse (
       .clk, .rst, .en,
       .s_valid(accept), .s_last(s_axis_tlast), .s_data(s_axis_tdata), .s_keep(s_axis_tkeep),
+      .m_head(head), .m_head_ipv6(head_ipv6),
       .m_valid(parsed_valid), .m_first(parsed_first), .m_last(parsed_last),
-      .m_header(parsed_header), .m_data(parsed_data), .m_quads(parsed_quads),
-      .m_candidate(parsed_candidate), .m_roce_data(parsed_roce_data), .m_icrc(parsed_icrc),
+      .m_header(parsed_header), .m_data(parsed_data), .m_after(parsed_after),
+      .m_quads(parsed_quads), .m_candidate(parsed_candidate), .m_roce_data(parsed_roce_data),
       .m_wrong_length(parsed_wrong_length), .busy(parse_busy));
 
-  logic             early_valid;
-  ina_pkg::header_t early_header;
   logic             next_valid;
   logic             next_first;
   logic             next_candidate;
@@ -122,11 +123,12 @@ module ina_ingress #(
 
   ina_check check (
       .clk, .rst, .en,
+      .s_head(head), .s_head_ipv6(head_ipv6),
       .s_valid(parsed_valid), .s_first(parsed_first), .s_last(parsed_last),
-      .s_header(parsed_header), .s_data(parsed_data), .s_quads(parsed_quads),
-      .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data), .s_icrc(parsed_icrc),
+      .s_header(parsed_header), .s_data(parsed_data), .s_after(parsed_after),
+      .s_quads(parsed_quads), .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data),
       .s_wrong_length(parsed_wrong_length),
-      .early_valid, .early_header, .next_valid, .next_first, .next_candidate, .next_lane_0,
+      .next_valid, .next_first, .next_candidate, .next_lane_0,
       .m_valid(checked_valid), .m_first(checked_first), .m_last(checked_last),
       .m_header(checked_header), .m_data(checked_data),
       .m_candidate(checked_candidate), .m_roce_data(checked_roce_data), .m_ok(checked_ok),
@@ -154,7 +156,8 @@ module ina_ingress #(
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) judge (
       .clk, .rst, .en,
-      .early_valid, .early_header, .next_valid, .next_first, .next_candidate, .next_lane_0,
+      .early_valid(parsed_valid && parsed_first), .early_header(parsed_header),
+      .next_valid, .next_first, .next_candidate, .next_lane_0,
       .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
       .s_header(checked_header), .s_candidate(checked_candidate),
       .s_roce_data(checked_roce_data), .s_ok(checked_ok),

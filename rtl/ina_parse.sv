@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits a frame into its header record (ina_pkg) and its payload, and realigns the payload to
-// byte 0 of a beat. The only module that knows how the four forms of a frame lie on the wire:
+// Splits a frame into its header record (ina_pkg) and its payload, and realigns both to byte 0 of a
+// beat. The only module that knows how the four forms of a frame lie on the wire:
 //
 //   form            EtherType  IP  UDP  BTH  payload
 //   IPv4                 12    14   34   42   54
@@ -9,11 +9,14 @@
 //   IPv6                 12    14   54   62   74
 //   IPv6 with VLAN       16    18   58   66   78
 //
-// No frame gives anything in the clock of its first beat, but it may in the clock after its last
-// one, when the next frame's first beat comes in: so a beat goes in every clock, although the last
-// beat of an IPv6 frame may complete two beats of payload. Latency: one clock of en from the input
-// beat that completes a payload beat, or two. Every frame gives at least one beat; a frame that is
-// no candidate exactly one (first = last = 1).
+// Each beat of a frame gives one: its first the end of its headers, which stand right before the
+// payload in every form, the next ones the payload. So headers and payload go through the same
+// multiplexer, and all forms take a beat in every clock: an IPv6 frame's headers need the beat
+// behind its first one, but then its payload is a beat behind too. A beat waits for the next one of
+// its frame.
+//
+// A packet's last beat comes out two clocks of en after its frame's last beat went in. Every frame
+// gives at least one beat; one that is no candidate exactly one (first = last = 1).
 
 module ina_parse #(
     parameter int MTU = 4096  // the largest payload of a candidate, in bytes
@@ -28,15 +31,20 @@ module ina_parse #(
     input  logic [ina_pkg::BEAT_W-1:0]      s_data,
     input  logic [ina_pkg::BEAT_BYTES-1:0]  s_keep,
 
+    // Before a frame's first beat at m_*: its headers are in m_data, which is byte 14 of the record
+    // and what follows, with zeros before IP.
+    output logic                       m_head,
+    output logic                       m_head_ipv6,
+
     output logic                       m_valid,
     output logic                       m_first,
     output logic                       m_last,
     output ina_pkg::header_t           m_header,        // stable over the packet
-    output logic [ina_pkg::BEAT_W-1:0] m_data,          // bytes past the payload's end are zero
-    output logic [2:0]                 m_quads,         // 1 to 4 valid quads in this beat
+    output logic [ina_pkg::BEAT_W-1:0] m_data,          // zeros past the iCRC
+    output logic [31:0]                m_after,         // the four bytes that follow m_data
+    output logic [2:0]                 m_quads,         // of a candidate: 1 to 4 valid quads in it
     output logic                       m_candidate,     // has the shape of a contribution
     output logic                       m_roce_data,     // RC request: m_header means something
-    output logic [31:0]                m_icrc,          // with m_last: as received
     output logic                       m_wrong_length,  // with m_last: not as long as UDP says
 
     output logic                       busy             // a beat comes without another one going in
@@ -55,26 +63,6 @@ module ina_parse #(
   localparam logic [15:0] IPV4_OVERHEAD = 16'd20;
   localparam logic [15:0] PAYLOAD_MAX   = 16'(MTU);
 
-  typedef enum logic [1:0] {
-    AT_FIRST,    // the next beat is a frame's first
-    AT_SECOND,   // and its second: with it the header is complete
-    IN_PAYLOAD,  // of a candidate
-    AT_REST      // of a frame whose last beat has been sent on
-  } state_t;
-  state_t state;
-
-  logic [BEAT_W-1:0] prior;    // the input beat before
-  logic [3:1]        ended;    // it ended right behind an iCRC after so many quads
-  logic              alone;    // it was a whole frame, which has given nothing yet
-  logic              flush;    // it was a candidate's last, and holds the payload's last beat
-  logic              is_ip;    // of the frame: IPv4 or IPv6, with one VLAN tag at most
-  logic [1:0]        form;
-  logic              whole;    // IPv4 with its header complete in the first beat
-  logic [QUADS_W-1:0] left;    // quads of payload not sent on yet
-  logic              first;    // none has been
-
-  assign busy = alone || flush;
-
   // A field of the wire, whose first byte is the high one.
   function automatic logic [15:0] wire16(input logic [15:0] bytes);
     wire16 = {bytes[7:0], bytes[15:8]};
@@ -90,171 +78,49 @@ module ina_parse #(
         || opcode == ina_pkg::RC_SEND_LAST || opcode == ina_pkg::RC_SEND_ONLY;
   endfunction
 
-  // The header, when its second beat comes, or none will.
-  logic        decide;
-  logic        udp;         // without IPv4 options, fragments, IPv6 extension headers
-  logic        complete;
-  logic [15:0] port;
-  logic [15:0] udp_length;
-  logic [15:0] ip_length;   // as UDP must say it
-  logic [7:0]  opcode;
-  logic [1:0]  ecn;
-  logic [15:0] payload;
-  logic        request;
-  logic        candidate;
+  // First clock: the beat as it came, with what is left of the one before.
+  logic              at_first;  // the next beat that comes in is a frame's first
+  logic              a_valid;
+  logic              a_first;
+  logic              a_last;
+  logic [BEAT_W-1:0] a_data;
+  logic [79:0]       a_before;
+  logic [1:0]        form;
+  logic              is_ip;
+  logic              whole;     // the headers are complete, if they end in this beat
+  logic [3:0]        ends;      // the frame ends 4 bytes past a quad's border, the ith
+  logic              goes;      // to the second clock
 
-  assign decide = alone || (s_valid && state == AT_SECOND);
-
-  always_comb begin
-    udp        = 1'b0;
-    complete   = 1'b0;
-    port       = '0;
-    udp_length = '0;
-    ip_length  = '0;
-    opcode     = '0;
-    ecn        = '0;
-    if (decide) begin
-      case (form)
-        ina_pkg::FORM_IPV4: begin
-          udp = prior[14*8+:8] == 8'h45 && (wire16(prior[20*8+:16]) & 16'h3FFF) == '0
-              && prior[23*8+:8] == PROTOCOL_UDP;
-          complete   = whole;
-          ecn        = prior[15*8+:2];
-          ip_length  = wire16(prior[16*8+:16]) - IPV4_OVERHEAD;
-          port       = wire16(prior[36*8+:16]);
-          udp_length = wire16(prior[38*8+:16]);
-          opcode     = prior[42*8+:8];
-        end
-        ina_pkg::FORM_IPV4_VLAN: begin
-          udp = prior[18*8+:8] == 8'h45 && (wire16(prior[24*8+:16]) & 16'h3FFF) == '0
-              && prior[27*8+:8] == PROTOCOL_UDP;
-          complete   = whole;
-          ecn        = prior[19*8+:2];
-          ip_length  = wire16(prior[20*8+:16]) - IPV4_OVERHEAD;
-          port       = wire16(prior[40*8+:16]);
-          udp_length = wire16(prior[42*8+:16]);
-          opcode     = prior[46*8+:8];
-        end
-        ina_pkg::FORM_IPV6: begin
-          udp        = prior[14*8+4+:4] == 4'd6 && prior[20*8+:8] == PROTOCOL_UDP;
-          complete   = !alone && s_keep[9];
-          ecn        = prior[15*8+4+:2];
-          ip_length  = wire16(prior[18*8+:16]);
-          port       = wire16(prior[56*8+:16]);
-          udp_length = wire16(prior[58*8+:16]);
-          opcode     = prior[62*8+:8];
-        end
-        default: begin
-          udp        = prior[18*8+4+:4] == 4'd6 && prior[24*8+:8] == PROTOCOL_UDP;
-          complete   = !alone && s_keep[13];
-          ecn        = prior[19*8+4+:2];
-          ip_length  = wire16(prior[22*8+:16]);
-          port       = wire16(prior[60*8+:16]);
-          udp_length = wire16(prior[62*8+:16]);
-          opcode     = s_data[2*8+:8];
-        end
-      endcase
-    end
-  end
-
-  assign payload   = udp_length - UDP_OVERHEAD;
-  assign request   = is_ip && udp && complete && port == ina_pkg::ROCE_UDP_PORT
-      && is_request(opcode);
-  assign candidate = request && is_send(opcode) && !alone && ip_length == udp_length
-      && payload != 16'd0 && payload <= PAYLOAD_MAX && payload[3:0] == 4'd0;
-
-  // A payload beat lies in two input beats: the one that comes in and the one before. An IPv4
-  // frame's first comes with the header's second beat, an IPv6 frame's a beat later, or alone.
-  logic               give;
-  logic [QUADS_W-1:0] now_left;
-  logic               now_last;
-  logic [2:0]         now_quads;
-
-  assign give      = (decide && !form[1]) || (s_valid && state == IN_PAYLOAD) || flush;
-  assign now_left  = decide ? payload[4+:QUADS_W] : left;
-  assign now_last  = now_left <= 9'd4 || flush || (!form[1] && s_last);
-  assign now_quads = now_left > 9'd4 ? 3'd4 : now_left[2:0];
-
-  // The iCRC follows the last quad; nothing may follow the iCRC. ends: the beat that comes in does
-  // so right behind an iCRC at base, base + 16, base + 32 or base + 48.
-  logic [67:0] keep;          // of this beat and of what no beat has
-  logic [3:0]  ends;
-  logic        ends_astride;  // the same where the iCRC began in the beat before
-  logic [31:0] icrc;
-  logic        right;
-
-  assign keep = {4'd0, s_keep};
-
-  always_comb begin
-    ends = '0;
-    if (s_valid) begin
-      for (int i = 0; i < 4; i++) begin
-        case (form)
-          ina_pkg::FORM_IPV4:      ends[i] = keep[i*16+9] && !keep[i*16+10];       // base 6
-          ina_pkg::FORM_IPV6_VLAN: ends[i] = keep[i*16+17] && !keep[i*16+18];      // base 14
-          default:                 ends[i] = keep[i*16+13] && !keep[i*16+14];      // base 10
-        endcase
-      end
-    end
-  end
-  assign ends_astride = s_keep[1] && !s_keep[2];
-
-  always_comb begin
-    icrc  = '0;
-    right = 1'b0;
-    if (give) begin
-      case ({form, now_quads})
-        {ina_pkg::FORM_IPV4, 3'd1}:      icrc = s_data[6*8+:32];
-        {ina_pkg::FORM_IPV4, 3'd2}:      icrc = s_data[22*8+:32];
-        {ina_pkg::FORM_IPV4, 3'd3}:      icrc = s_data[38*8+:32];
-        {ina_pkg::FORM_IPV4, 3'd4}:      icrc = s_data[54*8+:32];
-        {ina_pkg::FORM_IPV4_VLAN, 3'd1}: icrc = s_data[10*8+:32];
-        {ina_pkg::FORM_IPV4_VLAN, 3'd2}: icrc = s_data[26*8+:32];
-        {ina_pkg::FORM_IPV4_VLAN, 3'd3}: icrc = s_data[42*8+:32];
-        {ina_pkg::FORM_IPV4_VLAN, 3'd4}: icrc = s_data[58*8+:32];
-        {ina_pkg::FORM_IPV6, 3'd1}:      icrc = prior[26*8+:32];
-        {ina_pkg::FORM_IPV6, 3'd2}:      icrc = prior[42*8+:32];
-        {ina_pkg::FORM_IPV6, 3'd3}:      icrc = prior[58*8+:32];
-        {ina_pkg::FORM_IPV6, 3'd4}:      icrc = s_data[10*8+:32];
-        {ina_pkg::FORM_IPV6_VLAN, 3'd1}: icrc = prior[30*8+:32];
-        {ina_pkg::FORM_IPV6_VLAN, 3'd2}: icrc = prior[46*8+:32];
-        {ina_pkg::FORM_IPV6_VLAN, 3'd3}: icrc = {s_data[15:0], prior[62*8+:16]};
-        default:                         icrc = s_data[14*8+:32];
-      endcase
-      if (!form[1]) right = s_last && ends[2'(now_quads-3'd1)];
-      else if (now_quads == 3'd4) right = !flush && s_last && ends[0];
-      else if (form[0] && now_quads == 3'd3) right = !flush && s_last && ends_astride;
-      else right = flush && ended[now_quads[1:0]];
-    end
-  end
+  assign goes = en && a_valid && (a_last || s_valid);
+  assign busy = (a_valid && a_last) || m_head;
 
   always_ff @(posedge clk) begin
     if (rst) begin
-      state   <= AT_FIRST;
-      alone   <= 1'b0;
-      flush   <= 1'b0;
-      m_valid <= 1'b0;
+      at_first <= 1'b1;
+      a_valid  <= 1'b0;
     end else if (en) begin
-      m_valid <= decide ? !candidate || !form[1] : give;
-      alone   <= s_valid && s_last && state == AT_FIRST;
-      flush   <= s_valid && s_last && form[1]
-          && ((state == AT_SECOND && candidate) || (state == IN_PAYLOAD && left > 9'd4));
-      if (s_valid) begin
-        if (s_last) state <= AT_FIRST;
-        else if (state == AT_FIRST) state <= AT_SECOND;
-        else if (state == AT_REST || (state == AT_SECOND && !candidate)
-                 || (give && now_left <= 9'd4)) state <= AT_REST;
-        else state <= IN_PAYLOAD;
-      end
+      if (s_valid) at_first <= s_last;
+      a_valid <= s_valid || (a_valid && !goes);
     end
   end
 
+  // Quads of the payload begin at byte 6 (IPv4), 10, 10 or 14 of a beat, each the first byte of its
+  // form or 16 more.
   always_ff @(posedge clk) begin
-    if (en && s_valid && state != AT_REST) begin
-      prior <= s_data;
-      ended  <= ends[3:1];
+    if (en && s_valid) begin
+      a_first  <= at_first;
+      a_last   <= s_last;
+      a_data   <= s_data;
+      a_before <= a_data[BEAT_W-1 -: 80];
+      for (int i = 0; i < 4; i++) begin
+        case (form)
+          ina_pkg::FORM_IPV4:      ends[i] <= s_keep[i*16+9] && !s_keep[i*16+10];
+          ina_pkg::FORM_IPV6_VLAN: ends[i] <= s_keep[i*16+1] && !s_keep[i*16+2];
+          default:                 ends[i] <= s_keep[i*16+13] && !s_keep[i*16+14];
+        endcase
+      end
     end
-    if (en && s_valid && state == AT_FIRST) begin
+    if (en && s_valid && at_first) begin
       if (wire16(s_data[12*8+:16]) == ETHERTYPE_VLAN) begin
         is_ip <= wire16(s_data[16*8+:16]) == ETHERTYPE_IPV4
             || wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6;
@@ -269,55 +135,177 @@ module ina_parse #(
     end
   end
 
+  // Second clock: the beat as it must be. Here are the bytes on which it begins in each form.
+  localparam int IPV4_FROM      = 0;  // byte 54 of the beat before
+  localparam int IPV4_VLAN_FROM = 4;
+  localparam int IPV6_FROM      = 20;  // byte 10 of this one
+  localparam int IPV6_VLAN_FROM = 24;
+  localparam int ALIGNED_W      = BEAT_W + 32;
+
+  logic [80+BEAT_W+18*8-1:0] bytes;
+  logic [ALIGNED_W-1:0]      aligned;
+
+  assign bytes = {s_data[18*8-1:0], a_data, a_before};
+
+  always_comb begin
+    aligned = '0;
+    if (goes) begin
+      case (form)
+        ina_pkg::FORM_IPV4:      aligned = bytes[IPV4_FROM*8 +: ALIGNED_W];
+        ina_pkg::FORM_IPV4_VLAN: aligned = bytes[IPV4_VLAN_FROM*8 +: ALIGNED_W];
+        ina_pkg::FORM_IPV6:      aligned = bytes[IPV6_FROM*8 +: ALIGNED_W];
+        default:                 aligned = bytes[IPV6_VLAN_FROM*8 +: ALIGNED_W];
+      endcase
+    end
+  end
+
+  // The header, when it is at m_data. What stands before its byte 14 is beside it.
+  localparam int ETHERNET_W = ina_pkg::IP_AT * 8;
+
+  logic [ETHERNET_W-1:0]        m_ethernet;
+  logic [ina_pkg::HEADER_W-1:0] record;
+  logic                         m_has_vlan;
+  logic                         m_is_ip;
+  logic                         m_complete;
+  logic                         m_alone;     // the frame has one beat
+  logic                         udp;         // without IPv4 options, fragments, IPv6 extension headers
+  logic [15:0]                  udp_length;
+  logic [15:0]                  ip_length;   // as UDP must say it
+  logic [7:0]                   opcode;
+  logic [1:0]                   ecn;
+  logic [15:0]                  payload;
+  logic                         request;
+  logic                         candidate;
+
+  assign record = {m_data[BEAT_W-1:32], m_ethernet};
+
+  always_comb begin
+    udp_length = wire16(record[62*8 +: 16]);
+    opcode     = record[ina_pkg::BTH_OPCODE_AT*8 +: 8];
+    if (m_head_ipv6) begin
+      udp       = record[ina_pkg::IP_AT*8+4 +: 4] == 4'd6
+          && record[(ina_pkg::IP_AT+6)*8 +: 8] == PROTOCOL_UDP;
+      ecn       = record[(ina_pkg::IP_AT+1)*8+4 +: 2];
+      ip_length = wire16(record[(ina_pkg::IP_AT+4)*8 +: 16]);
+    end else begin
+      udp       = record[ina_pkg::IPV4_AT*8 +: 8] == 8'h45
+          && (wire16(record[(ina_pkg::IPV4_AT+6)*8 +: 16]) & 16'h3FFF) == '0
+          && record[(ina_pkg::IPV4_AT+9)*8 +: 8] == PROTOCOL_UDP;
+      ecn       = record[ina_pkg::IPV4_TOS_AT*8 +: 2];
+      ip_length = wire16(record[(ina_pkg::IPV4_AT+2)*8 +: 16]) - IPV4_OVERHEAD;
+    end
+  end
+
+  assign payload   = udp_length - UDP_OVERHEAD;
+  assign request   = m_is_ip && udp && m_complete
+      && wire16(record[60*8 +: 16]) == ina_pkg::ROCE_UDP_PORT && is_request(opcode);
+  assign candidate = request && is_send(opcode) && !m_alone && ip_length == udp_length
+      && payload != 16'd0 && payload <= PAYLOAD_MAX && payload[3:0] == 4'd0;
+
   always_ff @(posedge clk) begin
-    if (en && decide) begin
+    if (rst) m_head <= 1'b0;
+    else if (en) m_head <= goes && a_first;
+  end
+
+  always_ff @(posedge clk) begin
+    if (goes && a_first) begin
+      m_ethernet  <= form[0] ? a_data[ETHERNET_W-1:0]
+                             : {a_data[12*8 +: 16], 32'd0, a_data[12*8-1:0]};
+      m_has_vlan  <= form[0];
+      m_head_ipv6 <= form[1];
+      m_is_ip     <= is_ip;
+      m_complete  <= form[1] ? !a_last && s_keep[form[0] ? 13 : 9] : whole;
+      m_alone     <= a_last;
+    end
+    if (en && m_head) begin
       m_candidate <= candidate;
       m_roce_data <= request;
     end
-    if (en && decide && is_ip) begin
+    if (en && m_head && m_is_ip) begin
       m_header.crc       <= '0;  // not known yet
       m_header.congested <= ecn == 2'b11;
-      m_header.is_ipv6   <= form[1];
-      m_header.has_vlan  <= form[0];
+      m_header.is_ipv6   <= m_head_ipv6;
+      m_header.has_vlan  <= m_has_vlan;
       m_header.quads     <= candidate ? payload[4+:QUADS_W] : '0;
-      case (form)
-        ina_pkg::FORM_IPV4:
-          m_header.bytes <= {prior[14*8+:40*8], 160'd0, prior[12*8+:16], 32'd0, prior[95:0]};
-        ina_pkg::FORM_IPV4_VLAN:
-          m_header.bytes <= {prior[18*8+:40*8], 160'd0, prior[18*8-1:0]};
-        ina_pkg::FORM_IPV6:
-          m_header.bytes <= {s_data[10*8-1:0], prior[12*8+:52*8], 32'd0, prior[95:0]};
-        default:
-          m_header.bytes <= {s_data[14*8-1:0], prior};
-      endcase
+      m_header.bytes     <= record;
     end
-    if (en && (decide || give)) begin
-      first          <= !give;
-      left           <= give ? now_left - 9'd4 : now_left;
-      m_first        <= decide || first;
-      m_last         <= now_last;
-      m_quads        <= now_quads;
-      m_icrc         <= icrc;
-      m_wrong_length <= now_left > 9'd4 || !right;
-      if (decide && !candidate) begin
-        m_last         <= 1'b1;
-        m_quads        <= 3'd1;
-        m_wrong_length <= 1'b0;
+  end
+
+  // The payload. Where its last quads are complete before the frame's last beat has come, which
+  // then has the iCRC or half of it, they wait at m_data for that one.
+  logic               takes;     // a beat of the frame, behind its first
+  logic [QUADS_W-1:0] left;      // quads of the payload not given yet
+  logic [QUADS_W-1:0] now_left;
+  logic               final_one; // all that are left are in this beat
+  logic               held;      // they wait at m_data
+  logic               first;     // no beat has been given
+  logic               gives;
+  logic [1:0]         end_at;    // which of `ends` would be right behind the iCRC
+  logic               right;
+  logic [QUADS_W-1:0] quads_said;  // as `now_left`, but for what is no candidate
+
+  assign takes      = goes && !a_first;
+  assign quads_said = m_head ? payload[4+:QUADS_W] : left;
+  assign now_left   = (m_head && !candidate) ? '0 : quads_said;
+  assign final_one = now_left <= 9'd4;
+  assign gives     = takes && now_left != '0 && (held || a_last || !final_one);
+
+  always_comb begin
+    case (form)
+      ina_pkg::FORM_IPV6: begin
+        end_at = now_left[1:0];
+        right  = held == (now_left == 9'd4);
       end
+      ina_pkg::FORM_IPV6_VLAN: begin
+        end_at = now_left[1:0] + 2'd1;
+        right  = held == (now_left >= 9'd3);
+      end
+      default: begin
+        end_at = now_left[1:0] - 2'd1;
+        right  = !held;
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      m_valid <= 1'b0;
+      held    <= 1'b0;
+      left    <= '0;
+    end else if (en) begin
+      m_valid <= gives || (m_head && !candidate);
+      if (takes) held <= now_left != '0 && final_one && !held && !a_last;
+      if (gives) left <= (final_one || a_last) ? '0 : quads_said - 9'd4;
+      else if (m_head) left <= now_left;
     end
   end
 
   always_ff @(posedge clk) begin
-    if (en && give) begin
-      case (form)
-        ina_pkg::FORM_IPV4:      m_data <= {s_data[54*8-1:0], prior[BEAT_W-1:54*8]};
-        ina_pkg::FORM_IPV4_VLAN: m_data <= {s_data[58*8-1:0], prior[BEAT_W-1:58*8]};
-        ina_pkg::FORM_IPV6:      m_data <= {s_data[10*8-1:0], prior[BEAT_W-1:10*8]};
-        default:                 m_data <= {s_data[14*8-1:0], prior[BEAT_W-1:14*8]};
-      endcase
-      if (now_quads == 3'd1) m_data[255:128] <= '0;
-      if (now_quads <= 3'd2) m_data[383:256] <= '0;
-      if (now_quads <= 3'd3) m_data[511:384] <= '0;
+    if (en && (m_head || gives)) begin
+      first          <= !gives && candidate;
+      m_first        <= m_head || first;
+      m_last         <= !gives || final_one || a_last;
+      m_quads        <= final_one ? now_left[2:0] : 3'd4;
+      m_wrong_length <= gives && !(a_last && final_one && right && ends[end_at]);
+    end
+  end
+
+  // Past the iCRC there are zeros: in a last beat of fewer than four quads it is in m_data too. In
+  // a header, what the record has not, or has in m_ethernet.
+  logic [2:0] absent;  // quads from the second on, their first lane apart
+
+  for (genvar q = 0; q < 3; q++) begin : gen_quad
+    assign absent[q] = !a_first && quads_said <= QUADS_W'(q + 1);
+  end
+
+  always_ff @(posedge clk) begin
+    if (goes && !held && (a_first || m_head || left != '0)) begin
+      {m_after, m_data} <= aligned;
+      if (absent[0]) m_data[288-1:160]  <= '0;
+      if (absent[1]) m_data[416-1:288]  <= '0;
+      if (absent[2]) m_data[512-1:416]  <= '0;
+      if (a_first) m_data[31:0] <= '0;
+      if (a_first && !form[1]) m_data[191:32] <= '0;
     end
   end
 

@@ -10,7 +10,7 @@ module ina_pass (
     // Accepted input beats: s_valid only with s_ready = 1 (the top ANDs s_ready with the ingress
     // pipeline's en to make tready).
     input  logic                           s_valid,
-    output logic                           s_ready,  // does not depend on s_valid
+    output logic                           s_ready,  // a register
     input  logic                           s_last,
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_keep,
@@ -71,7 +71,14 @@ module ina_pass (
       .s_valid(token_valid), .s_ready(token_ready), .s_data(token_pass),
       .m_valid(decided_valid), .m_ready(decide), .m_data(decided_pass), .count(token_count));
 
-  assign s_ready = end_ready && (too_long || write_at - read_at != AT_W'(BEAT_DEPTH));
+  // Neither counts the beat that goes in with this clock: room is there for one more.
+  logic [AT_W-1:0] fill;
+
+  assign fill = write_at - read_at;
+
+  always_ff @(posedge clk) begin
+    s_ready <= !rst && fill < AT_W'(BEAT_DEPTH - 1) && 32'(end_count) < FRAME_DEPTH - 1;
+  end
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -125,8 +132,8 @@ module ina_pass (
     end
   end
 
-  // Tokens find room as long as there is one a frame.
+  // Ends find room while s_ready = 1, and tokens as long as there is one a frame.
   logic unused;
-  assign unused = token_ready;
+  assign unused = end_ready || token_ready;
 
 endmodule

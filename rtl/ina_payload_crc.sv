@@ -47,6 +47,7 @@ module ina_payload_crc #(
   ina_crc beat_crc (
       .clk     (clk),
       .s_valid (s_valid),
+      .s_first (1'b0),
       .s_other (1'b0),
       .s_data  (filled),
       .m_crc   (c_crc)

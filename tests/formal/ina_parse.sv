@@ -11,7 +11,10 @@
 //   4. Header, candidate and roce_data stay over the packet.
 //   5. A candidate's header and payload are those of its frame: MAC's first byte, PSN's first
 //      byte, and the first byte of the payload, where the form has them.
-//   6. No packet waits: it is out two clocks of en after its frame's last beat.
+//   6. No packet waits: it is out three clocks of en after its frame's last beat.
+//   7. A packet's headers come once, before its first beat: a candidate's as they are in its
+//      record, with zeros before IP.
+//   8. Behind the iCRC of a candidate of the right length there are zeros.
 
 module formal_ina_parse (
     input logic clk
@@ -29,6 +32,7 @@ module formal_ina_parse (
   (* anyseq *) logic [BEAT_W-1:0] s_data;
   (* anyseq *) logic [5:0]        absent;  // bytes of the last beat
   logic [KEEP_W-1:0] s_keep;
+  logic              m_head;
   logic              m_valid;
   logic              m_first;
   logic              m_last;
@@ -44,8 +48,8 @@ module formal_ina_parse (
 
   ina_parse #(.MTU(MTU)) dut (
       .clk, .rst, .en, .s_valid, .s_last, .s_data, .s_keep,
-      .m_valid, .m_first, .m_last, .m_header, .m_data, .m_quads, .m_candidate, .m_roce_data,
-      .m_icrc(), .m_wrong_length, .busy);
+      .m_head, .m_head_ipv6(), .m_valid, .m_first, .m_last, .m_header, .m_data, .m_after(), .m_quads,
+      .m_candidate, .m_roce_data, .m_wrong_length, .busy);
 
   always_comb if (s_valid) assume (en);
 
@@ -68,7 +72,9 @@ module formal_ina_parse (
   logic       taken;
   logic       in_packet;
   logic [4:0] out_quads;  // of the packet, before this beat
-  logic       was_last;   // a frame's last beat went in with the latest clock of en
+  logic [1:0] recent;     // a beat went in with the latest clocks of en
+  logic [2:0] heads;      // headers that have come
+  logic [BEAT_W-1:0] head;  // the latest
 
   assign taken = m_valid && en;
 
@@ -88,7 +94,8 @@ module formal_ina_parse (
       end
       if (s_last) lengths[ended] <= {in_beat, 6'd0} + 10'd64 - 10'(absent);
     end
-    if (en) was_last <= s_valid && s_last;
+    if (en) recent <= {recent[0], s_valid};
+    if (m_head && en) head <= m_data;
     if (rst) begin
       begun     <= '0;
       ended     <= '0;
@@ -97,7 +104,8 @@ module formal_ina_parse (
       in_beat   <= '0;
       in_packet <= 1'b0;
       out_quads <= '0;
-      was_last  <= 1'b0;
+      recent    <= '0;
+      heads     <= '0;
     end else begin
       if (s_valid) begin
         in_frame <= !s_last;
@@ -105,6 +113,7 @@ module formal_ina_parse (
         begun    <= begun + 3'(!in_frame);
         ended    <= ended + 3'(s_last);
       end
+      if (m_head && en) heads <= heads + 1'b1;
       if (taken) begin
         in_packet <= !m_last;
         out_quads <= m_last ? '0 : out_quads + 5'(m_quads);
@@ -140,22 +149,30 @@ module formal_ina_parse (
       if (m_valid) begin
         p1_frame: assert (out != begun);
         p1_first: assert (m_first == !in_packet);
-        p2_quads: assert (m_quads >= 3'd1 && m_quads <= 3'd4);
+        p7_once:  assert (!m_first || heads == out + 1'b1);
         if (!m_candidate) begin
           p2_one:   assert (m_first && m_last);
         end else begin
+          p2_quads: assert (m_quads >= 3'd1 && m_quads <= 3'd4);
           p2_short: assert (m_last || m_quads == 3'd4);
           p2_shape: assert (m_roce_data && m_header.quads != '0
               && m_header.quads <= 9'(MTU / 16));
           if (m_last) begin
             p2_all:   assert (m_wrong_length || 9'(out_quads) + 9'(m_quads) == m_header.quads);
             p3_right: assert (m_wrong_length == !right);
+            p8_zeros: assert (m_wrong_length
+                || ((m_quads > 3'd1 || m_data[288-1:160] == '0)
+                    && (m_quads > 3'd2 || m_data[416-1:288] == '0)
+                    && (m_quads > 3'd3 || m_data[512-1:416] == '0)));
           end
           p5_mac: assert (m_header.bytes[7:0] == macs[out]);
           p5_psn: assert (m_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8]
               == (form_ipv6 ? (form_vlan ? psn_6v[out] : psn_6[out])
                             : (form_vlan ? psn_4v[out] : psn_4[out])));
           if (m_first) begin
+            p7_head: assert (head == {m_header.bytes[ina_pkg::HEADER_W-1:ina_pkg::IP_AT*8], 32'd0});
+            p7_ipv4: assert (form_ipv6
+                || m_header.bytes[ina_pkg::IPV4_AT*8-1:ina_pkg::IP_AT*8] == '0);
             p5_data: assert (m_data[7:0] == (form_ipv6 ? (form_vlan ? at_78[out] : at_74[out])
                                                        : (form_vlan ? at_58[out] : at_54[out])));
           end
@@ -166,7 +183,7 @@ module formal_ina_parse (
         end
       end
       p6_out:  assert (in_frame || busy || m_valid || out == begun);
-      p6_busy: assert (!busy || was_last);
+      p6_busy: assert (!busy || recent != '0);
     end
   end
 

@@ -20,7 +20,7 @@ module formal_ina_pass (
 );
   localparam int BEAT_W          = ina_pkg::BEAT_W;      // 6: three bits of frame, three of beat
   localparam int KEEP_W          = ina_pkg::BEAT_BYTES;  // 2
-  localparam int FRAME_BEATS_MAX = 4;
+  localparam int FRAME_BEATS_MAX = 2;
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -153,7 +153,7 @@ module formal_ina_pass (
       long_one <= 1'b0;
     end else begin
       if (m_valid && m_ready && m_last && beat_out != '0 && frames != '1) frames <= frames + 1'b1;
-      if (s_valid && s_last && beat_in == 3'd5) long_one <= 1'b1;
+      if (s_valid && s_last && beat_in == 3'd3) long_one <= 1'b1;
     end
   end
 

@@ -77,6 +77,8 @@ int main()
 		if (random.chance(50))
 			continue;
 		dut.tick();
+		CHECK(dut->busy, "an event was not waited for");
+		dut.tick();
 		CHECK(!dut->busy, "nothing happens");
 		CHECK(std::memcmp(&dut->counters[0], counts, sizeof(want)) == 0,
 		      "the counters differ after clock %u", i);

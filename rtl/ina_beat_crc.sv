@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CRC register with which a frame's payload begins: after the headers that the iCRC covers.
+// The CRC of one beat as the iCRC covers it: of headers (ina_parse), or of payload.
 //
 // The iCRC (IBTA vol. 1, 7.8.1; annex A17.3.3) is the complement of CRC-32 over 8 bytes of ones (in
 // place of the link header of InfiniBand), then IP, UDP and BTH with the fields that may change on
 // the way read as ones, then the payload. Ethernet and VLAN tag are not covered.
 
-module ina_header_crc (
+module ina_beat_crc (
     input  logic clk,
 
-    input  logic                         s_valid,
-    input  logic                         s_ipv6,
-    input  logic [ina_pkg::HEADER_W-1:0] s_header,
+    input  logic                       s_valid,
+    input  logic                       s_head,  // headers, right before the payload, zeros before IP
+    input  logic                       s_ipv6,
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,
 
     output logic [31:0] m_crc  // a clock later; holds until the next s_valid
 );
-  localparam int FROM  = ina_pkg::IP_AT;
-  localparam int BYTES = ina_pkg::HEADER_BYTES - FROM;
+  localparam int BEAT_W = ina_pkg::BEAT_W;
+  localparam int FROM   = ina_pkg::HEADER_BYTES - ina_pkg::BEAT_BYTES;  // byte 0 in the record
 
   // Traffic class and flow label follow the four bits of the version.
-  function automatic logic [BYTES*8-1:0] changing_fields(input bit ipv6);
+  function automatic logic [BEAT_W-1:0] changing_fields(input bit ipv6);
     changing_fields = '0;
     if (ipv6) begin
-      changing_fields[3:0]                                 = '1;
-      changing_fields[31:8]                                = '1;
+      changing_fields[(ina_pkg::IP_AT-FROM)*8+:4]          = '1;
+      changing_fields[(ina_pkg::IP_AT-FROM+1)*8+:24]       = '1;
       changing_fields[(ina_pkg::IPV6_HOPS_AT-FROM)*8+:8]   = '1;
     end else begin
       changing_fields[(ina_pkg::IPV4_TOS_AT-FROM)*8+:8]       = '1;
@@ -35,25 +36,22 @@ module ina_header_crc (
   endfunction
 
   // 8 bytes of ones from start value ones: the first four cancel the start value, the register is 0
-  // then, and the other four are a message of their own. The zeros before IPv4's header in the
-  // record leave a register of 0 as it is: what counts comes in behind them.
-  localparam logic [BYTES*8-1:0] START = (BYTES*8)'(ina_crc_pkg::advance(32'hFFFF_FFFF, 32));
+  // then, and the other four are a message of their own. Zeros leave a register of 0 as it is: what
+  // counts comes in with IP's first byte.
+  localparam logic [BEAT_W-1:0] START = BEAT_W'(ina_crc_pkg::advance(32'hFFFF_FFFF, 32));
 
   ina_crc #(
-      .BYTES      (BYTES),
-      .ONES       (changing_fields(1'b1)),
-      .START      (START),
+      .FIRST_ONES (changing_fields(1'b1)),
+      .FIRST_START(START << (ina_pkg::IP_AT - FROM) * 8),
       .OTHER_ONES (changing_fields(1'b0)),
       .OTHER_START(START << (ina_pkg::IPV4_AT - FROM) * 8)
   ) covered_crc (
       .clk     (clk),
       .s_valid (s_valid),
-      .s_other (!s_ipv6),
-      .s_data  (s_header[ina_pkg::HEADER_W-1-:BYTES*8]),
+      .s_first (s_head && s_ipv6),
+      .s_other (s_head && !s_ipv6),
+      .s_data  (s_data),
       .m_crc   (m_crc)
   );
-
-  logic unused;
-  assign unused = ^s_header[FROM*8-1:0];
 
 endmodule
