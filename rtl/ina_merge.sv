@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two streams of frames onto one port, a frame of each in turn. One clock of latency.
+//
+// Rebuilt frames that have a VLAN tag get it here, where one more source of each bit costs nothing:
+// what stands behind the MAC addresses moves on by four bytes, and those that a beat has no room for
+// go into the next.
 
 module ina_merge (
     input  logic clk,
     input  logic rst,
 
-    // Rebuilt frames.
+    // Rebuilt frames, and the tag of the frame whose beat is offered.
     input  logic                           s0_axis_tvalid,
     output logic                           s0_axis_tready,
     input  logic [ina_pkg::BEAT_W-1:0]     s0_axis_tdata,
     input  logic [ina_pkg::BEAT_BYTES-1:0] s0_axis_tkeep,
     input  logic                           s0_axis_tlast,
+    input  logic                           s0_tagged,
+    input  logic [31:0]                    s0_tag,
 
     // Passed frames.
     input  logic                           s1_axis_tvalid,
@@ -26,27 +32,46 @@ module ina_merge (
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast
 );
+  localparam int BEAT_W     = ina_pkg::BEAT_W;
+  localparam int BEAT_BYTES = ina_pkg::BEAT_BYTES;
+  localparam int TAG_BYTES  = 4;
+  localparam int TAG_W      = TAG_BYTES * 8;
+  localparam int TAG_AT     = 12 * 8;
+
   logic in_frame;  // between a frame's first beat and its last: `owner` keeps its turn
   logic owner;
   logic turn;      // whose turn it is now
   logic free;      // the output register can be loaded
   logic take;
 
+  logic [TAG_W-1:0]     over;       // the last bytes of the rebuilt beat before
+  logic [TAG_BYTES-1:0] over_keep;
+  logic                 spills;     // they are their frame's last, and go alone
+  logic                 moves;      // what the rebuilt stream has moves on, from behind the MACs
+  logic                 moves_all;  // ... of all of the beat
+  logic                 ends;       // the beat that goes is its frame's last
+
   assign free           = !m_axis_tvalid || m_axis_tready;
   assign turn           = in_frame ? owner : owner ? !s0_axis_tvalid : s1_axis_tvalid;
-  assign s0_axis_tready = free && !turn;
+  assign s0_axis_tready = free && !turn && !spills;
   assign s1_axis_tready = free && turn;
-  assign take           = free && (turn ? s1_axis_tvalid : s0_axis_tvalid);
+  assign take           = free && (spills || (turn ? s1_axis_tvalid : s0_axis_tvalid));
+  assign moves          = spills || s0_tagged;
+  assign moves_all      = moves && in_frame;
+  assign ends           = spills || (turn ? s1_axis_tlast
+      : s0_axis_tlast && !(s0_tagged && s0_axis_tkeep[BEAT_BYTES-TAG_BYTES]));
 
   always_ff @(posedge clk) begin
     if (rst) begin
       in_frame      <= 1'b0;
       owner         <= 1'b0;
+      spills        <= 1'b0;
       m_axis_tvalid <= 1'b0;
     end else begin
       if (take) begin
-        in_frame <= turn ? !s1_axis_tlast : !s0_axis_tlast;
+        in_frame <= !ends;
         owner    <= turn;
+        spills   <= !turn && s0_axis_tlast && !ends;
       end
       if (take) m_axis_tvalid <= 1'b1;
       else if (m_axis_tready) m_axis_tvalid <= 1'b0;
@@ -55,9 +80,17 @@ module ina_merge (
 
   always_ff @(posedge clk) begin
     if (take) begin
-      m_axis_tdata <= turn ? s1_axis_tdata : s0_axis_tdata;
-      m_axis_tkeep <= turn ? s1_axis_tkeep : s0_axis_tkeep;
-      m_axis_tlast <= turn ? s1_axis_tlast : s0_axis_tlast;
+      m_axis_tdata <= turn ? s1_axis_tdata
+          : {moves ? s0_axis_tdata[BEAT_W-TAG_W-1:TAG_AT] : s0_axis_tdata[BEAT_W-1:TAG_AT+TAG_W],
+             moves_all ? s0_axis_tdata[TAG_AT-1-:TAG_W]
+                 : moves ? s0_tag : s0_axis_tdata[TAG_AT+:TAG_W],
+             moves_all ? {s0_axis_tdata[TAG_AT-TAG_W-1:0], over} : s0_axis_tdata[TAG_AT-1:0]};
+      m_axis_tkeep <= turn ? s1_axis_tkeep
+          : spills ? BEAT_BYTES'(over_keep)
+          : moves ? {s0_axis_tkeep[BEAT_BYTES-TAG_BYTES-1:0], {TAG_BYTES{1'b1}}} : s0_axis_tkeep;
+      m_axis_tlast <= ends;
+      over         <= s0_axis_tdata[BEAT_W-1-:TAG_W];
+      over_keep    <= s0_axis_tkeep[BEAT_BYTES-1-:TAG_BYTES];
     end
   end
 

@@ -2,7 +2,9 @@
 //
 // One port's frames: its own headers in front of the shared payload, with a fresh iCRC.
 // Headers and payload beats are queued apart; the frame is put together on the way out, in the
-// form that it came in: the only module besides ina_parse that knows how they lie on the wire.
+// form that it came in: with ina_parse and ina_merge the only modules that know how they lie on the
+// wire. A VLAN tag goes beside the frame, and ina_merge puts it in: without it a frame is laid out
+// in two ways only, IPv4's and IPv6's.
 
 module ina_rebuild #(
     parameter int MTU = 4096  // the largest payload, in bytes
@@ -33,7 +35,9 @@ module ina_rebuild #(
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
-    output logic                           m_axis_tlast
+    output logic                           m_axis_tlast,
+    output logic                           m_tagged,  // with all beats of a frame
+    output logic [31:0]                    m_tag
 );
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int HEADER_W   = ina_pkg::HEADER_W;
@@ -55,7 +59,8 @@ module ina_rebuild #(
   logic                header_pop;
   logic [31:0]         header_crc;
   logic                header_mark;
-  logic [1:0]          header_form;
+  logic                header_ipv6;
+  logic                header_vlan;
   logic [QUADS_W-1:0]  header_quads;
   logic [HEADER_W-1:0] header_bytes;
   logic                beat_ready;
@@ -76,7 +81,7 @@ module ina_rebuild #(
       .s_data({s_header.crc, s_header_ce && !s_header.congested, s_header.is_ipv6, s_header.has_vlan,
                s_header.quads, s_header.bytes}),
       .m_valid(header_valid), .m_ready(header_pop),
-      .m_data({header_crc, header_mark, header_form, header_quads, header_bytes}),
+      .m_data({header_crc, header_mark, header_ipv6, header_vlan, header_quads, header_bytes}),
       .count(header_count));
 
   ina_fifo #(.WIDTH(BEAT_W), .DEPTH(BEAT_DEPTH)) beats (
@@ -89,13 +94,14 @@ module ina_rebuild #(
       .s_valid(s_valid && s_last), .s_ready(crc_ready), .s_data(s_crc),
       .m_valid(crc_valid), .m_ready(crc_pop), .m_data(payload_crc), .count(crc_count));
 
-  // The next packet's header as the wire has it, marked (the iCRC does not cover the mark), and the
-  // CRC after it. That moves on by the quads of a last beat that is not full in advance, one a
-  // clock, so that the frame's beats move it on by whole beats only.
+  // The next packet's header, marked (the iCRC does not cover the mark), and the CRC after it. That
+  // moves on by the quads of a last beat that is not full in advance, one a clock, so that the
+  // frame's beats move it on by whole beats only.
   logic                next_valid;
   logic                next_ready;
   logic [1:0]          next_steps;
-  logic [1:0]          next_form;
+  logic                next_ipv6;
+  logic                next_vlan;
   logic [HEADER_W-1:0] next_bytes;
   logic [QUADS_W-1:0]  next_quads;
   logic [31:0]         next_crc;
@@ -142,167 +148,136 @@ module ina_rebuild #(
   always_ff @(posedge clk) begin
     if (header_valid && header_pop) begin
       next_quads <= header_quads;
-      next_form  <= header_form;
-      case (header_form)
-        ina_pkg::FORM_IPV4: begin
-          next_bytes[54*8-1:0] <=
-              {header_bytes[38*8+:40*8], header_bytes[16*8+:16], header_bytes[95:0]};
-          if (header_mark) begin
-            next_bytes[15*8+:2]  <= 2'b11;
-            next_bytes[24*8+:16] <= {checksum[7:0], checksum[15:8]};
-          end
-        end
-        ina_pkg::FORM_IPV4_VLAN: begin
-          next_bytes[58*8-1:0] <= {header_bytes[38*8+:40*8], header_bytes[18*8-1:0]};
-          if (header_mark) begin
-            next_bytes[19*8+:2]  <= 2'b11;
-            next_bytes[28*8+:16] <= {checksum[7:0], checksum[15:8]};
-          end
-        end
-        ina_pkg::FORM_IPV6: begin
-          next_bytes[74*8-1:0] <= {header_bytes[16*8+:62*8], header_bytes[95:0]};
-          if (header_mark) next_bytes[15*8+4+:2] <= 2'b11;
-        end
-        default: begin
-          next_bytes <= header_bytes;
-          if (header_mark) next_bytes[19*8+4+:2] <= 2'b11;
-        end
-      endcase
+      next_ipv6  <= header_ipv6;
+      next_vlan  <= header_vlan;
+      next_bytes <= header_bytes;
+      if (header_mark && header_ipv6) next_bytes[(ina_pkg::IP_AT+1)*8+4+:2] <= 2'b11;
+      if (header_mark && !header_ipv6) begin
+        next_bytes[ina_pkg::IPV4_TOS_AT*8+:2]       <= 2'b11;
+        next_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:16] <= {checksum[7:0], checksum[15:8]};
+      end
     end
   end
 
-  // The frame on its way out. An output beat has the upper bytes of the payload beat before and
-  // the lower ones of the one that is taken. IPv6's headers fill a beat already: there the payload
-  // is a beat later, `rest` is the payload beat before, and `tail` what is left of the one before
-  // that, or of the header.
+  // The frame on its way out. An output beat has the upper bytes of the payload beat before, or of
+  // the header, and the lower ones of the beat that is taken. IPv4's header leaves room for
+  // payload in the first beat, IPv6's fills it and goes on in the second.
+  localparam int HEADER_4_W = 54 * 8;
+  localparam int HEADER_6_W = 74 * 8;
+  localparam int REST_W     = HEADER_4_W;
+  localparam int TAIL_W     = HEADER_6_W - BEAT_W;
+
   typedef enum logic [1:0] {
-    AT_HEADER,   // next: the header, and with IPv4 the payload's first bytes
-    IN_PAYLOAD,  // next: takes another payload beat
-    AT_END,      // next: the rest of the payload's last beat, and the iCRC
-    AT_TAIL      // next: what of these two did not fit into that beat
+    AT_START,    // next: the header
+    AT_TAIL,     // next: the rest of IPv6's header, and payload
+    IN_PAYLOAD,  // next: more payload
+    AT_END       // next: what did not fit into the beat with the last of the payload
   } state_t;
   state_t state;
 
-  localparam int TAIL_W = HEADER_W - BEAT_W;
-
-  logic [1:0]         form;
-  logic [BEAT_W-1:0]  rest;
-  logic [TAIL_W-1:0]  tail;
+  logic               ipv6;
+  logic [REST_W-1:0]  rest;        // of the payload beat before
   logic [QUADS_W-1:0] left;        // quads of payload whose beats have not been taken
   logic [2:0]         last_quads;  // of the beat taken last
   logic               free;        // the output register can be loaded
-  logic [1:0]         now_form;
+  logic               first;       // the packet's first payload beat has not been taken
+  logic               now_ipv6;
   logic [QUADS_W-1:0] now_left;
   logic [2:0]         now_quads;
-  logic               has_tail;
+  logic               last;        // the payload beat to be taken is the packet's last
+  logic               head_step;   // a beat that takes no payload: IPv6's first, or the end
   logic               end_step;
-  logic               tail_step;
+  logic               step;
+  logic               ends;        // this beat is the frame's last
   logic [31:0]        crc;
+  logic [31:0]        icrc;
 
   assign free       = !m_axis_tvalid || m_axis_tready;
-  assign next_taken = free && state == AT_HEADER && next_ready && beat_valid;
-  assign beat_pop   = next_taken || (free && state == IN_PAYLOAD && beat_valid);
-  assign end_step   = free && state == AT_END && crc_valid;
-  assign tail_step  = free && state == AT_TAIL;
-  assign has_tail   = form[1] && (last_quads == 3'd4 || (form[0] && last_quads == 3'd3));
-  assign crc_pop    = (end_step && !has_tail) || tail_step;
-  assign now_form   = state == AT_HEADER ? next_form : form;
-  assign now_left   = state == AT_HEADER ? next_quads : left;
-  assign now_quads  = now_left > 9'd4 ? 3'd4 : now_left[2:0];
+  assign first      = state == AT_START || state == AT_TAIL;
+  assign now_ipv6   = state == AT_START ? next_ipv6 : ipv6;
+  assign now_left   = first ? next_quads : left;
+  assign last       = now_left <= 9'd4;
+  assign now_quads  = last ? now_left[2:0] : 3'd4;
+  assign head_step  = free && state == AT_START && next_ready && next_ipv6 && beat_valid;
+  assign beat_pop   = free && beat_valid
+      && (state == AT_START ? next_ready && !next_ipv6 : state != AT_END);
+  assign end_step   = free && state == AT_END;
+  assign step       = head_step || beat_pop || end_step;
+  assign ends       = end_step || (beat_pop && last && now_ipv6 && now_quads != 3'd4);
+  assign next_taken = beat_pop && first;
+  assign crc_pop    = ends;
 
   ina_crc_state frame_crc (
       .clk      (clk),
       .s_valid  (beat_pop),
-      .s_first  (state == AT_HEADER),
+      .s_first  (first),
       .s_start  (next_crc),
       .s_advance(now_quads == 3'd4),
       .s_crc    (32'd0),  // linear: the payload's part is added at the end
       .m_crc    (crc)
   );
 
+  // The CRC of the payload has come with its last beat.
+  assign icrc = ~((first ? next_crc : crc) ^ payload_crc);
+
   always_ff @(posedge clk) begin
     if (rst) begin
-      state         <= AT_HEADER;
+      state         <= AT_START;
       m_axis_tvalid <= 1'b0;
     end else begin
-      if (beat_pop || end_step || tail_step) m_axis_tvalid <= 1'b1;
+      if (step) m_axis_tvalid <= 1'b1;
       else if (m_axis_tready) m_axis_tvalid <= 1'b0;
-      if (beat_pop) state <= now_left > 9'd4 ? IN_PAYLOAD : AT_END;
-      if (end_step) state <= has_tail ? AT_TAIL : AT_HEADER;
-      if (tail_step) state <= AT_HEADER;
+      if (head_step) state <= AT_TAIL;
+      if (beat_pop) state <= last ? AT_END : IN_PAYLOAD;
+      if (ends) state <= AT_START;
     end
   end
 
-  // The iCRC begins at byte 6, 10 or 14 of a quad; of the last it may be cut off after two bytes.
-  logic [31:0] icrc;
-  logic [1:0]  icrc_quad;
-  assign icrc      = ~(crc ^ payload_crc);
-  assign icrc_quad = 2'(last_quads - 3'(!form[1]));
+  // The iCRC stands behind the last quad of the payload: in the same beat, or alone in the next.
+  always_ff @(posedge clk) begin : put_together
+    logic [HEADER_6_W-1:0] header_6;
+    logic [HEADER_4_W-1:0] header_4;
+    logic [BEAT_W-1:0]     now;
+
+    if (step) begin
+      header_6 = {next_bytes[HEADER_W-1:16*8], next_bytes[12*8-1:0]};
+      header_4 = {header_6[34*8+:40*8], header_6[14*8-1:0]};
+      now      = beat;
+      for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
+        if (last && now_quads == 3'(q)) now[q*128+:32] = icrc;
+      if (state == AT_END) now[31:0] = icrc;
+
+      if (now_ipv6)
+        m_axis_tdata <= state == AT_START ? header_6[BEAT_W-1:0]
+            : {now[BEAT_W-TAIL_W-1:0],
+               state == AT_TAIL ? header_6[BEAT_W+:TAIL_W] : rest[REST_W-1-:TAIL_W]};
+      else
+        m_axis_tdata <= {now[BEAT_W-REST_W-1:0],
+                         state == AT_START ? header_4 : rest};
+      rest         <= now[BEAT_W-1-:REST_W];
+      m_axis_tlast <= ends;
+    end
+  end
+
+  // A frame ends 10 bytes into a quad with IPv4, 14 with IPv6.
+  logic [1:0] end_quad;
+  assign end_quad = state != AT_END ? now_quads[1:0] : ipv6 ? 2'd0 : 2'(last_quads - 3'd1);
 
   always_ff @(posedge clk) begin
-    if (beat_pop || end_step) begin
-      case (now_form)
-        ina_pkg::FORM_IPV4:
-          m_axis_tdata <= {beat[10*8-1:0],
-                           state == AT_HEADER ? next_bytes[54*8-1:0] : rest[BEAT_W-1:10*8]};
-        ina_pkg::FORM_IPV4_VLAN:
-          m_axis_tdata <= {beat[6*8-1:0],
-                           state == AT_HEADER ? next_bytes[58*8-1:0] : rest[BEAT_W-1:6*8]};
-        ina_pkg::FORM_IPV6:
-          m_axis_tdata <= state == AT_HEADER ? next_bytes[BEAT_W-1:0]
-                                             : {rest[54*8-1:0], tail[10*8-1:0]};
-        default:
-          m_axis_tdata <= state == AT_HEADER ? next_bytes[BEAT_W-1:0]
-                                             : {rest[50*8-1:0], tail};
-      endcase
+    if (step) begin
       m_axis_tkeep <= '1;
-      m_axis_tlast <= 1'b0;
-      if (state == AT_HEADER) tail <= next_bytes[HEADER_W-1:BEAT_W];
-      else if (form[1]) tail <= form[0] ? rest[BEAT_W-1-:TAIL_W] : TAIL_W'(rest[BEAT_W-1:54*8]);
+      if (ends)
+        m_axis_tkeep <= (now_ipv6 ? 64'h3FFF_FFFF_FFFF_FFFF : 64'h3FF_FFFF_FFFF_FFFF)
+            >> {2'd3 - end_quad, 4'd0};
+    end
+    if (step && state == AT_START) begin
+      ipv6     <= next_ipv6;
+      m_tagged <= next_vlan;
+      m_tag    <= next_bytes[12*8+:32];
     end
     if (beat_pop) begin
-      form       <= now_form;
-      rest       <= beat;
       left       <= now_left - 9'd4;
       last_quads <= now_quads;
-    end
-    if (end_step) begin
-      m_axis_tlast <= !has_tail;
-      if (has_tail) begin
-        if (last_quads == 3'd3) m_axis_tdata[62*8+:16] <= icrc[15:0];
-      end else begin
-        for (int q = 0; q < 4; q++) begin
-          if (icrc_quad == 2'(q)) begin
-            case (form)
-              ina_pkg::FORM_IPV4: begin
-                m_axis_tdata[(q*16+6)*8+:32] <= icrc;
-                m_axis_tkeep                 <= 64'h3FF_FFFF_FFFF_FFFF >> ((3 - q) * 16);
-              end
-              ina_pkg::FORM_IPV6_VLAN: begin
-                if (q < 3) m_axis_tdata[(q*16+14)*8+:32] <= icrc;
-                m_axis_tkeep <= 64'hFFFF_FFFF_FFFF_FFFF >> ((3 - q) * 16 - 2);
-              end
-              default: begin
-                m_axis_tdata[(q*16+10)*8+:32] <= icrc;
-                m_axis_tkeep                  <= 64'h3FFF_FFFF_FFFF_FFFF >> ((3 - q) * 16);
-              end
-            endcase
-          end
-        end
-      end
-    end
-    if (tail_step) begin
-      m_axis_tlast <= 1'b1;
-      if (!form[0]) begin
-        m_axis_tdata[0+:14*8] <= {icrc, tail[10*8-1:0]};
-        m_axis_tkeep          <= 64'h3FFF;
-      end else if (last_quads == 3'd4) begin
-        m_axis_tdata[0+:18*8] <= {icrc, tail};
-        m_axis_tkeep          <= 64'h3_FFFF;
-      end else begin
-        m_axis_tdata[15:0] <= icrc[31:16];
-        m_axis_tkeep       <= 64'h3;
-      end
     end
   end
 
@@ -316,10 +291,10 @@ module ina_rebuild #(
 
   assign room = reserved <= RESERVED_W'(BEAT_DEPTH - 3 * PACKET_BEATS)
       && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 3);
-  assign busy = reserved != '0 || state != AT_HEADER || m_axis_tvalid;
+  assign busy = reserved != '0 || state != AT_START || m_axis_tvalid;
 
   // Who minds `room` never finds a queue full.
   logic unused;
-  assign unused = &{header_ready, beat_ready, crc_ready, beat_count, crc_count};
+  assign unused = &{header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
 
 endmodule

@@ -301,6 +301,8 @@ module ina_top #(
     logic [BEAT_W-1:0]          rebuilt_tdata;
     logic [KEEP_W-1:0]          rebuilt_tkeep;
     logic                       rebuilt_tlast;
+    logic                       rebuilt_tagged;
+    logic [31:0]                rebuilt_tag;
 
     ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) ingress (
         .clk, .rst,
@@ -351,13 +353,13 @@ module ina_top #(
         .room(rebuild_room[p]), .marked(marked[p]), .busy(rebuild_busy[p]),
         .m_axis_tvalid(rebuilt_tvalid), .m_axis_tready(rebuilt_tready),
         .m_axis_tdata(rebuilt_tdata), .m_axis_tkeep(rebuilt_tkeep),
-        .m_axis_tlast(rebuilt_tlast));
+        .m_axis_tlast(rebuilt_tlast), .m_tagged(rebuilt_tagged), .m_tag(rebuilt_tag));
 
     ina_merge merge (
         .clk, .rst,
         .s0_axis_tvalid(rebuilt_tvalid), .s0_axis_tready(rebuilt_tready),
         .s0_axis_tdata(rebuilt_tdata), .s0_axis_tkeep(rebuilt_tkeep),
-        .s0_axis_tlast(rebuilt_tlast),
+        .s0_axis_tlast(rebuilt_tlast), .s0_tagged(rebuilt_tagged), .s0_tag(rebuilt_tag),
         .s1_axis_tvalid(pass_tvalid), .s1_axis_tready(pass_tready),
         .s1_axis_tdata(pass_tdata), .s1_axis_tkeep(pass_tkeep), .s1_axis_tlast(pass_tlast),
         .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),

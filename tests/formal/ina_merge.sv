@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_merge: two streams of frames become one, whole frame by whole frame. Nothing is in here but
-// one output register, so the proof compares whole beats: every beat that goes in is the next that
-// comes out.
+// ina_merge: two streams of frames become one, whole frame by whole frame. Little more than one
+// output register is in here, so the proof compares whole beats: every beat that goes in is the next
+// that comes out. A tag makes a frame of stream 0 longer; the proof inserts it on its own.
 //
 //   1. The output obeys AXI4-Stream: valid, data, keep and last stay until ready.
-//   2. The beat that was taken comes out next, unchanged; no beat comes out that was not taken.
+//   2. The beat that was taken comes out next, unchanged, or with the frame's tag behind its MAC
+//      addresses and all that is behind that four bytes later; no beat comes out that was not taken,
+//      but one more where a frame's last beat has no room for four bytes more.
 //   3. Never are beats of both streams taken in one clock, and none over a beat that still waits.
 //   4. Whole frames: between a frame's first beat and its last, only its own stream is taken.
 //   5. A stream that waits while the other sends a frame has the turn when that frame ends.
@@ -18,6 +20,7 @@ module formal_ina_merge (
   localparam int BEAT_W = ina_pkg::BEAT_W;
   localparam int KEEP_W = ina_pkg::BEAT_BYTES;
   localparam int ALL_W  = 1 + KEEP_W + BEAT_W;
+  localparam int TAG_AT = 5 * 8;  // the proof's MAC addresses have five bytes (proofs.txt)
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -25,6 +28,8 @@ module formal_ina_merge (
   (* anyseq *) logic [1:0]        s_valid;
   (* anyseq *) logic [ALL_W-1:0]  s0;  // last, keep, data
   (* anyseq *) logic [ALL_W-1:0]  s1;
+  (* anyseq *) logic              s0_tagged;
+  (* anyseq *) logic [31:0]       s0_tag;
   (* anyseq *) logic              m_ready;
   logic [1:0]        s_ready;
   logic [1:0]        s_last;
@@ -39,13 +44,14 @@ module formal_ina_merge (
       .clk, .rst,
       .s0_axis_tvalid(s_valid[0]), .s0_axis_tready(s_ready[0]), .s0_axis_tdata(s0[BEAT_W-1:0]),
       .s0_axis_tkeep(s0[BEAT_W +: KEEP_W]), .s0_axis_tlast(s_last[0]),
+      .s0_tagged, .s0_tag,
       .s1_axis_tvalid(s_valid[1]), .s1_axis_tready(s_ready[1]), .s1_axis_tdata(s1[BEAT_W-1:0]),
       .s1_axis_tkeep(s1[BEAT_W +: KEEP_W]), .s1_axis_tlast(s_last[1]),
       .m_axis_tvalid(m_valid), .m_axis_tready(m_ready), .m_axis_tdata(m_data),
       .m_axis_tkeep(m_keep), .m_axis_tlast(m_last));
 
-  formal_stream #(.WIDTH(ALL_W), .ASSUME(1)) s0_rules (
-      .clk, .rst, .valid(s_valid[0]), .ready(s_ready[0]), .payload(s0));
+  formal_stream #(.WIDTH(ALL_W + 33), .ASSUME(1)) s0_rules (
+      .clk, .rst, .valid(s_valid[0]), .ready(s_ready[0]), .payload({s0_tagged, s0_tag, s0}));
   formal_stream #(.WIDTH(ALL_W), .ASSUME(1)) s1_rules (
       .clk, .rst, .valid(s_valid[1]), .ready(s_ready[1]), .payload(s1));
 
@@ -56,22 +62,58 @@ module formal_ina_merge (
   logic [1:0]       taken;
   logic             holds;      // a beat has been taken and has not come out
   logic [ALL_W-1:0] beat;       // that one
+  logic             owed;       // ... and behind it goes what it has no room for
+  logic [31:0]      over;       // the last four bytes of stream 0's beat before
+  logic [3:0]       over_keep;
+  logic             was_tagged; // of the frame that stream 0 is in
+  logic [31:0]      was_tag;
   logic [1:0]       in_frame;   // of each stream: its last beat taken was not a frame's last
   logic [1:0]       waited;     // the stream had a beat while the other sent a frame
 
   assign taken = s_valid & s_ready;
 
+  // Stream 0: beats are full but for a frame's last; a frame has one tag.
+  logic [KEEP_W-1:0] s0_keep;
+  logic [BEAT_W-1:0] s0_data;
+
+  assign {s0_keep, s0_data} = s0[ALL_W-2:0];
+
+  always_comb begin
+    assume ((s0_keep & (s0_keep + 1'b1)) == '0 && s0_keep[0] && (s_last[0] || s0_keep == '1));
+    if (in_frame[0]) assume (s0_tagged == was_tagged && s0_tag == was_tag);
+  end
+
+  // Stream 0's beat with the tag in it.
+  logic             overflows;
+  logic [ALL_W-1:0] longer;
+
+  assign overflows = s_last[0] && s0_keep[KEEP_W-1 -: 4] != '0;
+  assign longer    = {s_last[0] && !overflows, s0_keep[KEEP_W-5:0], 4'hF,
+                      in_frame[0] ? {s0_data[BEAT_W-33:0], over}
+                                  : {s0_data[BEAT_W-33:TAG_AT], s0_tag, s0_data[TAG_AT-1:0]}};
+
   always_ff @(posedge clk) begin
     if (rst) begin
       holds    <= 1'b0;
+      owed     <= 1'b0;
       in_frame <= '0;
       waited   <= '0;
     end else begin
       if (taken != '0) begin
         holds <= 1'b1;
-        beat  <= taken[1] ? s1 : s0;
+        beat  <= taken[1] ? s1 : s0_tagged ? longer : s0;
+        owed  <= taken[0] && s0_tagged && overflows;
+      end else if (m_ready && owed) begin
+        beat <= {1'b1, KEEP_W'(over_keep), BEAT_W'(over)};
+        owed <= 1'b0;
       end else if (m_ready) begin
         holds <= 1'b0;
+      end
+      if (taken[0]) begin
+        over       <= s0_data[BEAT_W-1 -: 32];
+        over_keep  <= s0_keep[KEEP_W-1 -: 4];
+        was_tagged <= s0_tagged;
+        was_tag    <= s0_tag;
       end
       for (int i = 0; i < 2; i++) begin
         if (taken[i]) in_frame[i] <= !s_last[i];
@@ -80,18 +122,25 @@ module formal_ina_merge (
     end
   end
 
+  // Bytes that tkeep leaves out do not count.
+  logic [BEAT_W-1:0] counts;
+
+  always_comb
+    for (int i = 0; i < KEEP_W; i++) counts[i*8 +: 8] = {8{m_keep[i]}};
+
   always_comb begin
     if (!rst) begin
       p2_valid: assert (m_valid == holds);
       if (holds) begin
-        p2_beat: assert ({m_last, m_keep, m_data} == beat);
+        p2_keep: assert ({m_last, m_keep} == beat[ALL_W-1:BEAT_W]);
+        p2_data: assert (((m_data ^ beat[BEAT_W-1:0]) & counts) == '0);
       end
       p3_one:  assert (taken != 2'b11);
-      p3_over: assert (taken == '0 || !m_valid || m_ready);
+      p3_over: assert (taken == '0 || ((!m_valid || m_ready) && !owed));
       p4_own:  assert (!(taken[0] && in_frame[1]) && !(taken[1] && in_frame[0]));
       p5_turn: assert (!(taken[0] && waited[1] && !in_frame[0])
           && !(taken[1] && waited[0] && !in_frame[1]));
-      if (!m_valid || m_ready) begin
+      if ((!m_valid || m_ready) && !owed) begin
         p6_frame: assert ((!in_frame[0] || taken[0] == s_valid[0])
             && (!in_frame[1] || taken[1] == s_valid[1]));
         p6_any:   assert (in_frame != '0 || s_valid == '0 || taken != '0);
@@ -102,10 +151,18 @@ module formal_ina_merge (
   // For induction.
   (* hierconn *) logic \dut.in_frame ;
   (* hierconn *) logic \dut.owner ;
+  (* hierconn *) logic \dut.spills ;
+  (* hierconn *) logic [31:0] \dut.over ;
+  (* hierconn *) logic [3:0] \dut.over_keep ;
 
   always_comb begin
     if (!rst) begin
-      i1_frame: assert (in_frame == {\dut.in_frame && \dut.owner , \dut.in_frame && !\dut.owner });
+      i1_frame: assert ({in_frame, owed} == {\dut.in_frame && \dut.owner ,
+          \dut.in_frame && !\dut.owner && !\dut.spills , \dut.in_frame && \dut.spills });
+      i1_over:  assert (\dut.spills == owed && (!owed || (holds && !\dut.owner )));
+      if (in_frame[0] || owed) begin
+        i1_bytes: assert (\dut.over == over && (!owed || \dut.over_keep == over_keep));
+      end
       i2_turn: assert (!waited[\dut.owner ] || in_frame[!\dut.owner ]);
     end
   end
@@ -123,6 +180,7 @@ module formal_ina_merge (
     if (!rst) begin
       both:  cover (frames == 2'b11 && two_beats);
       waits: cover (waited[0] && taken[0]);
+      spill: cover (m_valid && m_ready && m_last && m_keep == KEEP_W'(4'h3) && frames[1]);
       stall: cover (m_valid && !m_ready && s_valid == 2'b11);
     end
   end

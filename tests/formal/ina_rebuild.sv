@@ -8,7 +8,8 @@
 //   1. The output obeys AXI4-Stream: what it offers stays until it is taken.
 //   2. Each packet gives one frame, in order: tlast once, with the beat that has its last byte;
 //      tkeep has as many ones as there are bytes, and is all ones before.
-//   3. A frame has the header and the payload of its own packet.
+//   3. A frame has the header, the tag and the payload of its own packet, and the CRC of its payload
+//      is there when it is needed.
 //   4. Who chooses packets only while there is room, and no more than three of which ina_rebuild
 //      has not been told two clocks ago, never finds a queue full: nothing is lost.
 //   5. What is here comes out: while all payload has come and the output is taken, no seven clocks
@@ -58,6 +59,8 @@ module formal_ina_rebuild (
   logic [BEAT_W-1:0] m_axis_tdata;
   logic [KEEP_W-1:0] m_axis_tkeep;
   logic              m_axis_tlast;
+  logic              m_tagged;
+  logic [31:0]       m_tag;
 
   always_comb begin
     s_header           = '0;
@@ -71,13 +74,13 @@ module formal_ina_rebuild (
   ina_rebuild #(.MTU(MTU)) dut (
       .clk, .rst, .s_header_valid, .s_header, .s_header_ce, .s_valid, .s_last, .s_data, .s_crc,
       .room, .marked(), .busy,
-      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
+      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_tagged, .m_tag);
 
   // 1. Of the data, the bytes that 3 looks at; all are loaded together.
-  formal_stream #(.WIDTH(40 + KEEP_W + 1)) output_rules (
+  formal_stream #(.WIDTH(33 + 24 + KEEP_W + 1)) output_rules (
       .clk, .rst, .valid(m_axis_tvalid), .ready(m_axis_tready),
-      .payload({m_axis_tdata[0 +: 8], m_axis_tdata[10*8 +: 8], m_axis_tdata[14*8 +: 8],
-                m_axis_tdata[54*8 +: 8], m_axis_tdata[58*8 +: 8], m_axis_tkeep, m_axis_tlast}));
+      .payload({m_tagged, m_tag, m_axis_tdata[0 +: 8], m_axis_tdata[10*8 +: 8],
+                m_axis_tdata[54*8 +: 8], m_axis_tkeep, m_axis_tlast}));
 
   // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
   (* anyseq *) logic choose;
@@ -103,6 +106,7 @@ module formal_ina_rebuild (
   logic [1:0] forms    [4];
   logic [3:0] lengths  [4];
   logic [7:0] headers  [4];
+  logic [7:0] tags     [4];
   logic [7:0] payloads [4];
   logic [2:0] given;
   logic [2:0] filled;
@@ -126,6 +130,7 @@ module formal_ina_rebuild (
       forms[given[1:0]]   <= form;
       lengths[given[1:0]] <= quads;
       headers[given[1:0]] <= bytes[7:0];
+      tags[given[1:0]]    <= bytes[12*8 +: 8];
     end
     if (s_valid && in_beat == '0) payloads[filled[1:0]] <= s_data[7:0];
     if (rst) begin
@@ -148,14 +153,17 @@ module formal_ina_rebuild (
   logic [8:0] length;
   logic [8:0] left;    // bytes, with this beat's
 
-  assign before = forms[sent[1:0]] == 2'b00 ? 9'd54 : forms[sent[1:0]] == 2'b01 ? 9'd58
-      : forms[sent[1:0]] == 2'b10 ? 9'd74 : 9'd78;
+  assign before = forms[sent[1:0]][1] ? 9'd74 : 9'd54;
   assign length = before + {1'b0, lengths[sent[1:0]], 4'd0} + 9'd4;
   assign left   = length - {out_beat, 6'd0};
 
   (* hierconn *) logic \dut.header_ready ;
   (* hierconn *) logic \dut.beat_ready ;
   (* hierconn *) logic \dut.crc_ready ;
+  (* hierconn *) logic \dut.beat_pop ;
+  (* hierconn *) logic \dut.last ;
+  (* hierconn *) logic \dut.crc_pop ;
+  (* hierconn *) logic \dut.crc_valid ;
 
   logic [2:0] waited;
 
@@ -175,14 +183,14 @@ module formal_ina_rebuild (
           p3_header: assert (m_axis_tdata[7:0] == headers[sent[1:0]]);
         end
         if (!forms[sent[1:0]][1] && out_beat == '0) begin
-          p3_payload_4: assert (payloads[sent[1:0]]
-              == (forms[sent[1:0]][0] ? m_axis_tdata[58*8 +: 8] : m_axis_tdata[54*8 +: 8]));
+          p3_payload_4: assert (m_axis_tdata[54*8 +: 8] == payloads[sent[1:0]]);
         end
         if (forms[sent[1:0]][1] && out_beat == 3'd1) begin
-          p3_payload_6: assert (payloads[sent[1:0]]
-              == (forms[sent[1:0]][0] ? m_axis_tdata[14*8 +: 8] : m_axis_tdata[10*8 +: 8]));
+          p3_payload_6: assert (m_axis_tdata[10*8 +: 8] == payloads[sent[1:0]]);
         end
+        p3_tag: assert (m_tagged == forms[sent[1:0]][0] && m_tag[7:0] == tags[sent[1:0]]);
       end
+      p3_crc: assert (!((\dut.beat_pop && \dut.last ) || \dut.crc_pop ) || \dut.crc_valid );
       p4_header: assert (!s_header_valid || \dut.header_ready );
       p4_beat:   assert (!s_valid || \dut.beat_ready );
       p4_crc:    assert (!(s_valid && s_last) || \dut.crc_ready );

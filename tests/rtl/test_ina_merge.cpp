@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_merge: both streams come out whole, a frame at a time, each in its order; and while both have
-// frames, they take turns.
+// ina_merge: frames of both streams come out whole, each stream's in its order, and those that have a
+// VLAN tag beside them with the tag behind their MAC addresses; while both streams have frames, they
+// take turns.
 
 #include "bench.hpp"
 #include "Vina_merge.h"
@@ -13,19 +14,20 @@ namespace
 
 constexpr unsigned FRAMES = 20000;
 constexpr unsigned CLOCKS_MAX = 2000000;
+constexpr size_t MACS_BYTES = 12;
 
-// A source of frames. Each beat's data says which stream, frame and beat it is.
+// A source of frames. The first byte of each says which stream it is of.
 struct Stream {
-	uint32_t frame = 0;
-	uint32_t beat = 0;
-	uint32_t length = 1;
+	bench::Bytes frame;
+	size_t sent = 0; // bytes of it
+	bool tagged = false;
+	uint32_t tag = 0;
 	bool offered = false;
-};
 
-struct Beat {
-	uint32_t word[3];
-	uint64_t keep;
-	bool last;
+	size_t count() const
+	{
+		return std::min(frame.size() - sent, bench::BEAT_BYTES);
+	}
 };
 
 class Test
@@ -36,15 +38,28 @@ class Test
 		dut->s0_axis_tvalid = 0;
 		dut->s1_axis_tvalid = 0;
 		dut->m_axis_tready = 0;
+		for (unsigned which = 0; which < 2; which++)
+			begin(which);
 		dut.reset();
 	}
 	void run()
 	{
 		while (frames_out < FRAMES)
 			clock();
+		CHECK(spilled > FRAMES / 200, "only %u frames were made a beat longer", spilled);
 	}
 
       private:
+	void begin(unsigned which)
+	{
+		Stream &stream = streams[which];
+
+		stream.frame = random.bytes(MACS_BYTES + 2 + random.below(6 * bench::BEAT_BYTES));
+		stream.frame[0] = static_cast<uint8_t>(which);
+		stream.sent = 0;
+		stream.tagged = which == 0 && random.chance(50);
+		stream.tag = static_cast<uint32_t>(random.next());
+	}
 	template <class Data>
 	void offer(unsigned which, uint8_t &valid, Data &data, uint64_t &keep, uint8_t &last)
 	{
@@ -52,24 +67,11 @@ class Test
 
 		stream.offered = stream.offered || random.chance(percent[which]);
 		valid = stream.offered;
-		data[0] = which;
-		data[7] = stream.frame;
-		data[15] = stream.beat;
-		keep = (uint64_t{stream.frame} << 8) + stream.beat;
-		last = stream.beat + 1 == stream.length;
-	}
-	void advance(unsigned which, const Beat &beat)
-	{
-		Stream &stream = streams[which];
-
-		waiting[which].push_back(beat);
-		stream.offered = false;
-		stream.beat++;
-		if (!beat.last)
-			return;
-		stream.frame++;
-		stream.beat = 0;
-		stream.length = static_cast<uint32_t>(1 + random.below(6));
+		const bench::Bytes noise = random.bytes(bench::BEAT_BYTES);
+		bench::put(data, 0, noise.data(), noise.size());
+		bench::put(data, 0, stream.frame.data() + stream.sent, stream.count());
+		keep = bench::keep_mask(stream.count());
+		last = stream.sent + stream.count() == stream.frame.size();
 	}
 	void clock()
 	{
@@ -85,52 +87,74 @@ class Test
 		      dut->s0_axis_tlast);
 		offer(1, dut->s1_axis_tvalid, dut->s1_axis_tdata, dut->s1_axis_tkeep,
 		      dut->s1_axis_tlast);
+		// The tag is there while a beat is offered, not before and not after.
+		dut->s0_tagged = dut->s0_axis_tvalid ? streams[0].tagged : random.chance(50);
+		dut->s0_tag = dut->s0_axis_tvalid ? streams[0].tag
+		                                  : static_cast<uint32_t>(random.next());
 		dut->m_axis_tready = random.chance(ready_percent);
 		dut.settle();
 		if (dut->m_axis_tvalid && dut->m_axis_tready)
 			take();
-		if (dut->s0_axis_tvalid && dut->s0_axis_tready)
-			accept(0, dut->s0_axis_tdata, dut->s0_axis_tkeep, dut->s0_axis_tlast);
-		if (dut->s1_axis_tvalid && dut->s1_axis_tready)
-			accept(1, dut->s1_axis_tdata, dut->s1_axis_tkeep, dut->s1_axis_tlast);
+		const bool taken[2] = {dut->s0_axis_tvalid && dut->s0_axis_tready,
+		                       dut->s1_axis_tvalid && dut->s1_axis_tready};
+		for (unsigned which = 0; which < 2; which++)
+			if (taken[which])
+				accept(which);
 		dut.tick();
 	}
-	template <class Data>
-	void accept(unsigned which, const Data &data, uint64_t keep, bool last)
+	void accept(unsigned which)
 	{
-		const Stream &other = streams[!which];
+		Stream &stream = streams[which];
 
 		CHECK(in_frame < 0 || in_frame == static_cast<int>(which), "frames are mixed");
 		if (in_frame < 0) {
-			CHECK(!(other.offered && served == static_cast<int>(which)),
+			CHECK(!(streams[!which].offered && served == static_cast<int>(which)),
 			      "stream %u twice while the other waited", which);
 			served = static_cast<int>(which);
 		}
-		in_frame = last ? -1 : static_cast<int>(which);
-		advance(which, {{data[0], data[7], data[15]}, keep, last});
+		stream.offered = false;
+		stream.sent += stream.count();
+		in_frame = static_cast<int>(which);
+		if (stream.sent < stream.frame.size())
+			return;
+		in_frame = -1;
+		bench::Bytes frame = stream.frame;
+		if (stream.tagged) {
+			spilled += bench::beats_of(frame) * bench::BEAT_BYTES < frame.size() + 4;
+			for (int i = 3; i >= 0; i--)
+				frame.insert(frame.begin() + MACS_BYTES,
+				             static_cast<uint8_t>(stream.tag >> 8 * i));
+		}
+		expected.push_back(frame);
+		begin(which);
 	}
 	void take()
 	{
-		const unsigned which = dut->m_axis_tdata[0];
+		const size_t count = static_cast<size_t>(__builtin_popcountll(dut->m_axis_tkeep));
+		const bench::Bytes beat = bench::get(dut->m_axis_tdata, 0, count);
 
-		CHECK(which < 2 && !waiting[which].empty(), "a beat from nowhere");
-		const Beat &beat = waiting[which].front();
-
-		CHECK(dut->m_axis_tdata[7] == beat.word[1] &&
-		              dut->m_axis_tdata[15] == beat.word[2] &&
-		              dut->m_axis_tkeep == beat.keep && dut->m_axis_tlast == beat.last,
-		      "beat %u of frame %u of stream %u differs", beat.word[2], beat.word[1],
-		      which);
-		frames_out += beat.last;
-		waiting[which].pop_front();
+		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "holes in tkeep");
+		CHECK(count == bench::BEAT_BYTES || dut->m_axis_tlast,
+		      "a short beat inside a frame");
+		frame.insert(frame.end(), beat.begin(), beat.end());
+		if (!dut->m_axis_tlast)
+			return;
+		CHECK(!expected.empty(), "a frame from nowhere, or too early an end");
+		CHECK(frame == expected.front(), "frame %u, of stream %u, differs", frames_out,
+		      frame[0]);
+		expected.pop_front();
+		frame.clear();
+		frames_out++;
 	}
 	bench::Random random;
 	bench::Dut<Vina_merge> dut;
 	Stream streams[2];
-	std::deque<Beat> waiting[2]; // taken and not yet given
+	std::deque<bench::Bytes> expected; // taken whole and not yet given
+	bench::Bytes frame;                // what has come out of the next
 	unsigned percent[2] = {100, 100};
 	unsigned ready_percent = 100;
 	unsigned frames_out = 0;
+	unsigned spilled = 0;
 	int in_frame = -1; // the stream whose frame has begun
 	int served = -1;   // the stream served last
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_rebuild: random headers and payloads in, whole frames out, against frames put together here
-// with zlib's iCRC. Output stalls at random; packets start only with `room`, as ina_pick does.
+// with zlib's iCRC; the tag that comes beside a frame is put into it here. Output stalls at random;
+// packets start only with `room`, as ina_pick does.
 
 #include "bench.hpp"
 #include "Vina_rebuild.h"
@@ -121,9 +122,19 @@ class Test
 		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "holes in tkeep");
 		CHECK(dut->m_axis_tlast || count == bench::BEAT_BYTES,
 		      "a short beat inside a frame");
+		if (frame.empty()) {
+			tagged = dut->m_tagged;
+			tag = dut->m_tag;
+		}
+		CHECK(dut->m_tagged == tagged && dut->m_tag == tag,
+		      "the tag changes inside a frame");
 		frame.insert(frame.end(), beat.begin(), beat.end());
 		if (!dut->m_axis_tlast)
 			return;
+		if (tagged)
+			for (int i = 0; i < 4; i++)
+				frame.insert(frame.begin() + 12 + i,
+				             static_cast<uint8_t>(tag >> 8 * i));
 		CHECK(!expected.empty(), "a frame too many");
 		CHECK(frame.size() == expected.front().size(), "frame of %zu bytes, must be %zu",
 		      frame.size(), expected.front().size());
@@ -138,6 +149,8 @@ class Test
 	std::deque<bench::Bytes> expected;
 	std::deque<Beat> beats;
 	bench::Bytes frame;
+	bool tagged = false; // the frame
+	uint32_t tag = 0;
 	unsigned marks = 0, marked = 0;
 };
 
