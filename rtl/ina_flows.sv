@@ -10,8 +10,8 @@
 //
 // What is decided at m_* meanwhile counts for the packets behind it, also in the very next clock:
 // an advance by one is taken into account in the subtraction, a flow that is forgotten disappears
-// from all stages at once, and a flow is learned only while the pipeline stands still (en = 0),
-// when stage 1 is compared anew.
+// from all stages at once, and a flow is learned only while the pipeline stands still (en = 0) with
+// nothing in stage 1, so no packet that was compared before can be of that flow.
 //
 // Properties, where s_* is fed by packets in order and `learn` obeys the rule at its port:
 //
@@ -26,6 +26,8 @@
 module ina_flows #(
     parameter int JOB_COUNT = 4,
     parameter int KEY_W     = 88,
+    parameter int LONG_AT   = 0,  // bits LONG_AT to LONG_AT + LONG_W - 1 count in a long key only
+    parameter int LONG_W    = 1,
     parameter int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
@@ -34,7 +36,8 @@ module ina_flows #(
 
     // A packet's first beat, as ina_parse gives it.
     input  logic             s_valid,
-    input  logic [KEY_W-1:0] s_key,
+    input  logic [KEY_W-1:0] s_key,   // says by a bit that counts whether it is long
+    input  logic             s_long,
     input  logic [23:0]      s_psn,
 
     // The job of the packet that is at m_* in the next clock, for reads of the same kind.
@@ -47,8 +50,8 @@ module ina_flows #(
     output logic [1:0]       m_suspicion,
 
     // What becomes of the packet at m_*: advance and suspect belong to a hit.
-    input  logic             learn,    // it opens a flow; only while m_hit = 0, and en = 0 in this
-                                       // clock and the next
+    input  logic             learn,    // it opens a flow; only while m_hit = 0 and en = 0, and no
+                                       // packet has come behind it
     input  logic [JOB_W-1:0] learn_job,
     input  logic             advance,  // it was the expected one; with en = 1
     input  logic             suspect,
@@ -68,21 +71,19 @@ module ina_flows #(
   logic [KEY_W-1:0] m_key;
   logic [23:0]      m_psn;
 
-  // The key that is in stage 1 in the next clock, against all flows.
-  logic                 compares;
-  logic [KEY_W-1:0]     compared;
+  // The packet's key against all flows'.
+  logic [KEY_W-1:0]     counts;
   logic [JOB_COUNT-1:0] match;
   logic [JOB_W-1:0]     match_job;
 
-  assign compares = en ? s_valid : s1_first;
-  assign compared = en ? s_key : s1_key;
-
   always_comb begin
+    counts = '1;
+    if (!s_long) counts[LONG_AT +: LONG_W] = '0;
     match     = '0;
     match_job = '0;
-    if (compares) begin
+    if (s_valid) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
-        if (flow_valid[j] && !forget[j] && flow_key[j] == compared) begin
+        if (flow_valid[j] && !forget[j] && ((flow_key[j] ^ s_key) & counts) == '0) begin
           match[j]  = 1'b1;
           match_job = match_job | JOB_W'(j);
         end
@@ -99,13 +100,13 @@ module ina_flows #(
   always_ff @(posedge clk) begin
     if (en) s1_first <= s_valid;
     if (en && s_valid) begin
-      s1_key <= s_key;
-      s1_psn <= s_psn;
-    end
-    if (compares) begin
+      s1_key   <= s_key;
+      s1_psn   <= s_psn;
       s1_hit   <= match != '0;
       s1_match <= match;
       s1_job   <= match_job;
+    end else if ((s1_match & forget) != '0) begin
+      s1_hit <= 1'b0;
     end
     if (rst) s1_first <= 1'b0;
   end

@@ -102,23 +102,19 @@ module ina_judge #(
     psn_of = {bytes[7:0], bytes[15:8], bytes[23:16]};
   endfunction
 
-  // IPv4's addresses stand in the last 8 of IPv6's 32 bytes, behind fields that differ from packet
-  // to packet. The id is the lower 12 bits of a big-endian field.
+  // IPv4's addresses stand in the last 8 of IPv6's 32 bytes. Of the 24 before them, 12 are zeros in
+  // an IPv4 record, and 12 fields that differ from packet to packet. The id is the lower 12 bits of
+  // a big-endian field.
+  localparam int LONG_AT = 24 + (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
+  localparam int LONG_W  = (ina_pkg::IPV4_SOURCE_AT - ina_pkg::IPV4_AT) * 8;
   logic [KEY_W-1:0] early_key;
 
-  always_comb begin
-    early_key = '0;
-    if (early_valid) begin
-      early_key[KEY_W-1 -: 14] = {early_header.has_vlan,
-                                  early_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 4],
-                                  early_header.bytes[(ina_pkg::VLAN_TCI_AT+1)*8 +: 8],
-                                  early_header.is_ipv6};
-      early_key[24 +: 64] = early_header.bytes[ina_pkg::IPV4_SOURCE_AT*8 +: 64];
-      early_key[23:0]     = early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24];
-      if (early_header.is_ipv6)
-        early_key[88 +: 192] = early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 192];
-    end
-  end
+  assign early_key = {early_header.has_vlan,
+                      early_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 4],
+                      early_header.bytes[(ina_pkg::VLAN_TCI_AT+1)*8 +: 8],
+                      early_header.is_ipv6,
+                      early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 256],
+                      early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
 
   // What a packet is: first by its header, then by its message header too.
   logic [7:0] early_opcode;
@@ -158,10 +154,10 @@ module ina_judge #(
   logic             advance;
   logic             suspect;
 
-  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) flows (
+  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(LONG_AT), .LONG_W(LONG_W)) flows (
       .clk, .rst, .en,
       .s_valid(early_valid),
-      .s_key(early_key),
+      .s_key(early_key), .s_long(early_header.is_ipv6),
       .s_psn(psn_of(early_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24])),
       .next_job(watch_job),
       .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance), .m_suspicion(suspicion),
@@ -190,7 +186,7 @@ module ina_judge #(
   logic writing;
   logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
 
-  assign room    = queue_fill < (taken ? FILL_W'(SLOT_COUNT - 1) : FILL_W'(SLOT_COUNT));
+  assign room    = taken ? queue_fill < FILL_W'(SLOT_COUNT - 1) : queue_fill < FILL_W'(SLOT_COUNT);
   assign writing = hit && s_candidate && distance == '0 && (s_first ? room : taking);
 
   always_ff @(posedge clk) begin
@@ -242,7 +238,9 @@ module ina_judge #(
   logic signed [25:0] fill;
   logic signed [25:0] raw;
   logic signed [25:0] sums;
+  logic signed [25:0] from_head;  // from the oldest packet in the queue
   logic signed [25:0] reach;
+  logic signed [25:0] oldest;     // from the oldest sum in the history
   logic               waits;   // it is in the queue
   logic               kept;    // not past the history's end
   logic [ina_pkg::COUNTER_COUNT-1:0] happens;
@@ -253,9 +251,11 @@ module ina_judge #(
   assign fill      = $signed(26'(queue_fill));
   assign raw       = $signed(26'(queue_raw));
   assign sums      = $signed(26'(queue_sums));
-  assign reach     = from_next + fill + raw;
-  assign waits     = from_next + fill >= 0;
-  assign kept      = from_next + fill + raw + sums >= 0;
+  assign from_head = from_next + fill;
+  assign reach     = from_head + raw;
+  assign oldest    = reach + sums;
+  assign waits     = from_head >= 0;
+  assign kept      = oldest >= 0;
 
   always_comb begin
     takes   = 1'b0;
@@ -321,7 +321,7 @@ module ina_judge #(
     end
   end
 
-  assign advance = takes && !answered;
+  assign advance = decide && !answered && hit && s_candidate && s_ok && well_formed && writing;
   assign suspect = decide && hit && !s_candidate && s_roce_data && distance == '0;
 
   // A probe's PSN differs in its two highest bits, and its CRC by what they add to it: they stand in

@@ -16,7 +16,8 @@
 // its frame.
 //
 // A packet's last beat comes out two clocks of en after its frame's last beat went in. Every frame
-// gives at least one beat; one that is no candidate exactly one (first = last = 1).
+// gives at least one beat; one that is no candidate exactly one (first = last = 1). Behind a
+// candidate's last beat comes the next frame's header, so there is a clock of en without a beat.
 
 module ina_parse #(
     parameter int MTU = 4096  // the largest payload of a candidate, in bytes

@@ -16,7 +16,7 @@ module formal_ina_flows (
 );
   localparam int JOB_COUNT = 2;
   localparam int JOB_W     = 1;
-  localparam int KEY_W     = 2;
+  localparam int KEY_W     = 3;  // bit 0: it is long; bit 2 counts only then
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -37,8 +37,13 @@ module formal_ina_flows (
 
   assign s_psn = {{20{psn_low[3]}}, psn_low};  // round 0, where PSNs wrap
 
-  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) dut (
-      .clk, .rst, .en, .s_valid, .s_key, .s_psn, .next_job(), .m_hit, .m_job, .m_distance,
+  // What counts of it.
+  logic [KEY_W-1:0] known_key;
+
+  assign known_key = {s_key[2] && s_key[0], s_key[1:0]};
+
+  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(2), .LONG_W(1)) dut (
+      .clk, .rst, .en, .s_valid, .s_key, .s_long(s_key[0]), .s_psn, .next_job(), .m_hit, .m_job, .m_distance,
       .m_suspicion(), .learn, .learn_job, .advance, .suspect, .forget);
 
   // The packets in the two stages, and whether the one at m_* waits for its decision.
@@ -48,10 +53,8 @@ module formal_ina_flows (
   logic             waits;
   logic [KEY_W-1:0] key;
   logic [23:0]      psn;
-  logic             learned;  // in the clock before: en = 0 in this one too
 
   always_ff @(posedge clk) begin
-    learned <= !rst && learn;
     if (rst) begin
       first_valid <= 1'b0;
       waits       <= 1'b0;
@@ -59,7 +62,7 @@ module formal_ina_flows (
       if (learn || advance || suspect) waits <= 1'b0;
       if (en) first_valid <= s_valid;
       if (en && s_valid) begin
-        first_key <= s_key;
+        first_key <= known_key;
         first_psn <= s_psn;
       end
       if (en && first_valid) begin
@@ -70,7 +73,8 @@ module formal_ina_flows (
     end
   end
 
-  // The judge's contract, and that of ina_jobs: a job has one flow at most, and ends after it.
+  // The contract of judge and parser: behind a JOIN there is a clock without a packet; and that of
+  // ina_jobs: a job has one flow at most, and ends after it.
   logic [JOB_COUNT-1:0] used;
 
   always_ff @(posedge clk) begin
@@ -79,9 +83,8 @@ module formal_ina_flows (
   end
 
   always_comb begin
-    if (learn) assume (waits && !m_hit && !en && !advance && !suspect && !used[learn_job]
+    if (learn) assume (waits && !first_valid && !m_hit && !en && !advance && !suspect && !used[learn_job]
         && !forget[learn_job]);
-    if (learned) assume (!en);
     if (advance) assume (waits && m_hit && en && m_distance == '0 && !suspect);
     if (suspect) assume (waits && m_hit && en);
     assume ((forget & ~used) == '0);

@@ -37,7 +37,8 @@ module formal_ina_judge (
   formal_reset reset (.clk, .rst);
 
   // A frame's beats, two clocks of en before they come to s_*. A packet has one header; what is no
-  // candidate has one beat, and so has one of up to four quads; a longer one has any number.
+  // candidate has one beat, and so has one of up to four quads; a longer one has any number. Behind
+  // a candidate's last beat there is a clock of en without one (ina_parse, property 9).
   (* anyseq *) logic                e_valid;
   (* anyseq *) logic                e_last;
   (* anyseq *) logic                e_ok;
@@ -46,6 +47,7 @@ module formal_ina_judge (
   logic                e_first;
   logic                e_candidate;
   logic                in_frame;
+  logic                pauses;
   logic [PACKET_W-1:0] frame_packet;
   logic                n_valid, n_first, n_last, n_ok;
   logic [PACKET_W-1:0] n_packet;
@@ -60,6 +62,7 @@ module formal_ina_judge (
   always_comb begin
     if (e_valid && (!e_candidate || e_packet[10:8] <= 3'd4)) assume (e_last);
     if (e_candidate) assume (e_packet[1]);  // is RoCE data
+    if (pauses) assume (!e_valid);
   end
 
   always_ff @(posedge clk) begin
@@ -68,6 +71,7 @@ module formal_ina_judge (
       {s_first, s_last, s_ok, s_packet} <= {n_first, n_last, n_ok, n_packet};
       n_valid <= e_valid;
       s_valid <= n_valid;
+      pauses  <= e_valid && e_last && e_candidate;
       if (e_valid) begin
         in_frame     <= !e_last;
         frame_packet <= e_packet;
@@ -77,6 +81,7 @@ module formal_ina_judge (
       n_valid  <= 1'b0;
       s_valid  <= 1'b0;
       in_frame <= 1'b0;
+      pauses   <= 1'b0;
     end
   end
 

@@ -15,6 +15,7 @@
 //   7. A packet's headers come once, before its first beat: a candidate's as they are in its
 //      record, with zeros before IP.
 //   8. Behind the iCRC of a candidate of the right length there are zeros.
+//   9. Behind a candidate's last beat there is a clock of en without one.
 
 module formal_ina_parse (
     input logic clk
@@ -122,12 +123,14 @@ module formal_ina_parse (
     end
   end
 
+  logic             pauses;  // a candidate's last beat was taken with the latest clock of en
   logic             goes_on;  // the packet had a beat in the clock of en before
   ina_pkg::header_t header_before;
   logic             candidate_before;
   logic             roce_before;
 
   always_ff @(posedge clk) begin
+    pauses           <= !rst && (en ? m_valid && m_last && m_candidate : pauses);
     goes_on          <= !rst && m_valid && !(en && m_last);
     header_before    <= m_header;
     candidate_before <= m_candidate;
@@ -182,6 +185,7 @@ module formal_ina_parse (
               && m_roce_data == roce_before);
         end
       end
+      p9_pauses: assert (!(pauses && m_valid));
       p6_out:  assert (in_frame || busy || m_valid || out == begun);
       p6_busy: assert (!busy || recent != '0);
     end
