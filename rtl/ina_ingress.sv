@@ -11,8 +11,7 @@ module ina_ingress #(
     parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     parameter int SLOT_W     = $clog2(SLOT_COUNT),
     parameter int FILL_W     = $clog2(SLOT_COUNT + 1),
-    parameter int RAW_W      = 24,
-    parameter int HEADER_T_W = ina_pkg::HEADER_T_W
+    parameter int RAW_W      = 24
 ) (
     input  logic clk,
     input  logic rst,
@@ -69,7 +68,9 @@ module ina_ingress #(
     output logic [JOB_W-1:0]      resend_job,
     output logic [SLOT_W-1:0]     resend_slot,
     output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
-    output logic [HEADER_T_W-1:0] resend_header,
+    output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry,
+    output logic                  resend_commit,  // one more waits, its header is commit_header
+    output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry,
     output logic [JOB_COUNT-1:0]  resend_pending,
 
     output logic [ina_pkg::COUNTER_COUNT-1:0] judged,
@@ -142,7 +143,6 @@ module ina_ingress #(
   logic [JOB_W-1:0]  judge_resend_job;
   logic [SLOT_W-1:0] judge_resend_slot;
   logic [ina_pkg::ORDINAL_W-1:0] judge_resend_ordinal;
-  ina_pkg::header_t  judge_resend_header;
 
   assign watch_read     = next_valid || checked_valid;
   assign ask_rank_count = checked_data[48 +: 16];
@@ -171,16 +171,17 @@ module ina_ingress #(
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),
       .resend_probe(judge_resend_probe), .resend_job(judge_resend_job),
       .resend_slot(judge_resend_slot), .resend_ordinal(judge_resend_ordinal),
-      .resend_header(judge_resend_header),
       .events(judged));
+
+  assign resend_commit = judge_resend_valid && judge_resend_ready;
 
   ina_resend #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) resend (
       .clk, .rst,
       .s_valid(judge_resend_valid), .s_ready(judge_resend_ready), .s_probe(judge_resend_probe),
       .s_job(judge_resend_job), .s_slot(judge_resend_slot), .s_ordinal(judge_resend_ordinal),
-      .s_header(judge_resend_header),
+      .s_entry(resend_commit_entry),
       .m_valid(resend_valid), .m_ready(resend_pop), .m_probe(resend_probe), .m_job(resend_job),
-      .m_slot(resend_slot), .m_ordinal(resend_ordinal), .m_header(resend_header),
+      .m_slot(resend_slot), .m_ordinal(resend_ordinal), .m_entry(resend_entry),
       .pending(resend_pending));
 
   logic pass_busy;

@@ -45,6 +45,7 @@ module ina_join #(
     output logic [PORT_COUNT-1:0]                 beat_read,
     output logic [JOB_W-1:0]                      read_job,
     output logic [SLOT_W-1:0]                     read_slot,
+    output logic                                  read_resend,  // a retransmission's header
     output logic [ina_pkg::BEAT_INDEX_W-1:0]      read_beat,
     input  logic [PORT_COUNT*HEADER_T_W-1:0]      queue_header,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0] queue_data,
@@ -53,9 +54,8 @@ module ina_join #(
     output logic                       history_read,
     input  logic [ina_pkg::BEAT_W-1:0] history_data,
 
-    // The oldest retransmission's header of each port; removed when its packet begins.
-    input  logic [PORT_COUNT*HEADER_T_W-1:0] resend_header,
-    output logic [PORT_COUNT-1:0]            resend_pop,
+    // Each port's oldest retransmission is removed when its packet begins.
+    output logic [PORT_COUNT-1:0] resend_pop,
 
     // Jobs.
     input  logic [JOB_COUNT-1:0] job_valid,
@@ -128,9 +128,7 @@ module ina_join #(
     if (next_valid)
       for (int p = PORT_COUNT - 1; p >= 0; p--)
         if (next_mask[p])
-          next_quads = (next_kind == ina_pkg::KIND_RESEND)
-              ? resend_header[p*HEADER_T_W + ina_pkg::HEADER_W +: ina_pkg::QUADS_W]
-              : peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W];
+          next_quads = peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W];
   end
 
   // Stage 0.
@@ -174,9 +172,10 @@ module ina_join #(
     if (rst) s0_valid <= 1'b0;
   end
 
-  assign beat_read    = (s0_valid && s0_kind != ina_pkg::KIND_RESEND) ? s0_mask : '0;
-  assign header_read  = s0_first ? beat_read : '0;
-  assign history_read = s0_valid && s0_kind == ina_pkg::KIND_RESEND;
+  assign read_resend  = s0_kind == ina_pkg::KIND_RESEND;
+  assign beat_read    = (s0_valid && !read_resend) ? s0_mask : '0;
+  assign header_read  = (s0_valid && s0_first) ? s0_mask : '0;
+  assign history_read = s0_valid && read_resend;
   assign read_job     = s0_job;
   assign read_slot    = s0_slot;
   assign read_beat    = s0_beat;
@@ -236,8 +235,7 @@ module ina_join #(
         if (s1_mask[p] && !s1_resend)
           m_data[p*BEAT_W +: BEAT_W] <= queue_data[p*BEAT_W +: BEAT_W];
         if (s1_mask[p] && s1_first) begin
-          header[p*HEADER_T_W +: HEADER_T_W] <= s1_resend
-              ? resend_header[p*HEADER_T_W +: HEADER_T_W] : queue_header[p*HEADER_T_W +: HEADER_T_W];
+          header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
           // RoCEv2 allows no UDP checksum, and that of another payload would be wrong.
           header[p*HEADER_T_W + ina_pkg::UDP_CHECKSUM_AT*8 +: 16] <= '0;
         end

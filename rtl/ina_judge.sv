@@ -65,7 +65,8 @@ module ina_judge #(
     output logic                 hit_valid,    // a packet of this job has come
     output logic [JOB_W-1:0]     hit_job,      // of all three
 
-    // The port's queue: a beat into the tail slot, and the commit of what is there.
+    // The port's queue: a beat into the tail slot, and the commit of what is there. The header is
+    // also a retransmission's.
     output logic                             write_valid,
     output logic [JOB_W-1:0]                 write_job,
     output logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
@@ -89,7 +90,6 @@ module ina_judge #(
     output logic [JOB_W-1:0]  resend_job,
     output logic [SLOT_W-1:0] resend_slot,
     output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
-    output ina_pkg::header_t  resend_header,
 
     output logic [ina_pkg::COUNTER_COUNT-1:0] events  // what this clock adds one to
 );
@@ -375,15 +375,12 @@ module ina_judge #(
       resend_reach <= reach;
       resend_sums  <= queue_sum_count;
     end
-    if (takes) commit_header <= s_header;
-    if (resends) begin
-      resend_header <= s_header;
-      if (probes) begin
-        resend_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] <= probe_psn_high;
-        resend_header.crc <= s_header.crc
-            ^ (psn_high[6] != probe_psn_high[6] ? PSN_22_CRC : 32'd0)
-            ^ (psn_high[7] != probe_psn_high[7] ? PSN_23_CRC : 32'd0);
-      end
+    if (takes || resends) commit_header <= s_header;
+    if (probes) begin
+      commit_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] <= probe_psn_high;
+      commit_header.crc <= s_header.crc
+          ^ (psn_high[6] != probe_psn_high[6] ? PSN_22_CRC : 32'd0)
+          ^ (psn_high[7] != probe_psn_high[7] ? PSN_23_CRC : 32'd0);
     end
   end
 

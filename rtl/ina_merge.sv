@@ -3,8 +3,8 @@
 // Two streams of frames onto one port, a frame of each in turn. One clock of latency.
 //
 // Rebuilt frames that have a VLAN tag get it here, where one more source of each bit costs nothing:
-// what stands behind the MAC addresses moves on by four bytes, and those that a beat has no room for
-// go into the next.
+// what stands behind the MAC addresses moves on by four bytes, and the four that a beat has no room
+// for go into the next.
 
 module ina_merge (
     input  logic clk,

@@ -96,6 +96,10 @@ package ina_pkg;
   localparam logic [1:0] FORMAT_FLOAT16  = 2'd2;
   localparam int FORMAT_W = 2;
 
+  // Retransmissions of a port that may wait for the join: a power of two.
+  localparam int RESEND_DEPTH   = 16;
+  localparam int RESEND_ENTRY_W = $clog2(RESEND_DEPTH);
+
   // A packet's header record, the length of its payload, and the register of the iCRC behind the
   // headers, which ina_check fills in.
   typedef struct packed {

@@ -25,14 +25,17 @@ module ina_queue #(
 
     input  logic [JOB_COUNT-1:0] job_valid,  // a free context has nothing to be chosen
 
-    // From ina_judge: a beat into the tail slot, and the commit of the slot.
+    // From ina_judge: a beat into the tail slot, and the commit of the slot; or the header of a
+    // retransmission, which waits here at the number of its entry in ina_resend.
     input  logic                             write_valid,
     input  logic [JOB_W-1:0]                 write_job,
     input  logic                             write_opens,  // it is a JOIN: the first of its ring
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     input  logic [ina_pkg::BEAT_W-1:0]       write_data,
     input  logic                             commit_valid,
-    input  ina_pkg::header_t                 commit_header,
+    input  logic                             resend_valid,
+    input  logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry,
+    input  ina_pkg::header_t                 commit_header,  // of either
 
     // From ina_pick: the packet at `next` is chosen, its slot is known in the next clock and stays
     // until the next choice. From ina_join: the last one that was chosen is called off.
@@ -49,15 +52,19 @@ module ina_queue #(
     input  logic             pop_raw,
     input  logic [JOB_W-1:0] pop_job,
 
-    // Reads: the result comes in the next clock, and stays until the next read.
+    // Reads: the result comes in the next clock, and stays until the next read. With *_resend, the
+    // length and header of the retransmission at read_entry.
     input  logic                             peek_read,    // the length of a packet
     input  logic [JOB_W-1:0]                 peek_job,
     input  logic [SLOT_W-1:0]                peek_slot,
+    input  logic                             peek_resend,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
     input  logic                             header_read,
     input  logic                             beat_read,
     input  logic [JOB_W-1:0]                 read_job,
     input  logic [SLOT_W-1:0]                read_slot,
+    input  logic                             read_resend,
+    input  logic [ina_pkg::RESEND_ENTRY_W-1:0] read_entry,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] read_beat,
     output ina_pkg::header_t                 read_header,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
@@ -84,9 +91,14 @@ module ina_queue #(
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
   localparam logic [RAW_W-1:0] RAW_MAX = RAW_W'(1) << (RAW_W - 1);  // no PSN is further back
 
-  logic [ina_pkg::BEAT_W-1:0]  payloads [SLOTS*BEATS];
-  logic [ina_pkg::HEADER_T_W-1:0] headers [SLOTS];  // yosys 0.23 makes an array of header_t one register
-  logic [ina_pkg::QUADS_W-1:0] lengths  [SLOTS];
+  // Retransmissions have the places behind the slots.
+  localparam int HEADERS   = SLOTS + ina_pkg::RESEND_DEPTH;
+  localparam int HEADER_INDEX_W = $clog2(HEADERS);
+
+  // yosys 0.23 would make an array of header_t one register.
+  logic [ina_pkg::BEAT_W-1:0]     payloads [SLOTS*BEATS];
+  logic [ina_pkg::HEADER_T_W-1:0] headers  [HEADERS];
+  logic [ina_pkg::QUADS_W-1:0]    lengths  [HEADERS];
 
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
@@ -118,14 +130,32 @@ module ina_queue #(
         : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
   endfunction
 
+  function automatic logic [HEADER_INDEX_W-1:0] header_index_of(
+      input logic resend, input logic [ina_pkg::RESEND_ENTRY_W-1:0] entry,
+      input logic [INDEX_W-1:0] index);
+    header_index_of = resend ? HEADER_INDEX_W'(SLOTS) + HEADER_INDEX_W'(entry)
+                             : HEADER_INDEX_W'(index);
+  endfunction
+
   // Payloads, headers and lengths.
   logic [SLOT_W-1:0]  write_slot;
   logic [INDEX_W-1:0] write_index;
   logic [INDEX_W-1:0] read_index;
 
+  logic                      header_write;
+  logic [HEADER_INDEX_W-1:0] header_index;
+  logic [HEADER_INDEX_W-1:0] read_header_index;
+  logic [HEADER_INDEX_W-1:0] peek_index;
+
   assign write_slot  = write_opens ? '0 : slot_of(tail_place[write_job]);
   assign write_index = index_of(write_job, write_slot);
   assign read_index  = index_of(read_job, read_slot);
+
+  assign header_write = commit_valid || resend_valid;
+  assign header_index = header_index_of(resend_valid, resend_entry, write_index);
+  assign peek_index   = header_index_of(peek_resend, read_entry, index_of(peek_job, peek_slot));
+
+  assign read_header_index = header_index_of(read_resend, read_entry, read_index);
 
   always_ff @(posedge clk) begin
     if (write_valid) payloads[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;
@@ -133,13 +163,13 @@ module ina_queue #(
   end
 
   always_ff @(posedge clk) begin
-    if (commit_valid) headers[write_index] <= commit_header;
-    if (header_read) read_header <= headers[read_index];
+    if (header_write) headers[header_index] <= commit_header;
+    if (header_read) read_header <= headers[read_header_index];
   end
 
   always_ff @(posedge clk) begin
-    if (commit_valid) lengths[write_index] <= commit_header.quads;
-    if (peek_read) peek_quads <= lengths[index_of(peek_job, peek_slot)];
+    if (header_write) lengths[header_index] <= commit_header.quads;
+    if (peek_read) peek_quads <= lengths[peek_index];
   end
 
   // A smaller MTU has fewer beats.

@@ -89,7 +89,6 @@ module ina_top #(
   logic [PORT_COUNT*JOB_W-1:0]              resend_job;
   logic [PORT_COUNT*SLOT_W-1:0]             resend_slot;
   logic [PORT_COUNT*ORDINAL_W-1:0]          resend_ordinal;
-  logic [PORT_COUNT*HEADER_T_W-1:0]         resend_header;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
 
   // The chosen packet, and the reads for it.
@@ -109,6 +108,7 @@ module ina_top #(
   logic [PORT_COUNT-1:0] beat_read;
   logic [JOB_W-1:0]      read_job;
   logic [SLOT_W-1:0]     read_slot;
+  logic                  read_resend;
   logic [INDEX_W-1:0]    read_beat;
   logic                  history_read;
   logic [BEAT_W-1:0]     history_data;
@@ -226,8 +226,8 @@ module ina_top #(
       .clk, .rst,
       .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
       .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe), .s_dropped(pick_dropped),
-      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
-      .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
+      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
+      .read_beat, .queue_header, .queue_data, .history_read, .history_data, .resend_pop,
       .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job, .undo_mask,
       .settled, .header_valid, .header, .header_ce,
       .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
@@ -289,6 +289,9 @@ module ina_top #(
     logic                       write_opens;
     logic                       commit_valid;
     ina_pkg::header_t           commit_header;
+    logic                       resend_commit;
+    logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry;
+    logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry;
     logic                       watch_read;
     logic [JOB_W-1:0]           watch_job;
     logic [FILL_W-1:0]          queue_fill;
@@ -324,21 +327,24 @@ module ina_top #(
         .resend_probe(resend_probe[p]), .resend_job(resend_job[p*JOB_W +: JOB_W]),
         .resend_slot(resend_slot[p*SLOT_W +: SLOT_W]),
         .resend_ordinal(resend_ordinal[p*ORDINAL_W +: ORDINAL_W]),
-        .resend_header(resend_header[p*HEADER_T_W +: HEADER_T_W]),
+        .resend_entry, .resend_commit, .resend_commit_entry,
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
         .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .busy(ingress_busy[p]));
 
     ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (
         .clk, .rst, .job_valid,
         .write_valid, .write_job, .write_opens, .write_beat, .write_data,
-        .commit_valid, .commit_header,
+        .commit_valid, .resend_valid(resend_commit), .resend_entry(resend_commit_entry),
+        .commit_header,
         .take_valid(take_valid[p]), .take_job, .take_slot(take_slot[p*SLOT_W +: SLOT_W]),
         .undo_valid(undo_valid && undo_mask[p]), .undo_job,
         .ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
         .pop_valid(done_valid && sum_mask[p]), .pop_raw(done_raw), .pop_job(sum_job),
         .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),
+        .peek_resend(pick_kind == ina_pkg::KIND_RESEND),
         .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
-        .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot, .read_beat,
+        .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot,
+        .read_resend, .read_entry(resend_entry), .read_beat,
         .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
         .read_data(queue_data[p*BEAT_W +: BEAT_W]),
         .watch_read, .watch_job, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),

@@ -10,7 +10,8 @@
 //      beat, and no other port anything; a retransmission the history's, alone; a probe zeros.
 //   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
 //      with the last one of the packet's length.
-//   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat.
+//   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat: the
+//      queue's at this job and slot, or the oldest retransmission's.
 //   5. Packets of a join that differ in opcode, length or EQUAL lanes do not enter, nor do those of
 //      a message that is no JOIN, LEAVE, or known operation on known numbers; neither does anything
 //      summed of a job that is broken, closing or free, or had such packets. They are called off.
@@ -75,12 +76,12 @@ module formal_ina_join (
   logic [PORT_COUNT-1:0] beat_read;
   logic [JOB_W-1:0]      read_job;
   logic [SLOT_W-1:0]     read_slot;
+  logic                  read_resend;
   logic [INDEX_W-1:0]    read_beat;
   logic                  history_read;
   logic [PORT_COUNT-1:0] resend_pop;
   logic [PORT_COUNT*QUADS_W-1:0]    peek_quads;
   logic [PORT_COUNT*HEADER_T_W-1:0] queue_header;
-  logic [PORT_COUNT*HEADER_T_W-1:0] resend_header;
   logic [PORT_COUNT*BEAT_W-1:0]     queue_data;
   logic [BEAT_W-1:0]                history_data;
 
@@ -100,6 +101,7 @@ module formal_ina_join (
     (* anyseq *) logic [2:0] any_number;
     (* anyseq *) logic [1:0] any_operation;
     (* anyseq *) logic [3:0] any_resend;
+    logic [3:0]       resend_quads;  // of the oldest retransmission
     logic [3:0]       peeked;
     logic [3:0]       header_quads;
     logic [2:0]       opcode;
@@ -108,12 +110,12 @@ module formal_ina_join (
     logic [2:0]       number;
     logic [1:0]       operation;
     logic [TAG_W-1:0] tag;
-    logic             resends;  // its header waits to be popped, so it stays
 
     always_ff @(posedge clk) begin
-      if (peek_read) peeked <= length_at(p, s_job, s_slot);
+      if (peek_read)
+        peeked <= s_kind == ina_pkg::KIND_RESEND ? resend_quads : length_at(p, s_job, s_slot);
       if (header_read[p]) begin
-        header_quads <= length_at(p, read_job, read_slot);
+        header_quads <= read_resend ? resend_quads : length_at(p, read_job, read_slot);
         opcode       <= any_opcode;
       end
       if (beat_read[p]) begin
@@ -125,7 +127,6 @@ module formal_ina_join (
       end
     end
 
-    logic [3:0] resend_quads;
     always_ff @(posedge clk) if (rst || resend_pop[p]) resend_quads <= any_resend;
     always_comb assume (any_resend != '0 && any_resend <= 4'd12);
 
@@ -134,8 +135,6 @@ module formal_ina_join (
       queue_header[p*HEADER_T_W +: HEADER_T_W] = '0;
       queue_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] = QUADS_W'(header_quads);
       queue_header[p*HEADER_T_W + OPCODE_AT +: 3] = opcode;
-      resend_header[p*HEADER_T_W +: HEADER_T_W] = '0;
-      resend_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] = QUADS_W'(resend_quads);
       queue_data[p*BEAT_W +: BEAT_W] = '0;
       queue_data[p*BEAT_W +: 24] = ina_pkg::MESSAGE_MAGIC_VERSION;
       queue_data[p*BEAT_W + 24 +: 2] = message_type;
@@ -182,8 +181,8 @@ module formal_ina_join (
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_mask, .s_probe,
       .s_dropped,
-      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
-      .queue_header, .queue_data, .history_read, .history_data, .resend_header, .resend_pop,
+      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
+      .read_beat, .queue_header, .queue_data, .history_read, .history_data, .resend_pop,
       .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job,
       .undo_mask,
       .settled, .header_valid, .header, .header_ce(),
@@ -252,8 +251,8 @@ module formal_ina_join (
         ? m_leaves == PORT_COUNT'(1)
             && m_data[TAG_AT +: TAG_W] == (probe ? TAG_W'(0) : {2'd3, m_job, m_slot, m_beat})
         : m_leaves == m_mask && m_data[p*BEAT_W + TAG_AT +: TAG_W] == {2'(p), m_job, m_slot, m_beat};
-    assign length_right[p] = m_kind == ina_pkg::KIND_RESEND
-        || (6'(m_beat) * 4 + 6'(m_quads) == 6'(length_at(p, m_job, m_slot)));
+    assign length_right[p] = 6'(m_beat) * 4 + 6'(m_quads) == (m_kind == ina_pkg::KIND_RESEND
+        ? header[p*HEADER_T_W + ina_pkg::HEADER_W +: 6] : 6'(length_at(p, m_job, m_slot)));
   end
 
   logic alike;  // the first beats and headers at the output

@@ -209,7 +209,6 @@ module formal_ina_judge (
   logic              resend_valid;
   logic              resend_probe;
   logic [JOB_W-1:0]  resend_job;
-  ina_pkg::header_t  resend_header;
   (* anyseq *) logic resend_ready;
   logic [ina_pkg::COUNTER_COUNT-1:0] events;
 
@@ -227,7 +226,7 @@ module formal_ina_judge (
       .watch_job, .queue_fill, .queue_raw(RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
       .queue_sum_slot('0),
       .resend_valid, .resend_ready, .resend_probe, .resend_job, .resend_slot(), .resend_ordinal(),
-      .resend_header, .events);
+      .events);
 
   // The followed connection's record. next_psn is what it was when d_* was decided.
   (* anyconst *) logic [1:0] followed;
@@ -353,9 +352,10 @@ module formal_ina_judge (
         end
         if (resend_valid) begin
           p7_job:   assert (resend_job == job);
+          p7_alone: assert (!commit_valid);
         end
         if (distance[23] && resend_valid) begin
-          p7_as_it_is: assert (!resend_probe && resend_header == d_header);
+          p7_as_it_is: assert (!resend_probe && commit_header == d_header);
         end
         if (!distance[23] && distance != '0) begin
           p8_gap:   assert (!token_pass || d_broken || break_valid);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_merge: two streams of frames become one, whole frame by whole frame. Little more than one
-// output register is in here, so the proof compares whole beats: every beat that goes in is the next
-// that comes out. A tag makes a frame of stream 0 longer; the proof inserts it on its own.
+// output register is in here, so the proof compares whole beats: every beat that goes in is the
+// next that comes out. A tag makes a frame of stream 0 longer; the proof inserts it on its own.
 //
 //   1. The output obeys AXI4-Stream: valid, data, keep and last stay until ready.
 //   2. The beat that was taken comes out next, unchanged, or with the frame's tag behind its MAC
-//      addresses and all that is behind that four bytes later; no beat comes out that was not taken,
-//      but one more where a frame's last beat has no room for four bytes more.
+//      addresses and all that is behind that four bytes later; no beat comes out that was not
+//      taken, but one more where a frame's last beat has no room for four bytes more.
 //   3. Never are beats of both streams taken in one clock, and none over a beat that still waits.
 //   4. Whole frames: between a frame's first beat and its last, only its own stream is taken.
 //   5. A stream that waits while the other sends a frame has the turn when that frame ends.

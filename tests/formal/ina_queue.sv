@@ -10,7 +10,8 @@
 //   3. A job is ready if and only if it has a packet that has not been chosen.
 //   4. `fill` is the number of packets that were committed and not popped.
 //   5. `raw` and `sums` are the packets that were popped raw and as sums, `sums` at most SLOT_COUNT.
-//   6. What belongs to another job changes none of this.
+//   6. What belongs to another job changes none of this, nor does a retransmission.
+//   7. The header and length of a retransmission read back as they were committed at its entry.
 
 module formal_ina_queue (
     input logic clk
@@ -22,6 +23,7 @@ module formal_ina_queue (
   localparam int FILL_W     = 2;
   localparam int RAW_W      = 24;
   localparam int BEAT_W     = ina_pkg::BEAT_W;
+  localparam int ENTRY_W    = ina_pkg::RESEND_ENTRY_W;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
 
   logic rst;
@@ -35,6 +37,8 @@ module formal_ina_queue (
   (* anyseq *) logic [BEAT_W-1:0]    write_data;
   (* anyseq *) logic                 commit_valid;
   (* anyseq *) ina_pkg::header_t     commit_header;
+  (* anyseq *) logic                 resend_valid;
+  (* anyseq *) logic [ENTRY_W-1:0]   resend_entry;
   (* anyseq *) logic                 take_valid;
   (* anyseq *) logic [JOB_W-1:0]     take_job;
   (* anyseq *) logic                 undo_valid;
@@ -47,6 +51,8 @@ module formal_ina_queue (
   (* anyseq *) logic                 beat_read;
   (* anyseq *) logic [JOB_W-1:0]     read_job;
   (* anyseq *) logic [SLOT_W-1:0]    read_slot;
+  (* anyseq *) logic                 read_resend;
+  (* anyseq *) logic [ENTRY_W-1:0]   read_entry;
   (* anyseq *) logic                 read_1;
   (* anyseq *) logic                 watch_read;
   (* anyseq *) logic [JOB_W-1:0]     watch_job;
@@ -62,10 +68,11 @@ module formal_ina_queue (
   ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(128)) dut (
       .clk, .rst, .job_valid,
       .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
-      .commit_valid, .commit_header, .take_valid, .take_job, .take_slot, .undo_valid, .undo_job,
+      .commit_valid, .resend_valid, .resend_entry, .commit_header, .take_valid, .take_job, .take_slot, .undo_valid, .undo_job,
       .ready, .pop_valid, .pop_raw, .pop_job,
-      .peek_read, .peek_job(read_job), .peek_slot(read_slot), .peek_quads,
-      .header_read, .beat_read, .read_job, .read_slot, .read_beat(INDEX_W'(read_1)),
+      .peek_read, .peek_job(read_job), .peek_slot(read_slot), .peek_resend(read_resend),
+      .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend, .read_entry,
+      .read_beat(INDEX_W'(read_1)),
       .read_header, .read_data,
       .watch_read, .watch_job, .fill, .raw, .sums, .sum_count(), .sum_slot());
 
@@ -111,7 +118,7 @@ module formal_ina_queue (
   // not fit, chosen that is not ready, called off or popped that is not chosen. A context is free
   // only when its ring is empty.
   always_comb begin
-    assume (!commit_valid || write_valid);
+    assume (!commit_valid || (write_valid && !resend_valid));
     if (write_valid && write_job == job)
       assume (job_valid[job] && write_opens == !open && count < 3'(SLOT_COUNT));
     assume (!take || ready[job]);
@@ -182,7 +189,8 @@ module formal_ina_queue (
   logic              watched;
 
   assign slot_now = new_slot ? take_slot : its_slot;
-  assign reads_it = followed && its_slot_known && read_job == job && read_slot == slot_now;
+  assign reads_it = followed && its_slot_known && !read_resend && read_job == job
+      && read_slot == slot_now;
 
   always_ff @(posedge clk) begin
     peeked          <= !rst && reads_it && peek_read;
@@ -191,8 +199,30 @@ module formal_ina_queue (
     watched         <= !rst && watch_read && watch_job == job && (open || (commit && write_opens));
   end
 
+  // 7: one entry, the solver's choice.
+  (* anyconst *) logic [ENTRY_W-1:0] entry;
+  logic             entry_known;
+  ina_pkg::header_t entry_header;
+  logic             entry_peeked;
+  logic             entry_was_read;
+  ina_pkg::header_t entry_header_then;
+
+  always_ff @(posedge clk) begin
+    if (resend_valid && resend_entry == entry) entry_header <= commit_header;
+    entry_known       <= !rst && (entry_known || (resend_valid && resend_entry == entry));
+    entry_peeked      <= !rst && entry_known && read_resend && read_entry == entry && peek_read;
+    entry_was_read    <= !rst && entry_known && read_resend && read_entry == entry && header_read;
+    entry_header_then <= entry_header;
+  end
+
   always_comb begin
     if (!rst) begin
+      if (entry_peeked) begin
+        p7_length: assert (peek_quads == entry_header_then.quads);
+      end
+      if (entry_was_read) begin
+        p7_header: assert (read_header == entry_header_then);
+      end
       if (peeked) begin
         p2_length: assert (peek_quads == header.quads);
       end
@@ -221,6 +251,7 @@ module formal_ina_queue (
   always_comb begin
     if (!rst) begin
       wraps: cover (commits == 3'd4 && beat_was_read && peeked && header_was_read);
+      resends: cover (commits == 3'd4 && entry_was_read);
       full:  cover (count == 3'(SLOT_COUNT));
       undoes: cover (undo && followed && its_slot_known);
       again: cover (commits == 3'd2 && count == '0 && !open && left_sums == 4'd1);

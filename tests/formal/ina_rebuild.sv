@@ -8,8 +8,8 @@
 //   1. The output obeys AXI4-Stream: what it offers stays until it is taken.
 //   2. Each packet gives one frame, in order: tlast once, with the beat that has its last byte;
 //      tkeep has as many ones as there are bytes, and is all ones before.
-//   3. A frame has the header, the tag and the payload of its own packet, and the CRC of its payload
-//      is there when it is needed.
+//   3. A frame has the header, the tag and the payload of its own packet, and its payload's CRC is
+//      there when it is needed.
 //   4. Who chooses packets only while there is room, and no more than three of which ina_rebuild
 //      has not been told two clocks ago, never finds a queue full: nothing is lost.
 //   5. What is here comes out: while all payload has come and the output is taken, no seven clocks

@@ -195,7 +195,7 @@ class Join
 		const bool taken = dut->s_valid && dut->s_ready;
 		const bool peeks = dut->peek_read;
 		const unsigned header_read = dut->header_read, beat_read = dut->beat_read;
-		const bool history = dut->history_read;
+		const bool history = dut->history_read, read_resend = dut->read_resend;
 		const unsigned popped = dut->resend_pop, beat = dut->read_beat;
 		const unsigned newly_broken = dut->mismatch_valid ? 1u << dut->undo_job : 0;
 
@@ -212,7 +212,7 @@ class Join
 			waiting.pop_front();
 			reading.push_back(offered);
 			if (offered->kind == RESEND)
-				offer_resend(*offered);
+				resending |= offered->mask;
 		}
 		for (unsigned p = 0; peeks && p < PORTS; p++) {
 			const unsigned at = p * QUADS_BITS;
@@ -224,26 +224,18 @@ class Join
 		      to_pop);
 		to_pop = 0;
 		if (beat_read || history)
-			answer_reads(header_read, beat_read, beat);
-	}
-
-	void offer_resend(const Packet &packet)
-	{
-		const unsigned port = static_cast<unsigned>(__builtin_ctz(packet.mask));
-
-		resending |= packet.mask;
-		put_bits(dut->resend_header, port * HEADER_BITS, header_of(packet, port),
-		         HEADER_BITS);
+			answer_reads(header_read, read_resend, beat_read, beat);
 	}
 
 	/// The RAMs: what was asked for in the last clock.
-	void answer_reads(unsigned header_read, unsigned beat_read, unsigned beat)
+	void answer_reads(unsigned header_read, bool read_resend, unsigned beat_read, unsigned beat)
 	{
 		const Packet &packet = *reading.front();
 
 		CHECK(beat_read == (packet.kind == RESEND ? 0 : packet.mask), "reads of ports %x",
 		      beat_read);
-		CHECK(header_read == (beat == 0 ? beat_read : 0), "header of beat %u", beat);
+		CHECK(header_read == (beat == 0 ? packet.mask : 0), "header of beat %u", beat);
+		CHECK(read_resend == (packet.kind == RESEND), "a header of the other kind");
 		if (packet.kind == RESEND && beat == 0)
 			to_pop = packet.mask;
 		for (unsigned p = 0; p < PORTS; p++) {

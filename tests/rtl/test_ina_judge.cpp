@@ -147,7 +147,7 @@ class Judge
 	}
 	uint32_t resend_psn() const
 	{
-		const bench::Bytes psn = bench::get(dut.top.resend_header, 75, 3);
+		const bench::Bytes psn = bench::get(dut.top.commit_header, 75, 3);
 
 		return uint32_t{psn[0]} << 16 | bench::get_be16(psn, 1);
 	}
@@ -242,7 +242,7 @@ void test_table(bench::Random &random)
 
 			sent.qpn = flow;
 			sent.psn = judge.resend_psn();
-			CHECK(bench::get_header_crc(judge.dut->resend_header) ==
+			CHECK(bench::get_header_crc(judge.dut->commit_header) ==
 			              bench::header_crc(bench::make_frame(sent)),
 			      "a wrong CRC of the headers with PSN %06x", sent.psn);
 		}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_queue against a deque for each job: what goes in comes out at its slot, in order; the counts
-// are those of what was taken, chosen, called off and popped; a job that ends leaves nothing.
+// are those of what was taken, chosen, called off and popped; a job that ends leaves nothing. Between
+// them retransmissions leave their headers.
 
 #include "bench.hpp"
 #include "Vina_queue.h"
@@ -11,7 +12,7 @@
 namespace
 {
 
-constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
+constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT, ENTRIES = 16;
 
 struct Packet {
 	uint8_t mark; // fills its beats and its header
@@ -44,6 +45,7 @@ void check_packet(bench::Dut<Vina_queue> &dut, const Ring &ring, unsigned job, u
 	dut->peek_job = dut->read_job = static_cast<uint8_t>(job);
 	dut->peek_slot = dut->read_slot = static_cast<uint8_t>((ring.head + ahead) % SLOTS);
 	dut->read_beat = static_cast<uint8_t>(beat);
+	dut->peek_resend = dut->read_resend = 0;
 	dut.tick();
 	dut->peek_read = dut->header_read = dut->beat_read = 0;
 	dut.tick();
@@ -56,6 +58,31 @@ void check_packet(bench::Dut<Vina_queue> &dut, const Ring &ring, unsigned job, u
 	      "beat %u", beat);
 }
 
+/// A retransmission's header goes to `entry`.
+void put_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packet)
+{
+	dut->resend_valid = 1;
+	dut->resend_entry = static_cast<uint8_t>(entry);
+	bench::put_header(dut->commit_header, bench::Bytes(54, packet.mark), packet.quads);
+	dut.tick();
+	dut->resend_valid = 0;
+}
+
+void check_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packet)
+{
+	dut->peek_read = dut->header_read = 1;
+	dut->peek_resend = dut->read_resend = 1;
+	dut->read_entry = static_cast<uint8_t>(entry);
+	dut.tick();
+	dut->peek_read = dut->header_read = 0;
+	dut.tick();
+	CHECK(dut->peek_quads == packet.quads, "length %u at entry %u, not %u", dut->peek_quads,
+	      entry, packet.quads);
+	CHECK(bench::get(dut->read_header, 0, bench::RECORD_BYTES) ==
+	              bench::record_of(bench::Bytes(54, packet.mark)),
+	      "header at entry %u", entry);
+}
+
 } // namespace
 
 int main()
@@ -64,13 +91,18 @@ int main()
 	bench::Dut<Vina_queue> dut;
 	Ring rings[JOBS];
 	bool is_open[JOBS] = {};
+	Packet resent[ENTRIES];
 
 	dut->write_valid = dut->commit_valid = dut->pop_valid = dut->write_opens = 0;
-	dut->take_valid = dut->undo_valid = 0;
+	dut->take_valid = dut->undo_valid = dut->resend_valid = 0;
 	dut->peek_read = dut->header_read = dut->beat_read = 0;
 	dut->watch_read = 1;
 	dut->job_valid = 0;
 	dut.reset();
+	for (unsigned entry = 0; entry < ENTRIES; entry++) {
+		resent[entry] = {static_cast<uint8_t>(random.next()), 1 + entry};
+		put_resend(dut, entry, resent[entry]);
+	}
 	for (unsigned i = 0; i < 40000; i++) {
 		const unsigned job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned pop_job = static_cast<unsigned>(random.below(JOBS));
@@ -151,6 +183,13 @@ int main()
 			check_packet(dut, rings[job], job, ahead,
 			             static_cast<unsigned>(
 			                     random.below(rings[job].packets[ahead].quads / 4)));
+		}
+		if (random.chance(10)) {
+			const unsigned entry = static_cast<unsigned>(random.below(ENTRIES));
+
+			check_resend(dut, entry, resent[entry]);
+			resent[entry] = {packet.mark, packet.quads};
+			put_resend(dut, entry, resent[entry]);
 		}
 		if (random.below(500) == 0) { // it ends, with all that it has
 			is_open[job] = false;
