@@ -28,6 +28,7 @@ module ina_check (
     // The same beats, a clock of en later: a JOIN stops the ingress.
     output logic                       next_valid,
     output logic                       next_first,
+    output logic                       next_last,
     output logic                       next_candidate,
     output logic [31:0]                next_lane_0,
 
@@ -101,6 +102,7 @@ module ina_check (
 
   assign next_valid     = c_valid;
   assign next_first     = c_first;
+  assign next_last      = c_last;
   assign next_candidate = c_candidate;
   assign next_lane_0    = c_data[31:0];
   assign busy           = c_head || c_valid || m_valid;

@@ -110,6 +110,7 @@ module ina_ingress #(
 
   logic             next_valid;
   logic             next_first;
+  logic             next_last;
   logic             next_candidate;
   logic [31:0]      next_lane_0;
   logic             checked_valid;
@@ -129,7 +130,7 @@ module ina_ingress #(
       .s_header(parsed_header), .s_data(parsed_data), .s_after(parsed_after),
       .s_quads(parsed_quads), .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data),
       .s_wrong_length(parsed_wrong_length),
-      .next_valid, .next_first, .next_candidate, .next_lane_0,
+      .next_valid, .next_first, .next_last, .next_candidate, .next_lane_0,
       .m_valid(checked_valid), .m_first(checked_first), .m_last(checked_last),
       .m_header(checked_header), .m_data(checked_data),
       .m_candidate(checked_candidate), .m_roce_data(checked_roce_data), .m_ok(checked_ok),
@@ -144,7 +145,8 @@ module ina_ingress #(
   logic [SLOT_W-1:0] judge_resend_slot;
   logic [ina_pkg::ORDINAL_W-1:0] judge_resend_ordinal;
 
-  assign watch_read     = next_valid || checked_valid;
+  // The judge looks at the queue with a frame's first and last beats.
+  assign watch_read     = en ? next_valid && (next_first || next_last) : checked_valid;
   assign ask_rank_count = checked_data[48 +: 16];
   assign ask_job_id     = checked_data[64 +: 64];
   assign ask_window     = checked_data[224 +: 32];

@@ -109,12 +109,16 @@ module ina_judge #(
   localparam int LONG_W  = (ina_pkg::IPV4_SOURCE_AT - ina_pkg::IPV4_AT) * 8;
   logic [KEY_W-1:0] early_key;
 
-  assign early_key = {early_header.has_vlan,
-                      early_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 4],
-                      early_header.bytes[(ina_pkg::VLAN_TCI_AT+1)*8 +: 8],
-                      early_header.is_ipv6,
-                      early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 256],
-                      early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
+  always_comb begin
+    early_key = '0;
+    if (early_valid || !ina_pkg::SIMULATED)
+      early_key = {early_header.has_vlan,
+                   early_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 4],
+                   early_header.bytes[(ina_pkg::VLAN_TCI_AT+1)*8 +: 8],
+                   early_header.is_ipv6,
+                   early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 256],
+                   early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
+  end
 
   // What a packet is: first by its header, then by its message header too.
   logic [7:0] early_opcode;
@@ -167,7 +171,7 @@ module ina_judge #(
 
   // The mark is of no interest here, and the CRC not known yet.
   logic unused;
-  assign unused = &{early_header.congested, early_header.crc};
+  assign unused = &{early_header.congested, early_header.crc, early_header.filler};
 
   // The packet before may have been taken in the last clock: then it is not in queue_fill yet, nor
   // is what it did to the job in job_broken.
@@ -365,10 +369,12 @@ module ina_judge #(
 
   always_ff @(posedge clk) begin
     if (s_valid) begin
+      verdict_job <= opens ? granted_job : flow_job;
+      write_opens <= opens;
+      write_beat  <= s_first ? '0 : beat;
+    end
+    if (decide) begin
       token_pass   <= passes;
-      verdict_job  <= opens ? granted_job : flow_job;
-      write_opens  <= opens;
-      write_beat   <= s_first ? '0 : beat;
       resend_probe <= probes;
       resend_late  <= job_freed[flow_job];
       resend_from  <= queue_sum_slot;

@@ -223,6 +223,7 @@ module ina_parse #(
       m_roce_data <= request;
     end
     if (en && m_head && m_is_ip) begin
+      m_header.filler    <= '0;
       m_header.crc       <= '0;  // not known yet
       m_header.congested <= ecn == 2'b11;
       m_header.is_ipv6   <= m_head_ipv6;

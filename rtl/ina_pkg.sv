@@ -103,6 +103,7 @@ package ina_pkg;
   // A packet's header record, the length of its payload, and the register of the iCRC behind the
   // headers, which ina_check fills in.
   typedef struct packed {
+    logic [3:0]          filler;     // zeros, up to whole words: simulation moves them faster
     logic [31:0]         crc;
     logic                congested;  // ECN says: congestion experienced
     logic                is_ipv6;
@@ -110,7 +111,7 @@ package ina_pkg;
     logic [QUADS_W-1:0]  quads;      // payload in units of 16 bytes
     logic [HEADER_W-1:0] bytes;      // first byte of the frame in [7:0]
   } header_t;
-  localparam int HEADER_T_W   = 32 + 3 + QUADS_W + HEADER_W;
+  localparam int HEADER_T_W   = 4 + 32 + 3 + QUADS_W + HEADER_W;
   localparam int CONGESTED_AT = HEADER_W + QUADS_W + 2;  // bit of a header_t
 
   // Which packet a transaction of the join takes.

@@ -143,11 +143,9 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 		top.rst = 1;
 		top.age = 0;
 		top.s_axis_tvalid = 0;
-		top.m_axis_tready = 0;
 		for (unsigned i = 0; i < RESET_CLOCKS; i++)
 			turn();
 		top.rst = 0;
-		top.m_axis_tready = (1u << PORTS) - 1;
 		settle();
 	}
 	~SizedPipelines() override

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr unsigned PORTS = 4, JOIN = 0, RAW = 1, RESEND = 2;
-constexpr unsigned HEADER_BITS = 668, QUADS_BITS = 9; // of an ina_pkg::header_t
+constexpr unsigned HEADER_BITS = 672, QUADS_BITS = 9; // of an ina_pkg::header_t
 
 /// One chosen packet, as each port has it.
 struct Packet {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The aggregator as the bridge runs it, for Verilator. Its inputs come from registers: logic that
+// hangs on a top level's inputs is worked out for every change of them, that behind a register once
+// a clock. And the bridge takes every beat at once, which lets Verilator drop the logic that waits.
+
+module ina_bridge_top #(
+    parameter int PORT_COUNT = 4,
+    parameter int JOB_COUNT  = 4,
+    parameter int SLOT_COUNT = 128
+) (
+    input  logic clk,
+    input  logic rst,
+    input  logic age,
+
+    // As ina_top's.
+    input  logic [PORT_COUNT-1:0]                     s_axis_tvalid,
+    output logic [PORT_COUNT-1:0]                     s_axis_tready,
+    input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_axis_tdata,
+    input  logic [PORT_COUNT*ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
+    input  logic [PORT_COUNT-1:0]                     s_axis_tlast,
+
+    output logic [PORT_COUNT-1:0]                     m_axis_tvalid,
+    output logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     m_axis_tdata,
+    output logic [PORT_COUNT*ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
+    output logic [PORT_COUNT-1:0]                     m_axis_tlast,
+
+    output logic                                                 busy,
+    output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters
+);
+  localparam int BEAT_W = ina_pkg::BEAT_W;
+  localparam int KEEP_W = ina_pkg::BEAT_BYTES;
+
+  logic                         top_age;
+  logic [PORT_COUNT-1:0]        top_tvalid;
+  logic [PORT_COUNT-1:0]        top_tready;
+  logic [PORT_COUNT*BEAT_W-1:0] top_tdata;
+  logic [PORT_COUNT*KEEP_W-1:0] top_tkeep;
+  logic [PORT_COUNT-1:0]        top_tlast;
+  logic                         top_busy;
+
+  assign s_axis_tready = ~top_tvalid | top_tready;
+  assign busy          = top_busy || top_tvalid != '0 || top_age;
+
+  always_ff @(posedge clk) begin
+    top_age <= age;
+    for (int p = 0; p < PORT_COUNT; p++) begin
+      if (!top_tvalid[p] || top_tready[p]) begin
+        top_tvalid[p] <= s_axis_tvalid[p];
+        if (s_axis_tvalid[p]) begin
+          top_tdata[p*BEAT_W +: BEAT_W] <= s_axis_tdata[p*BEAT_W +: BEAT_W];
+          top_tkeep[p*KEEP_W +: KEEP_W] <= s_axis_tkeep[p*KEEP_W +: KEEP_W];
+          top_tlast[p]                  <= s_axis_tlast[p];
+        end
+      end
+    end
+    if (rst) top_tvalid <= '0;
+  end
+
+  ina_top #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) top (
+      .clk, .rst, .age(top_age),
+      .s_axis_tvalid(top_tvalid), .s_axis_tready(top_tready), .s_axis_tdata(top_tdata),
+      .s_axis_tkeep(top_tkeep), .s_axis_tlast(top_tlast),
+      .m_axis_tvalid, .m_axis_tready('1), .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast,
+      .busy(top_busy), .counters);
+
+endmodule
