@@ -56,29 +56,52 @@ module ina_crc #(
       end
     end
   end else begin : by_row
-    // What does not come from s_data is added at the end. Bit W - 1 - e of `data` is that of x^e.
-    localparam int FOLD_AT = ina_crc_pkg::FOLD_AT;
+    // Bit W - 1 - e of `data` is that of x^e. Powers from A_AT on are folded onto lower ones, then
+    // those from B_AT on.
+    localparam int A_AT = ina_crc_pkg::FOLD_A_AT;
+    localparam int B_AT = ina_crc_pkg::FOLD_B_AT;
     logic [W-1:0] data;
 
     always_comb begin
       data = s_data & ~(s_first ? FIRST_ONES : '0) & ~(s_other ? OTHER_ONES : '0);
-      for (int i = 0; i < W - FOLD_AT; i++) begin
-        data[i + FOLD_AT]                       = data[i + FOLD_AT] ^ data[i];
-        data[i + FOLD_AT - ina_crc_pkg::FOLD_1] = data[i + FOLD_AT - ina_crc_pkg::FOLD_1] ^ data[i];
-        data[i + FOLD_AT - ina_crc_pkg::FOLD_2] = data[i + FOLD_AT - ina_crc_pkg::FOLD_2] ^ data[i];
-        data[i + FOLD_AT - ina_crc_pkg::FOLD_3] = data[i + FOLD_AT - ina_crc_pkg::FOLD_3] ^ data[i];
+      for (int i = 0; i < W - A_AT; i++) begin
+        data[i + A_AT]      = data[i + A_AT] ^ data[i];
+        data[i + A_AT - 11] = data[i + A_AT - 11] ^ data[i];
+        data[i + A_AT - 19] = data[i + A_AT - 19] ^ data[i];
+        data[i + A_AT - 75] = data[i + A_AT - 75] ^ data[i];
+        data[i + A_AT - 93] = data[i + A_AT - 93] ^ data[i];
+      end
+      for (int i = W - A_AT; i < W - B_AT; i++) begin
+        data[i + B_AT]      = data[i + B_AT] ^ data[i];
+        data[i + B_AT - 37] = data[i + B_AT - 37] ^ data[i];
+        data[i + B_AT - 68] = data[i + B_AT - 68] ^ data[i];
+        data[i + B_AT - 69] = data[i + B_AT - 69] ^ data[i];
+        data[i + B_AT - 77] = data[i + B_AT - 77] ^ data[i];
+        data[i + B_AT - 93] = data[i + B_AT - 93] ^ data[i];
       end
     end
 
+    // What is left is multiplied by the matrix: each row's bits in sixes, a LUT for each. What does
+    // not come from s_data is added at the end.
     for (genvar r = 0; r < 32; r++) begin : row
       localparam logic [W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
+      localparam int ONE_COUNT = ina_crc_pkg::one_count(ROW[W-1-:B_AT]);
+      localparam int SIX_COUNT = (ONE_COUNT + 5) / 6;
+      localparam logic [B_AT*8-1:0] ONES_AT = ina_crc_pkg::ones_at(ROW[W-1-:B_AT]);
       localparam logic FIRST_ADDED = ^((FIRST_ONES ^ FIRST_START) & ROW);
       localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW);
+      logic [SIX_COUNT*6-1:0] ones;
+      logic [SIX_COUNT-1:0]   sums;
+
+      for (genvar n = 0; n < SIX_COUNT * 6; n++) begin : one
+        if (n < ONE_COUNT) assign ones[n] = data[W - B_AT + 32'(ONES_AT[n*8+:8])];
+        else assign ones[n] = 1'b0;
+      end
+      for (genvar n = 0; n < SIX_COUNT; n++) begin : six
+        ina_xor6 xor6 (.s_bits(ones[n*6+:6]), .m_bit(sums[n]));
+      end
       always_ff @(posedge clk) begin
-        if (s_valid) begin
-          m_crc[r] <= ^(data[W-1-:FOLD_AT] & ROW[W-1-:FOLD_AT])
-              ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
-        end
+        if (s_valid) m_crc[r] <= ^sums ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
       end
     end
   end

@@ -56,13 +56,35 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // Before the matrix, a beat's upper powers are folded onto the FOLD_AT lowest: x^300 + x^155 +
-  // x^117 + x^89 + 1 is a multiple of the polynomial (none of as few terms is of a lower degree), so
-  // that four XORs do for a bit what half a column of the matrix, some 16, would do.
-  localparam int FOLD_AT = 300;
-  localparam int FOLD_1  = 89;
-  localparam int FOLD_2  = 117;
-  localparam int FOLD_3  = 155;
+  // Before the matrix, a beat's upper powers are folded onto lower ones. These are multiples of the
+  // polynomial:
+  //
+  //   x^274 + x^93 + x^75 + x^19 + x^11 + 1
+  //   x^161 + x^93 + x^77 + x^69 + x^68 + x^37 + 1
+  //
+  // so that five or six XORs do for a bit what half a column of the matrix, some 16, would do. There
+  // are multiples of as few terms at lower degrees, but their second powers are close below the
+  // first ones, and a bit would be folded again and again.
+  localparam int FOLD_A_AT = 274;
+  localparam int FOLD_B_AT = 161;
+
+  function automatic int one_count(input logic [FOLD_B_AT-1:0] row);
+    one_count = 0;
+    for (int i = 0; i < FOLD_B_AT; i++) one_count = one_count + 32'(row[i]);
+  endfunction
+
+  // Where the ones of a row are, 8 bits for each.
+  function automatic logic [FOLD_B_AT*8-1:0] ones_at(input logic [FOLD_B_AT-1:0] row);
+    int n;
+    n = 0;
+    ones_at = '0;
+    for (int i = 0; i < FOLD_B_AT; i++) begin
+      if (row[i]) begin
+        ones_at[n*8+:8] = 8'(i);
+        n = n + 1;
+      end
+    end
+  endfunction
 
   // Which bits of a beat, whose last byte is the message's last byte, make bit `r` of the register:
   // a row of ina_crc's matrix.

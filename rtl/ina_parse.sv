@@ -46,7 +46,7 @@ module ina_parse #(
     output logic [2:0]                 m_quads,         // of a candidate: 1 to 4 valid quads in it
     output logic                       m_candidate,     // has the shape of a contribution
     output logic                       m_roce_data,     // RC request: m_header means something
-    output logic                       m_wrong_length,  // with m_last: not as long as UDP says
+    output logic                       m_wrong_length,  // with a candidate's m_last: not as long as UDP says
 
     output logic                       busy             // a beat comes without another one going in
 );
@@ -58,11 +58,11 @@ module ina_parse #(
   localparam logic [15:0] ETHERTYPE_IPV6 = 16'h86DD;
   localparam logic [7:0]  PROTOCOL_UDP   = 8'd17;
 
-  // A candidate's payload, in quads, and the UDP length around it: UDP 8, BTH 12, iCRC 4. IPv4's
-  // total length counts its own header, IPv6's payload length does not.
-  localparam logic [15:0] UDP_OVERHEAD  = 16'd24;
+  // The UDP length has 24 bytes besides the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
+  // IPv4's total length counts its own header, IPv6's payload length does not.
+  localparam logic [3:0]  UDP_REST      = 4'd8;
+  localparam logic [11:0] UDP_QUADS_MAX = 12'(MTU / 16 + 1);
   localparam logic [15:0] IPV4_OVERHEAD = 16'd20;
-  localparam logic [15:0] PAYLOAD_MAX   = 16'(MTU);
 
   // A field of the wire, whose first byte is the high one.
   function automatic logic [15:0] wire16(input logic [15:0] bytes);
@@ -87,6 +87,7 @@ module ina_parse #(
   logic [BEAT_W-1:0] a_data;
   logic [79:0]       a_before;
   logic [1:0]        form;
+  logic              unlike;    // form[1] != form[0]
   logic              is_ip;
   logic              whole;     // the headers are complete, if they end in this beat
   logic [3:0]        ends;      // the frame ends 4 bytes past a quad's border, the ith
@@ -123,44 +124,22 @@ module ina_parse #(
     end
     if (en && s_valid && at_first) begin
       if (wire16(s_data[12*8+:16]) == ETHERTYPE_VLAN) begin
-        is_ip <= wire16(s_data[16*8+:16]) == ETHERTYPE_IPV4
+        is_ip  <= wire16(s_data[16*8+:16]) == ETHERTYPE_IPV4
             || wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6;
-        form  <= {wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6, 1'b1};
-        whole <= s_keep[57];
+        form   <= {wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6, 1'b1};
+        unlike <= wire16(s_data[16*8+:16]) != ETHERTYPE_IPV6;
+        whole  <= s_keep[57];
       end else begin
-        is_ip <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV4
+        is_ip  <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV4
             || wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6;
-        form  <= {wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6, 1'b0};
-        whole <= s_keep[53];
+        form   <= {wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6, 1'b0};
+        unlike <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6;
+        whole  <= s_keep[53];
       end
     end
   end
 
-  // Second clock: the beat as it must be. Here are the bytes on which it begins in each form.
-  localparam int IPV4_FROM      = 0;  // byte 54 of the beat before
-  localparam int IPV4_VLAN_FROM = 4;
-  localparam int IPV6_FROM      = 20;  // byte 10 of this one
-  localparam int IPV6_VLAN_FROM = 24;
-  localparam int ALIGNED_W      = BEAT_W + 32;
-
-  logic [80+BEAT_W+18*8-1:0] bytes;
-  logic [ALIGNED_W-1:0]      aligned;
-
-  assign bytes = {s_data[18*8-1:0], a_data, a_before};
-
-  always_comb begin
-    aligned = '0;
-    if (goes) begin
-      case (form)
-        ina_pkg::FORM_IPV4:      aligned = bytes[IPV4_FROM*8 +: ALIGNED_W];
-        ina_pkg::FORM_IPV4_VLAN: aligned = bytes[IPV4_VLAN_FROM*8 +: ALIGNED_W];
-        ina_pkg::FORM_IPV6:      aligned = bytes[IPV6_FROM*8 +: ALIGNED_W];
-        default:                 aligned = bytes[IPV6_VLAN_FROM*8 +: ALIGNED_W];
-      endcase
-    end
-  end
-
-  // The header, when it is at m_data. What stands before its byte 14 is beside it.
+  // Second clock: the header, when it is at m_data. What stands before its byte 14 is beside it.
   localparam int ETHERNET_W = ina_pkg::IP_AT * 8;
 
   logic [ETHERNET_W-1:0]        m_ethernet;
@@ -174,7 +153,7 @@ module ina_parse #(
   logic [15:0]                  ip_length;   // as UDP must say it
   logic [7:0]                   opcode;
   logic [1:0]                   ecn;
-  logic [15:0]                  payload;
+  logic [QUADS_W-1:0]           quads;       // of a candidate
   logic                         request;
   logic                         candidate;
 
@@ -197,11 +176,12 @@ module ina_parse #(
     end
   end
 
-  assign payload   = udp_length - UDP_OVERHEAD;
+  assign quads     = udp_length[4 +: QUADS_W] - 1'b1;
   assign request   = m_is_ip && udp && m_complete
       && wire16(record[60*8 +: 16]) == ina_pkg::ROCE_UDP_PORT && is_request(opcode);
   assign candidate = request && is_send(opcode) && !m_alone && ip_length == udp_length
-      && payload != 16'd0 && payload <= PAYLOAD_MAX && payload[3:0] == 4'd0;
+      && udp_length[15:4] > 12'd1 && udp_length[15:4] <= UDP_QUADS_MAX
+      && udp_length[3:0] == UDP_REST;
 
   always_ff @(posedge clk) begin
     if (rst) m_head <= 1'b0;
@@ -228,7 +208,7 @@ module ina_parse #(
       m_header.congested <= ecn == 2'b11;
       m_header.is_ipv6   <= m_head_ipv6;
       m_header.has_vlan  <= m_has_vlan;
-      m_header.quads     <= candidate ? payload[4+:QUADS_W] : '0;
+      m_header.quads     <= candidate ? quads : '0;
       m_header.bytes     <= record;
     end
   end
@@ -237,20 +217,20 @@ module ina_parse #(
   // then has the iCRC or half of it, they wait at m_data for that one.
   logic               takes;     // a beat of the frame, behind its first
   logic [QUADS_W-1:0] left;      // quads of the payload not given yet
-  logic [QUADS_W-1:0] now_left;
+  logic [QUADS_W-1:0] now_left;  // if there are any
+  logic               any_left;
   logic               final_one; // all that are left are in this beat
   logic               held;      // they wait at m_data
   logic               first;     // no beat has been given
   logic               gives;
   logic [1:0]         end_at;    // which of `ends` would be right behind the iCRC
   logic               right;
-  logic [QUADS_W-1:0] quads_said;  // as `now_left`, but for what is no candidate
 
-  assign takes      = goes && !a_first;
-  assign quads_said = m_head ? payload[4+:QUADS_W] : left;
-  assign now_left   = (m_head && !candidate) ? '0 : quads_said;
+  assign takes     = goes && !a_first;
+  assign now_left  = m_head ? quads : left;
+  assign any_left  = m_head ? candidate : left != '0;
   assign final_one = now_left <= 9'd4;
-  assign gives     = takes && now_left != '0 && (held || a_last || !final_one);
+  assign gives     = takes && any_left && (held || a_last || !final_one);
 
   always_comb begin
     case (form)
@@ -276,9 +256,9 @@ module ina_parse #(
       left    <= '0;
     end else if (en) begin
       m_valid <= gives || (m_head && !candidate);
-      if (takes) held <= now_left != '0 && final_one && !held && !a_last;
-      if (gives) left <= (final_one || a_last) ? '0 : quads_said - 9'd4;
-      else if (m_head) left <= now_left;
+      if (takes) held <= any_left && final_one && !held && !a_last;
+      if (gives) left <= (final_one || a_last) ? '0 : now_left - 9'd4;
+      else if (m_head) left <= candidate ? quads : '0;
     end
   end
 
@@ -288,21 +268,33 @@ module ina_parse #(
       m_first        <= m_head || first;
       m_last         <= !gives || final_one || a_last;
       m_quads        <= final_one ? now_left[2:0] : 3'd4;
-      m_wrong_length <= gives && !(a_last && final_one && right && ends[end_at]);
+      m_wrong_length <= !(a_last && final_one && right && ends[end_at]);
     end
   end
 
   // Past the iCRC there are zeros: in a last beat of fewer than four quads it is in m_data too. In
   // a header, what the record has not, or has in m_ethernet.
-  logic [2:0] absent;  // quads from the second on, their first lane apart
+  localparam int BYTES_W    = 80 + BEAT_W + 18 * 8;
+  localparam int ALIGNED_W  = BEAT_W + 32;
+  localparam int IPV4_AT    = 0;        // byte 54 of the beat before
+  localparam int IPV6_AT    = 20 * 8;   // byte 10 of this one
+  localparam int TAG_W      = 4 * 8;    // a VLAN tag moves it on
+  logic [BYTES_W-1:0] bytes;   // where an aligned beat begins in each form
+  logic [2:0]         absent;  // quads from the second on, their first lane apart
+
+  // Four to one is a LUT of six inputs a bit: asked for `unlike` and not for form[0], the pairs of
+  // IPv4 are not those of IPv6, so that no mapper shares them at twice the cost.
+  assign bytes = {s_data[18*8-1:0], a_data, a_before};
 
   for (genvar q = 0; q < 3; q++) begin : gen_quad
-    assign absent[q] = !a_first && quads_said <= QUADS_W'(q + 1);
+    assign absent[q] = !a_first && now_left <= QUADS_W'(q + 1);
   end
 
   always_ff @(posedge clk) begin
     if (goes && !held && (a_first || m_head || left != '0)) begin
-      {m_after, m_data} <= aligned;
+      {m_after, m_data} <= form[1]
+          ? (unlike ? bytes[IPV6_AT +: ALIGNED_W] : bytes[IPV6_AT+TAG_W +: ALIGNED_W])
+          : (unlike ? bytes[IPV4_AT+TAG_W +: ALIGNED_W] : bytes[IPV4_AT +: ALIGNED_W]);
       if (absent[0]) m_data[288-1:160]  <= '0;
       if (absent[1]) m_data[416-1:288]  <= '0;
       if (absent[2]) m_data[512-1:416]  <= '0;
