@@ -157,31 +157,40 @@ module ina_parse #(
   logic                         request;
   logic                         candidate;
 
-  assign record = {m_data[BEAT_W-1:32], m_ethernet};
-
   always_comb begin
-    udp_length = wire16(record[62*8 +: 16]);
-    opcode     = record[ina_pkg::BTH_OPCODE_AT*8 +: 8];
-    if (m_head_ipv6) begin
-      udp       = record[ina_pkg::IP_AT*8+4 +: 4] == 4'd6
-          && record[(ina_pkg::IP_AT+6)*8 +: 8] == PROTOCOL_UDP;
-      ecn       = record[(ina_pkg::IP_AT+1)*8+4 +: 2];
-      ip_length = wire16(record[(ina_pkg::IP_AT+4)*8 +: 16]);
-    end else begin
-      udp       = record[ina_pkg::IPV4_AT*8 +: 8] == 8'h45
-          && (wire16(record[(ina_pkg::IPV4_AT+6)*8 +: 16]) & 16'h3FFF) == '0
-          && record[(ina_pkg::IPV4_AT+9)*8 +: 8] == PROTOCOL_UDP;
-      ecn       = record[ina_pkg::IPV4_TOS_AT*8 +: 2];
-      ip_length = wire16(record[(ina_pkg::IPV4_AT+2)*8 +: 16]) - IPV4_OVERHEAD;
+    record     = '0;
+    udp        = 1'b0;
+    udp_length = '0;
+    ip_length  = '0;
+    opcode     = '0;
+    ecn        = '0;
+    quads      = '0;
+    request    = 1'b0;
+    candidate  = 1'b0;
+    if (m_head || !ina_pkg::SIMULATED) begin
+      record     = {m_data[BEAT_W-1:32], m_ethernet};
+      udp_length = wire16(record[62*8 +: 16]);
+      opcode     = record[ina_pkg::BTH_OPCODE_AT*8 +: 8];
+      if (m_head_ipv6) begin
+        udp       = record[ina_pkg::IP_AT*8+4 +: 4] == 4'd6
+            && record[(ina_pkg::IP_AT+6)*8 +: 8] == PROTOCOL_UDP;
+        ecn       = record[(ina_pkg::IP_AT+1)*8+4 +: 2];
+        ip_length = wire16(record[(ina_pkg::IP_AT+4)*8 +: 16]);
+      end else begin
+        udp       = record[ina_pkg::IPV4_AT*8 +: 8] == 8'h45
+            && (wire16(record[(ina_pkg::IPV4_AT+6)*8 +: 16]) & 16'h3FFF) == '0
+            && record[(ina_pkg::IPV4_AT+9)*8 +: 8] == PROTOCOL_UDP;
+        ecn       = record[ina_pkg::IPV4_TOS_AT*8 +: 2];
+        ip_length = wire16(record[(ina_pkg::IPV4_AT+2)*8 +: 16]) - IPV4_OVERHEAD;
+      end
+      quads     = udp_length[4 +: QUADS_W] - 1'b1;
+      request   = m_is_ip && udp && m_complete
+          && wire16(record[60*8 +: 16]) == ina_pkg::ROCE_UDP_PORT && is_request(opcode);
+      candidate = request && is_send(opcode) && !m_alone && ip_length == udp_length
+          && udp_length[15:4] > 12'd1 && udp_length[15:4] <= UDP_QUADS_MAX
+          && udp_length[3:0] == UDP_REST;
     end
   end
-
-  assign quads     = udp_length[4 +: QUADS_W] - 1'b1;
-  assign request   = m_is_ip && udp && m_complete
-      && wire16(record[60*8 +: 16]) == ina_pkg::ROCE_UDP_PORT && is_request(opcode);
-  assign candidate = request && is_send(opcode) && !m_alone && ip_length == udp_length
-      && udp_length[15:4] > 12'd1 && udp_length[15:4] <= UDP_QUADS_MAX
-      && udp_length[3:0] == UDP_REST;
 
   always_ff @(posedge clk) begin
     if (rst) m_head <= 1'b0;

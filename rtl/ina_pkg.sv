@@ -49,9 +49,8 @@ package ina_pkg;
   localparam int BTH_QPN_AT       = 71;
   localparam int BTH_PSN_AT       = 75;
 
-  // A frame's form, {is_ipv6, has_vlan}: its payload begins at byte 54, 58, 74 or 78.
+  // A frame's form, {is_ipv6, has_vlan}: its payload begins at byte 54, 58 (2'b01), 74 or 78.
   localparam logic [1:0] FORM_IPV4      = 2'b00;
-  localparam logic [1:0] FORM_IPV4_VLAN = 2'b01;
   localparam logic [1:0] FORM_IPV6      = 2'b10;
   localparam logic [1:0] FORM_IPV6_VLAN = 2'b11;
 

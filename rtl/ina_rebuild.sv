@@ -121,16 +121,6 @@ module ina_rebuild #(
       .m_crc    (next_crc)
   );
 
-  // RFC 1624: the checksum's complement grows by as much as the header does. IPv6 has none.
-  logic [1:0]  growth;
-  logic [16:0] sum;
-  logic [15:0] checksum;
-
-  assign growth   = ~header_bytes[ina_pkg::IPV4_TOS_AT*8+:2];  // ECN becomes 3
-  assign sum      = {1'b0, ~header_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:8],
-                     ~header_bytes[(ina_pkg::IPV4_CHECKSUM_AT+1)*8+:8]} + 17'(growth);
-  assign checksum = ~(sum[15:0] + 16'(sum[16]));
-
   always_ff @(posedge clk) begin
     if (rst) begin
       next_valid <= 1'b0;
@@ -145,8 +135,18 @@ module ina_rebuild #(
     end
   end
 
-  always_ff @(posedge clk) begin
+  // RFC 1624: the checksum's complement grows by as much as the header does. IPv6 has none.
+  always_ff @(posedge clk) begin : mark
+    logic [1:0]  growth;
+    logic [16:0] sum;
+    logic [15:0] checksum;
+
     if (header_valid && header_pop) begin
+      growth   = ~header_bytes[ina_pkg::IPV4_TOS_AT*8+:2];  // ECN becomes 3
+      sum      = {1'b0, ~header_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:8],
+                  ~header_bytes[(ina_pkg::IPV4_CHECKSUM_AT+1)*8+:8]} + 17'(growth);
+      checksum = ~(sum[15:0] + 16'(sum[16]));
+
       next_quads <= header_quads;
       next_ipv6  <= header_ipv6;
       next_vlan  <= header_vlan;
@@ -240,7 +240,9 @@ module ina_rebuild #(
     logic [BEAT_W-1:0]     now;
 
     if (step) begin
-      header_6 = {next_bytes[HEADER_W-1:16*8], next_bytes[12*8-1:0]};
+      header_6 = '0;
+      if (first || !ina_pkg::SIMULATED)
+        header_6 = {next_bytes[HEADER_W-1:16*8], next_bytes[12*8-1:0]};
       header_4 = {header_6[34*8+:40*8], header_6[14*8-1:0]};
       now      = beat;
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
@@ -295,6 +297,6 @@ module ina_rebuild #(
 
   // Who minds `room` never finds a queue full.
   logic unused;
-  assign unused = &{header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
+  assign unused = &{s_header.filler, header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
 
 endmodule

@@ -110,6 +110,21 @@ class Input
 	}
 };
 
+// The frame that is coming out.
+struct Output {
+	std::vector<uint8_t> frame = std::vector<uint8_t>(16384); // enough; else it grows
+	size_t length = 0;
+
+	// Copies a whole beat, whatever of it counts: that is a load and a store.
+	void append(const uint8_t *beat, size_t bytes)
+	{
+		if (frame.size() < length + BEAT_BYTES)
+			frame.resize(2 * frame.size());
+		std::memcpy(&frame[length], beat, BEAT_BYTES);
+		length += bytes;
+	}
+};
+
 // What the engine needs of an ina_top of any size.
 class Pipelines
 {
@@ -210,7 +225,7 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 	engine_emit *emit;
 	void *emit_context;
 	Input inputs[PORTS];
-	std::vector<uint8_t> outputs[PORTS]; // the frame that is coming out
+	Output outputs[PORTS];
 	unsigned waiting = 0;                // ports with a frame that has not begun
 	unsigned partners = 0;               // ports that begin their frames together
 	uint64_t idle_clocks = 0;
@@ -287,9 +302,12 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 		const uint64_t keep = ~uint64_t{0} >> (BEAT_BYTES - bytes);
 		EData *data = &top.s_axis_tdata[port * BEAT_WORDS];
 
-		if (bytes < BEAT_BYTES)
+		if (bytes == BEAT_BYTES) {
+			std::memcpy(data, input.beat(), BEAT_BYTES); // no call
+		} else {
 			std::memset(data, 0, BEAT_BYTES);
-		std::memcpy(data, input.beat(), bytes);
+			std::memcpy(data, input.beat(), bytes);
+		}
 		std::memcpy(&top.s_axis_tkeep[port * KEEP_WORDS], &keep, sizeof(keep));
 		top.s_axis_tvalid |= bit;
 		top.s_axis_tlast = (top.s_axis_tlast & ~bit) | (input.is_last() ? bit : 0);
@@ -304,14 +322,13 @@ template <class Top, unsigned PORTS> class SizedPipelines final : public Pipelin
 			uint64_t keep;
 			const auto *data = reinterpret_cast<const uint8_t *>(
 			        &top.m_axis_tdata[port * BEAT_WORDS]);
-			std::vector<uint8_t> &frame = outputs[port];
+			Output &output = outputs[port];
 
 			std::memcpy(&keep, &top.m_axis_tkeep[port * KEEP_WORDS], sizeof(keep));
-			const auto bytes = static_cast<size_t>(__builtin_popcountll(keep));
-			frame.insert(frame.end(), data, data + bytes);
+			output.append(data, static_cast<size_t>(__builtin_popcountll(keep)));
 			if (top.m_axis_tlast >> port & 1) {
-				emit(emit_context, port, frame.data(), frame.size());
-				frame.clear();
+				emit(emit_context, port, output.frame.data(), output.length);
+				output.length = 0;
 			}
 		}
 	}

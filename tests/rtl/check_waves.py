@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_waves.py VERILATOR VIEW RTL: is every signal that the GTKWave view names in the RTL
-(a folder), with the width that the view gives it? GTKWave leaves out without a word what it does not find.
+"""check_waves.py VERILATOR VIEW RTL TOP: is every signal that the GTKWave view names in the RTL
+(a folder, and the source of the top level), with the width that the view gives it? GTKWave leaves out without a word what it does not find.
 
 The signals are those which Verilator would trace at two ports, as `make waves` does. With
 --update, as the first argument, the view's widths are put right; names that are gone are not."""
@@ -54,13 +54,13 @@ def declared(functions, name, scopes, signals):
             declared(functions, match[1], scopes, signals)
 
 
-def signals_of(verilator, rtl):
+def signals_of(verilator, rtl, top):
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run(
-            [verilator, "--cc", "--trace-fst", "--trace-structs", "--top-module", "ina_top"]
+            [verilator, "--cc", "--trace-fst", "--trace-structs", "--top-module", top.stem]
             + ["-GPORT_COUNT=2", "-GJOB_COUNT=4", "-GSLOT_COUNT=128", "--prefix", "Vwaves"]
             + ["--Mdir", directory, "-y", rtl]
-            + [f"{rtl}/{name}.sv" for name in ("ina_pkg", "ina_crc_pkg", "ina_top")],
+            + [f"{rtl}/ina_pkg.sv", f"{rtl}/ina_crc_pkg.sv", top],
             check=True,
             timeout=TIMEOUT_S,
         )
@@ -78,9 +78,9 @@ def width_of(bits):
 
 def main():
     update = sys.argv[1:2] == ["--update"]
-    verilator, view, rtl = sys.argv[2 if update else 1 :]
+    verilator, view, rtl, top = sys.argv[2 if update else 1 :]
     view = pathlib.Path(view)
-    signals = signals_of(verilator, rtl)
+    signals = signals_of(verilator, rtl, pathlib.Path(top))
     if len(signals) < 100:
         sys.exit(f"check_waves: only {len(signals)} signals read from what {verilator} generates")
     wrong = set()
