@@ -80,10 +80,10 @@ module ina_ingress #(
 
   logic en;
   logic pass_ready;
-  logic accept;
+  logic offered;  // and taken with en
 
   assign s_axis_tready = pass_ready && en;
-  assign accept        = s_axis_tvalid && s_axis_tready;
+  assign offered       = s_axis_tvalid && pass_ready;
 
   logic                       head;
   logic                       head_ipv6;
@@ -101,7 +101,7 @@ module ina_ingress #(
 
   ina_parse #(.MTU(MTU)) parse (
       .clk, .rst, .en,
-      .s_valid(accept), .s_last(s_axis_tlast), .s_data(s_axis_tdata), .s_keep(s_axis_tkeep),
+      .s_valid(offered), .s_last(s_axis_tlast), .s_data(s_axis_tdata), .s_keep(s_axis_tkeep),
       .m_head(head), .m_head_ipv6(head_ipv6),
       .m_valid(parsed_valid), .m_first(parsed_first), .m_last(parsed_last),
       .m_header(parsed_header), .m_data(parsed_data), .m_after(parsed_after),
@@ -190,7 +190,7 @@ module ina_ingress #(
 
   ina_pass pass (
       .clk, .rst,
-      .s_valid(accept), .s_ready(pass_ready), .s_last(s_axis_tlast), .s_data(s_axis_tdata),
+      .s_valid(offered && en), .s_ready(pass_ready), .s_last(s_axis_tlast), .s_data(s_axis_tdata),
       .s_keep(s_axis_tkeep),
       .token_valid, .token_pass, .passed, .busy(pass_busy),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);

@@ -201,20 +201,18 @@ module ina_judge #(
   end
 
   // Admission: the clocks of a JOIN that has come to s_*.
-  logic             stopped;
   logic             asks;
   logic             answered;  // in the clock before: now it is taken, or passes
   logic             settled;   // it has been
   logic             granted;
   logic [JOB_W-1:0] granted_job;
 
-  assign en        = !stopped;
-  assign asks      = stopped && s_ok && !hit;
+  assign asks      = !en && s_ok && !hit;
   assign ask_valid = asks && !answered;
   assign learn     = ask_valid && answer_valid && answer_granted;
 
   always_ff @(posedge clk) begin
-    stopped  <= en ? next_valid && next_join : asks && !answered;
+    en       <= en ? !(next_valid && next_join) : !asks || answered;
     answered <= ask_valid && answer_valid;
     settled  <= answered;
     if (ask_valid) begin
@@ -222,7 +220,7 @@ module ina_judge #(
       granted_job <= answer_job;
     end
     if (rst) begin
-      stopped  <= 1'b0;
+      en       <= 1'b1;
       answered <= 1'b0;
       settled  <= 1'b0;
     end

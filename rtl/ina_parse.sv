@@ -26,7 +26,7 @@ module ina_parse #(
     input  logic rst,
     input  logic en,  // every register holds while en = 0
 
-    // Accepted input beats: s_valid is tvalid && tready, and only with en = 1.
+    // Input beats: one that is there with en = 1 is taken.
     input  logic                            s_valid,
     input  logic                            s_last,
     input  logic [ina_pkg::BEAT_W-1:0]      s_data,

@@ -28,7 +28,8 @@ module formal_ina_parse (
   formal_reset reset (.clk, .rst);
 
   (* anyseq *) logic              en;
-  (* anyseq *) logic              s_valid;
+  (* anyseq *) logic              offered;
+  logic                           s_valid;  // taken
   (* anyseq *) logic              s_last;
   (* anyseq *) logic [BEAT_W-1:0] s_data;
   (* anyseq *) logic [5:0]        absent;  // bytes of the last beat
@@ -48,11 +49,11 @@ module formal_ina_parse (
   assign s_keep = {KEEP_W{1'b1}} >> (s_last ? absent : 6'd0);
 
   ina_parse #(.MTU(MTU)) dut (
-      .clk, .rst, .en, .s_valid, .s_last, .s_data, .s_keep,
+      .clk, .rst, .en, .s_valid(offered), .s_last, .s_data, .s_keep,
       .m_head, .m_head_ipv6(), .m_valid, .m_first, .m_last, .m_header, .m_data, .m_after(), .m_quads,
       .m_candidate, .m_roce_data, .m_wrong_length, .busy);
 
-  always_comb if (s_valid) assume (en);
+  assign s_valid = offered && en;
 
   // Frames: begun, ended, and given out.
   logic [9:0] lengths  [8];

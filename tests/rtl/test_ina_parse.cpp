@@ -83,9 +83,11 @@ class Test
 				clock();
 			if (random.chance(gap_percent)) { // a hold: whatever is out must stay
 				dut->en = 0;
-				dut->s_valid = 0;
+				dut->s_valid = random.chance(50);
+				dut->s_last = random.chance(50);
 				dut.tick();
 				dut->en = 1;
+				dut->s_valid = 0;
 			}
 			dut->s_keep = bench::put_beat(dut->s_data, bytes, i);
 			if (dut->s_keep != ~uint64_t{0}) // what is not kept is anything
