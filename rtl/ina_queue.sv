@@ -233,8 +233,8 @@ module ina_queue #(
   logic [PLACE_W-1:0] tail_then;
   logic [PLACE_W-1:0] head_then;
 
-  assign watch_push = commit_valid && write_job == watch_job;
-  assign watch_pop  = pop_valid && pop_job == watch_job;
+  assign watch_push = commit_valid && (JOB_COUNT == 1 || write_job == watch_job);
+  assign watch_pop  = pop_valid && (JOB_COUNT == 1 || pop_job == watch_job);
   assign tail_then  = watch_push ? place_after(tail_place[watch_job]) : tail_place[watch_job];
   assign head_then  = watch_pop ? place_after(head_place[watch_job]) : head_place[watch_job];
 
