@@ -72,7 +72,7 @@ module ina_message #(
     number    = '0;
     operation = '0;
     marked    = 1'b0;
-    if (begins) begin
+    if (begins || !ina_pkg::SIMULATED) begin
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (s_mask[p]) begin
           opcode    = opcode | s_header[p*HEADER_T_W + OPCODE_AT +: 8];
@@ -173,13 +173,20 @@ module ina_message #(
   logic                                      now_starts;
   logic                                      now_ends;
 
-  assign header_op = (number == ina_pkg::NUMBER_INT32)
-      ? (operation == ina_pkg::OPERATION_MAX ? ina_pkg::LANE_MAX_INT32
-         : operation == ina_pkg::OPERATION_MIN ? ina_pkg::LANE_MIN_INT32 : ina_pkg::LANE_ADD_INT32)
-      : (operation == ina_pkg::OPERATION_MAX ? ina_pkg::LANE_MAX_FLOAT
-         : operation == ina_pkg::OPERATION_MIN ? ina_pkg::LANE_MIN_FLOAT : ina_pkg::LANE_ADD_FLOAT);
-  assign header_format = number == ina_pkg::NUMBER_BFLOAT16 ? ina_pkg::FORMAT_BFLOAT16
-      : number == ina_pkg::NUMBER_FLOAT16 ? ina_pkg::FORMAT_FLOAT16 : ina_pkg::FORMAT_WORD;
+  // What is not known does not enter the tree: the bits that tell known ones apart are enough.
+  logic is_int32;
+  logic is_max;
+  logic is_min;
+
+  assign is_int32  = INT32 && number[1:0] == ina_pkg::NUMBER_INT32[1:0];
+  assign is_max    = MAX_MIN && operation[1:0] == ina_pkg::OPERATION_MAX[1:0];
+  assign is_min    = MAX_MIN && operation[1:0] == ina_pkg::OPERATION_MIN[1:0];
+  assign header_op = is_int32
+      ? (is_max ? ina_pkg::LANE_MAX_INT32 : is_min ? ina_pkg::LANE_MIN_INT32 : ina_pkg::LANE_ADD_INT32)
+      : (is_max ? ina_pkg::LANE_MAX_FLOAT : is_min ? ina_pkg::LANE_MIN_FLOAT : ina_pkg::LANE_ADD_FLOAT);
+  assign header_format = !HALF_FORMATS ? ina_pkg::FORMAT_WORD
+      : number[1:0] == ina_pkg::NUMBER_BFLOAT16[1:0] ? ina_pkg::FORMAT_BFLOAT16
+      : number[2] ? ina_pkg::FORMAT_FLOAT16 : ina_pkg::FORMAT_WORD;
 
   assign {now_op, now_format} = !s_first ? {op, element_format}
       : starts ? {header_op, header_format}

@@ -192,13 +192,17 @@ module ina_queue #(
     if (opens) next_place[write_job] <= '0;
   end
 
+  // take_valid comes late in a clock, so it counts last.
+  logic                 takes_last;
+  logic [JOB_COUNT-1:0] emptied;
+  logic [JOB_COUNT-1:0] filled;
+
+  assign takes_last = place_after(next_place[take_job]) == tail_place[take_job];
+  assign emptied    = JOB_COUNT'(takes_last) << take_job;
+  assign filled     = (JOB_COUNT'(commit_valid) << write_job) | (JOB_COUNT'(undo_valid) << undo_job);
+
   always_ff @(posedge clk) begin
-    if (take_valid && place_after(next_place[take_job]) == tail_place[take_job])
-      ready[take_job] <= 1'b0;
-    if (commit_valid) ready[write_job] <= 1'b1;
-    if (undo_valid) ready[undo_job] <= 1'b1;
-    for (int j = 0; j < JOB_COUNT; j++)
-      if (!job_valid[j]) ready[j] <= 1'b0;
+    ready <= job_valid & (filled | (take_valid ? ready & ~emptied : ready));
     if (rst) ready <= '0;
   end
 
@@ -229,8 +233,8 @@ module ina_queue #(
   logic [PLACE_W-1:0] tail_then;
   logic [PLACE_W-1:0] head_then;
 
-  assign watch_push = commit_valid && write_job == watch_job;
-  assign watch_pop  = pop_valid && pop_job == watch_job;
+  assign watch_push = commit_valid && (JOB_COUNT == 1 || write_job == watch_job);
+  assign watch_pop  = pop_valid && (JOB_COUNT == 1 || pop_job == watch_job);
   assign tail_then  = watch_push ? place_after(tail_place[watch_job]) : tail_place[watch_job];
   assign head_then  = watch_pop ? place_after(head_place[watch_job]) : head_place[watch_job];
 
