@@ -46,7 +46,7 @@ module ina_parse #(
     output logic [2:0]                 m_quads,         // of a candidate: 1 to 4 valid quads in it
     output logic                       m_candidate,     // has the shape of a contribution
     output logic                       m_roce_data,     // RC request: m_header means something
-    output logic                       m_wrong_length,  // with a candidate's m_last: not as long as UDP says
+    output logic                       m_wrong_length,  // with its m_last: not as long as UDP says
 
     output logic                       busy             // a beat comes without another one going in
 );
@@ -139,16 +139,17 @@ module ina_parse #(
     end
   end
 
-  // Second clock: the header, when it is at m_data. What stands before its byte 14 is beside it.
+  // Second clock: the header, when it is at m_data. What stands before IP is beside it.
+  localparam int HEAD_AT    = ina_pkg::HEADER_BYTES - ina_pkg::BEAT_BYTES;  // byte 0 in the record
   localparam int ETHERNET_W = ina_pkg::IP_AT * 8;
 
   logic [ETHERNET_W-1:0]        m_ethernet;
-  logic [ina_pkg::HEADER_W-1:0] record;
   logic                         m_has_vlan;
   logic                         m_is_ip;
   logic                         m_complete;
   logic                         m_alone;     // the frame has one beat
-  logic                         udp;         // without IPv4 options, fragments, IPv6 extension headers
+  logic                         udp;         // without options, fragments, extension headers
+  logic [15:0]                  port;
   logic [15:0]                  udp_length;
   logic [15:0]                  ip_length;   // as UDP must say it
   logic [7:0]                   opcode;
@@ -158,34 +159,34 @@ module ina_parse #(
   logic                         candidate;
 
   always_comb begin
-    record     = '0;
-    udp        = 1'b0;
+    port       = '0;
     udp_length = '0;
     ip_length  = '0;
     opcode     = '0;
     ecn        = '0;
+    udp        = 1'b0;
     quads      = '0;
     request    = 1'b0;
     candidate  = 1'b0;
     if (m_head || !ina_pkg::SIMULATED) begin
-      record     = {m_data[BEAT_W-1:32], m_ethernet};
-      udp_length = wire16(record[62*8 +: 16]);
-      opcode     = record[ina_pkg::BTH_OPCODE_AT*8 +: 8];
+      port       = wire16(m_data[(ina_pkg::UDP_CHECKSUM_AT-HEAD_AT-4)*8 +: 16]);
+      udp_length = wire16(m_data[(ina_pkg::UDP_CHECKSUM_AT-HEAD_AT-2)*8 +: 16]);
+      opcode     = m_data[(ina_pkg::BTH_OPCODE_AT-HEAD_AT)*8 +: 8];
       if (m_head_ipv6) begin
-        udp       = record[ina_pkg::IP_AT*8+4 +: 4] == 4'd6
-            && record[(ina_pkg::IP_AT+6)*8 +: 8] == PROTOCOL_UDP;
-        ecn       = record[(ina_pkg::IP_AT+1)*8+4 +: 2];
-        ip_length = wire16(record[(ina_pkg::IP_AT+4)*8 +: 16]);
+        udp       = m_data[(ina_pkg::IP_AT-HEAD_AT)*8+4 +: 4] == 4'd6
+            && m_data[(ina_pkg::IP_AT-HEAD_AT+6)*8 +: 8] == PROTOCOL_UDP;
+        ecn       = m_data[(ina_pkg::IP_AT-HEAD_AT+1)*8+4 +: 2];
+        ip_length = wire16(m_data[(ina_pkg::IP_AT-HEAD_AT+4)*8 +: 16]);
       end else begin
-        udp       = record[ina_pkg::IPV4_AT*8 +: 8] == 8'h45
-            && (wire16(record[(ina_pkg::IPV4_AT+6)*8 +: 16]) & 16'h3FFF) == '0
-            && record[(ina_pkg::IPV4_AT+9)*8 +: 8] == PROTOCOL_UDP;
-        ecn       = record[ina_pkg::IPV4_TOS_AT*8 +: 2];
-        ip_length = wire16(record[(ina_pkg::IPV4_AT+2)*8 +: 16]) - IPV4_OVERHEAD;
+        udp       = m_data[(ina_pkg::IPV4_AT-HEAD_AT)*8 +: 8] == 8'h45
+            && (wire16(m_data[(ina_pkg::IPV4_AT-HEAD_AT+6)*8 +: 16]) & 16'h3FFF) == '0
+            && m_data[(ina_pkg::IPV4_AT-HEAD_AT+9)*8 +: 8] == PROTOCOL_UDP;
+        ecn       = m_data[(ina_pkg::IPV4_TOS_AT-HEAD_AT)*8 +: 2];
+        ip_length = wire16(m_data[(ina_pkg::IPV4_AT-HEAD_AT+2)*8 +: 16]) - IPV4_OVERHEAD;
       end
       quads     = udp_length[4 +: QUADS_W] - 1'b1;
-      request   = m_is_ip && udp && m_complete
-          && wire16(record[60*8 +: 16]) == ina_pkg::ROCE_UDP_PORT && is_request(opcode);
+      request   = m_is_ip && udp && m_complete && port == ina_pkg::ROCE_UDP_PORT
+          && is_request(opcode);
       candidate = request && is_send(opcode) && !m_alone && ip_length == udp_length
           && udp_length[15:4] > 12'd1 && udp_length[15:4] <= UDP_QUADS_MAX
           && udp_length[3:0] == UDP_REST;
@@ -218,7 +219,7 @@ module ina_parse #(
       m_header.is_ipv6   <= m_head_ipv6;
       m_header.has_vlan  <= m_has_vlan;
       m_header.quads     <= candidate ? quads : '0;
-      m_header.bytes     <= record;
+      m_header.bytes     <= {m_data[BEAT_W-1:(ina_pkg::IP_AT-HEAD_AT)*8], m_ethernet};
     end
   end
 
@@ -285,25 +286,24 @@ module ina_parse #(
   // a header, what the record has not, or has in m_ethernet.
   localparam int BYTES_W    = 80 + BEAT_W + 18 * 8;
   localparam int ALIGNED_W  = BEAT_W + 32;
-  localparam int IPV4_AT    = 0;        // byte 54 of the beat before
-  localparam int IPV6_AT    = 20 * 8;   // byte 10 of this one
-  localparam int TAG_W      = 4 * 8;    // a VLAN tag moves it on
-  logic [BYTES_W-1:0] bytes;   // where an aligned beat begins in each form
-  logic [2:0]         absent;  // quads from the second on, their first lane apart
-
-  // Four to one is a LUT of six inputs a bit: asked for `unlike` and not for form[0], the pairs of
-  // IPv4 are not those of IPv6, so that no mapper shares them at twice the cost.
-  assign bytes = {s_data[18*8-1:0], a_data, a_before};
+  localparam int IPV4_FROM  = 0;       // of `bytes`: byte 54 of the beat before
+  localparam int IPV6_FROM  = 20 * 8;  // byte 10 of this one
+  localparam int TAG_W      = 4 * 8;   // a VLAN tag moves them on
+  logic [2:0] absent;  // quads from the second on, their first lane apart
 
   for (genvar q = 0; q < 3; q++) begin : gen_quad
     assign absent[q] = !a_first && now_left <= QUADS_W'(q + 1);
   end
 
-  always_ff @(posedge clk) begin
+  // Four to one is a LUT of six inputs a bit: asked for `unlike` and not for form[0], the pairs of
+  // IPv4 are not those of IPv6, so that no mapper shares them at twice the cost.
+  always_ff @(posedge clk) begin : align
+    logic [BYTES_W-1:0] bytes;
     if (goes && !held && (a_first || m_head || left != '0)) begin
+      bytes = {s_data[18*8-1:0], a_data, a_before};
       {m_after, m_data} <= form[1]
-          ? (unlike ? bytes[IPV6_AT +: ALIGNED_W] : bytes[IPV6_AT+TAG_W +: ALIGNED_W])
-          : (unlike ? bytes[IPV4_AT+TAG_W +: ALIGNED_W] : bytes[IPV4_AT +: ALIGNED_W]);
+          ? (unlike ? bytes[IPV6_FROM +: ALIGNED_W] : bytes[IPV6_FROM+TAG_W +: ALIGNED_W])
+          : (unlike ? bytes[IPV4_FROM+TAG_W +: ALIGNED_W] : bytes[IPV4_FROM +: ALIGNED_W]);
       if (absent[0]) m_data[288-1:160]  <= '0;
       if (absent[1]) m_data[416-1:288]  <= '0;
       if (absent[2]) m_data[512-1:416]  <= '0;
