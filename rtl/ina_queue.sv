@@ -193,7 +193,7 @@ module ina_queue #(
   end
 
   // take_valid comes late in a clock, so it counts last.
-  logic                 takes_last;
+  (* keep *) logic      takes_last;  // else synthesis mixes take_valid into the comparison
   logic [JOB_COUNT-1:0] emptied;
   logic [JOB_COUNT-1:0] filled;
 

@@ -185,10 +185,10 @@ module ina_rebuild #(
   logic [QUADS_W-1:0] now_left;
   logic [2:0]         now_quads;
   logic               last;        // the payload beat to be taken is the packet's last
-  logic               head_step;   // a beat that takes no payload: IPv6's first, or the end
-  logic               end_step;
-  logic               step;
-  logic               ends;        // this beat is the frame's last
+  logic               wants;       // what the next beat is made of is there
+  logic               takes;       // it takes payload: all but IPv6's first, and the end
+  logic               ends;        // it is the frame's last
+  logic               step;        // it goes
   logic [31:0]        crc;
   logic [31:0]        icrc;
 
@@ -198,14 +198,13 @@ module ina_rebuild #(
   assign now_left   = first ? next_quads : left;
   assign last       = now_left <= 9'd4;
   assign now_quads  = last ? now_left[2:0] : 3'd4;
-  assign head_step  = free && state == AT_START && next_ready && next_ipv6 && beat_valid;
-  assign beat_pop   = free && beat_valid
-      && (state == AT_START ? next_ready && !next_ipv6 : state != AT_END);
-  assign end_step   = free && state == AT_END;
-  assign step       = head_step || beat_pop || end_step;
-  assign ends       = end_step || (beat_pop && last && now_ipv6 && now_quads != 3'd4);
+  assign wants      = state == AT_END || (beat_valid && (state != AT_START || next_ready));
+  assign takes      = state == AT_START ? !next_ipv6 : state != AT_END;
+  assign ends       = state == AT_END || (takes && last && now_ipv6 && now_quads != 3'd4);
+  assign step       = free && wants;
+  assign beat_pop   = step && takes;
   assign next_taken = beat_pop && first;
-  assign crc_pop    = ends;
+  assign crc_pop    = step && ends;
 
   ina_crc_state frame_crc (
       .clk      (clk),
@@ -227,9 +226,7 @@ module ina_rebuild #(
     end else begin
       if (step) m_axis_tvalid <= 1'b1;
       else if (m_axis_tready) m_axis_tvalid <= 1'b0;
-      if (head_step) state <= AT_TAIL;
-      if (beat_pop) state <= last ? AT_END : IN_PAYLOAD;
-      if (ends) state <= AT_START;
+      if (step) state <= ends ? AT_START : !takes ? AT_TAIL : last ? AT_END : IN_PAYLOAD;
     end
   end
 
