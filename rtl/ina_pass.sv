@@ -77,7 +77,7 @@ module ina_pass (
   assign fill = write_at - read_at;
 
   always_ff @(posedge clk) begin
-    s_ready <= !rst && fill < AT_W'(BEAT_DEPTH - 1) && 32'(end_count) < FRAME_DEPTH - 1;
+    s_ready <= !rst && fill < AT_W'(BEAT_DEPTH - 1) && 32'(end_count) < FRAME_DEPTH;
   end
 
   always_ff @(posedge clk) begin
