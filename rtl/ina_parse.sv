@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Splits a frame into its header record (ina_pkg) and its payload, and realigns both to byte 0 of a
-// beat. The only module that knows how the four forms of a frame lie on the wire:
+// beat. What lies where on the wire; ina_rebuild and ina_merge put it together again:
 //
 //   form            EtherType  IP  UDP  BTH  payload
 //   IPv4                 12    14   34   42   54
