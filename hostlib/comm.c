@@ -48,7 +48,10 @@ static void make_lanes(struct ina_comm *comm)
 	        .limit_bytes = options->message_bytes - (uint32_t)INA_MESSAGE_FRAMING,
 	        .rank = comm->rank,
 	        .ranks = comm->ranks,
-	        /* Only one of the algorithms is at work at a time: they share it. */
+	        /*
+	         * Only one of the algorithms is at work at a time: they share it. The sums that
+	         * the window keeps are in the spare when the ring takes over.
+	         */
 	        .staging = (uint8_t *)(slots + 3 * window + receives),
 	        .context = {.job_id = comm->job_id,
 	                    .rank_count = (uint16_t)comm->ranks,
@@ -61,6 +64,7 @@ static void make_lanes(struct ina_comm *comm)
 	lane.rx_slots = slots + 3 * window;
 	comm->window.lane = lane;
 	comm->window.receives = receives;
+	comm->window.keeps = !comm->plain;
 	comm->window.contributors_due = comm->plain ? 1 : (uint32_t)comm->ranks;
 	comm->window.rank_due = comm->plain ? (uint32_t)ina_predecessor(comm->rank, comm->ranks)
 	                                    : (uint32_t)comm->ranks - 1;
@@ -69,6 +73,7 @@ static void make_lanes(struct ina_comm *comm)
 	lane.tx_slots = slots + window;
 	lane.rx_slots = slots + 2 * window;
 	comm->ring.lane = lane;
+	comm->spare = lane.staging + 2 * (size_t)window * lane.limit_bytes;
 }
 
 static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failure)
@@ -81,7 +86,7 @@ static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failur
 		return status;
 	status = ina_memory_open(
 	        &comm->memory, comm->fabric.pd,
-	        options->window * (3 * sizeof(struct ina_slot) + options->message_bytes) +
+	        options->window * (3 * sizeof(struct ina_slot) + 3 * (size_t)options->message_bytes) +
 	                comm->settings.receives * sizeof(struct ina_slot),
 	        options->cache_entries, failure);
 	if (status != INA_OK)
@@ -231,16 +236,25 @@ static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
 	        .failed = &none,
 	};
 
-	switch (ina_agree(&comm->control, &vote, ina_now_ms() + options->timeout_ms, &value,
-	                  failure)) {
-	case INA_AGREED:
-		break;
-	case INA_NOT_AGREED:
-		return failure->status;
-	case INA_DISTURBED:
+	for (;;) {
+		enum ina_agreement agreement =
+		        ina_agree(&comm->control, &vote, ina_now_ms() + options->timeout_ms, &value,
+		                  failure);
+
+		if (agreement == INA_AGREED)
+			break;
+		if (agreement != INA_DISTURBED)
+			return failure->status;
+		/* A rank may need this one's help to get its last sums; then this agreement again.
+		 */
 		ina_comm_fault(comm, NULL);
-		*failure = comm->failure;
-		return failure->status;
+		while (comm->phase != INA_STEADY)
+			ina_comm_mend(comm, INA_STALL_MS);
+		if (comm->failure.status != INA_OK) {
+			*failure = comm->failure;
+			return failure->status;
+		}
+		comm->control.phase--;
 	}
 	if (comm->aggregated && !comm->plain)
 		run_empty(comm, INA_WIRE_LEAVE, 0, LEAVE_TIMEOUT_MS);
@@ -266,29 +280,4 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 	ina_fabric_close(&comm->fabric);
 	ina_control_close(&comm->control);
 	return failure->status;
-}
-
-void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure)
-{
-	struct ina_fault fault = {
-	        .current = comm->current,
-	        .previous = comm->previous,
-	};
-
-	if (failure) {
-		fault.status = failure->status;
-		fault.message =
-		        (uint32_t)(comm->aggregated ? comm->window.received : comm->ring.in.index);
-		snprintf(fault.text, sizeof(fault.text), "%.*s", INA_CONTROL_TEXT - 1,
-		         failure->text);
-	}
-	ina_settle(&comm->control, &fault, &comm->failure);
-	comm->latest = comm->failure;
-
-	/* The caller gets its memory back: nothing may be written to it from now on. */
-	if (comm->aggregated) {
-		ina_window_abandon(&comm->window);
-		poll(NULL, 0, PARTING_MS);
-	}
-	ina_fabric_silence(&comm->fabric);
 }

@@ -242,12 +242,10 @@ static struct rdma_conn_param connection_parameters(const struct private_data *d
 	};
 }
 
-static enum ina_status start_connecting(struct ina_fabric *fabric, enum ina_purpose purpose,
-                                        const struct ina_roster *roster,
-                                        struct ina_failure *failure)
+enum ina_status ina_fabric_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                 struct ina_failure *failure)
 {
-	const struct ina_endpoint *next =
-	        &roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
+	const struct ina_endpoint *next = &fabric->next;
 	struct ina_connection *connection = &fabric->connections[purpose];
 	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {fabric->local.address}};
 	struct sockaddr_in to = {
@@ -395,11 +393,10 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
 		struct ibv_qp *qps[2] = {fabric->connections[p].tx->qp,
 		                         fabric->connections[p].rx->qp};
-		struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
-		                                 .min_rnr_timer = MIN_RNR_TIMER};
+		struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = MIN_RNR_TIMER};
 
 		for (int i = 0; i < 2; i++) {
-			int error = ibv_modify_qp(qps[i], &attributes,
+			int error = ibv_modify_qp(qps[i], &rnr,
 			                          IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 
 			if (error != 0)
@@ -419,6 +416,31 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	return INA_OK;
 }
 
+/* Takes the events that are there; those of connections that were made before change nothing. */
+static enum ina_status take_events(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	struct rdma_cm_event *event;
+
+	while (rdma_get_cm_event(fabric->events, &event) == 0) {
+		enum ina_status status = take_event(fabric, event, failure);
+
+		if (status != INA_OK)
+			return status;
+	}
+	if (errno != EAGAIN && errno != EINTR)
+		return ina_fail(failure, INA_ERR_DEVICE, "RDMA events: %s", strerror(errno));
+	return INA_OK;
+}
+
+enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready, struct ina_failure *failure)
+{
+	char missing[80];
+	enum ina_status status = take_events(fabric, failure);
+
+	*ready = status == INA_OK && !missing_connection(fabric, missing, sizeof(missing));
+	return *ready ? tune(fabric, failure) : status;
+}
+
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure)
@@ -426,47 +448,46 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 	char missing[80];
 
 	fabric->job_id = roster->job_id;
+	fabric->next = roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		enum ina_status status =
-		        start_connecting(fabric, (enum ina_purpose)p, roster, failure);
+		enum ina_status status = ina_fabric_begin(fabric, (enum ina_purpose)p, failure);
 
 		if (status != INA_OK)
 			return status;
 	}
-	while (missing_connection(fabric, missing, sizeof(missing))) {
+	for (;;) {
 		struct pollfd fds[INA_MAX_RANKS + 1];
-		struct rdma_cm_event *event;
-		enum ina_status status;
+		bool ready;
 		int count;
+		enum ina_status status = ina_fabric_step(fabric, &ready, failure);
 
-		if (rdma_get_cm_event(fabric->events, &event) == 0) {
-			status = take_event(fabric, event, failure);
-			if (status != INA_OK)
-				return status;
-			continue;
-		}
-		if (errno != EAGAIN && errno != EINTR)
-			return ina_fail(failure, INA_ERR_DEVICE, "RDMA events: %s",
-			                strerror(errno));
+		if (status != INA_OK || ready)
+			return status;
 		if (ina_open_failed_elsewhere(control))
 			return ina_fail(failure, INA_ERR_PEER, "another rank could not connect");
 		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
-			                missing);
+			return ina_fail(
+			        failure, INA_ERR_TIMEOUT, "%s was not made in time",
+			        missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
 		fds[count] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
 		poll(fds, (nfds_t)count + 1, ina_left_ms(deadline_ms, TICK_MS));
 	}
-	return tune(fabric, failure);
+}
+
+static void stop_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (id && id->qp)
+		ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE);
 }
 
 void ina_fabric_silence(struct ina_fabric *fabric)
 {
-	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
-
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		ibv_modify_qp(fabric->connections[p].tx->qp, &attributes, IBV_QP_STATE);
-		ibv_modify_qp(fabric->connections[p].rx->qp, &attributes, IBV_QP_STATE);
+		stop_qp(fabric->connections[p].tx);
+		stop_qp(fabric->connections[p].rx);
 	}
 }
 
@@ -479,19 +500,23 @@ static void destroy_id(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
+void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
+{
+	struct ina_connection *connection = &fabric->connections[purpose];
+
+	if (connection->tx_ready)
+		rdma_disconnect(connection->tx);
+	if (connection->rx_ready)
+		rdma_disconnect(connection->rx);
+	destroy_id(connection->tx);
+	destroy_id(connection->rx);
+	*connection = (struct ina_connection){0};
+}
+
 void ina_fabric_disconnect(struct ina_fabric *fabric)
 {
-	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		struct ina_connection *connection = &fabric->connections[p];
-
-		if (connection->tx_ready)
-			rdma_disconnect(connection->tx);
-		if (connection->rx_ready)
-			rdma_disconnect(connection->rx);
-		destroy_id(connection->tx);
-		destroy_id(connection->rx);
-		*connection = (struct ina_connection){0};
-	}
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
+		ina_fabric_drop(fabric, (enum ina_purpose)p);
 }
 
 void ina_fabric_close(struct ina_fabric *fabric)

@@ -82,7 +82,7 @@ enum ina_link_result ina_link_read(struct ina_link *link)
 		           link->in_bytes < sizeof(magic) ? link->in_bytes : sizeof(magic)) != 0)
 			return INA_LINK_GARBAGE;
 	}
-	if (link->in.type < INA_CONTROL_HELLO || link->in.type > INA_CONTROL_VERDICT)
+	if (link->in.type < INA_CONTROL_HELLO || link->in.type >= INA_CONTROL_TYPES_END)
 		return INA_LINK_GARBAGE;
 	terminate_text(&link->in);
 	return INA_LINK_FRAME;
@@ -199,6 +199,11 @@ static void take_frame(struct ina_control *control, int index)
 	case INA_CONTROL_VERDICT:
 		control->has_verdict = !root;
 		control->verdict = frame->decision;
+		break;
+	case INA_CONTROL_PLAN: /* the answer to the reports that were asked for */
+		control->has_plan = !root;
+		control->plan = frame->plan;
+		control->asked = false;
 		break;
 	default: /* HELLO and WELCOME belong to the rendezvous, which is over */
 		break;

@@ -138,6 +138,9 @@ struct ina_stats {
 	uint64_t bytes_ring;       /* the same by the ring */
 	uint64_t overflows;        /* int32 all-reduces in which some addition overflowed */
 	uint64_t registrations;    /* memory regions registered for send and recv buffers */
+	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
+	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
+	uint64_t rejoins;          /* times a fresh JOIN was granted after that */
 };
 
 /* Fills `options` with the defaults. */

@@ -85,7 +85,7 @@ static uint64_t count_messages(const struct ina_ring *ring, int shift)
 static int post_credit_receive(const struct ina_ring *ring)
 {
 	struct ibv_recv_wr *bad;
-	struct ibv_recv_wr request = {.wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE)};
+	struct ibv_recv_wr request = {.wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE, ring->lane.epoch)};
 
 	return ibv_post_recv(ring->lane.tx, &request, &bad);
 }
@@ -122,6 +122,7 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	ring->own_count = slices_of(ring, &ring->out);
 	ring->sent = 0;
 	ring->overflow = false;
+	ring->wish = false;
 }
 
 /* Ranks that disagree on the count are found at the first message: it has the whole of it. */
@@ -151,7 +152,7 @@ static int post_credit(struct ina_ring *ring)
 {
 	struct ibv_send_wr *bad;
 	struct ibv_send_wr request = {
-	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND),
+	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND, ring->lane.epoch),
 	        .opcode = IBV_WR_SEND_WITH_IMM,
 	        .send_flags = IBV_SEND_SIGNALED,
 	        .imm_data = htonl((uint32_t)ring->receives),
@@ -169,7 +170,8 @@ static int post_send(struct ina_ring *ring)
 	bool own = ring->out.step == 0;
 
 	ina_message_frame(slot, &lane->context, (uint32_t)ring->sends, length, total_of(ring),
-	                  ring->overflow ? INA_WIRE_OVERFLOW : 0);
+	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
+	                          (ring->wish ? INA_WIRE_REJOIN : 0u));
 	return ina_lane_send(lane, INA_WORK_RING_SEND, slot,
 	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
 	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
@@ -246,6 +248,8 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 		                slot->header.remaining_bytes, length, total_of(ring));
 	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
 		ring->overflow = true;
+	if (slot->trailer.flags & INA_WIRE_REJOIN)
+		ring->wish = true;
 	if (reduces(ring, ring->in.step) &&
 	    ina_reduce(ring->transfer.recv + offset, lane->staging + place * lane->limit_bytes,
 	               ring->transfer.send + offset, length / ELEMENT_BYTES, ring->transfer.type))
