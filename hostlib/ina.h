@@ -54,7 +54,7 @@ enum ina_status {
 	INA_ERR_TIMEOUT,  /* what was awaited did not come in time */
 	INA_ERR_DEVICE,   /* the RDMA device or a connection failed */
 	INA_ERR_MEMORY,   /* no memory, or memory that cannot be registered */
-	INA_ERR_AGGREGATOR, /* none answered though asked for, or it dropped out in an all-reduce */
+	INA_ERR_AGGREGATOR, /* none answered though asked for, or, asked for, it dropped out */
 	INA_ERR_SYSTEM,     /* a system call failed */
 };
 
@@ -68,8 +68,8 @@ enum ina_op {
 };
 
 enum ina_algorithm {
-	INA_ALGORITHM_AUTO = 0, /* the aggregator if it answers, else the ring */
-	INA_ALGORITHM_INA = 1,  /* the aggregator, or ina_open() fails with INA_ERR_AGGREGATOR */
+	INA_ALGORITHM_AUTO = 0, /* the aggregator if and as long as it answers, else the ring */
+	INA_ALGORITHM_INA = 1,  /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
 	INA_ALGORITHM_RING = 2, /* the ring */
 };
 
@@ -182,9 +182,10 @@ INA_API const char *ina_error(const ina_comm *comm);
  * blocking: all ranks call with the same count, type and op.
  *
  * send, recv: count elements, aligned to 4 bytes. They are the same (in place), or do not
- * overlap. Elements go from send to the wire and from the wire to recv without a copy; in place,
- * a sum by the aggregator is received elsewhere and copied once when it has been checked, and
- * the contribution of a message stays in place until then.
+ * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
+ * the aggregator are received elsewhere, and copied once when they have been checked, in place and
+ * for the last messages of a call (a window of them): what the others may yet need if the aggregator
+ * drops out.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: INA_INT32 (two's complement; ina_comm_stats() counts overflows) or INA_FLOAT32
  * (IEEE 754); INA_SUM. All ranks get the same bits. The order of float32 additions is fixed for
@@ -207,7 +208,8 @@ INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *re
  * As ina_allreduce(), but returns at once: *request is then to be finished by ina_wait(), or by
  * ina_test() until that says so. send and recv belong to the library until then. Requests are
  * carried out one after the other, in the order in which they were started, while the program is
- * inside ina_test() or ina_wait() of any request of the communicator.
+ * inside ina_test() or ina_wait() of any request of the communicator, as is what others need of
+ * this rank when the aggregator drops out.
  *
  * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY, or the error of a communicator that has failed;
  * *request is then NULL.
@@ -219,8 +221,8 @@ INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, vo
 /*
  * Makes what progress can be made without waiting. *done becomes 1 when the request is finished,
  * well or not: the status says which, and the request is freed and not to be used again.
- * Otherwise *done is 0 and INA_OK is returned. Where ranks must settle an error, it can take
- * some seconds.
+ * Otherwise *done is 0 and INA_OK is returned. When the aggregator drops out, or an error ends the
+ * communicator, it can once take some hundredths of a second.
  */
 INA_API enum ina_status ina_test(ina_request *request, int *done);
 

@@ -18,6 +18,7 @@ enum option_key {
 	KEY_JOB_TTL,
 	KEY_RESET_EVERY,
 	KEY_OFF_AFTER,
+	KEY_STUCK_AFTER,
 	KEY_PROBABILITY_FIRST,
 	KEY_LOSS_UP = KEY_PROBABILITY_FIRST,
 	KEY_LOSS_DOWN,
@@ -52,6 +53,8 @@ static const struct argp_option option_table[] = {
          "reset the aggregator whenever it has been given that many frames", 3},
         {"off-after", KEY_OFF_AFTER, "FRAMES", 0,
          "take the aggregator out once it has been given that many frames", 3},
+        {"stuck-after", KEY_STUCK_AFTER, "FRAMES", 0,
+         "let the aggregator swallow everything once it has been given that many frames", 3},
         {"loss-up", KEY_LOSS_UP, "P", 0, "probability of losing a frame before the switch", 3},
         {"loss-down", KEY_LOSS_DOWN, "P", 0, "probability of losing a frame after the switch", 3},
         {"duplicate", KEY_DUPLICATE, "P", 0, "probability of sending a frame twice", 3},
@@ -207,6 +210,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		break;
 	case KEY_OFF_AFTER:
 		whole_number(state, "--off-after", value, 1, INT64_MAX);
+		break;
+	case KEY_STUCK_AFTER:
+		whole_number(state, "--stuck-after", value, 1, INT64_MAX);
 		break;
 	case KEY_DELAY:
 		whole_number(state, "--delay", value, 0, 10000000);

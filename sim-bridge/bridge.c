@@ -168,8 +168,12 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 	if (bridge->config.reset_every && bridge->steered_frames > 0 &&
 	    bridge->steered_frames % bridge->config.reset_every == 0)
 		reset_engine(bridge);
-	bridge->is_waiting[port] = true;
 	bridge->steered_frames++;
+	if (bridge->config.stuck_after && bridge->steered_frames > bridge->config.stuck_after) {
+		frame_drop(frame);
+		return;
+	}
+	bridge->is_waiting[port] = true;
 	bridge->engine->operations->put(bridge->engine, port, frame->bytes, frame->length);
 	frame_drop(frame);
 }

@@ -37,6 +37,7 @@ struct bridge_config {
 	uint64_t seed;
 	uint64_t reset_every; /* frames for the aggregator until it is as new again; 0: never */
 	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
+	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 };
 

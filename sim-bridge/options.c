@@ -17,6 +17,7 @@ enum {
 	KEY_JOB_TTL,
 	KEY_RESET_EVERY,
 	KEY_OFF_AFTER,
+	KEY_STUCK_AFTER,
 	KEY_LOSS_UP,
 	KEY_LOSS_DOWN,
 	KEY_DUPLICATE,
@@ -59,6 +60,8 @@ static const struct argp_option argp_options[] = {
          3},
         {"off-after", KEY_OFF_AFTER, "FRAMES", 0,
          "The aggregator is taken out once it has been given that many frames", 3},
+        {"stuck-after", KEY_STUCK_AFTER, "FRAMES", 0,
+         "The aggregator swallows everything once it has been given that many frames", 3},
         {"loss-up", KEY_LOSS_UP, "P", 0, "Probability that a frame is lost before the switch", 3},
         {"loss-down", KEY_LOSS_DOWN, "P", 0, "... and behind it", 3},
         {"duplicate", KEY_DUPLICATE, "P", 0, "... that it is duplicated, on each side", 3},
@@ -211,6 +214,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_OFF_AFTER:
 		options->bridge.off_after = parse_number(state, "off-after", text, 1, UINT64_MAX);
+		return 0;
+	case KEY_STUCK_AFTER:
+		options->bridge.stuck_after =
+		        parse_number(state, "stuck-after", text, 1, UINT64_MAX);
 		return 0;
 	case KEY_PCAP:
 		options->pcap_path = text;

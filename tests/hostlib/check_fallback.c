@@ -3,9 +3,9 @@
  * All-reduces while the aggregator is reset or taken out: every sum right, on all ranks the same
  * bits. To be run on every rank, in a lab whose aggregator does not last:
  *
- *	check_fallback SEED ROUNDS FALLBACKS REJOINS
+ *	check_fallback SEED ROUNDS ELEMENTS FALLBACKS REJOINS
  *
- * Each round is an all-reduce of a random size and type, in place or not, at a random moment of
+ * Each round is an all-reduce of a random size (less than ELEMENTS) and type, in place or not, at a random moment of
  * each rank, alone or with others outstanding. Exits with 0 if all sums are right, and the
  * aggregator was left and joined again at least so often; REJOINS 0: it must not be back.
  */
@@ -109,12 +109,13 @@ static uint32_t hash(uint32_t sofar, const uint32_t *data, size_t count)
 	return sofar;
 }
 
-static struct round make_round(uint64_t *state)
+static struct round make_round(uint64_t *state, size_t elements)
 {
 	static const size_t limits[] = {2, 40, 20000, COUNT_MAX};
+	size_t limit = limits[draw(state) >> 62];
 
 	return (struct round){
-	        .count = draw(state) % limits[draw(state) >> 62],
+	        .count = draw(state) % (limit < elements ? limit : elements),
 	        .type = draw(state) >> 63 ? INA_FLOAT32 : INA_INT32,
 	        .in_place = draw(state) >> 63 != 0,
 	        .salt = (unsigned int)(draw(state) >> 40),
@@ -129,7 +130,7 @@ static void dawdle(uint64_t *state)
 }
 
 static int run_rounds(ina_comm *comm, struct buffers *buffers, uint64_t seed, int rounds,
-                      uint32_t *bits)
+                      size_t elements, uint32_t *bits)
 {
 	uint64_t common = seed * 2 + 1;
 	uint64_t own = common + (uint64_t)ina_comm_rank(comm) * 1000003;
@@ -139,7 +140,7 @@ static int run_rounds(ina_comm *comm, struct buffers *buffers, uint64_t seed, in
 		int batch = 1 + (int)(draw(&common) % OUTSTANDING);
 
 		for (int b = 0; b < batch; b++) {
-			made[b] = make_round(&common);
+			made[b] = make_round(&common, elements);
 			uint32_t *target = made[b].in_place ? buffers[b].send : buffers[b].recv;
 
 			target[made[b].count] = 0x5A5A5A5A;
@@ -209,8 +210,8 @@ int main(int argc, char **argv)
 	int failed;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc != 5) {
-		fprintf(stderr, "check_fallback: wants SEED ROUNDS FALLBACKS REJOINS\n");
+	if (argc != 6 || strtoull(argv[3], NULL, 10) == 0) {
+		fprintf(stderr, "check_fallback: wants SEED ROUNDS ELEMENTS FALLBACKS REJOINS\n");
 		return 2;
 	}
 	for (int b = 0; b < OUTSTANDING; b++) {
@@ -223,11 +224,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "check_fallback: %s\n", why);
 		return 1;
 	}
-	failed = run_rounds(comm, buffers, strtoull(argv[1], NULL, 10), atoi(argv[2]), &bits) ||
+	failed = run_rounds(comm, buffers, strtoull(argv[1], NULL, 10), atoi(argv[2]),
+	                    strtoull(argv[3], NULL, 10), &bits) ||
 	         compare_bits(comm, bits);
 	ina_comm_stats(comm, &stats, sizeof(stats));
-	failed = failed || compare_stats(comm, (int)stats.calls, strtoull(argv[3], NULL, 10),
-	                                 strtoull(argv[4], NULL, 10));
+	failed = failed || compare_stats(comm, (int)stats.calls, strtoull(argv[4], NULL, 10),
+	                                 strtoull(argv[5], NULL, 10));
 	if (failed)
 		fprintf(stderr, "check_fallback: seed %s: %s\n", argv[1], ina_error(comm));
 	if (ina_close(comm) != INA_OK && !failed) {

@@ -114,6 +114,7 @@ GOOD_PORTS = ["--port", "fd={0}", "--port", "fd={1}"]
     (GOOD_PORTS + ["--delay", "1h"], "whole number"),
     (GOOD_PORTS + ["--reset-every", "0"], "whole number"),
     (GOOD_PORTS + ["--off-after", "soon"], "whole number"),
+    (GOOD_PORTS + ["--stuck-after", "-1"], "whole number"),
     (GOOD_PORTS + ["--job-ttl", "soon"], "number of seconds"),
     (GOOD_PORTS + ["--job-ttl", "0.0001"], "number of seconds"),
     (GOOD_PORTS + ["--seed", "one"], "whole number"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without an aggregator the ring is used, and the caller can see it."""
+import pytest
 from lab import assert_all_right, perf
 
 
@@ -23,3 +24,20 @@ def test_both_algorithms_side_by_side(tmp_path):
     row = result.report["rows"][0]
     assert (row["result"]["algorithm"], row["ring"]["algorithm"]) == ("ina", "ring")
     assert 1.4 < row["ring"]["wire_bytes"] / row["result"]["wire_bytes"] < 1.6, result
+
+
+@pytest.mark.parametrize("kind", ["int32", "float"])
+@pytest.mark.parametrize("place", [[], ["--in-place"]])
+def test_the_aggregator_is_reset(tmp_path, kind, place):
+    """Amid a message of the second all-reduce; the ring goes on, and a fresh JOIN brings the aggregator back."""
+    result = perf(tmp_path, 4, ["--aggregator", "model", "--reset-every", "1500"],
+                  ["-b", "1M", "-e", "1M", "-n", "20", "-t", kind, *place])
+    assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
+    assert result.stats["engine_resets"] >= 1, result
+
+
+def test_the_aggregator_is_demanded_and_reset(tmp_path):
+    result = perf(tmp_path, 4, ["--aggregator", "model", "--reset-every", "1500"],
+                  ["--algorithm", "ina", "-b", "1M", "-e", "1M", "-n", "20"])
+    assert result.code != 0, result
+    assert result.err.count("INA_ERR_AGGREGATOR") == 4, result
