@@ -117,7 +117,11 @@ struct ina_options {
 	int open_timeout_ms; /* until all ranks have come and are connected */
 	int join_timeout_ms; /* until the aggregator has answered */
 	int timeout_ms; /* of an all-reduce, from when its turn has come; also of ina_close() */
-	int peer_timeout_ms; /* until a host that acknowledges nothing counts as gone */
+	/*
+	 * Until a host whose kernel answers nothing counts as gone, in the steps of TCP's keepalive
+	 * (2 s at least). A process that computes, sleeps or is in a debugger for longer is alive.
+	 */
+	int peer_timeout_ms;
 
 	/* If set, gets a line of text, without newline, when the communicator is open. */
 	void (*log)(void *log_context, const char *line);

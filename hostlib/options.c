@@ -17,7 +17,7 @@
 #define ACK_TIMEOUT_MAX         31
 #define DEFAULT_JOIN_TIMEOUT_MS 2000
 #define DEFAULT_TIMEOUT_MS      300000
-#define DEFAULT_PEER_TIMEOUT_MS 60000
+#define DEFAULT_PEER_TIMEOUT_MS 5000
 
 #define FRAMING_BYTES (sizeof(struct ina_wire_header) + sizeof(struct ina_wire_trailer))
 
