@@ -25,7 +25,7 @@ def test_compare(tmp_path):
     result = run(4, "model", "-b", "64K", "-e", "1M", "-f", "16", "-n", "2", "-t", "all", "--compare", "--json", str(path))
     assert result.returncode == 0, result.stdout + result.stderr
     table = json.loads(path.read_text())
-    assert table["ranks"] == 4 and len(table["rows"]) == 4
+    assert table["ranks"] == 4 and len(table["rows"]) == 8
     for row in table["rows"]:
         size = row["size_bytes"]
         assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
@@ -41,6 +41,18 @@ def test_in_place_and_other_windows():
     result = run(3, "model", "-b", "100K", "-e", "100K", "-n", "2", "-t", "all", "--in-place", "--window", "3",
                  "--message", "12304")
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_other_operations(op, tmp_path):
+    """By the aggregator and by ring, with an odd count of 16-bit elements."""
+    path = tmp_path / "table.json"
+    result = run(3, "model", "-b", "250002", "-e", "250002", "-n", "1", "-t", "bfloat16", "-o", op, "--compare",
+                 "--json", str(path))
+    assert result.returncode == 0, result.stdout + result.stderr
+    (row,) = json.loads(path.read_text())["rows"]
+    assert row["op"] == op and row["count"] == 125001
+    assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
 
 
 def test_ina_without_an_aggregator():
