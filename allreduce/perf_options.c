@@ -244,10 +244,10 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .options = OPTIONS,
 	        .parser = parse,
 	        .doc = "Measures all-reduce among hosts and checks every element of every result.\v"
-	               "Start it on every host, with INA_RANK, INA_RANKS, INA_ROOT and INA_BIND in "
-	               "the "
-	               "environment (ina-lab sets them). INA_LOG=info: say how libina is "
-	               "connected.\n"
+	               "Start it on every host by mpirun, srun or torchrun, or with INA_RANK, "
+	               "INA_RANKS "
+	               "and INA_ROOT in the environment (ina-lab sets them). INA_LOG=info: say how "
+	               "libina is connected.\n"
 	               "Exit status: 0 if every element was right, and, with --algorithm ina, the "
 	               "aggregator summed.",
 	};

@@ -10,10 +10,15 @@
  *	char why[INA_ERROR_SIZE];
  *	ina_comm *comm;
  *
- *	ina_options_init(&options);            // rank, ranks, root from INA_RANK, INA_RANKS,
- *INA_ROOT if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) errx(1, "%s", why); if
- *(ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK) errx(1, "%s",
- *ina_error(comm)); ina_close(comm);
+ *	ina_options_init(&options);
+ *	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK)
+ *		errx(1, "%s", why);
+ *	if (ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK)
+ *		errx(1, "%s", ina_error(comm));
+ *	ina_close(comm);
+ *
+ * Rank, number of ranks and the address of rank 0 come from the options, else from INA_RANK,
+ * INA_RANKS and INA_ROOT, else from what mpirun, srun or torchrun set.
  *
  * Threads: a communicator, with its requests, belongs to one thread at a time.
  * Different communicators may be used by different threads at once. The library
@@ -84,9 +89,9 @@ enum ina_algorithm {
 struct ina_options {
 	size_t struct_size; /* set by ina_options_init(): the version of this struct */
 
-	int rank;         /* 0 to ranks - 1; -1: INA_RANK */
-	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS */
-	const char *root; /* IPv4 "address[:port]" of rank 0; NULL: INA_ROOT */
+	int rank;         /* 0 to ranks - 1; -1: INA_RANK, or the launcher's */
+	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS, or the launcher's */
+	const char *root; /* of rank 0: "host[:port]"; NULL: INA_ROOT, or the launcher's */
 
 	/*
 	 * The RDMA side: the IPv4 address that connections are made from and accepted on.

@@ -55,6 +55,25 @@ def test_other_operations(op, tmp_path):
     assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
 
 
+LAUNCHERS = {
+    "torchrun": "RANK=$r WORLD_SIZE=$n MASTER_ADDR=192.0.2.1 MASTER_PORT=29500 TORCHELASTIC_RUN_ID=x",
+    "openmpi": "OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=$n OMPI_MCA_orte_hnp_uri=1.0';tcp://192.0.2.1:5000'",
+    "mpich": "PMI_RANK=$r PMI_SIZE=$n INA_ROOT=192.0.2.1",
+    "srun": "SLURM_PROCID=$r SLURM_NTASKS=$n SLURM_STEP_NODELIST='192.0.2.[1-3]'",
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_as_other_launchers_start_it(launcher):
+    """With what those set in place of INA_RANK, INA_RANKS and INA_ROOT, on three hosts."""
+    result = subprocess.run(
+        [LAB, "run", "-q", "-n", "3", "--aggregator", "model", "--timeout", "60", "--", "sh", "-c",
+         "r=$INA_RANK n=$INA_RANKS; unset INA_RANK INA_RANKS INA_ROOT INA_BIND; "
+         f"{LAUNCHERS[launcher]} exec \"$0\" -b 1K -e 1K -n 1 --algorithm ina", PERF],
+        capture_output=True, text=True, timeout=90)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_ina_without_an_aggregator():
     result = run(2, "off", "-e", "4", "--algorithm", "ina")
     assert result.returncode == 1
