@@ -172,6 +172,18 @@ static void slurm_root(struct ina_launch_root *root)
 	snprintf(root->text, sizeof(root->text), "%s", getenv(root->name));
 }
 
+/* Hydra names no host but the one it is on, and says how many ranks of the job are there. */
+static void mpich_root(struct ina_launch_root *root)
+{
+	const char *here = getenv("MPI_LOCALNRANKS");
+	const char *all = getenv("PMI_SIZE");
+
+	if (!here || !all || strcmp(here, all) != 0)
+		return;
+	root->name = "MPI_LOCALNRANKS";
+	snprintf(root->text, sizeof(root->text), "127.0.0.1");
+}
+
 enum ina_status ina_launch_find_root(struct ina_launch_root *root, struct ina_failure *failure)
 {
 	*root = (struct ina_launch_root){.text = ""};
@@ -181,5 +193,7 @@ enum ina_status ina_launch_find_root(struct ina_launch_root *root, struct ina_fa
 		open_mpi_root(root);
 	else if (getenv("SLURM_PROCID"))
 		slurm_root(root);
+	else if (getenv("PMI_RANK"))
+		mpich_root(root);
 	return INA_OK;
 }

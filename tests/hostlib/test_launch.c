@@ -44,8 +44,9 @@ static const char *const TORCHRUN[] = {
         NULL,
 };
 
-/* mpiexec.hydra; rank 5 of 6. */
-static const char *const MPICH[] = {"PMI_RANK=5", "PMI_SIZE=6", "PMI_FD=6", NULL};
+/* mpiexec.hydra of MPICH 4.0.2 (Debian 12), rank 5 of 6 on 3 hosts. */
+static const char *const MPICH[] = {"PMI_RANK=5", "PMI_SIZE=6", "PMI_FD=6", "MPI_LOCALNRANKS=2",
+                                    NULL};
 
 static int clear(void **state)
 {
@@ -110,6 +111,9 @@ static void mpich(void **state)
 	refuse(NULL, "mpiexec -genv INA_ROOT");
 	set("INA_ROOT=192.0.2.5");
 	expect(NULL, 5, 6, "192.0.2.5", INA_DEFAULT_PORT);
+	unsetenv("INA_ROOT");
+	set("MPI_LOCALNRANKS=6");
+	expect(NULL, 5, 6, "127.0.0.1", INA_DEFAULT_PORT);
 }
 
 static void slurm(void **state)
