@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "doctor.h"
 #include "pattern.h"
+#include "perf_open.h"
 #include "perf_options.h"
 #include "perf_table.h"
 #include "resnet50.h"
@@ -51,36 +53,18 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void print_log(void *context, const char *line)
-{
-	(void)context;
-	fprintf(stderr, "libina: %s\n", line);
-}
-
 static int complain(const ina_comm *comm, const char *doing, enum ina_status status)
 {
 	fprintf(stderr, "ina-perf: %s: %s: %s\n", doing, ina_status_name(status), ina_error(comm));
 	return -1;
 }
 
-static int open_comm(const struct perf_options *perf, enum ina_algorithm algorithm, ina_comm **comm)
+static int open_comm(const struct perf_options *options, enum ina_algorithm algorithm,
+                     ina_comm **comm)
 {
-	struct ina_options options;
 	char why[INA_ERROR_SIZE];
-	const char *log = getenv("INA_LOG");
-	enum ina_status status;
+	enum ina_status status = perf_open(options, algorithm, comm, why, sizeof(why));
 
-	ina_options_init(&options);
-	options.algorithm = algorithm;
-	if (perf->timeout_s)
-		options.timeout_ms = perf->timeout_s * 1000;
-	if (perf->window)
-		options.window = perf->window;
-	if (perf->message)
-		options.message_bytes = perf->message;
-	if (log && strcmp(log, "info") == 0)
-		options.log = print_log;
-	status = ina_open(&options, comm, why, sizeof(why));
 	if (status == INA_OK)
 		return 0;
 	fprintf(stderr, "ina-perf: %s: %s\n", ina_status_name(status), why);
@@ -328,6 +312,8 @@ int main(int argc, char **argv)
 	int result = -1;
 
 	perf_options_parse(&perf.options, argc, argv);
+	if (perf.options.doctor)
+		return doctor(&perf.options);
 	if (make_buffers(&perf) != 0 || open_all(&perf) != 0)
 		goto out_close;
 	if (perf.rank == 0)

@@ -22,6 +22,7 @@ struct perf_options {
 	bool compare;
 	bool in_place;
 	bool resnet50;
+	bool doctor;
 	enum ina_algorithm algorithm;
 	const char *json; /* NULL: none */
 	int late_rank;    /* -1: none */
