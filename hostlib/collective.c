@@ -5,8 +5,12 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "number.h"
 
-#define ELEMENT_BYTES 4u
+static size_t bytes_of(const struct ina_request *request)
+{
+	return request->count * ina_type_bytes((int)request->type);
+}
 
 static void finish(struct ina_comm *comm, enum ina_status status)
 {
@@ -37,7 +41,7 @@ static enum ina_status hold(struct ina_request *request, const void *memory, boo
 
 	if (request->count == 0)
 		return INA_OK;
-	status = ina_memory_get(&comm->memory, memory, request->count * ELEMENT_BYTES, writable,
+	status = ina_memory_get(&comm->memory, memory, bytes_of(request), writable,
 	                        &request->entries[request->entry_count], lkey, failure);
 	if (status == INA_OK)
 		request->entry_count++;
@@ -78,7 +82,8 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 	struct ina_transfer transfer = {
 	        .send = request->send,
 	        .recv = request->recv,
-	        .total_bytes = (uint64_t)request->count * ELEMENT_BYTES,
+	        .total_bytes = bytes_of(request),
+	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
 	        .type = request->type,
 	        .op = request->op,
 	};
@@ -220,7 +225,7 @@ static void copy_alone(struct ina_comm *comm)
 	const struct ina_request *request = comm->first;
 
 	if (request->count > 0 && request->send != request->recv)
-		memcpy(request->recv, request->send, request->count * ELEMENT_BYTES);
+		memcpy(request->recv, request->send, bytes_of(request));
 	comm->stats.calls++;
 	finish(comm, INA_OK);
 }

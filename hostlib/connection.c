@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "clock.h"
 #include "ina_wire.h"
 #include "verdict.h"
@@ -52,7 +53,7 @@ static uint32_t gid_address(const union ibv_gid *gid)
 	return address;
 }
 
-/* An IPv4 address of the device, network order, or 0. */
+/* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
 static uint32_t device_address(const char *name)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
@@ -63,11 +64,13 @@ static uint32_t device_address(const char *name)
 		struct ibv_port_attr port;
 		union ibv_gid gid;
 
-		if (strcmp(ibv_get_device_name(devices[i]), name) != 0)
+		if (address != 0)
+			break;
+		if (name[0] && strcmp(ibv_get_device_name(devices[i]), name) != 0)
 			continue;
 		context = ibv_open_device(devices[i]);
 		if (!context)
-			break;
+			continue;
 		if (ibv_query_port(context, 1, &port) == 0) {
 			for (int g = 0; g < port.gid_tbl_len && !address; g++) {
 				if (ibv_query_gid(context, 1, g, &gid) == 0)
@@ -118,6 +121,13 @@ static enum ina_status find_address(const struct ina_settings *settings,
 	if (address->sin_addr.s_addr == 0)
 		return ina_fail(failure, INA_ERR_SYSTEM,
 		                "this host has no route to rank 0; is the network up?");
+	/* Rank 0 is on this host: any device reaches it, but none has a loopback address. */
+	if (ina_is_loopback(address->sin_addr)) {
+		uint32_t any = device_address("");
+
+		if (any != 0)
+			address->sin_addr.s_addr = any;
+	}
 	return INA_OK;
 }
 

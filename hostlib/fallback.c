@@ -116,6 +116,7 @@ static enum ina_status start_repair(struct ina_comm *comm, struct ina_failure *f
 	        .send = comm->spare,
 	        .recv = comm->spare,
 	        .total_bytes = note_at + NOTE_BYTES,
+	        .element_bytes = sizeof(uint32_t),
 	        .type = INA_INT32,
 	        .op = INA_SUM,
 	        .send_lkey = window->lane.lkey,

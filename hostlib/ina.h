@@ -10,10 +10,15 @@
  *	char why[INA_ERROR_SIZE];
  *	ina_comm *comm;
  *
- *	ina_options_init(&options);            // rank, ranks, root from INA_RANK, INA_RANKS,
- *INA_ROOT if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) errx(1, "%s", why); if
- *(ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK) errx(1, "%s",
- *ina_error(comm)); ina_close(comm);
+ *	ina_options_init(&options);
+ *	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK)
+ *		errx(1, "%s", why);
+ *	if (ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK)
+ *		errx(1, "%s", ina_error(comm));
+ *	ina_close(comm);
+ *
+ * Rank, number of ranks and the address of rank 0 come from the options, else from INA_RANK,
+ * INA_RANKS and INA_ROOT, else from what mpirun, srun or torchrun set.
  *
  * Threads: a communicator, with its requests, belongs to one thread at a time.
  * Different communicators may be used by different threads at once. The library
@@ -60,11 +65,15 @@ enum ina_status {
 
 enum ina_type {
 	INA_INT32 = 1,
-	INA_FLOAT32 = 2,
+	INA_FLOAT32 = 2,  /* IEEE 754 binary32 */
+	INA_BFLOAT16 = 3, /* the upper half of a float32 */
+	INA_FLOAT16 = 4,  /* IEEE 754 binary16 */
 };
 
 enum ina_op {
 	INA_SUM = 1,
+	INA_MAX = 2,
+	INA_MIN = 3,
 };
 
 enum ina_algorithm {
@@ -80,9 +89,9 @@ enum ina_algorithm {
 struct ina_options {
 	size_t struct_size; /* set by ina_options_init(): the version of this struct */
 
-	int rank;         /* 0 to ranks - 1; -1: INA_RANK */
-	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS */
-	const char *root; /* IPv4 "address[:port]" of rank 0; NULL: INA_ROOT */
+	int rank;         /* 0 to ranks - 1; -1: INA_RANK, or the launcher's */
+	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS, or the launcher's */
+	const char *root; /* of rank 0: "host[:port]"; NULL: INA_ROOT, or the launcher's */
 
 	/*
 	 * The RDMA side: the IPv4 address that connections are made from and accepted on.
@@ -182,18 +191,22 @@ INA_API enum ina_status ina_close(ina_comm *comm);
 INA_API const char *ina_error(const ina_comm *comm);
 
 /*
- * recv[i] = the sum of all ranks' send[i], for i < count, on every rank. Collective and
- * blocking: all ranks call with the same count, type and op.
+ * recv[i] = the sum, or what else op is, of all ranks' send[i], for i < count, on every rank.
+ * Collective and blocking: all ranks call with the same count, type and op.
  *
- * send, recv: count elements, aligned to 4 bytes. They are the same (in place), or do not
+ * send, recv: count elements, at any address. They are the same (in place), or do not
  * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
  * the aggregator are received elsewhere, and copied once when they have been checked, in place and
  * for the last messages of a call (a window of them): what the others may yet need if the aggregator
  * drops out.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
- * type, op: INA_INT32 (two's complement; ina_comm_stats() counts overflows) or INA_FLOAT32
- * (IEEE 754); INA_SUM. All ranks get the same bits. The order of float32 additions is fixed for
- * each algorithm and count, but differs between the algorithms.
+ * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
+ * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each
+ * addition, with bfloat16 and float16 once by the aggregator, which adds in float32, and in each
+ * addition by the ring. The order of additions is fixed for each algorithm and count, but differs
+ * between the algorithms; docs/protocol.md says how far a sum may be off. INA_MAX and INA_MIN are
+ * exact and the same by every algorithm: -0 is less than +0, and a NaN among the operands makes
+ * the result a NaN.
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. After any other error, which all
  * ranks get, each in this call or its next, recv holds nothing of use, and all further calls

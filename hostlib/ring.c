@@ -9,8 +9,6 @@
 #include "connection.h"
 #include "reduce.h"
 
-#define ELEMENT_BYTES 4u
-
 /* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
 #define CREDIT_SENDS_MAX 4u
 
@@ -27,14 +25,15 @@ static bool reduces(const struct ina_ring *ring, int step)
 /* A chunk's first byte and its length: count / n elements each, one more for the first ones. */
 static uint64_t chunk_at(const struct ina_ring *ring, int chunk, uint64_t *bytes)
 {
-	uint64_t elements = ring->transfer.total_bytes / ELEMENT_BYTES;
+	uint64_t element_bytes = ring->transfer.element_bytes;
+	uint64_t elements = ring->transfer.total_bytes / element_bytes;
 	uint64_t ranks = (uint64_t)ring->lane.ranks;
 	uint64_t number = (uint64_t)chunk;
 	uint64_t share = elements / ranks;
 	uint64_t extra = elements % ranks;
 
-	*bytes = (share + (number < extra)) * ELEMENT_BYTES;
-	return (share * number + (number < extra ? number : extra)) * ELEMENT_BYTES;
+	*bytes = (share + (number < extra)) * element_bytes;
+	return (share * number + (number < extra ? number : extra)) * element_bytes;
 }
 
 static int chunk_of(const struct ina_ring *ring, const struct ina_ring_cursor *cursor)
@@ -252,7 +251,8 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 		ring->wish = true;
 	if (reduces(ring, ring->in.step) &&
 	    ina_reduce(ring->transfer.recv + offset, lane->staging + place * lane->limit_bytes,
-	               ring->transfer.send + offset, length / ELEMENT_BYTES, ring->transfer.type))
+	               ring->transfer.send + offset, length / ring->transfer.element_bytes,
+	               ring->transfer.type, ring->transfer.op))
 		ring->overflow = true;
 	ring->arrived++;
 	next(ring, &ring->in);

@@ -9,6 +9,7 @@ struct ina_transfer {
 	const uint8_t *send;
 	uint8_t *recv; /* == send: in place */
 	uint64_t total_bytes;
+	uint32_t element_bytes;
 	enum ina_type type;
 	enum ina_op op;
 	uint32_t send_lkey;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "number.h"
 
 #define TICK_MS 200
 
@@ -239,16 +240,23 @@ bool ina_all_stalled(const struct ina_control *control, const struct ina_call *c
 	return true;
 }
 
-static const char *type_name(uint16_t type)
+/* "1000 float32", and for what, where that is the difference. */
+static void describe_elements(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
-	return type == INA_INT32 ? "int32" : type == INA_FLOAT32 ? "float32" : "elements";
+	const char *type = ina_type_name(call->type);
+	const char *op = ina_op_name(call->op);
+
+	snprintf(text, size, "%" PRIu64 " %s%s%s", call->count, type ? type : "elements",
+	         say_op && op ? " for their " : "", say_op && op ? op : "");
 }
 
-static void describe_call(char *text, size_t size, const struct ina_call *call)
+static void describe_call(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
+	char elements[64];
+
+	describe_elements(elements, sizeof(elements), call, say_op);
 	if (call->kind == INA_CALL_ALLREDUCE)
-		snprintf(text, size, "all-reduce %" PRIu64 " with %" PRIu64 " %s", call->number,
-		         call->count, type_name(call->type));
+		snprintf(text, size, "all-reduce %" PRIu64 " with %s", call->number, elements);
 	else if (call->kind == INA_CALL_CLOSE)
 		snprintf(text, size, "ina_close after %" PRIu64 " all-reduces", call->number);
 	else
@@ -307,12 +315,18 @@ static bool judge_calls(const struct ina_fault *faults, const unsigned char *has
 
 		if (same_call(a, b))
 			continue;
-		describe_call(mine, sizeof(mine), a);
-		describe_call(theirs, sizeof(theirs), b);
-		if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
-		    a->number == b->number)
-			snprintf(mine, sizeof(mine), "with %" PRIu64 " %s", a->count,
-			         type_name(a->type));
+		bool both = a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
+		            a->number == b->number;
+		bool say_op = both && a->op != b->op;
+
+		describe_call(mine, sizeof(mine), a, say_op);
+		describe_call(theirs, sizeof(theirs), b, say_op);
+		if (both) {
+			char elements[64];
+
+			describe_elements(elements, sizeof(elements), a, say_op);
+			snprintf(mine, sizeof(mine), "with %s", elements);
+		}
 		ina_fail(failure, INA_ERR_MISMATCH, "rank %d called %s, rank %d %s", r, theirs,
 		         reference, mine);
 		return true;
