@@ -275,6 +275,7 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 		};
 		part(comm, failure);
 	}
+	ina_pollset_close(&comm->pollset);
 	ina_fabric_disconnect(&comm->fabric);
 	ina_memory_close(&comm->memory);
 	ina_fabric_close(&comm->fabric);

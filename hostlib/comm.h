@@ -7,6 +7,7 @@
 #include "control.h"
 #include "memory.h"
 #include "options.h"
+#include "pollset.h"
 #include "ring.h"
 #include "settlement.h"
 #include "verdict.h"
@@ -63,6 +64,8 @@ struct ina_comm {
 	struct ina_control control;
 	struct ina_fabric fabric;
 	struct ina_memory memory;
+	struct ina_pollset pollset;
+	int last_completions; /* of the latest look at the completion queue */
 	struct ina_window window;
 	struct ina_ring ring;
 	uint8_t *spare; /* registered: the sums of a window, and 16 bytes */
@@ -105,6 +108,9 @@ enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_
  */
 enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
                                   struct ina_failure *failure);
+
+/* The completion channel will tell of the next completion, but not of those that are there. */
+void ina_progress_arm(struct ina_comm *comm);
 
 /* Opens and closes everything but what the struct holds. close is safe at any stage. */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);

@@ -21,7 +21,8 @@
  * INA_RANKS and INA_ROOT, else from what mpirun, srun or torchrun set.
  *
  * Threads: a communicator, with its requests, belongs to one thread at a time.
- * Different communicators may be used by different threads at once. The library
+ * Different communicators may be opened, used and closed by different threads at
+ * once; those that are opened at once need different ports at rank 0. The library
  * has no global state, starts no thread, installs no signal handler, never
  * prints and never exits.
  */
@@ -242,6 +243,15 @@ INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, vo
  * communicator, it can once take some hundredths of a second.
  */
 INA_API enum ina_status ina_test(ina_request *request, int *done);
+
+/*
+ * A file descriptor to wait on with poll(), select() or epoll: after ina_test() has said that a
+ * request is not done, it is readable when there is a reason to call ina_test() again, and at least
+ * once a second. Ask for it before the first ina_test() that is to be followed by such a wait. It
+ * belongs to the communicator: neither read nor close it.
+ * Errors: INA_ERR_ARGUMENT, INA_ERR_SYSTEM, or that of a communicator that has failed; *fd is -1.
+ */
+INA_API enum ina_status ina_comm_fd(ina_comm *comm, int *fd);
 
 /* Waits until the request is finished, frees it, and returns what became of it. */
 INA_API enum ina_status ina_wait(ina_request *request);
