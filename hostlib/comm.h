@@ -69,6 +69,8 @@ struct ina_comm {
 	struct ina_window window;
 	struct ina_ring ring;
 	uint8_t *spare; /* registered: the sums of a window, and 16 bytes */
+	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
+	bool log_to_stderr; /* INA_LOG */
 	bool plain;      /* plain.h: what comes back is the predecessor's */
 	bool aggregated; /* the JOIN came back as a sum; or plain: the window is at work */
 

@@ -24,7 +24,7 @@
  * Different communicators may be opened, used and closed by different threads at
  * once; those that are opened at once need different ports at rank 0. The library
  * has no global state, starts no thread, installs no signal handler, never
- * prints and never exits.
+ * exits, and prints nothing where INA_LOG=info does not ask for it.
  */
 #ifndef INA_H
 #define INA_H
@@ -133,7 +133,11 @@ struct ina_options {
 	 */
 	int peer_timeout_ms;
 
-	/* If set, gets a line of text, without newline, when the communicator is open. */
+	/*
+	 * If set, gets lines of text, without newline: one when the communicator is open, and one
+	 * when the aggregator is lost or back. NULL: to stderr, where the environment has
+	 * INA_LOG=info.
+	 */
 	void (*log)(void *log_context, const char *line);
 	void *log_context;
 };

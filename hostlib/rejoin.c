@@ -8,6 +8,7 @@
  */
 #include "clock.h"
 #include "comm.h"
+#include "log.h"
 
 /* Between attempts: longer each time that one fails, or does not last. */
 #define PAUSE_FIRST_MS 250
@@ -94,6 +95,9 @@ static enum ina_status end(struct ina_comm *comm, bool joined, struct ina_failur
 	comm->aggregated = joined;
 	comm->control.news = true;
 	comm->progressed_ms = now_ms;
+	ina_log(comm, "%s, before all-reduce %llu",
+	        joined ? "aggregated again" : "by ring still: no JOIN was granted",
+	        (unsigned long long)comm->current.number);
 	if (joined) {
 		comm->rejoin.granted_ms = now_ms;
 		comm->stats.rejoins++;
