@@ -153,8 +153,10 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	if (comm->aggregated || options->algorithm == INA_ALGORITHM_RING)
 		return INA_OK;
 	ina_window_abandon(&comm->window);
-	if (options->algorithm == INA_ALGORITHM_AUTO)
+	if (options->algorithm == INA_ALGORITHM_AUTO) {
+		ina_rejoin_later(comm);
 		return INA_OK;
+	}
 	poll(NULL, 0, PARTING_MS);
 	return ina_fail(
 	        failure, INA_ERR_AGGREGATOR,

@@ -127,10 +127,10 @@ void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure);
 /* In a phase that is not INA_STEADY: a step out of it, waiting up to timeout_ms. */
 void ina_comm_mend(struct ina_comm *comm, int timeout_ms);
 
-/* Has the aggregator dropped out, and might it be back? For rank 0, at the start of a transfer. */
+/* Is it time to look for an aggregator again? For rank 0, at the start of a transfer by ring. */
 bool ina_rejoin_wished(const struct ina_comm *comm);
 
-/* The aggregator has dropped out, or has not come back: when to try next. */
+/* The aggregator has refused, dropped out, or not come back: when to try next. */
 void ina_rejoin_later(struct ina_comm *comm);
 
 /* Begins to JOIN again, on all ranks before the same call; and a step of it, which does not wait. */

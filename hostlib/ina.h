@@ -158,7 +158,7 @@ struct ina_stats {
 	uint64_t registrations;    /* memory regions registered for send and recv buffers */
 	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
-	uint64_t rejoins;          /* times a fresh JOIN was granted after that */
+	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
 };
 
 /* Fills `options` with the defaults. */

@@ -8,6 +8,8 @@
  *	threads  several threads at once, each with a communicator of its own
  *	poll     two communicators under way in one thread, which sleeps in poll() on their descriptors
  *	huge     more than 2^31 bytes in one call
+ *	refused  one communicator more than the aggregator has room for, which gets its turn when
+ *	         another closes
  *
  * Exits with 0 if every sum was right.
  */
@@ -26,6 +28,7 @@
 #define THREAD_CALLS 40
 #define POLL_CALLS   20
 #define POLL_COUNT   200000u
+#define CONTEXTS     4 /* of the lab's aggregator */
 #define HUGE_COUNT   (((size_t)1 << 29) + 1237) /* int32: 2^31 bytes and some */
 
 static int complain(const char *what, const ina_comm *comm)
@@ -262,6 +265,47 @@ static int check_huge(void)
 	return ina_close(comm) != INA_OK;
 }
 
+static int is_aggregated(const ina_comm *comm)
+{
+	struct ina_stats stats;
+
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	return stats.algorithm == INA_ALGORITHM_INA;
+}
+
+static int check_refused(void)
+{
+	ina_comm *comms[CONTEXTS + 1];
+	struct ina_stats stats;
+	uint32_t data[100];
+
+	for (int k = 0; k <= CONTEXTS; k++) {
+		comms[k] = open_at(INA_DEFAULT_PORT);
+		if (!comms[k])
+			return 1;
+		if (is_aggregated(comms[k]) != (k < CONTEXTS))
+			return complain("refused, opened", comms[k]);
+	}
+	if (ina_close(comms[0]) != INA_OK)
+		return 1;
+	/* All ranks see the same at the same call. */
+	for (unsigned int i = 0; i < 100000 && !is_aggregated(comms[CONTEXTS]); i++) {
+		fill(data, 100, ina_comm_rank(comms[CONTEXTS]), i);
+		if (ina_allreduce(comms[CONTEXTS], data, data, 100, INA_INT32, INA_SUM) != INA_OK)
+			return complain("refused", comms[CONTEXTS]);
+		if (!is_sum(data, 100, ina_comm_ranks(comms[CONTEXTS]), i))
+			return 1;
+	}
+	ina_comm_stats(comms[CONTEXTS], &stats, sizeof(stats));
+	if (stats.rejoins != 1 || stats.fallbacks != 0 || stats.messages_aggregated != 1)
+		return complain("refused, counts", comms[CONTEXTS]);
+	for (int k = 1; k <= CONTEXTS; k++) {
+		if (ina_close(comms[k]) != INA_OK)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -275,6 +319,8 @@ int main(int argc, char **argv)
 		return check_poll();
 	if (strcmp(mode, "huge") == 0)
 		return check_huge();
-	fprintf(stderr, "check_calls: wants a mode: many, threads, poll or huge\n");
+	if (strcmp(mode, "refused") == 0)
+		return check_refused();
+	fprintf(stderr, "check_calls: wants a mode: many, threads, poll, huge or refused\n");
 	return 2;
 }
