@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "vector.h"
+
 #define MAGNITUDE 0x7FFFFFFFu
 #define INFINITE  0x7F800000u
 
@@ -60,9 +62,9 @@ static inline uint32_t bits_of(float value)
 	return bits;
 }
 
-int32_t ina_fixed_exponent(const void *elements, size_t count)
+/* The bits of the largest magnitude. */
+INA_VECTOR static int32_t largest_of(const element32 *bits, size_t count)
 {
-	const element32 *bits = elements;
 	int32_t largest = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -70,6 +72,13 @@ int32_t ina_fixed_exponent(const void *elements, size_t count)
 
 		largest = magnitude > largest ? magnitude : largest;
 	}
+	return largest;
+}
+
+int32_t ina_fixed_exponent(const void *elements, size_t count)
+{
+	int32_t largest = largest_of(elements, count);
+
 	if ((uint32_t)largest >= INFINITE)
 		return INA_FIXED_NONE;
 	return (largest >> 23) + INA_FIXED_MIN;
@@ -89,22 +98,27 @@ static inline int32_t round_to_integer(float value)
 	return (integer ^ negative) - negative;
 }
 
+INA_VECTOR static void quantize(element32 *restrict integers, const element32 *restrict elements,
+                                size_t count, struct scale scale)
+{
+	for (size_t i = 0; i < count; i++)
+		integers[i] = (uint32_t)round_to_integer(float_of(elements[i]) * scale.first *
+		                                         scale.second);
+}
+
 void ina_fixed_quantize(void *restrict integers, const void *restrict elements, size_t count,
                         int32_t exponent, int ranks)
 {
-	const struct scale scale = make_scale(-unit_exponent(exponent, ranks));
-	const element32 *from = elements;
-	element32 *to = integers;
+	quantize(integers, elements, count, make_scale(-unit_exponent(exponent, ranks)));
+}
 
+INA_VECTOR static void restore(element32 *sums, size_t count, struct scale scale)
+{
 	for (size_t i = 0; i < count; i++)
-		to[i] = (uint32_t)round_to_integer(float_of(from[i]) * scale.first * scale.second);
+		sums[i] = bits_of((float)(int32_t)sums[i] * scale.first * scale.second);
 }
 
 void ina_fixed_restore(void *sums, size_t count, int32_t exponent, int ranks)
 {
-	const struct scale scale = make_scale(unit_exponent(exponent, ranks));
-	element32 *elements = sums;
-
-	for (size_t i = 0; i < count; i++)
-		elements[i] = bits_of((float)(int32_t)elements[i] * scale.first * scale.second);
+	restore(sums, count, make_scale(unit_exponent(exponent, ranks)));
 }
