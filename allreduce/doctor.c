@@ -96,7 +96,7 @@ static bool probe(const char *what, ina_comm *comm)
 	pattern_fill(&pattern, ina_comm_rank(comm), data, PROBE_COUNT);
 	status = ina_allreduce(comm, data, data, PROBE_COUNT, INA_INT32, INA_SUM);
 	if (status == INA_OK)
-		wrong = pattern_check(&pattern, data, PROBE_COUNT, &first);
+		wrong = pattern_check(&pattern, data, PROBE_COUNT, &first, NULL);
 	if (status != INA_OK)
 		tell_failure(what, status, ina_error(comm));
 	else if (wrong > 0)

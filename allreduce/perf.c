@@ -40,8 +40,8 @@ struct perf {
 	struct perf_row *rows;
 	size_t row_count;
 	size_t row_limit;
-	uint64_t seed; /* of the data of the next all-reduce */
-	bool was_late;
+	uint64_t seed;   /* of the data of the next all-reduce */
+	double farthest; /* of this rank's float32 sums in fixed point from what they should be */
 	bool any_wrong;
 };
 
@@ -105,6 +105,10 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	        .op = perf->options.op,
 	        .seed = perf->options.seed + perf->seed++,
 	        .ranks = perf->ranks,
+	        .slack = perf->options.fixed_point && type == INA_FLOAT32 &&
+	                                 perf->options.op == INA_SUM
+	                         ? pattern_fixed_bound(perf->ranks)
+	                         : 0,
 	};
 	uint64_t before = 0;
 	uint64_t after = 0;
@@ -133,7 +137,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 		result->wire_bytes = counted ? result->wire_bytes + (double)(after - before) : -1;
 	}
 	if (perf->options.check)
-		found = pattern_check(&pattern, perf->recv, count, &first);
+		found = pattern_check(&pattern, perf->recv, count, &first, &perf->farthest);
 	if (found > 0)
 		fprintf(stderr,
 		        "ina-perf: rank %d: %" PRIu64
@@ -294,6 +298,10 @@ static int finish(struct perf *perf)
 
 	if (perf->rank == 0 && options->compare && perf->head.stats.algorithm != INA_ALGORITHM_INA)
 		printf("# No aggregator answered: both halves of the table are the ring.\n");
+	if (perf->rank == 0 && options->fixed_point && options->check)
+		printf("# Fixed point: a sum may be %.3g off; the farthest of rank 0 was %.3g "
+		       "off.\n",
+		       pattern_fixed_bound(perf->ranks), perf->farthest);
 	if (perf->rank == 0 && options->json &&
 	    perf_table_json(options->json, &perf->head, perf->rows, perf->row_count) != 0) {
 		fprintf(stderr, "ina-perf: %s cannot be written\n", options->json);

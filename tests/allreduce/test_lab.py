@@ -2,6 +2,7 @@
 """ina-perf on real hosts: the table and its JSON say what happened."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -53,6 +54,17 @@ def test_other_operations(op, tmp_path):
     (row,) = json.loads(path.read_text())["rows"]
     assert row["op"] == op and row["count"] == 125001
     assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
+
+
+@pytest.mark.parametrize("faults", [[], ["--reset-every", "1500"]])
+def test_fixed_point(faults):
+    """Within the bound, also where the ring takes over and hands back; and it is no float32: it is off by something."""
+    result = subprocess.run(
+        [LAB, "run", "-q", "-n", "4", "--aggregator", "model", *faults, "--timeout", "60", "--", PERF, "--fixed-point",
+         "-b", "100012", "-e", "2M", "-f", "4", "-n", "4"], capture_output=True, text=True, timeout=90)
+    assert result.returncode == 0, result.stdout + result.stderr
+    bound, farthest = re.search(r"may be (\S+) off; the farthest of rank 0 was (\S+) off", result.stdout).groups()
+    assert 0 < float(farthest) <= float(bound)
 
 
 LAUNCHERS = {
