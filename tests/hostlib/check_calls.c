@@ -6,10 +6,9 @@
  *
  *	many     hundreds of all-reduces outstanding, at any address, finished in another order
  *	threads  several threads at once, each with a communicator of its own
- *	poll     two communicators under way in one thread, which sleeps in poll() on their descriptors
+ *	poll     two communicators under way in one thread, which sleeps in poll() meanwhile
  *	huge     more than 2^31 bytes in one call
- *	refused  one communicator more than the aggregator has room for, which gets its turn when
- *	         another closes
+ *	refused  one communicator too many for the aggregator: its turn comes when another closes
  *
  * Exits with 0 if every sum was right.
  */
