@@ -7,10 +7,12 @@
 #include "bridge.h"
 #include "host.h"
 #include "reaper.h"
+#include "spinner.h"
 #include "summary.h"
 #include "workspace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <sched.h>
@@ -123,6 +125,17 @@ static void listen_to(struct run *run, struct lab_host *host)
 	}
 }
 
+/* In virtual time: the bridge has given up, perhaps on a program that does not wait. */
+static void name_spinners(const struct run *run)
+{
+	char name[PATH_MAX];
+
+	for (int i = 0; i < run->host_count; i++)
+		if (run->hosts[i].kernel_pid &&
+		    lab_spinner_find(run->hosts[i].kernel_pid, name, sizeof(name)))
+			fprintf(stderr, "ina-lab: host %d is busy with %s\n", i, name);
+}
+
 /* Somebody's child has ended: a kernel, the bridge, or an orphan, which the reaper collects. */
 static void look_at_children(struct run *run)
 {
@@ -145,6 +158,8 @@ static void look_at_children(struct run *run)
 		run->bridge.pid = 0;
 		describe_death(how, sizeof(how), run->bridge.wait_status);
 		fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
+		if (run->options->is_virtual)
+			name_spinners(run);
 		/* It reads some options that are its own. */
 		const bool is_usage = isnan(run->up_s) && WIFEXITED(run->bridge.wait_status) &&
 		                      WEXITSTATUS(run->bridge.wait_status) == LAB_EXIT_USAGE;
