@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build demo test lockstep bench-rtl synth formal formal-mutants waves fuzz \
+.PHONY: all deps kernel build install demo test lockstep bench-rtl synth formal formal-mutants waves fuzz \
 	clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
@@ -21,6 +21,12 @@ kernel: deps ## build the hosts' Linux kernel into .kernel/, once (2 to 5 minute
 build: deps
 	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
 	@cmake --build $(BUILD)
+
+PREFIX ?= /usr/local
+install: deps ## install libina, its manual and ina-perf under PREFIX=/usr/local, staged in DESTDIR=
+	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
+	@cmake --build $(BUILD) --target ina ina_static ina-perf
+	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD) --prefix $(PREFIX)
 
 demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compared in a table
 	@allreduce/demo.sh

@@ -108,7 +108,7 @@ static int meet(struct goodput *run)
 	return 0;
 }
 
-static uint64_t count_wrong(struct goodput *run, uint64_t seed)
+static uint64_t count_wrong(struct goodput *run, const struct pattern *pattern)
 {
 	size_t count = run->bytes / ELEMENT_BYTES;
 	const uint32_t *got = run->recv;
@@ -117,9 +117,8 @@ static uint64_t count_wrong(struct goodput *run, uint64_t seed)
 	size_t first;
 
 	if (!run->plain)
-		return pattern_check(run->recv, count, INA_FLOAT32, seed, run->ranks, &first);
-	pattern_fill(run->wanted, count, INA_FLOAT32, seed,
-	             (run->rank + run->ranks - 1) % run->ranks);
+		return pattern_check(pattern, run->recv, count, &first);
+	pattern_fill(pattern, (run->rank + run->ranks - 1) % run->ranks, run->wanted, count);
 	for (size_t i = 0; i < count; i++)
 		wrong += got[i] != wanted[i];
 	return wrong;
@@ -128,9 +127,14 @@ static uint64_t count_wrong(struct goodput *run, uint64_t seed)
 static int run_round(struct goodput *run, int round)
 {
 	size_t count = run->bytes / ELEMENT_BYTES;
-	uint64_t seed = (uint64_t)round + 1;
+	const struct pattern pattern = {
+	        .type = INA_FLOAT32,
+	        .op = INA_SUM,
+	        .seed = (uint64_t)round + 1,
+	        .ranks = run->ranks,
+	};
 
-	pattern_fill(run->send, count, INA_FLOAT32, seed, run->rank);
+	pattern_fill(&pattern, run->rank, run->send, count);
 	memset(run->recv, 0xEE, run->bytes);
 	if (meet(run) != 0)
 		return -1;
@@ -140,7 +144,7 @@ static int run_round(struct goodput *run, int round)
 	double end_s = now_s();
 	if (status != INA_OK)
 		return complain(run, run->way, status);
-	run->wrong += count_wrong(run, seed);
+	run->wrong += count_wrong(run, &pattern);
 	/* The first one warms up. */
 	return round == 0 ? 0 : json_array_append_new(run->times_s, json_real(end_s - start_s));
 }

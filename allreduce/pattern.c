@@ -2,10 +2,10 @@
 /* Test data whose sum is known. */
 #include "pattern.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-#define INTEGER_BITS 17
-#define SCALES       16
+#define FLOAT32_INTEGER_BITS 17
 
 /* splitmix64's output function (Steele, Lea, Flood 2014): every input bit moves every output bit.
  */
@@ -22,63 +22,109 @@ static uint64_t base_of(uint64_t seed, int rank)
 	return mix(mix(seed) + (uint64_t)rank);
 }
 
-/* -2^16 to 2^16 - 1. */
-static int32_t small_integer(uint64_t base, size_t index)
+/* Bits of the integers: those of a significand hold the sum of all ranks' as well. */
+static int integer_bits(const struct pattern *pattern)
 {
-	return (int32_t)(mix(base + index) >> (64 - INTEGER_BITS)) - (1 << (INTEGER_BITS - 1));
-}
+	int bits = pattern->type == INA_BFLOAT16 ? 9 : 12;
 
-static float scale_of(size_t index)
-{
-	return 1.0f / (float)(1u << (index * 7 % SCALES));
-}
-
-void pattern_fill(void *elements, size_t count, enum ina_type type, uint64_t seed, int rank)
-{
-	uint64_t base = base_of(seed, rank);
-	uint32_t *integers = elements;
-	float *floats = elements;
-
-	if (type == INA_INT32) {
-		for (size_t i = 0; i < count; i++)
-			integers[i] = (uint32_t)mix(base + i);
-	} else {
-		for (size_t i = 0; i < count; i++)
-			floats[i] = (float)small_integer(base, i) * scale_of(i);
-	}
-}
-
-static uint32_t expected_bits(const uint64_t *bases, int ranks, size_t index, enum ina_type type)
-{
-	uint32_t sum = 0;
-	uint32_t bits;
-	float value;
-
-	if (type == INA_INT32) {
-		for (int r = 0; r < ranks; r++)
-			sum += (uint32_t)mix(bases[r] + index);
-		return sum;
-	}
-	for (int r = 0; r < ranks; r++)
-		sum += (uint32_t)small_integer(bases[r], index);
-	value = (float)(int32_t)sum * scale_of(index);
-	memcpy(&bits, &value, sizeof(bits));
+	if (pattern->type == INA_FLOAT32)
+		return FLOAT32_INTEGER_BITS;
+	for (int ranks = 1; ranks < pattern->ranks; ranks *= 2)
+		bits--;
 	return bits;
 }
 
-uint64_t pattern_check(const void *elements, size_t count, enum ina_type type, uint64_t seed,
-                       int ranks, size_t *first)
+/* -2^(bits - 1) to 2^(bits - 1) - 1. */
+static int32_t small_integer(uint64_t base, size_t index, int bits)
 {
-	const uint32_t *got = elements;
+	return (int32_t)(mix(base + index) >> (64 - bits)) - (1 << (bits - 1));
+}
+
+/* A power of two; the smallest leave a float16 well above its subnormals. */
+static float scale_of(size_t index, enum ina_type type)
+{
+	return 1.0f / (float)(1u << (index * 7 % (type == INA_FLOAT16 ? 8 : 16)));
+}
+
+/* The bits of a number that the type has exactly, and not as a subnormal. */
+static uint32_t encode(float value, enum ina_type type)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	if (type == INA_BFLOAT16)
+		return bits >> 16;
+	if (type == INA_FLOAT16 && value != 0) /* exponent bias 15 for 127, 10 bits for 23 */
+		return (bits >> 16 & 0x8000) | ((bits & 0x7FFFFFFF) - (112u << 23)) >> 13;
+	return bits;
+}
+
+size_t pattern_bytes(enum ina_type type)
+{
+	return type == INA_INT32 || type == INA_FLOAT32 ? 4 : 2;
+}
+
+void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count)
+{
+	enum ina_type type = pattern->type;
+	uint64_t base = base_of(pattern->seed, rank);
+	int bits = integer_bits(pattern);
+	uint32_t *words = elements;
+	uint16_t *halves = elements;
+
+	if (type == INA_INT32) {
+		for (size_t i = 0; i < count; i++)
+			words[i] = (uint32_t)mix(base + i);
+	} else if (type == INA_FLOAT32) {
+		for (size_t i = 0; i < count; i++)
+			words[i] = encode((float)small_integer(base, i, bits) * scale_of(i, type),
+			                  type);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			halves[i] = (uint16_t)encode(
+			        (float)small_integer(base, i, bits) * scale_of(i, type), type);
+	}
+}
+
+static int32_t combine(enum ina_op op, int32_t a, int32_t b)
+{
+	if (op == INA_SUM)
+		return (int32_t)((uint32_t)a + (uint32_t)b);
+	return (op == INA_MAX) == (a > b) ? a : b;
+}
+
+static uint32_t expected_bits(const struct pattern *pattern, const uint64_t *bases, int bits,
+                              size_t index)
+{
+	bool integers = pattern->type == INA_INT32;
+	int32_t result = 0;
+
+	for (int r = 0; r < pattern->ranks; r++) {
+		int32_t operand = integers ? (int32_t)(uint32_t)mix(bases[r] + index)
+		                           : small_integer(bases[r], index, bits);
+
+		result = r == 0 ? operand : combine(pattern->op, result, operand);
+	}
+	return integers ? (uint32_t)result
+	                : encode((float)result * scale_of(index, pattern->type), pattern->type);
+}
+
+uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
+                       size_t *first)
+{
+	const uint32_t *words = elements;
+	const uint16_t *halves = elements;
+	bool wide = pattern_bytes(pattern->type) == 4;
+	int bits = integer_bits(pattern);
 	uint64_t bases[INA_MAX_RANKS];
 	uint64_t wrong = 0;
 
-	for (int r = 0; r < ranks; r++)
-		bases[r] = base_of(seed, r);
+	for (int r = 0; r < pattern->ranks; r++)
+		bases[r] = base_of(pattern->seed, r);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t expected = expected_bits(bases, ranks, i, type);
+		uint32_t expected = expected_bits(pattern, bases, bits, i);
 
-		if (got[i] == expected)
+		if ((wide ? words[i] : halves[i]) == expected)
 			continue;
 		if (wrong++ == 0)
 			*first = i;

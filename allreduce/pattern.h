@@ -2,9 +2,9 @@
 /*
  * Test data whose sum is known: element i of a rank is a hash of (seed, rank, i).
  *
- * int32: all 32 bits, so negative numbers and wrapping sums. float32: integers of at most 17 bits
- * times a power of two that all ranks share, so that any order of up to 64 additions is exact,
- * and the expected sum is made in integers.
+ * int32: all 32 bits, so negative numbers and wrapping sums. The floats: integers, of 17 bits in a
+ * float32 and of as many as leave room for the ranks in 16 bits, times a power of two that all
+ * ranks share. So additions are exact in any order, and the expected sum is made in integers.
  */
 #ifndef INA_PATTERN_H
 #define INA_PATTERN_H
@@ -14,11 +14,21 @@
 
 #include "ina.h"
 
-/* Fills count elements with what the rank contributes. */
-void pattern_fill(void *elements, size_t count, enum ina_type type, uint64_t seed, int rank);
+struct pattern {
+	enum ina_type type;
+	enum ina_op op;
+	uint64_t seed;
+	int ranks;
+};
 
-/* How many of the elements are not, bit for bit, the sum over all ranks. *first: the first one. */
-uint64_t pattern_check(const void *elements, size_t count, enum ina_type type, uint64_t seed,
-                       int ranks, size_t *first);
+/* Bytes of an element. */
+size_t pattern_bytes(enum ina_type type);
+
+/* Fills count elements with what the rank contributes. */
+void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count);
+
+/* How many of the elements are not, bit for bit, the result of all ranks. *first: the first one. */
+uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
+                       size_t *first);
 
 #endif

@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "doctor.h"
 #include "pattern.h"
+#include "perf_open.h"
 #include "perf_options.h"
 #include "perf_table.h"
 #include "resnet50.h"
 #include "wire_bytes.h"
-
-#define ELEMENT_BYTES 4u
 
 #define SCRATCH_BYTES 4096u
 
@@ -53,36 +53,18 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void print_log(void *context, const char *line)
-{
-	(void)context;
-	fprintf(stderr, "libina: %s\n", line);
-}
-
 static int complain(const ina_comm *comm, const char *doing, enum ina_status status)
 {
 	fprintf(stderr, "ina-perf: %s: %s: %s\n", doing, ina_status_name(status), ina_error(comm));
 	return -1;
 }
 
-static int open_comm(const struct perf_options *perf, enum ina_algorithm algorithm, ina_comm **comm)
+static int open_comm(const struct perf_options *options, enum ina_algorithm algorithm,
+                     ina_comm **comm)
 {
-	struct ina_options options;
 	char why[INA_ERROR_SIZE];
-	const char *log = getenv("INA_LOG");
-	enum ina_status status;
+	enum ina_status status = perf_open(options, algorithm, comm, why, sizeof(why));
 
-	ina_options_init(&options);
-	options.algorithm = algorithm;
-	if (perf->timeout_s)
-		options.timeout_ms = perf->timeout_s * 1000;
-	if (perf->window)
-		options.window = perf->window;
-	if (perf->message)
-		options.message_bytes = perf->message;
-	if (log && strcmp(log, "info") == 0)
-		options.log = print_log;
-	status = ina_open(&options, comm, why, sizeof(why));
 	if (status == INA_OK)
 		return 0;
 	fprintf(stderr, "ina-perf: %s: %s\n", ina_status_name(status), why);
@@ -118,7 +100,12 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
                     struct perf_result *result, uint64_t *wrong)
 {
 	const char *device = perf->head.stats.device;
-	uint64_t seed = perf->options.seed + perf->seed++;
+	struct pattern pattern = {
+	        .type = type,
+	        .op = perf->options.op,
+	        .seed = perf->options.seed + perf->seed++,
+	        .ranks = perf->ranks,
+	};
 	uint64_t before = 0;
 	uint64_t after = 0;
 	size_t first = 0;
@@ -129,14 +116,14 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	bool counted;
 	enum ina_status status;
 
-	pattern_fill(perf->send, count, type, seed, perf->rank);
+	pattern_fill(&pattern, perf->rank, perf->send, count);
 	if (perf->recv != perf->send)
-		memset(perf->recv, 0xEE, count * ELEMENT_BYTES);
+		memset(perf->recv, 0xEE, count * pattern_bytes(type));
 	if (sum_one(perf, comm, 1, &met) != 0)
 		return -1;
 	counted = wire_bytes_read(device, &before) == 0;
 	start = now_s();
-	status = ina_allreduce(comm, perf->send, perf->recv, count, type, INA_SUM);
+	status = ina_allreduce(comm, perf->send, perf->recv, count, type, pattern.op);
 	end = now_s();
 	if (status != INA_OK)
 		return complain(comm, "all-reduce", status);
@@ -146,7 +133,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 		result->wire_bytes = counted ? result->wire_bytes + (double)(after - before) : -1;
 	}
 	if (perf->options.check)
-		found = pattern_check(perf->recv, count, type, seed, perf->ranks, &first);
+		found = pattern_check(&pattern, perf->recv, count, &first);
 	if (found > 0)
 		fprintf(stderr,
 		        "ina-perf: rank %d: %" PRIu64
@@ -191,12 +178,13 @@ static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum
 	struct perf_row *row = &perf->rows[perf->row_count];
 
 	*row = (struct perf_row){.type = type,
+	                         .op = perf->options.op,
 	                         .model = model,
 	                         .checked = perf->options.check,
 	                         .compared = perf->ring != NULL};
 	for (size_t t = 0; t < tensors; t++)
 		row->count += counts[t];
-	row->bytes = row->count * ELEMENT_BYTES;
+	row->bytes = row->count * pattern_bytes(type);
 	if (run_list(perf, perf->comm, counts, tensors, type, &row->result) != 0)
 		return -1;
 	if (perf->ring && run_list(perf, perf->ring, counts, tensors, type, &row->ring) != 0)
@@ -215,7 +203,7 @@ static int run_all(struct perf *perf)
 	for (int t = 0; t < options->type_count; t++) {
 		for (size_t bytes = options->begin_bytes; bytes <= options->end_bytes;
 		     bytes *= options->factor) {
-			size_t count = bytes / ELEMENT_BYTES;
+			size_t count = bytes / pattern_bytes(options->types[t]);
 
 			if (run_row(perf, &count, 1, options->types[t], NULL) != 0)
 				return -1;
@@ -231,15 +219,16 @@ static int make_buffers(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
 	size_t tensors[RESNET50_TENSORS_MAX];
-	size_t largest = options->end_bytes / ELEMENT_BYTES;
+	size_t largest = options->end_bytes;
 
 	if (options->resnet50) {
 		size_t count = resnet50_tensors(tensors);
 
 		for (size_t t = 0; t < count; t++)
-			largest = tensors[t] > largest ? tensors[t] : largest;
+			largest = tensors[t] * sizeof(float) > largest ? tensors[t] * sizeof(float)
+			                                               : largest;
 	}
-	perf->buffer_bytes = (largest * ELEMENT_BYTES + 4095) / 4096 * 4096;
+	perf->buffer_bytes = (largest + 4095) / 4096 * 4096;
 	perf->send = aligned_alloc(4096, perf->buffer_bytes);
 	perf->recv = options->in_place ? perf->send : aligned_alloc(4096, perf->buffer_bytes);
 	perf->scratch = aligned_alloc(SCRATCH_BYTES, SCRATCH_BYTES);
@@ -323,6 +312,8 @@ int main(int argc, char **argv)
 	int result = -1;
 
 	perf_options_parse(&perf.options, argc, argv);
+	if (perf.options.doctor)
+		return doctor(&perf.options);
 	if (make_buffers(&perf) != 0 || open_all(&perf) != 0)
 		goto out_close;
 	if (perf.rank == 0)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ELEMENT_BYTES 4u
+#include "pattern.h"
 
 enum {
 	KEY_ALGORITHM = 256,
@@ -21,13 +21,15 @@ enum {
 	KEY_TIMEOUT,
 	KEY_WINDOW,
 	KEY_MESSAGE,
+	KEY_DOCTOR,
 };
 
 static const struct argp_option OPTIONS[] = {
         {"minbytes", 'b', "SIZE", 0, "Smallest size, with K, M or G if you like (4)", 1},
         {"maxbytes", 'e', "SIZE", 0, "Largest size (16M)", 1},
         {"stepfactor", 'f', "FACTOR", 0, "From one size to the next (2)", 1},
-        {"datatype", 't', "TYPE", 0, "int32, float or all (float)", 1},
+        {"datatype", 't', "TYPE", 0, "int32, float, bfloat16, half or all (float)", 1},
+        {"op", 'o', "OPERATION", 0, "sum, max or min (sum)", 1},
         {"iters", 'n', "COUNT", 0, "Timed all-reduces of a size (5)", 1},
         {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size before those (1)", 1},
         {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 1},
@@ -41,6 +43,7 @@ static const struct argp_option OPTIONS[] = {
         {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of an all-reduce (300)", 2},
         {"window", KEY_WINDOW, "MESSAGES", 0, "Messages under way (8)", 2},
         {"message", KEY_MESSAGE, "SIZE", 0, "Bytes of a message (16 packets)", 2},
+        {"doctor", KEY_DOCTOR, NULL, 0, "Measure nothing: say what all-reduce lacks here", 3},
         {0},
 };
 
@@ -89,13 +92,36 @@ static size_t size_argument(struct argp_state *state, const char *option, const 
 
 static void type_argument(struct argp_state *state, const char *text, struct perf_options *options)
 {
+	static const struct {
+		const char *name;
+		const char *other;
+		enum ina_type type;
+	} types[] = {
+	        {"int32", "int", INA_INT32},
+	        {"float", "float32", INA_FLOAT32},
+	        {"bfloat16", "bf16", INA_BFLOAT16},
+	        {"half", "float16", INA_FLOAT16},
+	};
+
 	options->type_count = 0;
-	if (strcmp(text, "int32") == 0 || strcmp(text, "all") == 0)
-		options->types[options->type_count++] = INA_INT32;
-	if (strcmp(text, "float") == 0 || strcmp(text, "float32") == 0 || strcmp(text, "all") == 0)
-		options->types[options->type_count++] = INA_FLOAT32;
+	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+		if (strcmp(text, types[t].name) == 0 || strcmp(text, types[t].other) == 0 ||
+		    strcmp(text, "all") == 0)
+			options->types[options->type_count++] = types[t].type;
+	}
 	if (options->type_count == 0)
-		argp_failure(state, 1, 0, "-t %s: want int32, float or all", text);
+		argp_failure(state, 1, 0, "-t %s: want int32, float, bfloat16, half or all", text);
+}
+
+static enum ina_op op_argument(struct argp_state *state, const char *text)
+{
+	if (strcmp(text, "max") == 0)
+		return INA_MAX;
+	if (strcmp(text, "min") == 0)
+		return INA_MIN;
+	if (strcmp(text, "sum") != 0)
+		argp_failure(state, 1, 0, "-o %s: want sum, max or min", text);
+	return INA_SUM;
 }
 
 static enum ina_algorithm algorithm_argument(struct argp_state *state, const char *text)
@@ -127,9 +153,14 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 {
 	if (options->end_bytes < options->begin_bytes)
 		argp_failure(state, 1, 0, "-e is smaller than -b: there is no size to run");
-	if (options->begin_bytes % ELEMENT_BYTES != 0)
-		argp_failure(state, 1, 0, "-b %zu: want a multiple of the element size, 4",
-		             options->begin_bytes);
+	for (int t = 0; t < options->type_count; t++) {
+		size_t element_bytes = pattern_bytes(options->types[t]);
+
+		if (options->begin_bytes % element_bytes != 0)
+			argp_failure(state, 1, 0,
+			             "-b %zu: want a multiple of the element size, %zu",
+			             options->begin_bytes, element_bytes);
+	}
 	if (options->compare && options->algorithm == INA_ALGORITHM_RING)
 		argp_failure(state, 1, 0,
 		             "--compare compares with the ring: it does not go with "
@@ -142,17 +173,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case 'b':
-		options->begin_bytes =
-		        size_argument(state, "-b", text, ELEMENT_BYTES, SIZE_MAX / 4);
+		options->begin_bytes = size_argument(state, "-b", text, 2, SIZE_MAX / 4);
 		return 0;
 	case 'e':
-		options->end_bytes = size_argument(state, "-e", text, ELEMENT_BYTES, SIZE_MAX / 4);
+		options->end_bytes = size_argument(state, "-e", text, 2, SIZE_MAX / 4);
 		return 0;
 	case 'f':
 		options->factor = size_argument(state, "-f", text, 2, 1024);
 		return 0;
 	case 't':
 		type_argument(state, text, options);
+		return 0;
+	case 'o':
+		options->op = op_argument(state, text);
 		return 0;
 	case 'n':
 		options->iterations = (int)size_argument(state, "-n", text, 1, 1000000);
@@ -196,6 +229,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		options->message =
 		        (unsigned int)size_argument(state, "--message", text, 64, 1 << 20);
 		return 0;
+	case KEY_DOCTOR:
+		options->doctor = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_failure(state, 1, 0, "%s: what is this? See --help", text);
 		return 0;
@@ -213,12 +249,12 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .options = OPTIONS,
 	        .parser = parse,
 	        .doc = "Measures all-reduce among hosts and checks every element of every result.\v"
-	               "Start it on every host, with INA_RANK, INA_RANKS, INA_ROOT and INA_BIND in "
-	               "the "
-	               "environment (ina-lab sets them). INA_LOG=info: say how libina is "
-	               "connected.\n"
+	               "Start it on every host by mpirun, srun or torchrun, or with INA_RANK, "
+	               "INA_RANKS "
+	               "and INA_ROOT in the environment (ina-lab sets them). INA_LOG=info: say how "
+	               "libina is connected.\n"
 	               "Exit status: 0 if every element was right, and, with --algorithm ina, the "
-	               "aggregator summed.",
+	               "aggregator summed; with --doctor, if nothing was amiss.",
 	};
 
 	*options = (struct perf_options){
@@ -227,6 +263,7 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .factor = 2,
 	        .types = {INA_FLOAT32},
 	        .type_count = 1,
+	        .op = INA_SUM,
 	        .iterations = 5,
 	        .warmups = 1,
 	        .check = true,

@@ -13,14 +13,16 @@ struct perf_options {
 	size_t begin_bytes;
 	size_t end_bytes;
 	size_t factor;
-	enum ina_type types[2];
+	enum ina_type types[4];
 	int type_count;
+	enum ina_op op;
 	int iterations;
 	int warmups;
 	bool check;
 	bool compare;
 	bool in_place;
 	bool resnet50;
+	bool doctor;
 	enum ina_algorithm algorithm;
 	const char *json; /* NULL: none */
 	int late_rank;    /* -1: none */

@@ -13,7 +13,17 @@ static const char *algorithm_name(enum ina_algorithm algorithm)
 
 static const char *type_name(enum ina_type type)
 {
-	return type == INA_INT32 ? "int32" : "float";
+	static const char *const names[] = {[INA_INT32] = "int32",
+	                                    [INA_FLOAT32] = "float",
+	                                    [INA_BFLOAT16] = "bfloat16",
+	                                    [INA_FLOAT16] = "half"};
+
+	return names[type];
+}
+
+static const char *op_name(enum ina_op op)
+{
+	return op == INA_SUM ? "sum" : op == INA_MAX ? "max" : "min";
 }
 
 double perf_algbw(uint64_t bytes, double time_s)
@@ -36,13 +46,13 @@ void perf_table_header(const struct perf_head *head)
 	       head->ranks, stats->device[0] ? stats->device : "no device", stats->path_mtu,
 	       stats->message_bytes, stats->window, head->in_place ? "in" : "out of",
 	       head->iterations);
-	printf("#%11s %11s %6s %5s %11s %7s %7s %12s %7s", "size", "count", "type", "algo", "time",
-	       "algbw", "busbw", "wire/host", "#wrong");
+	printf("#%11s %11s %8s %5s %5s %11s %7s %7s %12s %7s", "size", "count", "type", "redop",
+	       "algo", "time", "algbw", "busbw", "wire/host", "#wrong");
 	if (head->compare)
 		printf(" | %11s %7s %12s %7s %8s", "ring time", "busbw", "wire/host", "#wrong",
 		       "speed-up");
-	printf("\n#%11s %11s %6s %5s %11s %7s %7s %12s %7s", "(B)", "(elements)", "", "", "(us)",
-	       "(GB/s)", "(GB/s)", "(B)", "");
+	printf("\n#%11s %11s %8s %5s %5s %11s %7s %7s %12s %7s", "(B)", "(elements)", "", "", "",
+	       "(us)", "(GB/s)", "(GB/s)", "(B)", "");
 	if (head->compare)
 		printf(" | %11s %7s %12s %7s %8s", "(us)", "(GB/s)", "(B)", "", "(x)");
 	printf("\n");
@@ -74,8 +84,9 @@ void perf_table_row(const struct perf_head *head, const struct perf_row *row)
 {
 	const struct perf_result *result = &row->result;
 
-	printf(" %11" PRIu64 " %11" PRIu64 " %6s %5s %11.1f %7.4f %7.4f", row->bytes, row->count,
-	       type_name(row->type), algorithm_name(result->algorithm), result->time_s * 1e6,
+	printf(" %11" PRIu64 " %11" PRIu64 " %8s %5s %5s %11.1f %7.4f %7.4f", row->bytes,
+	       row->count, type_name(row->type), op_name(row->op),
+	       algorithm_name(result->algorithm), result->time_s * 1e6,
 	       perf_algbw(row->bytes, result->time_s),
 	       perf_busbw(row->bytes, result->time_s, head->ranks));
 	print_wire(result->wire_bytes);
@@ -109,8 +120,9 @@ static json_t *result_json(const struct perf_row *row, const struct perf_result 
 
 static json_t *row_json(const struct perf_row *row, int ranks)
 {
-	json_t *object = json_pack("{s:I, s:I, s:s}", "size_bytes", (json_int_t)row->bytes, "count",
-	                           (json_int_t)row->count, "type", type_name(row->type));
+	json_t *object = json_pack("{s:I, s:I, s:s, s:s}", "size_bytes", (json_int_t)row->bytes,
+	                           "count", (json_int_t)row->count, "type", type_name(row->type),
+	                           "op", op_name(row->op));
 
 	json_object_set_new(object, "model", row->model ? json_string(row->model) : json_null());
 	json_object_set_new(object, "result", result_json(row, &row->result, ranks));

@@ -21,6 +21,7 @@ struct perf_row {
 	uint64_t bytes;
 	uint64_t count;
 	enum ina_type type;
+	enum ina_op op;
 	const char *model; /* NULL, or whose tensors these are */
 	bool checked;
 	struct perf_result result;

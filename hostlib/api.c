@@ -7,9 +7,8 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "number.h"
 #include "plain.h"
-
-#define ELEMENT_BYTES 4u
 
 static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
                                 char *why, size_t why_size)
@@ -29,6 +28,7 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 		goto out_why;
 	}
 	made->plain = plain;
+	ina_pollset_init(&made->pollset);
 	if (ina_settings_make(&made->settings, options, &failure) == INA_OK &&
 	    ina_comm_open(made, &failure) == INA_OK) {
 		*comm = made;
@@ -84,20 +84,23 @@ static enum ina_status check_call(ina_comm *comm, const void *send, const void *
 	struct ina_failure *latest = &comm->latest;
 	uintptr_t from = (uintptr_t)send;
 	uintptr_t to = (uintptr_t)recv;
+	size_t element_bytes = ina_type_bytes((int)type);
 
 	if (comm->failure.status != INA_OK) {
 		*latest = comm->failure;
 		return latest->status;
 	}
-	if (type != INA_INT32 && type != INA_FLOAT32)
+	if (element_bytes == 0)
+		return ina_fail(latest, INA_ERR_ARGUMENT,
+		                "all-reduce: there is no type %d: use INA_INT32, INA_FLOAT32, "
+		                "INA_BFLOAT16 or INA_FLOAT16",
+		                (int)type);
+	if (!ina_op_name((int)op))
 		return ina_fail(
 		        latest, INA_ERR_ARGUMENT,
-		        "all-reduce: type %d is not supported: use INA_INT32 or INA_FLOAT32",
-		        (int)type);
-	if (op != INA_SUM)
-		return ina_fail(latest, INA_ERR_ARGUMENT,
-		                "all-reduce: operation %d is not supported: use INA_SUM", (int)op);
-	if (count > SIZE_MAX / 2 / ELEMENT_BYTES)
+		        "all-reduce: there is no operation %d: use INA_SUM, INA_MAX or INA_MIN",
+		        (int)op);
+	if (count > SIZE_MAX / 2 / element_bytes)
 		return ina_fail(latest, INA_ERR_ARGUMENT, "all-reduce: a count of %zu is too large",
 		                count);
 	if (count == 0)
@@ -105,11 +108,7 @@ static enum ina_status check_call(ina_comm *comm, const void *send, const void *
 	if (!send || !recv)
 		return ina_fail(latest, INA_ERR_ARGUMENT, "all-reduce: %s is NULL",
 		                send ? "recv" : "send");
-	if (from % ELEMENT_BYTES != 0 || to % ELEMENT_BYTES != 0)
-		return ina_fail(latest, INA_ERR_ARGUMENT,
-		                "all-reduce: %s is not aligned to %u bytes",
-		                from % ELEMENT_BYTES ? "send" : "recv", ELEMENT_BYTES);
-	if (from != to && from < to + count * ELEMENT_BYTES && to < from + count * ELEMENT_BYTES)
+	if (from != to && from < to + count * element_bytes && to < from + count * element_bytes)
 		return ina_fail(
 		        latest, INA_ERR_ARGUMENT,
 		        "all-reduce: send and recv overlap; they must be the same or apart");
@@ -159,6 +158,13 @@ enum ina_status ina_test(ina_request *request, int *done)
 		return INA_ERR_ARGUMENT;
 	if (!request->done)
 		ina_collective_step(request->comm, 0);
+	if (!request->done && request->comm->pollset.fd >= 0) {
+		/* Once armed, nothing may be left that nobody would tell of. */
+		ina_pollset_arm(&request->comm->pollset, request->comm);
+		do {
+			ina_collective_step(request->comm, 0);
+		} while (!request->done && request->comm->last_completions > 0);
+	}
 	*done = request->done;
 	return request->done ? take_result(request) : INA_OK;
 }
@@ -214,8 +220,28 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 
 void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 {
+	struct ina_stats now = comm->stats;
+
+	now.strangers = comm->control.strangers + comm->fabric.strangers;
 	memset(stats, 0, size);
-	memcpy(stats, &comm->stats, size < sizeof(comm->stats) ? size : sizeof(comm->stats));
+	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
+}
+
+enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
+{
+	enum ina_status status = INA_OK;
+
+	if (!comm || !fd)
+		return INA_ERR_ARGUMENT;
+	*fd = -1;
+	if (comm->failure.status != INA_OK) {
+		comm->latest = comm->failure;
+		return comm->failure.status;
+	}
+	if (comm->pollset.fd < 0)
+		status = ina_pollset_open(&comm->pollset, comm, &comm->latest);
+	*fd = comm->pollset.fd;
+	return status;
 }
 
 int ina_comm_rank(const ina_comm *comm)

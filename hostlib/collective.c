@@ -5,8 +5,12 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "number.h"
 
-#define ELEMENT_BYTES 4u
+static size_t bytes_of(const struct ina_request *request)
+{
+	return request->count * ina_type_bytes((int)request->type);
+}
 
 static void finish(struct ina_comm *comm, enum ina_status status)
 {
@@ -37,12 +41,39 @@ static enum ina_status hold(struct ina_request *request, const void *memory, boo
 
 	if (request->count == 0)
 		return INA_OK;
-	status = ina_memory_get(&comm->memory, memory, request->count * ELEMENT_BYTES, writable,
+	status = ina_memory_get(&comm->memory, memory, bytes_of(request), writable,
 	                        &request->entries[request->entry_count], lkey, failure);
 	if (status == INA_OK)
 		request->entry_count++;
 	comm->stats.registrations = comm->memory.made;
 	return status;
+}
+
+static enum ina_status advance(struct ina_comm *comm, struct ina_failure *failure)
+{
+	return comm->aggregated ? ina_window_advance(&comm->window, failure)
+	                        : ina_ring_advance(&comm->ring, failure);
+}
+
+/* What the aggregator has summed of the transfer is done; the ring begins behind it. */
+static void start_ring(struct ina_comm *comm)
+{
+	struct ina_transfer rest = comm->transfer;
+
+	rest.send += comm->summed_bytes;
+	rest.recv += comm->summed_bytes;
+	rest.total_bytes -= comm->summed_bytes;
+	ina_ring_start(&comm->ring, &rest);
+	comm->ring.wish = ina_rejoin_wished(comm);
+}
+
+enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failure *failure)
+{
+	if (comm->aggregated)
+		ina_window_start(&comm->window, INA_WIRE_DATA, 0, &comm->transfer);
+	else
+		start_ring(comm);
+	return advance(comm, failure);
 }
 
 static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failure)
@@ -51,13 +82,19 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 	struct ina_transfer transfer = {
 	        .send = request->send,
 	        .recv = request->recv,
-	        .total_bytes = (uint64_t)request->count * ELEMENT_BYTES,
+	        .total_bytes = bytes_of(request),
+	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
 	        .type = request->type,
 	        .op = request->op,
 	};
 	enum ina_status status;
 
 	request->active = true;
+	comm->summed = 0;
+	comm->summed_bytes = 0;
+	comm->interrupted = false;
+	comm->window.active = false;
+	comm->ring.active = false;
 	comm->previous = comm->current;
 	comm->current = (struct ina_call){
 	        .number = comm->previous.number + 1,
@@ -77,17 +114,11 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 		status = hold(request, request->send, false, &transfer.send_lkey, failure);
 	if (status != INA_OK)
 		return status;
-	if (comm->aggregated)
-		ina_window_start(&comm->window, INA_WIRE_DATA, 0, &transfer);
-	else
-		ina_ring_start(&comm->ring, &transfer);
+	comm->transfer = transfer;
+	if (!comm->rejoin.due)
+		return ina_collective_transfer(comm, failure);
+	ina_rejoin_begin(comm);
 	return INA_OK;
-}
-
-static enum ina_status advance(struct ina_comm *comm, struct ina_failure *failure)
-{
-	return comm->aggregated ? ina_window_advance(&comm->window, failure)
-	                        : ina_ring_advance(&comm->ring, failure);
 }
 
 static bool transferred(const struct ina_comm *comm)
@@ -97,18 +128,37 @@ static bool transferred(const struct ina_comm *comm)
 
 static void count_call(struct ina_comm *comm)
 {
-	uint64_t bytes = (uint64_t)comm->first->count * ELEMENT_BYTES;
+	struct ina_stats *stats = &comm->stats;
+	uint64_t bytes = comm->transfer.total_bytes;
+	bool overflow = comm->summed > 0 && comm->window.overflow;
 
-	comm->stats.calls++;
 	if (comm->aggregated) {
-		comm->stats.messages_aggregated += comm->window.count;
-		comm->stats.bytes_aggregated += bytes;
-		comm->stats.overflows += comm->window.overflow;
+		comm->summed = comm->window.count;
+		comm->summed_bytes = bytes;
+		overflow = comm->window.overflow;
 	} else {
-		comm->stats.messages_ring += comm->ring.in_count;
-		comm->stats.bytes_ring += bytes;
-		comm->stats.overflows += comm->ring.overflow;
+		overflow |= comm->ring.overflow;
+		stats->messages_ring += comm->ring.in_count;
+		stats->bytes_ring += bytes - comm->summed_bytes;
+		comm->rejoin.due |= comm->ring.wish;
 	}
+	stats->calls++;
+	stats->messages_aggregated += comm->summed;
+	stats->bytes_aggregated += comm->summed_bytes;
+	stats->overflows += overflow;
+}
+
+enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure)
+{
+	if (comm->summed < comm->window.count)
+		return ina_collective_transfer(comm, failure);
+	/* Ranks that had all sums by themselves are gone to other things: nothing to send. */
+	comm->ring.in_count = 0;
+	comm->ring.overflow = false;
+	comm->ring.wish = false;
+	count_call(comm);
+	finish(comm, INA_OK);
+	return INA_OK;
 }
 
 static void explain_timeout(const struct ina_comm *comm, struct ina_failure *failure)
@@ -131,10 +181,20 @@ static void explain_timeout(const struct ina_comm *comm, struct ina_failure *fai
 		         ina_successor(comm->rank, comm->ranks), timeout_ms);
 }
 
-static void fault(struct ina_comm *comm, const struct ina_failure *failure)
+/*
+ * All ranks are in this call and have waited for a while, so this is no late rank. A lost tail is
+ * sent again after an ACK timeout, which may be lost too: some of them must do.
+ */
+static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 {
-	ina_comm_fault(comm, failure);
-	ina_collective_abort(comm);
+	const struct ina_options *options = &comm->settings.options;
+	int64_t ack_ms = ((int64_t)4096 << options->ack_timeout) / 1000000;
+	int64_t patience_ms =
+	        options->join_timeout_ms > 8 * ack_ms ? options->join_timeout_ms : 8 * ack_ms;
+
+	return comm->aggregated && !comm->plain &&
+	       now_ms - comm->progressed_ms >= INA_STALL_MS + patience_ms &&
+	       ina_all_stalled(&comm->control, &comm->current);
 }
 
 /* Nothing has come for a moment, or something over the control channel: is anything wrong? */
@@ -145,10 +205,15 @@ static void look_around(struct ina_comm *comm)
 
 	comm->control.news = false;
 	if (ina_disturbed(&comm->control, &comm->current)) {
-		fault(comm, NULL);
+		ina_comm_fault(comm, NULL);
 	} else if (now_ms >= comm->deadline_ms) {
 		explain_timeout(comm, &failure);
-		fault(comm, &failure);
+		ina_comm_fault(comm, &failure);
+	} else if (aggregator_is_dead(comm, now_ms)) {
+		ina_fail(&failure, INA_ERR_AGGREGATOR,
+		         "no sum has come for %" PRId64 " ms, though all ranks wait",
+		         now_ms - comm->progressed_ms);
+		ina_comm_fault(comm, &failure);
 	} else if (now_ms - comm->progressed_ms >= INA_STALL_MS) {
 		ina_tell_stall(&comm->control, &comm->current);
 	}
@@ -160,40 +225,28 @@ static void copy_alone(struct ina_comm *comm)
 	const struct ina_request *request = comm->first;
 
 	if (request->count > 0 && request->send != request->recv)
-		memcpy(request->recv, request->send, request->count * ELEMENT_BYTES);
+		memcpy(request->recv, request->send, bytes_of(request));
 	comm->stats.calls++;
 	finish(comm, INA_OK);
 }
 
-void ina_collective_step(struct ina_comm *comm, int timeout_ms)
+static void step_transfer(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_failure failure;
 	enum ina_status status = INA_OK;
 	int count = 0;
 
-	if (!comm->first)
-		return;
-	if (comm->ranks == 1) {
-		copy_alone(comm);
-		return;
-	}
-	if (!comm->first->active) {
-		status = activate(comm, &failure);
-		if (status == INA_OK)
-			status = advance(comm, &failure);
-	}
-	if (status == INA_OK && comm->control.news) {
+	if (comm->control.news) {
 		look_around(comm);
-		if (!comm->first)
+		if (comm->phase != INA_STEADY)
 			return;
 	}
-	if (status == INA_OK)
-		status = timeout_ms > 0 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
-		                        : ina_progress_poll(comm, &count, &failure);
+	status = timeout_ms > 0 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
+	                        : ina_progress_poll(comm, &count, &failure);
 	if (status == INA_OK && count > 0)
 		status = advance(comm, &failure);
 	if (status != INA_OK) {
-		fault(comm, &failure);
+		ina_comm_fault(comm, &failure);
 		return;
 	}
 	if (transferred(comm)) {
@@ -208,4 +261,23 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 	if (timeout_ms == 0)
 		ina_control_pump(&comm->control, 0);
 	look_around(comm);
+}
+
+void ina_collective_step(struct ina_comm *comm, int timeout_ms)
+{
+	struct ina_failure failure;
+
+	if (!comm->first)
+		return;
+	if (comm->ranks == 1) {
+		copy_alone(comm);
+		return;
+	}
+	if (comm->phase == INA_STEADY && !comm->first->active &&
+	    activate(comm, &failure) != INA_OK)
+		ina_comm_fault(comm, &failure);
+	if (comm->phase == INA_STEADY)
+		step_transfer(comm, timeout_ms);
+	else
+		ina_comm_mend(comm, timeout_ms);
 }

@@ -7,7 +7,9 @@
 #include "control.h"
 #include "memory.h"
 #include "options.h"
+#include "pollset.h"
 #include "ring.h"
+#include "settlement.h"
 #include "verdict.h"
 #include "window.h"
 
@@ -26,6 +28,33 @@ struct ina_request {
 	unsigned int entry_count;
 };
 
+/* What a communicator is at. */
+enum ina_phase {
+	INA_STEADY,    /* all-reduces */
+	INA_SETTLING,  /* a fault is being settled among all ranks */
+	INA_REPAIRING, /* sums that only some ranks have go to the others, by ring */
+	INA_REJOINING, /* a fresh connection is made, and its JOIN awaited */
+};
+
+enum ina_rejoin_stage {
+	INA_REJOIN_GATHER,  /* all ranks are there */
+	INA_REJOIN_CONNECT, /* fresh connections */
+	INA_REJOIN_COUNT,   /* all ranks are connected */
+	INA_REJOIN_JOIN,    /* the JOIN is under way */
+	INA_REJOIN_JUDGE,   /* all ranks' JOINs have come back as sums */
+};
+
+struct ina_rejoin {
+	bool due; /* before the next all-reduce: the same on all ranks */
+	enum ina_rejoin_stage stage;
+	uint32_t vote;       /* this rank's, in the agreement under way */
+	int64_t deadline_ms; /* of the stage */
+	/* Rank 0's: when to wish for the next attempt. */
+	int64_t next_ms;
+	int64_t granted_ms;
+	int pause_ms;
+};
+
 struct ina_comm {
 	int rank;
 	int ranks;
@@ -35,18 +64,32 @@ struct ina_comm {
 	struct ina_control control;
 	struct ina_fabric fabric;
 	struct ina_memory memory;
+	struct ina_pollset pollset;
+	int last_completions; /* of the latest look at the completion queue */
 	struct ina_window window;
 	struct ina_ring ring;
+	uint8_t *spare; /* registered: the sums of a window, and 16 bytes */
+	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
+	bool log_to_stderr; /* INA_LOG */
 	bool plain;      /* plain.h: what comes back is the predecessor's */
 	bool aggregated; /* the JOIN came back as a sum; or plain: the window is at work */
 
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
 	struct ina_failure latest;  /* for ina_error() */
 
+	enum ina_phase phase;
+	struct ina_settlement settlement;
+	struct ina_plan plan; /* while repairing */
+	bool interrupted;     /* the first request was with the aggregator when it dropped out */
+	struct ina_rejoin rejoin;
+
 	struct ina_request *first; /* the one whose turn it is */
 	struct ina_request *last;
 	struct ina_call current;
 	struct ina_call previous;
+	struct ina_transfer transfer; /* of the first request, when its turn has come */
+	uint64_t summed;              /* messages of it that the aggregator did before the ring */
+	uint64_t summed_bytes;
 	int64_t deadline_ms;   /* of the first request */
 	int64_t progressed_ms; /* when something last completed */
 	struct ina_stats stats;
@@ -68,15 +111,43 @@ enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_
 enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
                                   struct ina_failure *failure);
 
+/* The completion channel will tell of the next completion, but not of those that are there. */
+void ina_progress_arm(struct ina_comm *comm);
+
 /* Opens and closes everything but what the struct holds. close is safe at any stage. */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure);
 
-/* This rank's part of a fault; failure may be NULL. Settles it: the communicator is dead then. */
+/*
+ * This rank's part of a fault; failure may be NULL. Begins to settle it, which ina_comm_mend() goes
+ * on with: then all requests end with the verdict, or go on by ring.
+ */
 void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure);
+
+/* In a phase that is not INA_STEADY: a step out of it, waiting up to timeout_ms. */
+void ina_comm_mend(struct ina_comm *comm, int timeout_ms);
+
+/* Is it time to look for an aggregator again? For rank 0, at the start of a transfer by ring. */
+bool ina_rejoin_wished(const struct ina_comm *comm);
+
+/* The aggregator has refused, dropped out, or not come back: when to try next. */
+void ina_rejoin_later(struct ina_comm *comm);
+
+/* Begins to JOIN again, on all ranks before the same call; and a step of it, which does not wait. */
+void ina_rejoin_begin(struct ina_comm *comm);
+enum ina_status ina_rejoin_step(struct ina_comm *comm, struct ina_failure *failure);
 
 /* Advances the first request as far as it goes; waits for it up to timeout_ms if that is not 0. */
 void ina_collective_step(struct ina_comm *comm, int timeout_ms);
+
+/* Starts the transfer of the first request, by the aggregator or, what it has not done, by ring. */
+enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failure *failure);
+
+/*
+ * After the aggregator has dropped out amid the first request, with comm->summed messages of it
+ * done on all ranks: by ring from there on, if anything is left.
+ */
+enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure);
 
 /* Ends all requests with the communicator's failure. */
 void ina_collective_abort(struct ina_comm *comm);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "clock.h"
 #include "ina_wire.h"
 #include "verdict.h"
@@ -52,7 +53,7 @@ static uint32_t gid_address(const union ibv_gid *gid)
 	return address;
 }
 
-/* An IPv4 address of the device, network order, or 0. */
+/* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
 static uint32_t device_address(const char *name)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
@@ -63,11 +64,13 @@ static uint32_t device_address(const char *name)
 		struct ibv_port_attr port;
 		union ibv_gid gid;
 
-		if (strcmp(ibv_get_device_name(devices[i]), name) != 0)
+		if (address != 0)
+			break;
+		if (name[0] && strcmp(ibv_get_device_name(devices[i]), name) != 0)
 			continue;
 		context = ibv_open_device(devices[i]);
 		if (!context)
-			break;
+			continue;
 		if (ibv_query_port(context, 1, &port) == 0) {
 			for (int g = 0; g < port.gid_tbl_len && !address; g++) {
 				if (ibv_query_gid(context, 1, g, &gid) == 0)
@@ -118,6 +121,13 @@ static enum ina_status find_address(const struct ina_settings *settings,
 	if (address->sin_addr.s_addr == 0)
 		return ina_fail(failure, INA_ERR_SYSTEM,
 		                "this host has no route to rank 0; is the network up?");
+	/* Rank 0 is on this host: any device reaches it, but none has a loopback address. */
+	if (ina_is_loopback(address->sin_addr)) {
+		uint32_t any = device_address("");
+
+		if (any != 0)
+			address->sin_addr.s_addr = any;
+	}
 	return INA_OK;
 }
 
@@ -242,12 +252,10 @@ static struct rdma_conn_param connection_parameters(const struct private_data *d
 	};
 }
 
-static enum ina_status start_connecting(struct ina_fabric *fabric, enum ina_purpose purpose,
-                                        const struct ina_roster *roster,
-                                        struct ina_failure *failure)
+enum ina_status ina_fabric_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                 struct ina_failure *failure)
 {
-	const struct ina_endpoint *next =
-	        &roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
+	const struct ina_endpoint *next = &fabric->next;
 	struct ina_connection *connection = &fabric->connections[purpose];
 	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {fabric->local.address}};
 	struct sockaddr_in to = {
@@ -305,6 +313,7 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	if (data.magic != PRIVATE_MAGIC || data.job_id != fabric->job_id ||
 	    data.rank != (uint32_t)predecessor || data.purpose >= INA_PURPOSE_COUNT ||
 	    fabric->connections[data.purpose].rx) {
+		fabric->strangers++;
 		rdma_reject(id, NULL, 0);
 		rdma_ack_cm_event(event);
 		rdma_destroy_id(id);
@@ -395,11 +404,10 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
 		struct ibv_qp *qps[2] = {fabric->connections[p].tx->qp,
 		                         fabric->connections[p].rx->qp};
-		struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
-		                                 .min_rnr_timer = MIN_RNR_TIMER};
+		struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = MIN_RNR_TIMER};
 
 		for (int i = 0; i < 2; i++) {
-			int error = ibv_modify_qp(qps[i], &attributes,
+			int error = ibv_modify_qp(qps[i], &rnr,
 			                          IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 
 			if (error != 0)
@@ -409,14 +417,43 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	}
 	struct ibv_qp_attr attributes = {0};
 	struct ibv_qp_init_attr init = {0};
-	int error = ibv_query_qp(fabric->connections[INA_PURPOSE_AGGREGATE].tx->qp, &attributes,
-	                         IBV_QP_PATH_MTU, &init);
+	struct rdma_cm_id *id = fabric->connections[INA_PURPOSE_AGGREGATE].tx;
+	int error = ibv_query_qp(id->qp, &attributes, IBV_QP_PATH_MTU | IBV_QP_AV, &init);
 
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: path MTU: %s", fabric->device,
 		                strerror(error));
 	fabric->path_mtu = 128u << attributes.path_mtu; /* IBV_MTU_256 is 1 */
+	fabric->gid_index = attributes.ah_attr.grh.sgid_index;
+	/* Only told, never used: a device that does not say is none the worse. */
+	if (ibv_query_gid(id->verbs, id->port_num, fabric->gid_index, &fabric->gid) != 0)
+		memset(&fabric->gid, 0, sizeof(fabric->gid));
 	return INA_OK;
+}
+
+/* Takes the events that are there; those of connections that were made before change nothing. */
+static enum ina_status take_events(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	struct rdma_cm_event *event;
+
+	while (rdma_get_cm_event(fabric->events, &event) == 0) {
+		enum ina_status status = take_event(fabric, event, failure);
+
+		if (status != INA_OK)
+			return status;
+	}
+	if (errno != EAGAIN && errno != EINTR)
+		return ina_fail(failure, INA_ERR_DEVICE, "RDMA events: %s", strerror(errno));
+	return INA_OK;
+}
+
+enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready, struct ina_failure *failure)
+{
+	char missing[80];
+	enum ina_status status = take_events(fabric, failure);
+
+	*ready = status == INA_OK && !missing_connection(fabric, missing, sizeof(missing));
+	return *ready ? tune(fabric, failure) : status;
 }
 
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
@@ -426,47 +463,47 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 	char missing[80];
 
 	fabric->job_id = roster->job_id;
+	fabric->next = roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
+	fabric->previous = roster->endpoints[ina_predecessor(fabric->rank, fabric->ranks)];
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		enum ina_status status =
-		        start_connecting(fabric, (enum ina_purpose)p, roster, failure);
+		enum ina_status status = ina_fabric_begin(fabric, (enum ina_purpose)p, failure);
 
 		if (status != INA_OK)
 			return status;
 	}
-	while (missing_connection(fabric, missing, sizeof(missing))) {
+	for (;;) {
 		struct pollfd fds[INA_MAX_RANKS + 1];
-		struct rdma_cm_event *event;
-		enum ina_status status;
+		bool ready;
 		int count;
+		enum ina_status status = ina_fabric_step(fabric, &ready, failure);
 
-		if (rdma_get_cm_event(fabric->events, &event) == 0) {
-			status = take_event(fabric, event, failure);
-			if (status != INA_OK)
-				return status;
-			continue;
-		}
-		if (errno != EAGAIN && errno != EINTR)
-			return ina_fail(failure, INA_ERR_DEVICE, "RDMA events: %s",
-			                strerror(errno));
+		if (status != INA_OK || ready)
+			return status;
 		if (ina_open_failed_elsewhere(control))
 			return ina_fail(failure, INA_ERR_PEER, "another rank could not connect");
 		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
-			                missing);
+			return ina_fail(
+			        failure, INA_ERR_TIMEOUT, "%s was not made in time",
+			        missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
 		fds[count] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
 		poll(fds, (nfds_t)count + 1, ina_left_ms(deadline_ms, TICK_MS));
 	}
-	return tune(fabric, failure);
+}
+
+static void stop_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (id && id->qp)
+		ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE);
 }
 
 void ina_fabric_silence(struct ina_fabric *fabric)
 {
-	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
-
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		ibv_modify_qp(fabric->connections[p].tx->qp, &attributes, IBV_QP_STATE);
-		ibv_modify_qp(fabric->connections[p].rx->qp, &attributes, IBV_QP_STATE);
+		stop_qp(fabric->connections[p].tx);
+		stop_qp(fabric->connections[p].rx);
 	}
 }
 
@@ -479,19 +516,23 @@ static void destroy_id(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
+void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
+{
+	struct ina_connection *connection = &fabric->connections[purpose];
+
+	if (connection->tx_ready)
+		rdma_disconnect(connection->tx);
+	if (connection->rx_ready)
+		rdma_disconnect(connection->rx);
+	destroy_id(connection->tx);
+	destroy_id(connection->rx);
+	*connection = (struct ina_connection){0};
+}
+
 void ina_fabric_disconnect(struct ina_fabric *fabric)
 {
-	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		struct ina_connection *connection = &fabric->connections[p];
-
-		if (connection->tx_ready)
-			rdma_disconnect(connection->tx);
-		if (connection->rx_ready)
-			rdma_disconnect(connection->rx);
-		destroy_id(connection->tx);
-		destroy_id(connection->rx);
-		*connection = (struct ina_connection){0};
-	}
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
+		ina_fabric_drop(fabric, (enum ina_purpose)p);
 }
 
 void ina_fabric_close(struct ina_fabric *fabric)

@@ -35,7 +35,12 @@ struct ina_fabric {
 	struct ibv_cq *cq;
 	struct ina_connection connections[INA_PURPOSE_COUNT];
 	struct ina_endpoint local;
+	struct ina_endpoint next;     /* the successor's */
+	struct ina_endpoint previous; /* the predecessor's */
+	union ibv_gid gid;
+	int gid_index;
 	unsigned int unacknowledged_events;
+	uint64_t strangers; /* connection requests that were not our predecessor's */
 	unsigned int path_mtu; /* bytes, of the connection to the successor */
 	char device[64];
 	/* What the connections are for. */
@@ -58,6 +63,18 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure);
+
+/*
+ * One purpose's connections anew, after ina_fabric_drop() on all ranks; fabric->job_id says which
+ * requests are ours. begin once, then step, which does not wait, until it fails or *ready.
+ */
+enum ina_status ina_fabric_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                 struct ina_failure *failure);
+enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready,
+                                struct ina_failure *failure);
+
+/* Ends one purpose's connections, without waiting for anybody: no memory is written to any more. */
+void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose);
 
 /* No connection sends, or writes to memory, any more. */
 void ina_fabric_silence(struct ina_fabric *fabric);

@@ -21,9 +21,14 @@ static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
 int ina_link_prepare(int fd, int peer_timeout_ms)
 {
 	int one = 1;
+	/*
+	 * The other host's kernel answers probes, whatever its processes do. Linux ends the
+	 * connection at the first probe behind TCP_USER_TIMEOUT: so that this is within
+	 * peer_timeout_ms, the one is three quarters and a probe goes every quarter of it.
+	 */
 	int interval_s = peer_timeout_ms / 4000 > 0 ? peer_timeout_ms / 4000 : 1;
 	int probes = 3;
-	unsigned int timeout_ms = (unsigned int)peer_timeout_ms;
+	unsigned int timeout_ms = (unsigned int)(peer_timeout_ms - peer_timeout_ms / 4);
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
@@ -82,7 +87,7 @@ enum ina_link_result ina_link_read(struct ina_link *link)
 		           link->in_bytes < sizeof(magic) ? link->in_bytes : sizeof(magic)) != 0)
 			return INA_LINK_GARBAGE;
 	}
-	if (link->in.type < INA_CONTROL_HELLO || link->in.type > INA_CONTROL_VERDICT)
+	if (link->in.type < INA_CONTROL_HELLO || link->in.type >= INA_CONTROL_TYPES_END)
 		return INA_LINK_GARBAGE;
 	terminate_text(&link->in);
 	return INA_LINK_FRAME;
@@ -199,6 +204,11 @@ static void take_frame(struct ina_control *control, int index)
 	case INA_CONTROL_VERDICT:
 		control->has_verdict = !root;
 		control->verdict = frame->decision;
+		break;
+	case INA_CONTROL_PLAN: /* the answer to the reports that were asked for */
+		control->has_plan = !root;
+		control->plan = frame->plan;
+		control->asked = false;
 		break;
 	default: /* HELLO and WELCOME belong to the rendezvous, which is over */
 		break;

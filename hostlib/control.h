@@ -15,7 +15,7 @@
 
 #include "error.h"
 
-#define INA_CONTROL_MAGIC 0x314C525443414E49u /* "INACTRL1" */
+#define INA_CONTROL_MAGIC 0x324C525443414E49u /* "INACTRL2" */
 #define INA_CONTROL_TEXT  400
 
 enum ina_control_type {
@@ -27,6 +27,8 @@ enum ina_control_type {
 	INA_CONTROL_FAULT,     /* to rank 0: what went wrong here, and in which call */
 	INA_CONTROL_QUERY,     /* from rank 0: send a FAULT, whether anything is wrong or not */
 	INA_CONTROL_VERDICT,   /* from rank 0: the end of the communicator, and why */
+	INA_CONTROL_PLAN,      /* from rank 0: no aggregator any more, and how to go on */
+	INA_CONTROL_TYPES_END,
 };
 
 enum ina_call_kind {
@@ -86,7 +88,16 @@ struct ina_fault {
 	struct ina_call previous; /* the all-reduce finished last */
 	uint32_t status;          /* INA_OK: nothing wrong here */
 	uint32_t message;         /* of the all-reduce, 0 for the first, where the fault was seen */
+	uint64_t sums; /* messages of the aggregated connection whose sum this rank has */
 	char text[INA_CONTROL_TEXT];
+};
+
+/* Messages [from, until) have reached some ranks as sums and not others; `owner` has them all. */
+struct ina_plan {
+	uint64_t from;
+	uint64_t until;
+	uint32_t owner;
+	uint32_t reserved;
 };
 
 struct ina_control_frame {
@@ -100,6 +111,7 @@ struct ina_control_frame {
 		struct ina_decision decision;
 		struct ina_call stall;
 		struct ina_fault fault;
+		struct ina_plan plan;
 	};
 };
 
@@ -128,14 +140,17 @@ struct ina_control {
 	int peer_count;         /* entries of peers */
 	struct ina_peer *peers; /* rank 0: by rank, its own unused; others: one, rank 0 */
 	uint32_t phase;         /* agreements so far */
+	uint64_t strangers;     /* connections to the rendezvous that were no rank's */
 	bool stall_told;
 	bool news; /* set by whatever arrives, cleared by whoever looks at it */
 	/* Not at rank 0: what it said. */
 	bool has_decision;
 	bool asked;
 	bool has_verdict;
+	bool has_plan;
 	struct ina_decision decision;
 	struct ina_decision verdict;
+	struct ina_plan plan;
 };
 
 enum ina_link_result {

@@ -10,15 +10,21 @@
  *	char why[INA_ERROR_SIZE];
  *	ina_comm *comm;
  *
- *	ina_options_init(&options);            // rank, ranks, root from INA_RANK, INA_RANKS,
- *INA_ROOT if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) errx(1, "%s", why); if
- *(ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK) errx(1, "%s",
- *ina_error(comm)); ina_close(comm);
+ *	ina_options_init(&options);
+ *	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK)
+ *		errx(1, "%s", why);
+ *	if (ina_allreduce(comm, gradient, sum, count, INA_FLOAT32, INA_SUM) != INA_OK)
+ *		errx(1, "%s", ina_error(comm));
+ *	ina_close(comm);
+ *
+ * Rank, number of ranks and the address of rank 0 come from the options, else from INA_RANK,
+ * INA_RANKS and INA_ROOT, else from what mpirun, srun or torchrun set.
  *
  * Threads: a communicator, with its requests, belongs to one thread at a time.
- * Different communicators may be used by different threads at once. The library
+ * Different communicators may be opened, used and closed by different threads at
+ * once; those that are opened at once need different ports at rank 0. The library
  * has no global state, starts no thread, installs no signal handler, never
- * prints and never exits.
+ * exits, and prints nothing where INA_LOG=info does not ask for it.
  */
 #ifndef INA_H
 #define INA_H
@@ -54,22 +60,26 @@ enum ina_status {
 	INA_ERR_TIMEOUT,  /* what was awaited did not come in time */
 	INA_ERR_DEVICE,   /* the RDMA device or a connection failed */
 	INA_ERR_MEMORY,   /* no memory, or memory that cannot be registered */
-	INA_ERR_AGGREGATOR, /* none answered though asked for, or it dropped out in an all-reduce */
+	INA_ERR_AGGREGATOR, /* none answered though asked for, or, asked for, it dropped out */
 	INA_ERR_SYSTEM,     /* a system call failed */
 };
 
 enum ina_type {
 	INA_INT32 = 1,
-	INA_FLOAT32 = 2,
+	INA_FLOAT32 = 2,  /* IEEE 754 binary32 */
+	INA_BFLOAT16 = 3, /* the upper half of a float32 */
+	INA_FLOAT16 = 4,  /* IEEE 754 binary16 */
 };
 
 enum ina_op {
 	INA_SUM = 1,
+	INA_MAX = 2,
+	INA_MIN = 3,
 };
 
 enum ina_algorithm {
-	INA_ALGORITHM_AUTO = 0, /* the aggregator if it answers, else the ring */
-	INA_ALGORITHM_INA = 1,  /* the aggregator, or ina_open() fails with INA_ERR_AGGREGATOR */
+	INA_ALGORITHM_AUTO = 0, /* the aggregator if and as long as it answers, else the ring */
+	INA_ALGORITHM_INA = 1,  /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
 	INA_ALGORITHM_RING = 2, /* the ring */
 };
 
@@ -80,9 +90,9 @@ enum ina_algorithm {
 struct ina_options {
 	size_t struct_size; /* set by ina_options_init(): the version of this struct */
 
-	int rank;         /* 0 to ranks - 1; -1: INA_RANK */
-	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS */
-	const char *root; /* IPv4 "address[:port]" of rank 0; NULL: INA_ROOT */
+	int rank;         /* 0 to ranks - 1; -1: INA_RANK, or the launcher's */
+	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS, or the launcher's */
+	const char *root; /* of rank 0: "host[:port]"; NULL: INA_ROOT, or the launcher's */
 
 	/*
 	 * The RDMA side: the IPv4 address that connections are made from and accepted on.
@@ -117,9 +127,17 @@ struct ina_options {
 	int open_timeout_ms; /* until all ranks have come and are connected */
 	int join_timeout_ms; /* until the aggregator has answered */
 	int timeout_ms; /* of an all-reduce, from when its turn has come; also of ina_close() */
-	int peer_timeout_ms; /* until a host that acknowledges nothing counts as gone */
+	/*
+	 * Until a host whose kernel answers nothing counts as gone, in the steps of TCP's keepalive
+	 * (2 s at least). A process that computes, sleeps or is in a debugger for longer is alive.
+	 */
+	int peer_timeout_ms;
 
-	/* If set, gets a line of text, without newline, when the communicator is open. */
+	/*
+	 * If set, gets lines of text, without newline: one when the communicator is open, and one
+	 * when the aggregator is lost or back. NULL: to stderr, where the environment has
+	 * INA_LOG=info.
+	 */
 	void (*log)(void *log_context, const char *line);
 	void *log_context;
 };
@@ -138,6 +156,10 @@ struct ina_stats {
 	uint64_t bytes_ring;       /* the same by the ring */
 	uint64_t overflows;        /* int32 all-reduces in which some addition overflowed */
 	uint64_t registrations;    /* memory regions registered for send and recv buffers */
+	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
+	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
+	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
+	uint64_t strangers;        /* who connected to this rank and was none of ours: sent away */
 };
 
 /* Fills `options` with the defaults. */
@@ -175,17 +197,22 @@ INA_API enum ina_status ina_close(ina_comm *comm);
 INA_API const char *ina_error(const ina_comm *comm);
 
 /*
- * recv[i] = the sum of all ranks' send[i], for i < count, on every rank. Collective and
- * blocking: all ranks call with the same count, type and op.
+ * recv[i] = the sum, or what else op is, of all ranks' send[i], for i < count, on every rank.
+ * Collective and blocking: all ranks call with the same count, type and op.
  *
- * send, recv: count elements, aligned to 4 bytes. They are the same (in place), or do not
- * overlap. Elements go from send to the wire and from the wire to recv without a copy; in place,
- * a sum by the aggregator is received elsewhere and copied once when it has been checked, and
- * the contribution of a message stays in place until then.
+ * send, recv: count elements, at any address. They are the same (in place), or do not
+ * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
+ * the aggregator are received elsewhere, and copied once when they have been checked, in place and
+ * for the last messages of a call (a window of them): what the others may yet need if the aggregator
+ * drops out.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
- * type, op: INA_INT32 (two's complement; ina_comm_stats() counts overflows) or INA_FLOAT32
- * (IEEE 754); INA_SUM. All ranks get the same bits. The order of float32 additions is fixed for
- * each algorithm and count, but differs between the algorithms.
+ * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
+ * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each
+ * addition, with bfloat16 and float16 once by the aggregator, which adds in float32, and in each
+ * addition by the ring. The order of additions is fixed for each algorithm and count, but differs
+ * between the algorithms; docs/protocol.md says how far a sum may be off. INA_MAX and INA_MIN are
+ * exact and the same by every algorithm: -0 is less than +0, and a NaN among the operands makes
+ * the result a NaN.
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. After any other error, which all
  * ranks get, each in this call or its next, recv holds nothing of use, and all further calls
@@ -204,7 +231,8 @@ INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *re
  * As ina_allreduce(), but returns at once: *request is then to be finished by ina_wait(), or by
  * ina_test() until that says so. send and recv belong to the library until then. Requests are
  * carried out one after the other, in the order in which they were started, while the program is
- * inside ina_test() or ina_wait() of any request of the communicator.
+ * inside ina_test() or ina_wait() of any request of the communicator, as is what others need of
+ * this rank when the aggregator drops out.
  *
  * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY, or the error of a communicator that has failed;
  * *request is then NULL.
@@ -216,10 +244,19 @@ INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, vo
 /*
  * Makes what progress can be made without waiting. *done becomes 1 when the request is finished,
  * well or not: the status says which, and the request is freed and not to be used again.
- * Otherwise *done is 0 and INA_OK is returned. Where ranks must settle an error, it can take
- * some seconds.
+ * Otherwise *done is 0 and INA_OK is returned. When the aggregator drops out, or an error ends the
+ * communicator, it can once take some hundredths of a second.
  */
 INA_API enum ina_status ina_test(ina_request *request, int *done);
+
+/*
+ * A file descriptor to wait on with poll(), select() or epoll: after ina_test() has said that a
+ * request is not done, it is readable when there is a reason to call ina_test() again, and at least
+ * once a second. Ask for it before the first ina_test() that is to be followed by such a wait. It
+ * belongs to the communicator: neither read nor close it.
+ * Errors: INA_ERR_ARGUMENT, INA_ERR_SYSTEM, or that of a communicator that has failed; *fd is -1.
+ */
+INA_API enum ina_status ina_comm_fd(ina_comm *comm, int *fd);
 
 /* Waits until the request is finished, frees it, and returns what became of it. */
 INA_API enum ina_status ina_wait(ina_request *request);

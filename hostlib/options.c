@@ -4,10 +4,13 @@
 
 #include <arpa/inet.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "ina_wire.h"
+#include "launch.h"
 
 #define DEFAULT_WINDOW          8
 #define DEFAULT_POLL_COUNT      64
@@ -17,7 +20,7 @@
 #define ACK_TIMEOUT_MAX         31
 #define DEFAULT_JOIN_TIMEOUT_MS 2000
 #define DEFAULT_TIMEOUT_MS      300000
-#define DEFAULT_PEER_TIMEOUT_MS 60000
+#define DEFAULT_PEER_TIMEOUT_MS 5000
 
 #define FRAMING_BYTES (sizeof(struct ina_wire_header) + sizeof(struct ina_wire_trailer))
 
@@ -39,99 +42,124 @@ void ina_options_init(struct ina_options *options)
 	};
 }
 
-static int parse_int(const char *text, int minimum, int maximum, int *value)
+/* What the option or the variable says; *given: whether one of them does. */
+static enum ina_status read_own(const char *option, bool set, int option_value, const char *name,
+                                int minimum, int maximum, int *value, bool *given,
+                                struct ina_failure *failure)
 {
-	char *end;
-	long number = strtol(text, &end, 10);
+	const char *text = getenv(name);
 
-	if (end == text || *end != '\0' || number < minimum || number > maximum)
-		return -1;
-	*value = (int)number;
-	return 0;
+	*given = set || text;
+	*value = option_value;
+	if (set && (option_value < minimum || option_value > maximum))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "the option %s is %d: it must be from %d to %d", option,
+		                option_value, minimum, maximum);
+	if (!set && text && ina_parse_int(text, minimum, maximum, value) != 0)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s is \"%.40s\": it must be a number from %d to %d", name, text,
+		                minimum, maximum);
+	return INA_OK;
 }
 
-/* An IPv4 "address" or "address:port"; the port is left alone if there is none. */
-static int parse_address(const char *text, struct sockaddr_in *address)
+/* One of rank and ranks is given, the launcher says both: they must belong together. */
+static enum ina_status check_half(const struct ina_launch *launch, bool has_rank, int rank,
+                                  bool has_ranks, int ranks, struct ina_failure *failure)
 {
-	char host[INET_ADDRSTRLEN];
-	const char *colon = strchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : strlen(text);
-
-	if (length >= sizeof(host))
-		return -1;
-	memcpy(host, text, length);
-	host[length] = '\0';
-	address->sin_family = AF_INET;
-	if (inet_pton(AF_INET, host, &address->sin_addr) != 1)
-		return -1;
-	if (colon) {
-		int port;
-
-		if (parse_int(colon + 1, 1, 65535, &port) != 0)
-			return -1;
-		address->sin_port = htons((uint16_t)port);
-	}
-	return 0;
+	if (has_rank && rank != launch->rank)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "INA_RANK or the option rank is %d, but %s says %s=%d: give both "
+		                "rank and rank count, or neither",
+		                rank, launch->launcher, launch->rank_name, launch->rank);
+	if (has_ranks && launch->ranks_name && ranks != launch->ranks)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "INA_RANKS or the option ranks is %d, but %s says %s=%d: give both "
+		                "rank and rank count, or neither",
+		                ranks, launch->launcher, launch->ranks_name, launch->ranks);
+	return INA_OK;
 }
 
+/* Options first, then INA_*, then the launcher. */
 static enum ina_status make_ranks(struct ina_options *options, struct ina_failure *failure)
 {
-	const char *text;
+	struct ina_launch launch = {0};
+	bool has_rank;
+	bool has_ranks;
 
-	if (options->ranks == 0) {
-		text = getenv("INA_RANKS");
-		if (!text)
-			return ina_fail(
-			        failure, INA_ERR_ARGUMENT,
-			        "the number of ranks is not given: set the option ranks, or "
-			        "INA_RANKS in the environment");
-		if (parse_int(text, 1, INA_MAX_RANKS, &options->ranks) != 0)
-			return ina_fail(failure, INA_ERR_ARGUMENT,
-			                "INA_RANKS is \"%.40s\": it must be a number from 1 to %d",
-			                text, INA_MAX_RANKS);
-	}
-	if (options->ranks < 1 || options->ranks > INA_MAX_RANKS)
+	if (read_own("ranks", options->ranks != 0, options->ranks, "INA_RANKS", 1, INA_MAX_RANKS,
+	             &options->ranks, &has_ranks, failure) != INA_OK ||
+	    /* A rank beyond the count goes on to rank 0, so that every rank hears of it. */
+	    read_own("rank", options->rank != -1, options->rank, "INA_RANK", 0, INT_MAX,
+	             &options->rank, &has_rank, failure) != INA_OK)
+		return failure->status;
+	if (has_rank && has_ranks)
+		return INA_OK;
+	if (ina_launch_ranks(&launch, failure) != INA_OK)
+		return failure->status;
+	if (launch.launcher && check_half(&launch, has_rank, options->rank, has_ranks,
+	                                  options->ranks, failure) != INA_OK)
+		return failure->status;
+	if (!has_ranks && !launch.ranks_name)
+		return ina_fail(
+		        failure, INA_ERR_ARGUMENT,
+		        "the number of ranks is not given: set the option ranks, or "
+		        "INA_RANKS in the environment, or start by mpirun, srun or torchrun");
+	if (!has_rank && !launch.launcher)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "the option ranks is %d: it must be from 1 to %d", options->ranks,
-		                INA_MAX_RANKS);
-	if (options->rank == -1) {
-		text = getenv("INA_RANK");
-		if (!text)
-			return ina_fail(
-			        failure, INA_ERR_ARGUMENT,
-			        "the rank is not given: set the option rank, or INA_RANK in "
-			        "the environment");
-		if (parse_int(text, 0, INT_MAX, &options->rank) != 0)
-			return ina_fail(failure, INA_ERR_ARGUMENT,
-			                "INA_RANK is \"%.40s\": it must be a number, 0 or more",
-			                text);
+		                "the rank is not given: set the option rank, or INA_RANK in the "
+		                "environment, or start by mpirun, srun or torchrun");
+	if (!has_ranks && launch.ranks > INA_MAX_RANKS)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s says %s=%d: there can be %d ranks at most", launch.launcher,
+		                launch.ranks_name, launch.ranks, INA_MAX_RANKS);
+	options->ranks = has_ranks ? options->ranks : launch.ranks;
+	options->rank = has_rank ? options->rank : launch.rank;
+	return INA_OK;
+}
+
+static enum ina_status make_root(struct ina_settings *settings, struct ina_failure *failure)
+{
+	const struct ina_options *options = &settings->options;
+	struct ina_launch_root launched = {.text = ""};
+	struct sockaddr_in numeric;
+	const char *root = options->root ? options->root : getenv("INA_ROOT");
+	const char *name = options->root ? "option root" : "INA_ROOT";
+
+	if (!root) {
+		if (ina_launch_find_root(&launched, failure) != INA_OK)
+			return failure->status;
+		root = launched.text;
+		name = launched.name;
 	}
-	/* A rank beyond the count goes on to rank 0, so that every rank hears of it. */
-	if (options->rank < 0)
-		return ina_fail(failure, INA_ERR_ARGUMENT, "the option rank is %d: it is negative",
-		                options->rank);
+	if (!root[0] && options->ranks == 1)
+		root = "127.0.0.1";
+	if (!root[0])
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "the address of rank 0 is not given: set the option root, or "
+		                "INA_ROOT in the environment (mpiexec -genv INA_ROOT ADDRESS)");
+	settings->root.sin_port = htons(INA_DEFAULT_PORT);
+	if (ina_address_parse(root, &settings->root) != 0)
+		return ina_fail(
+		        failure, INA_ERR_ARGUMENT,
+		        "the %s is \"%.60s\": it must be an IPv4 address or the name of a host "
+		        "that has one, with :port if need be",
+		        name, root);
+	/* A host may well know itself by a name for 127.0.1.1, where no other host would find it.
+	 */
+	if (options->rank == 0 && ina_is_loopback(settings->root.sin_addr) &&
+	    ina_address_parse_numeric(root, &numeric) != 0)
+		settings->root.sin_addr.s_addr = INADDR_ANY;
 	return INA_OK;
 }
 
 static enum ina_status make_addresses(struct ina_settings *settings, struct ina_failure *failure)
 {
 	struct ina_options *options = &settings->options;
-	const char *root = options->root ? options->root : getenv("INA_ROOT");
 	const char *bind = options->bind ? options->bind : getenv("INA_BIND");
 
-	if (options->ranks == 1 && !root)
-		root = "127.0.0.1";
-	if (!root)
-		return ina_fail(
-		        failure, INA_ERR_ARGUMENT,
-		        "the address of rank 0 is not given: set the option root, or INA_ROOT "
-		        "in the environment");
-	settings->root.sin_port = htons(INA_DEFAULT_PORT);
-	if (parse_address(root, &settings->root) != 0)
-		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "the %s is \"%.60s\": it must be an IPv4 address, or address:port",
-		                options->root ? "option root" : "INA_ROOT", root);
-	if (bind && (parse_address(bind, &settings->bind) != 0 || strchr(bind, ':')))
+	if (make_root(settings, failure) != INA_OK)
+		return failure->status;
+	if (bind && (strchr(bind, ':') || ina_address_parse_numeric(bind, &settings->bind) != 0))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the %s is \"%.60s\": it must be an IPv4 address",
 		                options->bind ? "option bind" : "INA_BIND", bind);
@@ -155,7 +183,7 @@ static enum ina_status make_ack_timeout(struct ina_options *options, struct ina_
 		        options->ack_timeout, ACK_TIMEOUT_MAX);
 	if (options->ack_timeout != 0)
 		return INA_OK;
-	if (text && parse_int(text, 1, ACK_TIMEOUT_MAX, &exponent) != 0)
+	if (text && ina_parse_int(text, 1, ACK_TIMEOUT_MAX, &exponent) != 0)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "INA_ACK_TIMEOUT is \"%.40s\": it must be a number from 1 to %d, for "

@@ -17,6 +17,13 @@ static const char *work_name(enum ina_work work, bool *outward)
 	                                                                       : "ring";
 }
 
+static bool work_is_window(const struct ibv_wc *wc)
+{
+	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
+
+	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE;
+}
+
 static enum ina_status explain(const struct ina_comm *comm, const struct ibv_wc *wc,
                                struct ina_failure *failure)
 {
@@ -32,7 +39,8 @@ static enum ina_status explain(const struct ina_comm *comm, const struct ibv_wc 
 		        "a message on the %s connection %s rank %d is longer than its receiver "
 		        "expects",
 		        name, outward ? "to" : "from", neighbour);
-	return ina_fail(failure, INA_ERR_DEVICE,
+	/* The ring can do without the other connection. */
+	return ina_fail(failure, work_is_window(wc) ? INA_ERR_AGGREGATOR : INA_ERR_DEVICE,
 	                "the %s connection %s rank %d failed: %s (vendor 0x%x)", name,
 	                outward ? "to" : "from", neighbour, ibv_wc_status_str(wc->status),
 	                wc->vendor_err);
@@ -43,9 +51,9 @@ static enum ina_status take(struct ina_comm *comm, const struct ibv_wc *wc,
 {
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 
-	if ((work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE) &&
-	    !comm->window.active)
-		return INA_OK; /* an abandoned JOIN or LEAVE */
+	if (work_is_window(wc) &&
+	    (!comm->window.active || (uint32_t)wc->wr_id != comm->window.lane.epoch))
+		return INA_OK; /* an abandoned JOIN or LEAVE, or a connection that is no more */
 	if (wc->status != IBV_WC_SUCCESS)
 		return explain(comm, wc, failure);
 	switch (work) {
@@ -85,6 +93,7 @@ enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_
 			return status;
 	}
 	*count = n;
+	comm->last_completions = n;
 	return INA_OK;
 }
 
@@ -102,12 +111,20 @@ static void take_channel_event(struct ina_fabric *fabric)
 	}
 }
 
+void ina_progress_arm(struct ina_comm *comm)
+{
+	take_channel_event(&comm->fabric);
+	/* Where this fails, so does the next wait, and says so; until then there is the timer. */
+	ibv_req_notify_cq(comm->fabric.cq, 0);
+}
+
 enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
                                   struct ina_failure *failure)
 {
-	struct pollfd fds[INA_MAX_RANKS + 1];
+	struct pollfd fds[INA_MAX_RANKS + 2];
 	enum ina_status status;
 	int links;
+	int others;
 
 	for (unsigned int i = 0; i <= comm->settings.options.poll_count; i++) {
 		status = ina_progress_poll(comm, count, failure);
@@ -124,7 +141,11 @@ enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *co
 
 	fds[0] = (struct pollfd){.fd = comm->fabric.channel->fd, .events = POLLIN};
 	links = ina_control_pollfds(&comm->control, fds + 1);
-	if (poll(fds, (nfds_t)links + 1, timeout_ms) < 0 && errno != EINTR)
+	others = links + 1;
+	if (comm->phase == INA_REJOINING)
+		fds[others++] =
+		        (struct pollfd){.fd = comm->fabric.events->fd, .events = POLLIN};
+	if (poll(fds, (nfds_t)others, timeout_ms) < 0 && errno != EINTR)
 		return ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
 	if (fds[0].revents)
 		take_channel_event(&comm->fabric);

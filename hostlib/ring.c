@@ -9,8 +9,6 @@
 #include "connection.h"
 #include "reduce.h"
 
-#define ELEMENT_BYTES 4u
-
 /* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
 #define CREDIT_SENDS_MAX 4u
 
@@ -27,14 +25,15 @@ static bool reduces(const struct ina_ring *ring, int step)
 /* A chunk's first byte and its length: count / n elements each, one more for the first ones. */
 static uint64_t chunk_at(const struct ina_ring *ring, int chunk, uint64_t *bytes)
 {
-	uint64_t elements = ring->transfer.total_bytes / ELEMENT_BYTES;
+	uint64_t element_bytes = ring->transfer.element_bytes;
+	uint64_t elements = ring->transfer.total_bytes / element_bytes;
 	uint64_t ranks = (uint64_t)ring->lane.ranks;
 	uint64_t number = (uint64_t)chunk;
 	uint64_t share = elements / ranks;
 	uint64_t extra = elements % ranks;
 
-	*bytes = (share + (number < extra)) * ELEMENT_BYTES;
-	return (share * number + (number < extra ? number : extra)) * ELEMENT_BYTES;
+	*bytes = (share + (number < extra)) * element_bytes;
+	return (share * number + (number < extra ? number : extra)) * element_bytes;
 }
 
 static int chunk_of(const struct ina_ring *ring, const struct ina_ring_cursor *cursor)
@@ -85,7 +84,7 @@ static uint64_t count_messages(const struct ina_ring *ring, int shift)
 static int post_credit_receive(const struct ina_ring *ring)
 {
 	struct ibv_recv_wr *bad;
-	struct ibv_recv_wr request = {.wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE)};
+	struct ibv_recv_wr request = {.wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE, ring->lane.epoch)};
 
 	return ibv_post_recv(ring->lane.tx, &request, &bad);
 }
@@ -122,6 +121,7 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	ring->own_count = slices_of(ring, &ring->out);
 	ring->sent = 0;
 	ring->overflow = false;
+	ring->wish = false;
 }
 
 /* Ranks that disagree on the count are found at the first message: it has the whole of it. */
@@ -151,7 +151,7 @@ static int post_credit(struct ina_ring *ring)
 {
 	struct ibv_send_wr *bad;
 	struct ibv_send_wr request = {
-	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND),
+	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND, ring->lane.epoch),
 	        .opcode = IBV_WR_SEND_WITH_IMM,
 	        .send_flags = IBV_SEND_SIGNALED,
 	        .imm_data = htonl((uint32_t)ring->receives),
@@ -169,7 +169,8 @@ static int post_send(struct ina_ring *ring)
 	bool own = ring->out.step == 0;
 
 	ina_message_frame(slot, &lane->context, (uint32_t)ring->sends, length, total_of(ring),
-	                  ring->overflow ? INA_WIRE_OVERFLOW : 0);
+	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
+	                          (ring->wish ? INA_WIRE_REJOIN : 0u));
 	return ina_lane_send(lane, INA_WORK_RING_SEND, slot,
 	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
 	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
@@ -246,9 +247,12 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 		                slot->header.remaining_bytes, length, total_of(ring));
 	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
 		ring->overflow = true;
+	if (slot->trailer.flags & INA_WIRE_REJOIN)
+		ring->wish = true;
 	if (reduces(ring, ring->in.step) &&
 	    ina_reduce(ring->transfer.recv + offset, lane->staging + place * lane->limit_bytes,
-	               ring->transfer.send + offset, length / ELEMENT_BYTES, ring->transfer.type))
+	               ring->transfer.send + offset, length / ring->transfer.element_bytes,
+	               ring->transfer.type, ring->transfer.op))
 		ring->overflow = true;
 	ring->arrived++;
 	next(ring, &ring->in);

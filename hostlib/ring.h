@@ -45,6 +45,11 @@ struct ina_ring {
 	struct ina_ring_cursor in_post; /* next to post a receive for */
 	struct ina_ring_cursor in;      /* next to arrive */
 	bool overflow;                  /* some int32 addition overflowed, here or before */
+	/*
+	 * Rank 0 wishes that all JOIN again before the next transfer: it may be set behind
+	 * ina_ring_start(), before anything is advanced. In the first n - 1 steps it reaches all.
+	 */
+	bool wish;
 };
 
 /* Posts the receives for credits. Once, before any credit can come. */

@@ -8,7 +8,7 @@ int ina_lane_send(const struct ina_lane *lane, enum ina_work work, const struct 
 	struct ibv_sge sges[INA_MESSAGE_SGES];
 	struct ibv_send_wr *bad;
 	struct ibv_send_wr request = {
-	        .wr_id = ina_work_id(work),
+	        .wr_id = ina_work_id(work, lane->epoch),
 	        .sg_list = sges,
 	        .num_sge = ina_message_sges(sges, slot, lane->lkey, elements, elements_lkey,
 	                                    length_bytes),
@@ -25,7 +25,7 @@ int ina_lane_receive(const struct ina_lane *lane, enum ina_work work, const stru
 	struct ibv_sge sges[INA_MESSAGE_SGES];
 	struct ibv_recv_wr *bad;
 	struct ibv_recv_wr request = {
-	        .wr_id = ina_work_id(work),
+	        .wr_id = ina_work_id(work, lane->epoch),
 	        .sg_list = sges,
 	        .num_sge = ina_message_sges(sges, slot, lane->lkey, elements, elements_lkey,
 	                                    length_bytes),

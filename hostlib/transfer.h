@@ -9,6 +9,7 @@ struct ina_transfer {
 	const uint8_t *send;
 	uint8_t *recv; /* == send: in place */
 	uint64_t total_bytes;
+	uint32_t element_bytes;
 	enum ina_type type;
 	enum ina_op op;
 	uint32_t send_lkey;
@@ -21,8 +22,9 @@ struct ina_lane {
 	struct ibv_qp *rx;
 	struct ina_slot *tx_slots; /* one for each message under way */
 	struct ina_slot *rx_slots;
-	uint8_t *staging; /* limit_bytes for each message under way */
+	uint8_t *staging; /* limit_bytes for each message under way; of the window, twice that */
 	uint32_t lkey;    /* of slots and staging */
+	uint32_t epoch;   /* connections before this one: what they still complete is ignored */
 	uint32_t window;
 	uint32_t limit_bytes; /* of elements in a message */
 	int rank;
@@ -30,7 +32,7 @@ struct ina_lane {
 	struct ina_message_context context;
 };
 
-/* The upper half of a work request's wr_id; the lower half is free. */
+/* The upper half of a work request's wr_id; the lower half is the lane's epoch. */
 enum ina_work {
 	INA_WORK_WINDOW_SEND = 1,
 	INA_WORK_WINDOW_RECEIVE,
@@ -40,9 +42,9 @@ enum ina_work {
 	INA_WORK_CREDIT_RECEIVE,
 };
 
-static inline uint64_t ina_work_id(enum ina_work work)
+static inline uint64_t ina_work_id(enum ina_work work, uint32_t epoch)
 {
-	return (uint64_t)work << 32;
+	return (uint64_t)work << 32 | epoch;
 }
 
 /* Posts a message of the lane's connection, by the slot that frames it. 0, or an errno. */

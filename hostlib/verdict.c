@@ -4,16 +4,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "number.h"
 
 #define TICK_MS 200
-
-/* How long rank 0 waits for reports, and the others for the verdict. */
-#define GATHER_MS  5000
-#define VERDICT_MS 10000
 
 /* Ranks other than 0 wait that much longer for an agreement: rank 0 knows who is missing. */
 #define AGREE_MARGIN_MS 3000
@@ -33,6 +29,19 @@ static int gone_rank(const struct ina_control *control)
 	return -1;
 }
 
+/* Can the two calls of two ranks never meet, however long one waits? */
+static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
+{
+	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE)
+		return a->number == b->number &&
+		       (a->count != b->count || a->type != b->type || a->op != b->op);
+	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_CLOSE)
+		return a->number > b->number;
+	if (a->kind == INA_CALL_CLOSE && b->kind == INA_CALL_ALLREDUCE)
+		return b->number > a->number;
+	return false;
+}
+
 /* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
 static bool count_votes(struct ina_control *control, const struct ina_vote *vote, uint32_t *minimum,
                         struct ina_failure *failure)
@@ -49,6 +58,10 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
 				ina_fail(failure, INA_ERR_PEER, "rank %d is gone", r);
 				return true;
 			}
+			complete = false;
+			continue;
+		}
+		if (calls_conflict(&report->call, &vote->call)) { /* see ina_disturbed() */
 			complete = false;
 			continue;
 		}
@@ -92,15 +105,12 @@ static enum ina_agreement decide(struct ina_control *control, const struct ina_v
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_DECISION);
 	struct ina_failure outcome = {INA_OK, ""};
 
-	ina_control_pump(control, 0);
-	while (!count_votes(control, vote, minimum, &outcome)) {
+	if (!count_votes(control, vote, minimum, &outcome)) {
 		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
-		if (ina_now_ms() >= deadline_ms) {
-			name_missing(control, vote->doing, &outcome);
-			break;
-		}
-		ina_control_pump(control, ina_left_ms(deadline_ms, TICK_MS));
+		if (ina_now_ms() < deadline_ms)
+			return INA_PENDING;
+		name_missing(control, vote->doing, &outcome);
 	}
 	frame.decision.phase = control->phase;
 	frame.decision.status = outcome.status;
@@ -117,29 +127,17 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
                                  int64_t deadline_ms, uint32_t *minimum,
                                  struct ina_failure *failure)
 {
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_REPORT);
-
-	frame.report.call = vote->call;
-	frame.report.phase = control->phase;
-	frame.report.status = vote->failed->status;
-	frame.report.value = vote->value;
-	set_text(frame.report.text, vote->failed->text);
-	ina_control_send(control, 0, &frame);
-
-	ina_control_pump(control, 0);
-	while (!control->has_decision || control->decision.phase != control->phase) {
+	if (!control->has_decision || control->decision.phase != control->phase) {
 		if (vote->call.kind != INA_CALL_NONE && (control->asked || control->has_verdict))
 			return INA_DISTURBED;
 		if (control->peers[0].gone) {
 			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
 			return INA_NOT_AGREED;
 		}
-		if (ina_now_ms() >= deadline_ms + AGREE_MARGIN_MS) {
-			ina_fail(failure, INA_ERR_TIMEOUT, "rank 0 did not %s in time",
-			         vote->doing);
-			return INA_NOT_AGREED;
-		}
-		ina_control_pump(control, ina_left_ms(deadline_ms + AGREE_MARGIN_MS, TICK_MS));
+		if (ina_now_ms() < deadline_ms + AGREE_MARGIN_MS)
+			return INA_PENDING;
+		ina_fail(failure, INA_ERR_TIMEOUT, "rank 0 did not %s in time", vote->doing);
+		return INA_NOT_AGREED;
 	}
 	*minimum = control->decision.minimum;
 	if (control->decision.status == INA_OK)
@@ -148,13 +146,44 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
 	return INA_NOT_AGREED;
 }
 
-enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
-                             int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure)
+void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote)
 {
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_REPORT);
+
 	control->phase++;
+	if (control->rank == 0)
+		return;
+	frame.report.call = vote->call;
+	frame.report.phase = control->phase;
+	frame.report.status = vote->failed->status;
+	frame.report.value = vote->value;
+	set_text(frame.report.text, vote->failed->text);
+	ina_control_send(control, 0, &frame);
+}
+
+enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_vote *vote,
+                                  int64_t deadline_ms, uint32_t *minimum,
+                                  struct ina_failure *failure)
+{
+	ina_control_pump(control, 0);
 	if (control->rank == 0)
 		return decide(control, vote, deadline_ms, minimum, failure);
 	return follow(control, vote, deadline_ms, minimum, failure);
+}
+
+enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
+                             int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure)
+{
+	int64_t end_ms = control->rank == 0 ? deadline_ms : deadline_ms + AGREE_MARGIN_MS;
+	enum ina_agreement agreement;
+
+	ina_agree_begin(control, vote);
+	for (;;) {
+		agreement = ina_agree_poll(control, vote, deadline_ms, minimum, failure);
+		if (agreement != INA_PENDING)
+			return agreement;
+		ina_control_pump(control, ina_left_ms(end_ms, TICK_MS));
+	}
 }
 
 bool ina_open_failed_elsewhere(struct ina_control *control)
@@ -168,19 +197,6 @@ bool ina_open_failed_elsewhere(struct ina_control *control)
 		if (control->peers[i].has_report && control->peers[i].report.status != INA_OK)
 			return true;
 	}
-	return false;
-}
-
-/* Can the two calls of two ranks never meet, however long one waits? */
-static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
-{
-	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE)
-		return a->number == b->number &&
-		       (a->count != b->count || a->type != b->type || a->op != b->op);
-	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_CLOSE)
-		return a->number > b->number;
-	if (a->kind == INA_CALL_CLOSE && b->kind == INA_CALL_ALLREDUCE)
-		return b->number > a->number;
 	return false;
 }
 
@@ -212,16 +228,37 @@ void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
 	control->stall_told = true;
 }
 
-static const char *type_name(uint16_t type)
+bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current)
 {
-	return type == INA_INT32 ? "int32" : type == INA_FLOAT32 ? "float32" : "elements";
+	if (control->rank != 0)
+		return false;
+	for (int r = 1; r < control->ranks; r++) {
+		const struct ina_peer *peer = &control->peers[r];
+
+		if (!peer->has_stall || peer->stall.kind != current->kind ||
+		    peer->stall.number != current->number)
+			return false;
+	}
+	return true;
 }
 
-static void describe_call(char *text, size_t size, const struct ina_call *call)
+/* "1000 float32", and for what, where that is the difference. */
+static void describe_elements(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
+	const char *type = ina_type_name(call->type);
+	const char *op = ina_op_name(call->op);
+
+	snprintf(text, size, "%" PRIu64 " %s%s%s", call->count, type ? type : "elements",
+	         say_op && op ? " for their " : "", say_op && op ? op : "");
+}
+
+static void describe_call(char *text, size_t size, const struct ina_call *call, bool say_op)
+{
+	char elements[64];
+
+	describe_elements(elements, sizeof(elements), call, say_op);
 	if (call->kind == INA_CALL_ALLREDUCE)
-		snprintf(text, size, "all-reduce %" PRIu64 " with %" PRIu64 " %s", call->number,
-		         call->count, type_name(call->type));
+		snprintf(text, size, "all-reduce %" PRIu64 " with %s", call->number, elements);
 	else if (call->kind == INA_CALL_CLOSE)
 		snprintf(text, size, "ina_close after %" PRIu64 " all-reduces", call->number);
 	else
@@ -280,17 +317,31 @@ static bool judge_calls(const struct ina_fault *faults, const unsigned char *has
 
 		if (same_call(a, b))
 			continue;
-		describe_call(mine, sizeof(mine), a);
-		describe_call(theirs, sizeof(theirs), b);
-		if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
-		    a->number == b->number)
-			snprintf(mine, sizeof(mine), "with %" PRIu64 " %s", a->count,
-			         type_name(a->type));
+		bool both = a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
+		            a->number == b->number;
+		bool say_op = both && a->op != b->op;
+
+		describe_call(mine, sizeof(mine), a, say_op);
+		describe_call(theirs, sizeof(theirs), b, say_op);
+		if (both) {
+			char elements[64];
+
+			describe_elements(elements, sizeof(elements), a, say_op);
+			snprintf(mine, sizeof(mine), "with %s", elements);
+		}
 		ina_fail(failure, INA_ERR_MISMATCH, "rank %d called %s, rank %d %s", r, theirs,
 		         reference, mine);
 		return true;
 	}
 	return false;
+}
+
+bool ina_calls_differ(const struct ina_fault *faults, const unsigned char *has_fault, int ranks)
+{
+	struct ina_failure ignored;
+
+	return judge_calls(faults, has_fault, ranks, stuck_call(faults, has_fault, ranks),
+	                   &ignored);
 }
 
 enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *has_fault,
@@ -331,69 +382,4 @@ enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *h
 		                "rank %d in all-reduce %" PRIu64 ": %s", first, number,
 		                faults[first].text);
 	return ina_fail(failure, INA_ERR_PEER, "a rank reported a fault that no rank has seen");
-}
-
-static enum ina_status pronounce(struct ina_control *control, const struct ina_fault *fault,
-                                 struct ina_failure *failure)
-{
-	struct ina_control_frame query = ina_control_frame(control, INA_CONTROL_QUERY);
-	struct ina_control_frame verdict = ina_control_frame(control, INA_CONTROL_VERDICT);
-	struct ina_fault *faults = calloc(INA_MAX_RANKS, sizeof(*faults));
-	unsigned char has_fault[INA_MAX_RANKS] = {1};
-	unsigned char gone[INA_MAX_RANKS] = {0};
-	int64_t deadline_ms = ina_now_ms() + GATHER_MS;
-	bool complete = false;
-
-	ina_control_broadcast(control, &query);
-	while (!complete && ina_now_ms() < deadline_ms) {
-		complete = true;
-		for (int r = 1; r < control->ranks; r++) {
-			if (control->peers[r].gone && !control->peers[r].has_fault)
-				deadline_ms = 0; /* that alone decides */
-			if (!control->peers[r].has_fault)
-				complete = false;
-		}
-		if (!complete)
-			ina_control_pump(control, ina_left_ms(deadline_ms, TICK_MS));
-	}
-	if (faults) {
-		faults[0] = *fault;
-		for (int r = 1; r < control->ranks; r++) {
-			faults[r] = control->peers[r].fault;
-			has_fault[r] = control->peers[r].has_fault;
-			gone[r] = control->peers[r].gone;
-		}
-		ina_judge(faults, has_fault, gone, control->ranks, failure);
-		free(faults);
-	} else {
-		ina_fail(failure, INA_ERR_MEMORY, "no memory to settle a fault at rank 0");
-	}
-	verdict.decision.status = failure->status;
-	set_text(verdict.decision.text, failure->text);
-	ina_control_broadcast(control, &verdict);
-	return failure->status;
-}
-
-enum ina_status ina_settle(struct ina_control *control, const struct ina_fault *fault,
-                           struct ina_failure *failure)
-{
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_FAULT);
-	int64_t deadline_ms = ina_now_ms() + VERDICT_MS;
-
-	if (control->rank == 0)
-		return pronounce(control, fault, failure);
-
-	frame.fault = *fault;
-	ina_control_send(control, 0, &frame);
-	while (!control->has_verdict && !control->peers[0].gone && ina_now_ms() < deadline_ms)
-		ina_control_pump(control, ina_left_ms(deadline_ms, TICK_MS));
-	if (control->has_verdict && control->verdict.status != INA_OK)
-		return ina_fail(failure, control->verdict.status, "%s", control->verdict.text);
-	if (control->peers[0].gone)
-		return ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
-	if (fault->status != INA_OK)
-		return ina_fail(failure, fault->status,
-		                "%s (rank 0 did not answer the report of it)", fault->text);
-	return ina_fail(failure, INA_ERR_TIMEOUT,
-	                "rank 0 asked for a report on a fault, and gave no verdict");
 }

@@ -17,6 +17,7 @@ struct ina_vote {
 };
 
 enum ina_agreement {
+	INA_PENDING, /* only from ina_agree_poll() */
 	INA_AGREED,
 	INA_NOT_AGREED, /* failure says why; all ranks get the same */
 	INA_DISTURBED,  /* a fault must be settled first (only in calls) */
@@ -29,22 +30,26 @@ enum ina_agreement {
 enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
                              int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure);
 
+/* The same in two parts, of which none waits: begin once, then poll until it is not PENDING. */
+void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote);
+enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_vote *vote,
+                                  int64_t deadline_ms, uint32_t *minimum,
+                                  struct ina_failure *failure);
+
 /* While opening: has the agreement already failed elsewhere, or a rank gone? Does not wait. */
 bool ina_open_failed_elsewhere(struct ina_control *control);
 
-/* In a call: has anything come over the control channel that calls for ina_settle()? */
+/* In a call: has anything come over the control channel that calls for a settlement? */
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);
 
 /* Tells rank 0, once for each call, that this rank has been waiting for a while in it. */
 void ina_tell_stall(struct ina_control *control, const struct ina_call *current);
 
-/*
- * The end of a communicator: gathers what every rank saw, and gives all the same verdict.
- * Bounded by some seconds. fault: this rank's part; status INA_OK if it saw nothing itself.
- * Returns the status of the verdict, never INA_OK.
- */
-enum ina_status ina_settle(struct ina_control *control, const struct ina_fault *fault,
-                           struct ina_failure *failure);
+/* Has every other rank told of a stall in this call? Rank 0 knows; elsewhere false. */
+bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current);
+
+/* Have ranks that have reported called different things? has_fault as for ina_judge(). Pure. */
+bool ina_calls_differ(const struct ina_fault *faults, const unsigned char *has_fault, int ranks);
 
 /*
  * What the reports of all ranks amount to. faults[r] is valid where has_fault[r]; gone[r]: the

@@ -18,6 +18,7 @@ void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_
 	context->exponent = exponent;
 	window->transfer = *transfer;
 	window->active = true;
+	window->previous_overflow = window->overflow;
 	window->first = window->numbered;
 	window->count = ina_message_count(transfer->total_bytes, window->lane.limit_bytes);
 	window->numbered += window->count;
@@ -51,15 +52,34 @@ static bool in_place(const struct ina_window *window)
 	return window->transfer.send == window->transfer.recv;
 }
 
-/* In place, a sum must not land on a contribution that a fall-back might still need. */
+/* Where the sum of a message of the connection is kept until all ranks have it. */
+static uint8_t *staging_of(const struct ina_window *window, uint64_t number)
+{
+	return window->lane.staging +
+	       number % (2 * window->lane.window) * window->lane.limit_bytes;
+}
+
+static uint8_t *result_of(const struct ina_window *window, uint64_t index)
+{
+	return window->transfer.recv + index * window->lane.limit_bytes;
+}
+
+/*
+ * In place, a sum must not land on a contribution that a fall-back might still need; and the last
+ * ones must outlive the transfer.
+ */
+static bool lands_in_staging(const struct ina_window *window, uint64_t index)
+{
+	return in_place(window) ||
+	       (window->keeps && index + window->lane.window >= window->count);
+}
+
 static uint8_t *landing_of(const struct ina_window *window, uint64_t index, uint32_t *lkey)
 {
-	if (in_place(window)) {
-		*lkey = window->lane.lkey;
-		return window->lane.staging + place_of(window, index) * window->lane.limit_bytes;
-	}
-	*lkey = window->transfer.recv_lkey;
-	return window->transfer.recv + index * window->lane.limit_bytes;
+	bool apart = lands_in_staging(window, index);
+
+	*lkey = apart ? window->lane.lkey : window->transfer.recv_lkey;
+	return apart ? staging_of(window, window->first + index) : result_of(window, index);
 }
 
 static const struct ina_slot *receive_slot(const struct ina_window *window, uint64_t index)
@@ -106,19 +126,19 @@ static enum ina_status post(struct ina_window *window, struct ina_failure *failu
 	return INA_OK;
 }
 
+static void finish_message(struct ina_window *window)
+{
+	uint64_t index = window->finished++;
+	uint32_t length = length_of(window, index);
+
+	if (lands_in_staging(window, index) && length > 0)
+		memcpy(result_of(window, index), staging_of(window, window->first + index), length);
+}
+
 enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure *failure)
 {
-	while (window->finished < window->received && window->finished < window->sent) {
-		uint32_t length = length_of(window, window->finished);
-
-		if (in_place(window) && length > 0) {
-			uint32_t lkey;
-
-			memcpy(window->transfer.recv + window->finished * window->lane.limit_bytes,
-			       landing_of(window, window->finished, &lkey), length);
-		}
-		window->finished++;
-	}
+	while (window->finished < window->received && window->finished < window->sent)
+		finish_message(window);
 	while (window->posted < window->count &&
 	       window->posted < window->finished + window->lane.window) {
 		enum ina_status status = post(window, failure);
@@ -142,6 +162,11 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
 	enum ina_message_verdict verdict = ina_message_check(
 	        slot, byte_len, &expected, window->contributors_due, window->rank_due);
 
+	if (verdict == INA_MESSAGE_FOREIGN && slot->header.type == INA_WIRE_LEAVE &&
+	    slot->header.job_id == lane->context.job_id)
+		return ina_fail(failure, INA_ERR_AGGREGATOR,
+		                "the predecessor left the aggregator before message %" PRIu64,
+		                index);
 	if (verdict == INA_MESSAGE_FOREIGN)
 		return ina_fail(
 		        failure, INA_ERR_MISMATCH,
@@ -171,13 +196,40 @@ void ina_window_stop(struct ina_window *window)
 	window->active = false;
 }
 
+void ina_window_salvage(struct ina_window *window)
+{
+	while (window->active && window->finished < window->received)
+		finish_message(window);
+}
+
+void ina_window_copy_sum(const struct ina_window *window, uint64_t number, uint8_t *to)
+{
+	uint64_t index = number - window->first;
+
+	if (window->active && number >= window->first && length_of(window, index) > 0)
+		memcpy(to, result_of(window, index), length_of(window, index));
+	else
+		memcpy(to, staging_of(window, number), window->lane.limit_bytes);
+}
+
+void ina_window_supply(struct ina_window *window, const uint8_t *sum)
+{
+	uint64_t index = window->received++;
+
+	window->finished = window->received;
+	if (length_of(window, index) > 0)
+		memcpy(result_of(window, index), sum, length_of(window, index));
+}
+
 void ina_window_abandon(struct ina_window *window)
 {
-	struct ina_failure ignored;
+	const struct ina_window before = *window;
 	const struct ina_transfer nothing = {0};
+	struct ina_failure ignored;
 
 	/* Errors change nothing: the connection is not used again. */
 	ina_window_start(window, INA_WIRE_LEAVE, 0, &nothing);
 	ina_window_advance(window, &ignored);
+	*window = before;
 	ina_window_stop(window);
 }

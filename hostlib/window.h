@@ -4,6 +4,10 @@
  *
  * Message m + W is sent only after sum m has been received and send m completed. W messages are
  * no more packets than the aggregator's history, so what it forgets, every rank has received.
+ *
+ * A rank that has finished a transfer cannot know that the others have the sums of its last W
+ * messages, and must be able to give them those. So these are received in the library's memory and
+ * copied; they stay there, in 2 W places, until every rank is known to have them.
  */
 #ifndef INA_WINDOW_H
 #define INA_WINDOW_H
@@ -15,6 +19,7 @@ struct ina_window {
 	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
 	uint32_t contributors_due; /* in a message's trailer */
 	uint32_t rank_due;         /* likewise */
+	bool keeps;                /* the last sums for others; not where none are awaited */
 	uint64_t numbered;         /* messages of the connection so far: the next message number */
 	/* What is being transferred. */
 	bool active;
@@ -28,6 +33,7 @@ struct ina_window {
 	uint64_t finished;     /* received, sent, and in the result */
 	uint32_t contributors; /* in the message received last */
 	bool overflow;         /* some int32 sum overflowed */
+	bool previous_overflow; /* the same of the transfer before */
 };
 
 /*
@@ -50,10 +56,31 @@ static inline bool ina_window_done(const struct ina_window *window)
 	return window->finished == window->count;
 }
 
+/* Messages of the connection whose sums have come, of this transfer and those before. */
+static inline uint64_t ina_window_sums(const struct ina_window *window)
+{
+	return window->active ? window->first + window->received : window->numbered;
+}
+
+/* The connection is at its end: puts what has been received into the result. */
+void ina_window_salvage(struct ina_window *window);
+
+/*
+ * Copies the sum of message `number` of the connection to `to`, which has room for limit_bytes: one
+ * of the last W that have come. Between ina_window_salvage() and the next use of the staging.
+ */
+void ina_window_copy_sum(const struct ina_window *window, uint64_t number, uint8_t *to);
+
+/* A sum that another rank has copied so: into the result, as the next that was received. */
+void ina_window_supply(struct ina_window *window, const uint8_t *sum);
+
 /* No sum comes any more: what completes from now on is ignored. */
 void ina_window_stop(struct ina_window *window);
 
-/* After a JOIN that was not joined: sends a LEAVE, so that an aggregator forgets the flow. */
+/*
+ * Sends a LEAVE, so that an aggregator forgets the flow, and stops. The transfer stays as it was,
+ * for what is to be known of it.
+ */
 void ina_window_abandon(struct ina_window *window);
 
 #endif

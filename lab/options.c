@@ -16,6 +16,9 @@ enum option_key {
 	KEY_AGGREGATOR,
 	KEY_STEER,
 	KEY_JOB_TTL,
+	KEY_RESET_EVERY,
+	KEY_OFF_AFTER,
+	KEY_STUCK_AFTER,
 	KEY_PROBABILITY_FIRST,
 	KEY_LOSS_UP = KEY_PROBABILITY_FIRST,
 	KEY_LOSS_DOWN,
@@ -59,6 +62,12 @@ static const struct argp_option option_table[] = {
          2},
         {"job-ttl", KEY_JOB_TTL, "SECONDS", 0,
          "the aggregator forgets jobs that are silent for this long (default 60; 0: never)", 2},
+        {"reset-every", KEY_RESET_EVERY, "FRAMES", 0,
+         "reset the aggregator whenever it has been given that many frames", 3},
+        {"off-after", KEY_OFF_AFTER, "FRAMES", 0,
+         "take the aggregator out once it has been given that many frames", 3},
+        {"stuck-after", KEY_STUCK_AFTER, "FRAMES", 0,
+         "let the aggregator swallow everything once it has been given that many frames", 3},
         {"loss-up", KEY_LOSS_UP, "P", 0, "probability of losing a frame before the switch", 3},
         {"loss-down", KEY_LOSS_DOWN, "P", 0, "probability of losing a frame after the switch", 3},
         {"duplicate", KEY_DUPLICATE, "P", 0, "probability of sending a frame twice", 3},
@@ -237,6 +246,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		break;
 	case KEY_JOB_TTL:
 		number(state, "--job-ttl", value, 0, 1e6);
+		break;
+	case KEY_RESET_EVERY:
+		whole_number(state, "--reset-every", value, 1, INT64_MAX);
+		break;
+	case KEY_OFF_AFTER:
+		whole_number(state, "--off-after", value, 1, INT64_MAX);
+		break;
+	case KEY_STUCK_AFTER:
+		whole_number(state, "--stuck-after", value, 1, INT64_MAX);
 		break;
 	case KEY_DELAY:
 		whole_number(state, "--delay", value, 0, 10000000);

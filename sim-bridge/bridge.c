@@ -100,6 +100,10 @@ void bridge_aggregated(void *context, unsigned port, const uint8_t *bytes, size_
 
 static bool is_steered(const struct bridge *bridge, const struct frame *frame)
 {
+	uint64_t off_after = bridge->config.off_after;
+
+	if (off_after && bridge->steered_frames >= off_after)
+		return false;
 	return bridge->engine && roce_is_rc(frame) && roce_is_send(frame) &&
 	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
 }
@@ -107,6 +111,19 @@ static bool is_steered(const struct bridge *bridge, const struct frame *frame)
 static void run_engine(struct bridge *bridge)
 {
 	bridge->engine->operations->run(bridge->engine);
+	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
+}
+
+/* What waits in it, and all that it knows, is lost, as when a board is reset. */
+static void reset_engine(struct bridge *bridge)
+{
+	struct engine *engine = bridge->renew(bridge->renew_context);
+
+	if (!engine)
+		return;
+	bridge->engine = engine;
+	bridge->engine_resets++;
+	bridge->hold_end_ns = CALENDAR_NEVER;
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
 }
 
@@ -172,8 +189,15 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 		forward(bridge, port, frame);
 		return;
 	}
-	bridge->is_waiting[port] = !bridge->config.is_virtual;
+	if (bridge->config.reset_every && bridge->steered_frames > 0 &&
+	    bridge->steered_frames % bridge->config.reset_every == 0)
+		reset_engine(bridge);
 	bridge->steered_frames++;
+	if (bridge->config.stuck_after && bridge->steered_frames > bridge->config.stuck_after) {
+		frame_drop(frame);
+		return;
+	}
+	bridge->is_waiting[port] = !bridge->config.is_virtual;
 	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->put(bridge->engine, port, frame->bytes, frame->length);
 	frame_drop(frame);

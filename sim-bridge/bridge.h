@@ -35,10 +35,16 @@ struct bridge_config {
 	enum bridge_steering steering;
 	struct link_faults faults[LINK_SIDES];
 	uint64_t seed;
+	uint64_t reset_every; /* frames for the aggregator until it is as new again; 0: never */
+	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
+	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 	bool is_virtual;     /* time is driven by bridge_step(), not by bridge_advance() */
 	uint64_t forwarding_ns; /* from the table of addresses to the port */
 };
+
+/* A new engine in place of the bridge's, which the callee closes; NULL: there is none. */
+typedef struct engine *bridge_renew(void *context);
 
 struct bridge {
 	struct bridge_config config;
@@ -47,6 +53,8 @@ struct bridge {
 	struct capture *capture; /* or NULL */
 	bridge_transmit *transmit;
 	void *transmit_context;
+	bridge_renew *renew; /* where config.reset_every is not 0 */
+	void *renew_context;
 
 	struct calendar calendar;
 	struct forwarding forwarding;
@@ -60,6 +68,7 @@ struct bridge {
 	bool is_ageing;   /* the next end of a time-to-live is in the calendar */
 
 	uint64_t steered_frames;
+	uint64_t engine_resets;
 	uint64_t flooded_frames;
 	uint64_t filtered_frames;  /* their destination is where they came from */
 	uint64_t no_memory_frames; /* from the aggregator, dropped because no frame was free */

@@ -36,22 +36,45 @@ static bool is_virtual(const struct program *program)
 	return program->options.bridge.is_virtual;
 }
 
-static bool open_engine(struct program *program)
+/* NULL: a plain switch, or program->error says what failed. */
+static struct engine *make_engine(struct program *program)
 {
 	struct bridge *bridge = &program->bridge;
 	const struct virtual_config *config = &program->options.virtual_time.time;
 	unsigned ports = program->options.bridge.ports;
 
 	if (program->options.aggregator == OPTIONS_MODEL)
-		bridge->engine = model_aggregator_open(ports, bridge_aggregated, bridge,
-		                                       program->error, sizeof(program->error));
-	else if (program->options.aggregator == OPTIONS_RTL)
-		bridge->engine = rtl_aggregator_open(
-		        ports, is_virtual(program) ? config->rtl_clock_hz : 0, bridge_aggregated,
-		        bridge, program->error, sizeof(program->error));
+		return model_aggregator_open(ports, bridge_aggregated, bridge, program->error,
+		                             sizeof(program->error));
+	if (program->options.aggregator == OPTIONS_RTL)
+		return rtl_aggregator_open(ports, is_virtual(program) ? config->rtl_clock_hz : 0,
+		                           bridge_aggregated, bridge, program->error,
+		                           sizeof(program->error));
+	return NULL;
+}
+
+/* A bridge_renew. */
+static struct engine *renew_engine(void *context)
+{
+	struct program *program = context;
+	struct engine *engine = make_engine(program);
+
+	if (engine)
+		program->bridge.engine->operations->close(program->bridge.engine);
 	else
-		return true;
-	return bridge->engine || complain(program->error);
+		complain(program->error);
+	return engine;
+}
+
+static bool open_engine(struct program *program)
+{
+	struct bridge *bridge = &program->bridge;
+
+	bridge->renew = renew_engine;
+	bridge->renew_context = program;
+	bridge->engine = make_engine(program);
+	return bridge->engine || program->options.aggregator == OPTIONS_OFF ||
+	       complain(program->error);
 }
 
 /* Both files before anything runs: a path that cannot be written is no late surprise. */

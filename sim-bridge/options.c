@@ -15,6 +15,9 @@ enum {
 	KEY_AGGREGATOR,
 	KEY_STEER,
 	KEY_JOB_TTL,
+	KEY_RESET_EVERY,
+	KEY_OFF_AFTER,
+	KEY_STUCK_AFTER,
 	KEY_LOSS_UP,
 	KEY_LOSS_DOWN,
 	KEY_DUPLICATE,
@@ -51,6 +54,14 @@ static const struct argp_option argp_options[] = {
          "The aggregator forgets a job of which nothing has come for this long, and at the latest "
          "for twice as long; longer than the hosts' ACK timeout (default 60; 0: never)",
          2},
+        {"reset-every", KEY_RESET_EVERY, "FRAMES", 0,
+         "The aggregator is reset, and knows nothing any more, whenever it has been given that many "
+         "frames",
+         3},
+        {"off-after", KEY_OFF_AFTER, "FRAMES", 0,
+         "The aggregator is taken out once it has been given that many frames", 3},
+        {"stuck-after", KEY_STUCK_AFTER, "FRAMES", 0,
+         "The aggregator swallows everything once it has been given that many frames", 3},
         {"loss-up", KEY_LOSS_UP, "P", 0, "Probability that a frame is lost before the switch", 3},
         {"loss-down", KEY_LOSS_DOWN, "P", 0, "... and behind it", 3},
         {"duplicate", KEY_DUPLICATE, "P", 0, "... that it is duplicated, on each side", 3},
@@ -214,6 +225,17 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	case KEY_JOB_TTL:
 		options->bridge.job_ttl_ns =
 		        (uint64_t)(1e9 * parse_seconds(state, "job-ttl", text, JOB_TTL_MAX_S));
+		return 0;
+	case KEY_RESET_EVERY:
+		options->bridge.reset_every =
+		        parse_number(state, "reset-every", text, 1, UINT64_MAX);
+		return 0;
+	case KEY_OFF_AFTER:
+		options->bridge.off_after = parse_number(state, "off-after", text, 1, UINT64_MAX);
+		return 0;
+	case KEY_STUCK_AFTER:
+		options->bridge.stuck_after =
+		        parse_number(state, "stuck-after", text, 1, UINT64_MAX);
 		return 0;
 	case KEY_PCAP:
 		options->pcap_path = text;

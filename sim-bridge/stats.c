@@ -105,6 +105,7 @@ static json_t *stats_object(const struct bridge *bridge,
 	json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
 	json_object_set_new(object, "ports", port_objects);
 	json_object_set_new(object, "steered_frames", number(bridge->steered_frames));
+	json_object_set_new(object, "engine_resets", number(bridge->engine_resets));
 	json_object_set_new(object, "flooded_frames", number(bridge->flooded_frames));
 	json_object_set_new(object, "filtered_frames", number(bridge->filtered_frames));
 	json_object_set_new(object, "no_memory_frames", number(bridge->no_memory_frames));

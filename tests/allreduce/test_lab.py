@@ -25,7 +25,7 @@ def test_compare(tmp_path):
     result = run(4, "model", "-b", "64K", "-e", "1M", "-f", "16", "-n", "2", "-t", "all", "--compare", "--json", str(path))
     assert result.returncode == 0, result.stdout + result.stderr
     table = json.loads(path.read_text())
-    assert table["ranks"] == 4 and len(table["rows"]) == 4
+    assert table["ranks"] == 4 and len(table["rows"]) == 8
     for row in table["rows"]:
         size = row["size_bytes"]
         assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
@@ -40,6 +40,37 @@ def test_compare(tmp_path):
 def test_in_place_and_other_windows():
     result = run(3, "model", "-b", "100K", "-e", "100K", "-n", "2", "-t", "all", "--in-place", "--window", "3",
                  "--message", "12304")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_other_operations(op, tmp_path):
+    """By the aggregator and by ring, with an odd count of 16-bit elements."""
+    path = tmp_path / "table.json"
+    result = run(3, "model", "-b", "250002", "-e", "250002", "-n", "1", "-t", "bfloat16", "-o", op, "--compare",
+                 "--json", str(path))
+    assert result.returncode == 0, result.stdout + result.stderr
+    (row,) = json.loads(path.read_text())["rows"]
+    assert row["op"] == op and row["count"] == 125001
+    assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
+
+
+LAUNCHERS = {
+    "torchrun": "RANK=$r WORLD_SIZE=$n MASTER_ADDR=192.0.2.1 MASTER_PORT=29500 TORCHELASTIC_RUN_ID=x",
+    "openmpi": "OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=$n OMPI_MCA_orte_hnp_uri=1.0';tcp://192.0.2.1:5000'",
+    "mpich": "PMI_RANK=$r PMI_SIZE=$n INA_ROOT=192.0.2.1",
+    "srun": "SLURM_PROCID=$r SLURM_NTASKS=$n SLURM_STEP_NODELIST='192.0.2.[1-3]'",
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_as_other_launchers_start_it(launcher):
+    """With what those set in place of INA_RANK, INA_RANKS and INA_ROOT, on three hosts."""
+    result = subprocess.run(
+        [LAB, "run", "-q", "-n", "3", "--aggregator", "model", "--timeout", "60", "--", "sh", "-c",
+         "r=$INA_RANK n=$INA_RANKS; unset INA_RANK INA_RANKS INA_ROOT INA_BIND; "
+         f"{LAUNCHERS[launcher]} exec \"$0\" -b 1K -e 1K -n 1 --algorithm ina", PERF],
+        capture_output=True, text=True, timeout=90)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

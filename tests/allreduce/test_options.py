@@ -19,13 +19,15 @@ def run(*arguments, **environment):
     "arguments, words",
     [
         (["-b", "x"], "-b x"),
-        (["-b", "3"], "-b 3"),
+        (["-b", "1"], "-b 1"),
+        (["-b", "3", "-t", "half"], "element size, 2"),
         (["-b", "6"], "multiple of the element size"),
         (["-b", "-4"], "-b -4"),
         (["-e", "4Q"], "-e 4Q"),
         (["-b", "8", "-e", "4"], "no size to run"),
         (["-f", "1"], "-f 1"),
-        (["-t", "double"], "int32, float or all"),
+        (["-t", "double"], "int32, float, bfloat16, half or all"),
+        (["-o", "prod"], "sum, max or min"),
         (["-n", "0"], "-n 0"),
         (["-c", "2"], "-c 2"),
         (["--algorithm", "tree"], "auto, ina or ring"),
@@ -72,10 +74,19 @@ def test_one_rank(tmp_path):
     result = run("-b", "4", "-e", "1K", "-f", "4", "-t", "all", "--json", str(path), INA_RANK="0", INA_RANKS="1")
     assert result.returncode == 0, result.stderr
     table = json.loads(path.read_text())
-    assert [row["size_bytes"] for row in table["rows"]] == 2 * [4, 16, 64, 256, 1024]
+    assert [row["size_bytes"] for row in table["rows"]] == 4 * [4, 16, 64, 256, 1024]
     assert all(row["result"]["wrong"] == 0 for row in table["rows"])
     rows = [line for line in result.stdout.splitlines() if not line.startswith("#")]
-    assert len(rows) == 10
+    assert len(rows) == 20
+    assert [row["type"] for row in table["rows"][::5]] == ["int32", "float", "bfloat16", "half"]
+    assert {row["op"] for row in table["rows"]} == {"sum"}
+
+
+def test_odd_counts_of_halves():
+    result = run("-b", "2", "-e", "18", "-f", "3", "-t", "half", "-o", "min", INA_RANK="0", INA_RANKS="1")
+    assert result.returncode == 0, result.stderr
+    rows = [line.split()[:5] for line in result.stdout.splitlines() if not line.startswith("#")]
+    assert rows == [["2", "1", "half", "min", "ring"], ["6", "3", "half", "min", "ring"], ["18", "9", "half", "min", "ring"]]
 
 
 def test_json_that_cannot_be_written():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker of sums: sums in any order pass, and each wrong bit is found. */
+/* The checker of results: they pass in any order of operations, and each wrong bit is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,53 +8,65 @@
 #include <string.h>
 
 #include "pattern.h"
+#include "reference.h"
 
 #define COUNT 1000
 #define RANKS 64
 
-static uint32_t data[RANKS][COUNT];
-static uint32_t sum[COUNT];
+static uint8_t data[RANKS][4 * COUNT];
+static uint8_t result[4 * COUNT];
 
-static void fill(enum ina_type type, uint64_t seed, int ranks)
+static struct pattern make(enum ina_type type, enum ina_op op, uint64_t seed, int ranks)
 {
-	for (int r = 0; r < ranks; r++)
-		pattern_fill(data[r], COUNT, type, seed, r);
+	return (struct pattern){.type = type, .op = op, .seed = seed, .ranks = ranks};
 }
 
-static void add(enum ina_type type, int rank)
+static void fill(const struct pattern *pattern)
 {
-	for (size_t i = 0; i < COUNT; i++) {
-		float a;
-		float b;
+	for (int r = 0; r < pattern->ranks; r++)
+		pattern_fill(pattern, r, data[r], COUNT);
+}
 
-		if (type == INA_INT32) {
-			sum[i] += data[rank][i];
-			continue;
-		}
-		memcpy(&a, &sum[i], sizeof(a));
-		memcpy(&b, &data[rank][i], sizeof(b));
-		a += b;
-		memcpy(&sum[i], &a, sizeof(a));
+static reference_bits get(const uint8_t *elements, size_t index, size_t bytes)
+{
+	reference_bits bits = 0;
+
+	memcpy(&bits, elements + index * bytes, bytes);
+	return bits;
+}
+
+/* From one end of the ranks to the other, each step rounded. */
+static void combine(const struct pattern *pattern, int first, int step)
+{
+	size_t bytes = pattern_bytes(pattern->type);
+
+	for (size_t i = 0; i < COUNT; i++) {
+		reference_bits bits = get(data[first], i, bytes);
+
+		for (int n = 1; n < pattern->ranks; n++)
+			bits = reference_combine(pattern->type, pattern->op, bits,
+			                         get(data[first + n * step], i, bytes));
+		memcpy(result + i * bytes, &bits, bytes);
 	}
 }
 
 static void any_order(void **state)
 {
-	static const enum ina_type types[] = {INA_INT32, INA_FLOAT32};
 	size_t first;
 
 	(void)state;
-	for (size_t t = 0; t < 2; t++) {
-		for (int ranks = 1; ranks <= RANKS; ranks *= 4) {
-			fill(types[t], 42, ranks);
-			memset(sum, 0, sizeof(sum));
-			for (int r = 0; r < ranks; r++)
-				add(types[t], r);
-			assert_int_equal(pattern_check(sum, COUNT, types[t], 42, ranks, &first), 0);
-			memset(sum, 0, sizeof(sum));
-			for (int r = ranks - 1; r >= 0; r--)
-				add(types[t], r);
-			assert_int_equal(pattern_check(sum, COUNT, types[t], 42, ranks, &first), 0);
+	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+		for (int op = INA_SUM; op <= INA_MIN; op++) {
+			for (int ranks = 1; ranks <= RANKS; ranks += ranks < 9 ? 1 : 11) {
+				struct pattern pattern =
+				        make((enum ina_type)type, (enum ina_op)op, 42, ranks);
+
+				fill(&pattern);
+				combine(&pattern, 0, 1);
+				assert_int_equal(pattern_check(&pattern, result, COUNT, &first), 0);
+				combine(&pattern, ranks - 1, -1);
+				assert_int_equal(pattern_check(&pattern, result, COUNT, &first), 0);
+			}
 		}
 	}
 }
@@ -64,12 +76,17 @@ static void every_bit_counts(void **state)
 	size_t first = COUNT;
 
 	(void)state;
-	fill(INA_FLOAT32, 1, 1);
-	for (uint32_t bit = 0; bit < 32; bit++) {
-		memcpy(sum, data[0], sizeof(sum));
-		sum[17 + bit] ^= 1u << bit;
-		assert_int_equal(pattern_check(sum, COUNT, INA_FLOAT32, 1, 1, &first), 1);
-		assert_int_equal(first, 17 + bit);
+	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+		struct pattern pattern = make((enum ina_type)type, INA_SUM, 1, 1);
+		size_t bytes = pattern_bytes(pattern.type);
+
+		fill(&pattern);
+		for (size_t bit = 0; bit < 8 * bytes; bit++) {
+			memcpy(result, data[0], sizeof(result));
+			result[(17 + bit) * bytes + bit / 8] ^= (uint8_t)(1u << bit % 8);
+			assert_int_equal(pattern_check(&pattern, result, COUNT, &first), 1);
+			assert_int_equal(first, 17 + bit);
+		}
 	}
 }
 
@@ -79,38 +96,65 @@ static void others_fail(void **state)
 	size_t first;
 
 	(void)state;
-	for (int t = INA_INT32; t <= INA_FLOAT32; t++) {
-		enum ina_type type = (enum ina_type)t;
+	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+		struct pattern two = make((enum ina_type)type, INA_SUM, 1, 2);
+		struct pattern one = make((enum ina_type)type, INA_SUM, 1, 1);
+		struct pattern other = make((enum ina_type)type, INA_SUM, 2, 1);
+		size_t bytes = pattern_bytes(two.type);
 
-		fill(type, 1, 2);
-		assert_true(pattern_check(data[0], COUNT, type, 2, 1, &first) > COUNT * 9 / 10);
-		assert_true(pattern_check(data[1], COUNT, type, 1, 1, &first) > COUNT * 9 / 10);
-		assert_true(pattern_check(data[0], COUNT, type, 1, 2, &first) > COUNT * 9 / 10);
-		assert_true(pattern_check(data[0] + 1, COUNT - 1, type, 1, 1, &first) >
+		fill(&two);
+		assert_true(pattern_check(&two, data[0], COUNT, &first) > COUNT * 9 / 10);
+		fill(&one);
+		assert_true(pattern_check(&other, data[0], COUNT, &first) > COUNT * 9 / 10);
+		assert_true(pattern_check(&one, data[1], COUNT, &first) > COUNT * 9 / 10);
+		assert_true(pattern_check(&one, data[0] + bytes, COUNT - 1, &first) >
 		            COUNT * 8 / 10);
 	}
 }
 
-/* Negative and positive, and all magnitudes. */
-static void signs(void **state)
+/* The result of another operation does not pass. */
+static void operations_differ(void **state)
 {
-	size_t negative = 0;
+	size_t first;
 
 	(void)state;
-	fill(INA_INT32, 3, 1);
-	for (size_t i = 0; i < COUNT; i++)
-		negative += data[0][i] >> 31;
-	assert_true(negative > COUNT / 3 && negative < COUNT * 2 / 3);
+	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+		for (int op = INA_SUM; op <= INA_MIN; op++) {
+			struct pattern pattern = make((enum ina_type)type, (enum ina_op)op, 7, 4);
+
+			fill(&pattern);
+			combine(&pattern, 0, 1);
+			pattern.op = op == INA_MIN ? INA_SUM : (enum ina_op)(op + 1);
+			assert_true(pattern_check(&pattern, result, COUNT, &first) >
+			            COUNT * 8 / 10);
+		}
+	}
+}
+
+/* Negative and positive ones, of every type. */
+static void signs(void **state)
+{
+	(void)state;
+	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+		struct pattern pattern = make((enum ina_type)type, INA_SUM, 3, 1);
+		size_t bytes = pattern_bytes(pattern.type);
+		size_t negative = 0;
+
+		fill(&pattern);
+		for (size_t i = 0; i < COUNT; i++)
+			negative += get(data[0], i, bytes) >> (8 * bytes - 1);
+		assert_true(negative > COUNT / 3 && negative < COUNT * 2 / 3);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(any_order),
-	        cmocka_unit_test(every_bit_counts),
-	        cmocka_unit_test(others_fail),
+	        cmocka_unit_test(any_order),   cmocka_unit_test(every_bit_counts),
+	        cmocka_unit_test(others_fail), cmocka_unit_test(operations_differ),
 	        cmocka_unit_test(signs),
 	};
 
+	reference_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
  *	longer  rank 1 all-reduces 4 MiB, the others 3 MiB: the difference is far behind
  *	zero    rank 1 all-reduces nothing, the others 1000
  *	type    rank 1 all-reduces int32, the others float32
+ *	op      rank 1 asks for the maximum, the others for the sum
  *	calls   rank 1 closes after one all-reduce, the others call another
  *	ranks   rank 1 was started with one rank more
  *	twice   rank 1 says it is rank 0's other neighbour, the last rank (3 ranks at least)
@@ -95,6 +96,7 @@ static int check_call(const struct check *check, ina_comm *comm)
 {
 	size_t count = is(check, "longer") ? 3u << 18 : 1000;
 	enum ina_type type = INA_FLOAT32;
+	enum ina_op op = INA_SUM;
 	enum ina_status wanted = is(check, "exit") ? INA_ERR_PEER : INA_ERR_MISMATCH;
 	double start_s = now_s();
 	enum ina_status status;
@@ -113,8 +115,12 @@ static int check_call(const struct check *check, ina_comm *comm)
 		count = 0;
 	if (check->odd && is(check, "type"))
 		type = INA_INT32;
-	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);
+	if (check->odd && is(check, "op"))
+		op = INA_MAX;
+	status = ina_allreduce(comm, check->send, check->recv, count, type, op);
 	if (expect(check, status, wanted, ina_error(comm), start_s) != 0)
+		return 1;
+	if (is(check, "op") && !strstr(ina_error(comm), "for their max"))
 		return 1;
 	/* Dead, and it says so again; and closing does not hang. */
 	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);

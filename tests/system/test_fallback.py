@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without an aggregator the ring is used, and the caller can see it."""
-from lab import assert_all_right, perf
+import pytest
+from lab import PERF, assert_all_right, perf, run
 
 
 def test_ring_over_a_plain_switch(tmp_path):
@@ -23,3 +24,33 @@ def test_both_algorithms_side_by_side(tmp_path):
     row = result.report["rows"][0]
     assert (row["result"]["algorithm"], row["ring"]["algorithm"]) == ("ina", "ring")
     assert 1.4 < row["ring"]["wire_bytes"] / row["result"]["wire_bytes"] < 1.6, result
+
+
+@pytest.mark.parametrize("kind", ["int32", "float"])
+@pytest.mark.parametrize("place", [[], ["--in-place"]])
+def test_the_aggregator_is_reset(tmp_path, kind, place):
+    """Amid a message of the second all-reduce; the ring goes on, and a fresh JOIN brings the aggregator back."""
+    result = perf(tmp_path, 4, ["--aggregator", "model", "--reset-every", "1500"],
+                  ["-b", "1M", "-e", "1M", "-n", "20", "-t", kind, *place])
+    assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
+    assert result.stats["engine_resets"] >= 1, result
+
+
+def test_the_aggregator_is_demanded_and_reset(tmp_path):
+    result = perf(tmp_path, 4, ["--aggregator", "model", "--reset-every", "1500"],
+                  ["--algorithm", "ina", "-b", "1M", "-e", "1M", "-n", "20"])
+    assert result.code != 0, result
+    assert result.err.count("INA_ERR_AGGREGATOR") == 4, result
+
+
+@pytest.mark.parametrize("aggregator, options, words", [
+    ("model", [], ["rxe0 192.0.2.1, GID 1 ::ffff:192.0.2.1, path MTU 4096", "from rank 1 at 192.0.2.2", ": aggregated"]),
+    ("model", ["--reset-every", "300"], ["goes on by ring: the aggregator dropped out in message", "aggregated again"]),
+    ("off", [], ["by ring: no aggregator, or it refused (1 of 2 joined)"])])
+def test_the_log_says_so(tmp_path, aggregator, options, words):
+    result = run(tmp_path, 2, ["--aggregator", aggregator, *options],
+                 ["env", "INA_LOG=info", PERF, "-b", "4M", "-e", "4M", "-n", "20"])
+    assert result.code == 0, result
+    lines = [line for line in result.err.splitlines() if "libina: rank 0 of 2: " in line]
+    for word in words:
+        assert any(word in line for line in lines), (word, result)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ranks are to each other: connections between neighbours, and the aggregator. */
+#include "doctor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pattern.h"
+#include "perf_open.h"
+
+/* Many full messages of the largest packets: what only lets small ones through is found out. */
+#define PROBE_COUNT     (1u << 18)
+#define PROBE_TIMEOUT_S 10
+
+void doctor_tell(enum doctor_finding finding, const char *what, const char *format, ...)
+{
+	static const char *const names[] = {
+	        [DOCTOR_OK] = "ok",
+	        [DOCTOR_SKIPPED] = "skip",
+	        [DOCTOR_WARNING] = "warn",
+	        [DOCTOR_FAILED] = "FAIL",
+	};
+	va_list arguments;
+
+	printf("%-4s  %-10s  ", names[finding], what);
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	printf("\n");
+	fflush(stdout);
+}
+
+static const char *remedy(enum ina_status status)
+{
+	switch (status) {
+	case INA_ERR_ARGUMENT:
+		return "see ENVIRONMENT in `man 7 ina`, or start by mpirun, srun or torchrun";
+	case INA_ERR_MISMATCH:
+		return "start all ranks alike, and give all hosts and switches the same MTU";
+	case INA_ERR_TIMEOUT:
+		return "start --doctor on all hosts; let TCP to rank 0's port and UDP port 4791 "
+		       "through "
+		       "firewalls; give switches the hosts' MTU or more";
+	case INA_ERR_PEER:
+		return "see what that rank says";
+	case INA_ERR_DEVICE:
+		return "see the lines above, on all hosts; INA_BIND picks another address";
+	case INA_ERR_MEMORY:
+		return "raise the limit on locked memory: ulimit -l unlimited";
+	case INA_ERR_AGGREGATOR:
+		return "switch aggregation on in the switch between the hosts, or wait until it "
+		       "has "
+		       "room for another job; until then all-reduce goes by ring";
+	default:
+		return "see the text";
+	}
+}
+
+static void tell_failure(const char *what, enum ina_status status, const char *text)
+{
+	doctor_tell(DOCTOR_FAILED, what, "%s: %s -- remedy: %s", ina_status_name(status), text,
+	            remedy(status));
+}
+
+/* An aggregator that joined the ranks and then dropped out leaves its messages to the ring. */
+static bool by_algorithm(const char *what, const ina_comm *comm)
+{
+	struct ina_stats stats;
+
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	if (stats.algorithm != INA_ALGORITHM_INA || stats.messages_ring == 0)
+		return true;
+	doctor_tell(
+	        DOCTOR_FAILED, what,
+	        "it dropped out: %llu messages went by ring -- remedy: see the switch's own log",
+	        (unsigned long long)stats.messages_ring);
+	return false;
+}
+
+/* One large all-reduce. Returns whether it was right, and says so if not. */
+static bool probe(const char *what, ina_comm *comm)
+{
+	struct pattern pattern = {
+	        .type = INA_INT32, .op = INA_SUM, .seed = 1, .ranks = ina_comm_ranks(comm)};
+	int32_t *data = calloc(PROBE_COUNT, sizeof(*data));
+	size_t first;
+	uint64_t wrong = 0;
+	enum ina_status status;
+	bool fine = false;
+
+	if (!data) {
+		doctor_tell(DOCTOR_FAILED, what, "no memory for a buffer of 1 MiB");
+		return false;
+	}
+	pattern_fill(&pattern, ina_comm_rank(comm), data, PROBE_COUNT);
+	status = ina_allreduce(comm, data, data, PROBE_COUNT, INA_INT32, INA_SUM);
+	if (status == INA_OK)
+		wrong = pattern_check(&pattern, data, PROBE_COUNT, &first);
+	if (status != INA_OK)
+		tell_failure(what, status, ina_error(comm));
+	else if (wrong > 0)
+		doctor_tell(DOCTOR_FAILED, what,
+		            "%llu of %u elements of a sum are wrong -- remedy: report it; use "
+		            "--algorithm ring until then",
+		            (unsigned long long)wrong, PROBE_COUNT);
+	else
+		fine = by_algorithm(what, comm);
+	ina_deregister(comm, data, PROBE_COUNT * sizeof(*data));
+	free(data);
+	return fine;
+}
+
+/* Opens, probes and closes by one algorithm, and says what came of it. *ranks: how many there are.
+ */
+static bool look_at(const struct perf_options *options, enum ina_algorithm algorithm,
+                    const char *what, int *ranks)
+{
+	char why[INA_ERROR_SIZE];
+	struct ina_stats stats;
+	ina_comm *comm;
+	int rank;
+	bool fine;
+	enum ina_status status = perf_open(options, algorithm, &comm, why, sizeof(why));
+
+	if (status != INA_OK) {
+		tell_failure(what, status, why);
+		return false;
+	}
+	rank = ina_comm_rank(comm);
+	*ranks = ina_comm_ranks(comm);
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	fine = probe(what, comm);
+	status = ina_close(comm);
+	if (fine && status != INA_OK) {
+		tell_failure(what, status, "the ranks did not close together");
+		return false;
+	}
+	if (!fine)
+		return false;
+	if (*ranks == 1)
+		doctor_tell(DOCTOR_SKIPPED, what, "a single rank has none");
+	else if (algorithm == INA_ALGORITHM_RING)
+		doctor_tell(DOCTOR_OK, what,
+		            "rank %d of %d: to rank %d and from rank %d on %s, path MTU %u", rank,
+		            *ranks, (rank + 1) % *ranks, (rank + *ranks - 1) % *ranks, stats.device,
+		            stats.path_mtu);
+	else
+		doctor_tell(DOCTOR_OK, what, "joined the %d ranks, and summed 1 MiB", *ranks);
+	return true;
+}
+
+int doctor(const struct perf_options *options)
+{
+	struct perf_options with_timeout = *options;
+	bool host = doctor_look_at_host();
+	bool aggregator = true;
+	int ranks = 0;
+	/* A host that fails asks all the same: the others would wait for it. */
+	bool neighbours;
+
+	with_timeout.timeout_s = options->timeout_s ? options->timeout_s : PROBE_TIMEOUT_S;
+	neighbours = look_at(&with_timeout, INA_ALGORITHM_RING, "neighbours", &ranks);
+	if (!neighbours)
+		doctor_tell(DOCTOR_SKIPPED, "aggregator",
+		            "not asked: the ranks do not reach each "
+		            "other");
+	else if (options->algorithm == INA_ALGORITHM_RING)
+		doctor_tell(DOCTOR_SKIPPED, "aggregator", "not asked: --algorithm ring");
+	else if (ranks == 1)
+		doctor_tell(DOCTOR_SKIPPED, "aggregator", "not asked: a single rank needs none");
+	else
+		aggregator = look_at(&with_timeout, INA_ALGORITHM_INA, "aggregator", &ranks);
+	return host && neighbours && aggregator ? EXIT_SUCCESS : EXIT_FAILURE;
+}

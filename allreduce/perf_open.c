@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a communicator as the command line asks for it. */
+#include "perf_open.h"
+
+enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm algorithm,
+                          ina_comm **comm, char *why, size_t why_size)
+{
+	struct ina_options options;
+
+	ina_options_init(&options);
+	options.algorithm = algorithm;
+	if (perf->timeout_s)
+		options.timeout_ms = perf->timeout_s * 1000;
+	if (perf->doctor) /* whoever is missing then is not starting slowly */
+		options.open_timeout_ms = 15000;
+	if (perf->window)
+		options.window = perf->window;
+	if (perf->message)
+		options.message_bytes = perf->message;
+	return ina_open(&options, comm, why, why_size);
+}

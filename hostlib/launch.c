@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What launchers say. */
+#include "launch.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+
+struct launcher {
+	const char *name;
+	const char *rank;
+	const char *ranks;    /* NULL: it does not say how many there are */
+	const char *inner_by; /* set: it runs inside whatever comes after it in the table */
+};
+
+/*
+ * The inner ones first. Daemons of mpirun and mpiexec run in a step of srun, which counts them
+ * and not the ranks; RANK and WORLD_SIZE may be torchrun's, or may have been left in a shell.
+ * PMIX_RANK comes from Open MPI 5's prterun and from srun --mpi=pmix.
+ */
+static const struct launcher LAUNCHERS[] = {
+        {"torchrun", "RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
+        {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID"},
+        {"MPICH", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"},
+        {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL},
+        {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", NULL},
+        {"PMIx", "PMIX_RANK", NULL, NULL},
+};
+
+#define LAUNCHER_COUNT (sizeof(LAUNCHERS) / sizeof(LAUNCHERS[0]))
+
+static enum ina_status read_number(const char *name, int minimum, int *value,
+                                   struct ina_failure *failure)
+{
+	const char *text = getenv(name);
+
+	if (ina_parse_int(text, minimum, INT_MAX, value) == 0)
+		return INA_OK;
+	return ina_fail(failure, INA_ERR_ARGUMENT,
+	                "%s is \"%.40s\": it must be a number, %d or more; unset it, or set "
+	                "INA_RANK and INA_RANKS",
+	                name, text, minimum);
+}
+
+static bool speaks(const struct launcher *launcher)
+{
+	return getenv(launcher->rank) && (!launcher->ranks || getenv(launcher->ranks));
+}
+
+static enum ina_status read_launcher(const struct launcher *launcher, struct ina_launch *launch,
+                                     struct ina_failure *failure)
+{
+	*launch = (struct ina_launch){.launcher = launcher->name,
+	                              .rank_name = launcher->rank,
+	                              .ranks_name = launcher->ranks};
+	if (launcher->ranks && read_number(launcher->ranks, 1, &launch->ranks, failure) != INA_OK)
+		return failure->status;
+	return read_number(launcher->rank, 0, &launch->rank, failure);
+}
+
+static enum ina_status compare(const struct ina_launch *a, const struct ina_launch *b,
+                               struct ina_failure *failure)
+{
+	bool rank_differs = a->rank != b->rank;
+
+	if (!rank_differs && (!a->ranks_name || !b->ranks_name || a->ranks == b->ranks))
+		return INA_OK;
+	return ina_fail(failure, INA_ERR_ARGUMENT,
+	                "%s says %s=%d, but %s says %s=%d: unset those that do not count, or set "
+	                "INA_RANK and INA_RANKS",
+	                a->launcher, rank_differs ? a->rank_name : a->ranks_name,
+	                rank_differs ? a->rank : a->ranks, b->launcher,
+	                rank_differs ? b->rank_name : b->ranks_name,
+	                rank_differs ? b->rank : b->ranks);
+}
+
+enum ina_status ina_launch_ranks(struct ina_launch *launch, struct ina_failure *failure)
+{
+	bool innermost = false;
+
+	*launch = (struct ina_launch){0};
+	for (size_t i = 0; i < LAUNCHER_COUNT && !innermost; i++) {
+		struct ina_launch next;
+
+		if (!speaks(&LAUNCHERS[i]))
+			continue;
+		if (read_launcher(&LAUNCHERS[i], &next, failure) != INA_OK)
+			return failure->status;
+		if (launch->launcher && compare(launch, &next, failure) != INA_OK)
+			return failure->status;
+		if (!launch->launcher)
+			*launch = next;
+		innermost = LAUNCHERS[i].inner_by && getenv(LAUNCHERS[i].inner_by);
+	}
+	return INA_OK;
+}
+
+/* "node[003-010,12]-ib,other" begins with node003-ib. */
+static void first_node(const char *list, char *name, size_t size)
+{
+	size_t length = 0;
+
+	for (const char *at = list; *at && *at != ',' && length + 1 < size; at++) {
+		if (*at != '[') {
+			name[length++] = *at;
+			continue;
+		}
+		for (at++; isdigit((unsigned char)*at) && length + 1 < size; at++)
+			name[length++] = *at;
+		while (*at && *at != ']')
+			at++;
+		if (!*at)
+			break;
+	}
+	name[length] = '\0';
+}
+
+static enum ina_status torch_root(struct ina_launch_root *root, struct ina_failure *failure)
+{
+	const char *address = getenv("MASTER_ADDR");
+	const char *port_text = getenv("MASTER_PORT");
+	int port = INA_DEFAULT_PORT;
+
+	root->name = "MASTER_ADDR";
+	if (port_text) {
+		if (ina_parse_int(port_text, 1, 65534, &port) != 0)
+			return ina_fail(failure, INA_ERR_ARGUMENT,
+			                "MASTER_PORT is \"%.40s\": it must be a number from 1 to "
+			                "65534, since the port behind it is used; or set INA_ROOT",
+			                port_text);
+		port++;
+	}
+	snprintf(root->text, sizeof(root->text), "%.255s:%d", address, port);
+	return INA_OK;
+}
+
+/* "2101215232.0;tcp://192.0.2.2,10.0.0.2:60515;tcp6://[fd00::2]:40991" */
+static void open_mpi_root(struct ina_launch_root *root)
+{
+	const char *tcp = strstr(getenv("OMPI_MCA_orte_hnp_uri"), ";tcp://");
+
+	if (!tcp)
+		return;
+	tcp += strlen(";tcp://");
+	root->name = "OMPI_MCA_orte_hnp_uri";
+	snprintf(root->text, sizeof(root->text), "%.*s", (int)strspn(tcp, "0123456789."), tcp);
+}
+
+static void slurm_root(struct ina_launch_root *root)
+{
+	static const char *const lists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"};
+	struct sockaddr_in ignored;
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *list = getenv(lists[i]);
+
+		if (!list)
+			continue;
+		root->name = lists[i];
+		first_node(list, root->text, sizeof(root->text));
+		if (ina_address_parse(root->text, &ignored) == 0)
+			return;
+	}
+	if (!getenv("SLURM_LAUNCH_NODE_IPADDR"))
+		return; /* a name that does not resolve: whoever uses it will say so */
+	root->name = "SLURM_LAUNCH_NODE_IPADDR";
+	snprintf(root->text, sizeof(root->text), "%s", getenv(root->name));
+}
+
+/* Hydra names no host but the one it is on, and says how many ranks of the job are there. */
+static void mpich_root(struct ina_launch_root *root)
+{
+	const char *here = getenv("MPI_LOCALNRANKS");
+	const char *all = getenv("PMI_SIZE");
+
+	if (!here || !all || strcmp(here, all) != 0)
+		return;
+	root->name = "MPI_LOCALNRANKS";
+	snprintf(root->text, sizeof(root->text), "127.0.0.1");
+}
+
+enum ina_status ina_launch_find_root(struct ina_launch_root *root, struct ina_failure *failure)
+{
+	*root = (struct ina_launch_root){.text = ""};
+	if (getenv("MASTER_ADDR"))
+		return torch_root(root, failure);
+	if (getenv("OMPI_COMM_WORLD_RANK") && getenv("OMPI_MCA_orte_hnp_uri"))
+		open_mpi_root(root);
+	else if (getenv("SLURM_PROCID"))
+		slurm_root(root);
+	else if (getenv("PMI_RANK"))
+		mpich_root(root);
+	return INA_OK;
+}

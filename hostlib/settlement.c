@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settlement of a fault. */
+#include "settlement.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "verdict.h"
+
+/* How long rank 0 waits for reports of something fatal, and the others for the verdict. */
+#define GATHER_MS  5000
+#define VERDICT_MS 10000
+
+/* Ranks other than 0 wait that much longer: rank 0 knows who is missing. */
+#define MARGIN_MS 3000
+
+void ina_settlement_begin(struct ina_settlement *settlement, struct ina_control *control)
+{
+	struct ina_control_frame frame = ina_control_frame(
+	        control, control->rank == 0 ? INA_CONTROL_QUERY : INA_CONTROL_FAULT);
+
+	settlement->fatal_ms = 0;
+	if (control->rank == 0) {
+		ina_control_broadcast(control, &frame);
+		return;
+	}
+	frame.fault = settlement->fault;
+	ina_control_send(control, 0, &frame);
+}
+
+/* No sum came, or the aggregated connection failed: the ring can do without either. */
+static bool is_mendable(const struct ina_fault *fault)
+{
+	return fault->status == INA_OK || fault->status == INA_ERR_AGGREGATOR;
+}
+
+/* What has come so far. Returns how many ranks have not reported; *lost: of them, ended. */
+static int collect(struct ina_settlement *s, const struct ina_control *control, int *lost)
+{
+	int missing = 0;
+
+	*lost = 0;
+	s->faults[0] = s->fault;
+	s->has_fault[0] = 1;
+	s->gone[0] = 0;
+	for (int r = 1; r < control->ranks; r++) {
+		const struct ina_peer *peer = &control->peers[r];
+
+		s->faults[r] = peer->fault;
+		s->has_fault[r] = peer->has_fault;
+		s->gone[r] = peer->gone;
+		missing += !peer->has_fault;
+		*lost += peer->gone && !peer->has_fault;
+	}
+	return missing;
+}
+
+static bool is_fatal(const struct ina_settlement *s, int ranks)
+{
+	if (!s->may_mend)
+		return true;
+	for (int r = 0; r < ranks; r++) {
+		if (s->gone[r] || (s->has_fault[r] && !is_mendable(&s->faults[r])))
+			return true;
+	}
+	return ina_calls_differ(s->faults, s->has_fault, ranks);
+}
+
+static void make_plan(const struct ina_settlement *s, int ranks, struct ina_plan *plan)
+{
+	*plan = (struct ina_plan){.from = s->faults[0].sums, .until = s->faults[0].sums};
+	for (int r = 1; r < ranks; r++) {
+		uint64_t sums = s->faults[r].sums;
+
+		if (sums < plan->from)
+			plan->from = sums;
+		if (sums > plan->until) {
+			plan->until = sums;
+			plan->owner = (uint32_t)r;
+		}
+	}
+}
+
+static enum ina_settled mend(const struct ina_settlement *s, struct ina_control *control,
+                             struct ina_plan *plan)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_PLAN);
+
+	make_plan(s, control->ranks, plan);
+	for (int r = 1; r < control->ranks; r++)
+		control->peers[r].has_fault = false;
+	frame.plan = *plan;
+	ina_control_broadcast(control, &frame);
+	return INA_MENDED;
+}
+
+static void name_late(const struct ina_settlement *s, int ranks, struct ina_failure *failure)
+{
+	unsigned char late[INA_MAX_RANKS] = {0};
+	char names[200];
+
+	for (int r = 0; r < ranks; r++)
+		late[r] = !s->has_fault[r];
+	ina_list_ranks(names, sizeof(names), late, ranks);
+	ina_fail(failure, INA_ERR_TIMEOUT,
+	         "the aggregator dropped out, and %s did not come to go on without it", names);
+}
+
+static enum ina_settled end(const struct ina_settlement *s, struct ina_control *control, bool fatal,
+                            struct ina_failure *failure)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_VERDICT);
+	unsigned char gone[INA_MAX_RANKS] = {0};
+	char names[200];
+	int gone_count = 0;
+
+	for (int r = 0; r < control->ranks; r++)
+		gone_count += gone[r] = s->gone[r];
+	if (fatal)
+		ina_judge(s->faults, s->has_fault, s->gone, control->ranks, failure);
+	else
+		name_late(s, control->ranks, failure);
+	/* The ring could go on, but for a rank that has gone since. */
+	if (s->may_mend && failure->status == INA_ERR_AGGREGATOR && gone_count > 0) {
+		ina_list_ranks(names, sizeof(names), gone, control->ranks);
+		ina_fail(failure, INA_ERR_PEER, "%s %s gone", names,
+		         gone_count == 1 ? "is" : "are");
+	}
+	frame.decision.status = failure->status;
+	snprintf(frame.decision.text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1,
+	         failure->text);
+	ina_control_broadcast(control, &frame);
+	return INA_ENDED;
+}
+
+static enum ina_settled decide(struct ina_settlement *s, struct ina_control *control,
+                               struct ina_plan *plan, struct ina_failure *failure)
+{
+	int lost;
+	int missing = collect(s, control, &lost);
+	bool fatal = is_fatal(s, control->ranks);
+	int64_t now_ms = ina_now_ms();
+
+	if (fatal && s->fatal_ms == 0)
+		s->fatal_ms = now_ms + GATHER_MS;
+	/* A rank that is gone decides alone. */
+	if (missing > 0 && lost == 0 && now_ms < (fatal ? s->fatal_ms : s->deadline_ms))
+		return INA_UNSETTLED;
+	return missing == 0 && !fatal ? mend(s, control, plan) : end(s, control, fatal, failure);
+}
+
+static enum ina_settled follow(const struct ina_settlement *s, struct ina_control *control,
+                               int64_t deadline_ms, struct ina_plan *plan,
+                               struct ina_failure *failure)
+{
+	if (control->has_verdict && control->verdict.status != INA_OK) {
+		ina_fail(failure, control->verdict.status, "%s", control->verdict.text);
+		return INA_ENDED;
+	}
+	if (control->has_plan) {
+		control->has_plan = false;
+		*plan = control->plan;
+		return INA_MENDED;
+	}
+	if (control->peers[0].gone) {
+		ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
+		return INA_ENDED;
+	}
+	if (ina_now_ms() < deadline_ms)
+		return INA_UNSETTLED;
+	if (s->fault.status != INA_OK)
+		ina_fail(failure, s->fault.status, "%s (rank 0 did not answer the report of it)",
+		         s->fault.text);
+	else
+		ina_fail(failure, INA_ERR_TIMEOUT,
+		         "rank 0 asked for a report on a fault, and gave no verdict");
+	return INA_ENDED;
+}
+
+enum ina_settled ina_settlement_poll(struct ina_settlement *settlement, struct ina_control *control,
+                                     struct ina_plan *plan, struct ina_failure *failure)
+{
+	struct ina_settlement *s = settlement;
+
+	if (control->rank == 0)
+		return decide(s, control, plan, failure);
+	if (s->fatal_ms == 0 && (!s->may_mend || !is_mendable(&s->fault)))
+		s->fatal_ms = ina_now_ms() + VERDICT_MS;
+	return follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
+	              failure);
+}

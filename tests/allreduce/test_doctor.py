@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ina-perf --doctor on hosts that lack something: the right line says so, with the remedy, and no other line does."""
+import os
+import re
+import subprocess
+
+PERF = os.environ["INA_PERF"]
+LAB = os.environ["INA_LAB"]
+LOCAL = ["device", "GID", "MTU", "memlock"]
+ALL = LOCAL + ["neighbours", "aggregator"]
+
+
+def doctor(hosts, aggregator, *arguments, before="", options=()):
+    """Exit code, and the lines of each rank: {what: (finding, text)}. `before`: shell, run on every host."""
+    result = subprocess.run(
+        [LAB, "run", "-q", "-n", str(hosts), "--aggregator", aggregator, "--grace", "30", "--timeout", "60", *options, "--",
+         "sh", "-c", f'{before} exec $prefix "$0" --doctor "$@"', PERF, *arguments],
+        capture_output=True, text=True, timeout=90)
+    ranks = [{} for _ in range(hosts)]
+    for line in result.stdout.splitlines():
+        rank, finding, what, text = re.fullmatch(r"\[(\d+)\] (ok|skip|warn|FAIL) +(\S+) +(.*)", line).groups()
+        assert what not in ranks[int(rank)], f"two lines about {what}"
+        ranks[int(rank)][what] = (finding, text)
+    return result.returncode, ranks
+
+
+def findings(lines):
+    return {what: finding for what, (finding, _) in lines.items()}
+
+
+def on_rank_1(command):
+    return f"if [ $INA_RANK = 1 ]; then {command}; fi;"
+
+
+def test_all_is_well():
+    code, ranks = doctor(3, "model")
+    assert code == 0
+    for rank, lines in enumerate(ranks):
+        assert list(lines) == ALL and set(findings(lines).values()) == {"ok"}, lines
+        assert f"192.0.2.{rank + 1} on vec0" in lines["GID"][1]
+        assert f"rank {rank} of 3: to rank {(rank + 1) % 3} and from rank {(rank + 2) % 3}" in lines["neighbours"][1]
+
+
+def test_no_aggregator():
+    code, ranks = doctor(2, "off")
+    assert code == 1
+    for lines in ranks:
+        assert findings(lines) == {**dict.fromkeys(ALL, "ok"), "aggregator": "FAIL"}
+        assert "INA_ERR_AGGREGATOR" in lines["aggregator"][1] and "remedy: switch aggregation on" in lines["aggregator"][1]
+
+
+def test_no_aggregator_wanted():
+    code, ranks = doctor(2, "off", "--algorithm", "ring")
+    assert code == 0
+    assert all(findings(lines) == {**dict.fromkeys(ALL, "ok"), "aggregator": "skip"} for lines in ranks)
+
+
+def test_no_device():
+    code, ranks = doctor(2, "model", before=on_rank_1("rdma link delete rxe0"))
+    assert code == 1
+    assert findings(ranks[1]) == {"device": "FAIL", "neighbours": "FAIL", "aggregator": "skip"}
+    assert "remedy: load the card's driver" in ranks[1]["device"][1] and "rdma link add rxe0" in ranks[1]["device"][1]
+    assert findings(ranks[0]) == {**dict.fromkeys(LOCAL, "ok"), "neighbours": "FAIL", "aggregator": "skip"}
+    assert "rank 1 did not come" in ranks[0]["neighbours"][1]
+
+
+def test_link_is_down():
+    code, ranks = doctor(2, "model", before=on_rank_1("ip link set vec0 down"))
+    assert code == 1
+    assert ranks[1]["device"][0] == "FAIL" and "ip link set vec0 up" in ranks[1]["device"][1], ranks[1]
+
+
+def test_no_address():
+    code, ranks = doctor(2, "model", before=on_rank_1("ip address flush dev vec0; unset INA_BIND"))
+    assert code == 1
+    assert ranks[1]["GID"][0] == "FAIL" and "remedy: ip address add" in ranks[1]["GID"][1]
+    assert "MTU" not in ranks[1] and findings(ranks[0])["GID"] == "ok"
+
+
+def test_another_address():
+    code, ranks = doctor(2, "model", before=on_rank_1("export INA_BIND=192.0.2.99"))
+    assert code == 1
+    assert ranks[1]["GID"][0] == "FAIL" and "192.0.2.99 -- remedy: give INA_BIND" in ranks[1]["GID"][1]
+
+
+def test_mtus_that_differ():
+    code, ranks = doctor(2, "model", before=on_rank_1("ip link set vec0 mtu 1500"))
+    assert code == 1
+    assert ranks[1]["MTU"] == ("ok", "packets of 1024 bytes, since vec0 has 1500; for 4096: ip link set vec0 mtu 4200, on all "
+                                     "hosts and switches")
+    for lines in ranks:
+        assert lines["neighbours"][0] == "FAIL" and "rank 1 has path MTU 1024, rank 0 has 4096" in lines["neighbours"][1]
+
+
+def test_small_packets():
+    code, ranks = doctor(2, "model", options=["--mtu", "256"])
+    assert code == 0
+    assert all(findings(lines) == {**dict.fromkeys(ALL, "ok"), "MTU": "warn"} for lines in ranks)
+
+
+def test_locked_memory():
+    """Root may lock what it likes, unless it lacks CAP_IPC_LOCK."""
+    code, ranks = doctor(2, "model", before="ulimit -l 64; prefix='setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock';")
+    assert code == 1
+    for lines in ranks:
+        assert lines["memlock"][0] == "FAIL" and "limit on locked memory is 64 KiB -- remedy: ulimit -l" in lines["memlock"][1]
+        assert "INA_ERR_MEMORY" in lines["neighbours"][1]
+
+
+def test_ranks_that_are_not_known():
+    code, ranks = doctor(2, "model", before="unset INA_RANKS;")
+    assert code == 1
+    for lines in ranks:
+        assert findings(lines) == {**dict.fromkeys(LOCAL, "ok"), "neighbours": "FAIL", "aggregator": "skip"}
+        assert "INA_RANKS" in lines["neighbours"][1]
+
+
+def test_too_little_locked_memory_alone_is_enough_to_fail():
+    """Enough for the library's own messages and for the doctor's all-reduce, but not for people's buffers."""
+    code, ranks = doctor(2, "model", before="ulimit -l 8192; prefix='setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock';")
+    assert code == 1
+    assert all(findings(lines) == {**dict.fromkeys(ALL, "ok"), "memlock": "FAIL"} for lines in ranks), ranks

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a host. To be run on every rank, 3 at least:
+ *
+ *	check_survivors VICTIM [late]
+ *
+ * All ranks all-reduce without end; with `late` the victim sleeps outside the library, and all
+ * others wait for it. Each says "ready" before. Then somebody kills or freezes the victim's host.
+ * Every other rank exits with 0 if it got INA_ERR_PEER soon enough, with a text that names the
+ * victim, and if the survivors' new communicator works.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ina.h"
+
+#define COUNT 65536u
+
+/* peer_timeout_ms of 5 s, and what the machine may take beside it. */
+#define SOON_S 8.0
+
+static int32_t send[COUNT];
+static int32_t recv[COUNT];
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int is_sum(int ranks)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (recv[i] != ranks * (ranks + 1) / 2 * (int32_t)i)
+			return 0;
+	}
+	return 1;
+}
+
+static void fill(int rank)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		send[i] = (rank + 1) * (int32_t)i;
+}
+
+/* Until it fails. Returns the seconds from the last success on; < 0: something was wrong. */
+static double run_until_failure(ina_comm *comm, int victim, int late)
+{
+	int rank = ina_comm_rank(comm);
+	int ranks = ina_comm_ranks(comm);
+	char name[16];
+	double since_s;
+	enum ina_status status;
+
+	fill(rank);
+	printf("ready\n");
+	for (;;) {
+		since_s = now_s();
+		if (late && rank == victim)
+			sleep(3600);
+		status = ina_allreduce(comm, send, recv, COUNT, INA_INT32, INA_SUM);
+		if (status != INA_OK)
+			break;
+		if (!is_sum(ranks))
+			return -1;
+	}
+	snprintf(name, sizeof(name), "rank %d", victim);
+	printf("%s: %s\n", ina_status_name(status), ina_error(comm));
+	if (status != INA_ERR_PEER || !strstr(ina_error(comm), name))
+		return -1;
+	return now_s() - since_s;
+}
+
+static int regroup(struct ina_options *options, int rank, int ranks, int victim)
+{
+	char why[INA_ERROR_SIZE];
+	ina_comm *comm;
+
+	options->rank = rank > victim ? rank - 1 : rank;
+	options->ranks = ranks - 1;
+	if (victim == 0)
+		options->root = "192.0.2.2"; /* the lab's address of what was rank 1 */
+	if (ina_open(options, &comm, why, sizeof(why)) != INA_OK) {
+		printf("WRONG: the survivors' ina_open: %s\n", why);
+		return 1;
+	}
+	fill(options->rank);
+	if (ina_allreduce(comm, send, recv, COUNT, INA_INT32, INA_SUM) != INA_OK ||
+	    !is_sum(options->ranks) || ina_close(comm) != INA_OK) {
+		printf("WRONG: the survivors' all-reduce\n");
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct ina_options options;
+	char why[INA_ERROR_SIZE];
+	int victim = argc > 1 ? atoi(argv[1]) : 1;
+	int late = argc > 2;
+	double took_s;
+	ina_comm *comm;
+	int rank;
+	int ranks;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	ina_options_init(&options);
+	options.open_timeout_ms = 20000;
+	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) {
+		printf("WRONG: ina_open: %s\n", why);
+		return 1;
+	}
+	rank = ina_comm_rank(comm);
+	ranks = ina_comm_ranks(comm);
+	took_s = run_until_failure(comm, victim, late);
+	ina_close(comm);
+	/* A late victim was waited for all the time; the test takes that time itself. */
+	if (took_s < 0 || (!late && took_s > SOON_S)) {
+		printf("WRONG: rank %d after %.1f s\n", rank, took_s);
+		return 1;
+	}
+	if (regroup(&options, rank, ranks, victim) != 0)
+		return 1;
+	printf("fine: rank %d after %.1f s\n", rank, took_s);
+	return 0;
+}

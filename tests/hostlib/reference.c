@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums, maxima and minima, computed in another way. */
+#include "reference.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct format {
+	int exponent_bits;
+	int fraction_bits;
+	reference_bits nan;
+};
+
+static const struct format FORMATS[] = {
+        [INA_FLOAT32] = {8, 23, 0x7FC00000},
+        [INA_BFLOAT16] = {8, 7, 0x7FC0},
+        [INA_FLOAT16] = {5, 10, 0x7E00},
+};
+
+/* Of each non-negative encoding of 16 bits, infinity as the number that it would be in its place.
+ */
+static double magnitudes[2][0x8000];
+
+static double magnitude_of(const struct format *format, reference_bits bits)
+{
+	int bias = (1 << (format->exponent_bits - 1)) - 1;
+	int exponent = (int)(bits >> format->fraction_bits);
+	double fraction = (double)(bits & ((1u << format->fraction_bits) - 1));
+
+	if (exponent == 0)
+		return ldexp(fraction, 1 - bias - format->fraction_bits);
+	return ldexp(fraction + ldexp(1, format->fraction_bits),
+	             exponent - bias - format->fraction_bits);
+}
+
+void reference_init(void)
+{
+	for (reference_bits bits = 0; bits < 0x8000; bits++) {
+		magnitudes[0][bits] = magnitude_of(&FORMATS[INA_BFLOAT16], bits);
+		magnitudes[1][bits] = magnitude_of(&FORMATS[INA_FLOAT16], bits);
+	}
+}
+
+static int width_of(const struct format *format)
+{
+	return 1 + format->exponent_bits + format->fraction_bits;
+}
+
+static reference_bits infinity_of(const struct format *format)
+{
+	return ((1u << format->exponent_bits) - 1) << format->fraction_bits;
+}
+
+double reference_value(enum ina_type type, reference_bits bits)
+{
+	const struct format *format = &FORMATS[type];
+	reference_bits sign = 1u << (width_of(format) - 1);
+	reference_bits magnitude = bits & (sign - 1);
+	double value;
+
+	if (type == INA_INT32)
+		return (double)(int32_t)bits;
+	if (magnitude > infinity_of(format))
+		return NAN;
+	value = magnitude == infinity_of(format) ? INFINITY : magnitude_of(format, magnitude);
+	return bits & sign ? -value : value;
+}
+
+/* The compiler's own rounding of double to float is the processor's: good enough a witness. */
+static reference_bits round_float32(double value)
+{
+	float rounded = (float)value;
+	reference_bits bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	return bits;
+}
+
+reference_bits reference_round(enum ina_type type, double value)
+{
+	const double *table = magnitudes[type == INA_FLOAT16];
+	const struct format *format = &FORMATS[type];
+	reference_bits low = 0;
+	reference_bits high = infinity_of(format);
+	double magnitude = fabs(value);
+	double below;
+	double above;
+
+	if (isnan(value))
+		return format->nan;
+	if (type == INA_FLOAT32)
+		return round_float32(value);
+	if (magnitude >= table[high]) {
+		low = high;
+	} else {
+		while (high - low > 1) { /* table[low] <= magnitude < table[high] */
+			reference_bits middle = (low + high) / 2;
+
+			if (table[middle] <= magnitude)
+				low = middle;
+			else
+				high = middle;
+		}
+		below = magnitude - table[low];
+		above = table[high] - magnitude;
+		if (below > above || (below == above && low % 2 == 1))
+			low = high;
+	}
+	return low | (signbit(value) ? 0x8000u : 0);
+}
+
+static reference_bits combine_int32(enum ina_op op, int64_t a, int64_t b)
+{
+	if (op == INA_SUM)
+		return (reference_bits)(uint64_t)(a + b);
+	if (op == INA_MAX)
+		return (reference_bits)(uint64_t)(a > b ? a : b);
+	return (reference_bits)(uint64_t)(a < b ? a : b);
+}
+
+static double combine_values(enum ina_op op, double a, double b)
+{
+	if (op == INA_SUM || isnan(a) || isnan(b))
+		return a + b;
+	if (a == b) /* zeros may differ in sign */
+		return (op == INA_MAX) == (bool)signbit(a) ? b : a;
+	return (op == INA_MAX) == (a > b) ? a : b;
+}
+
+reference_bits reference_combine(enum ina_type type, enum ina_op op, reference_bits a,
+                                 reference_bits b)
+{
+	if (type == INA_INT32)
+		return combine_int32(op, (int32_t)a, (int32_t)b);
+	return reference_round(
+	        type, combine_values(op, reference_value(type, a), reference_value(type, b)));
+}
+
+/* The operands [first, first + width) of a tree, of which there are `count`. */
+static reference_bits combine_tree(enum ina_type type, enum ina_op op,
+                                   const reference_bits *operands, int count, int first, int width)
+{
+	int half = width / 2;
+
+	if (width == 1)
+		return operands[first];
+	if (first + half >= count)
+		return combine_tree(type, op, operands, count, first, half);
+	return reference_combine(type, op, combine_tree(type, op, operands, count, first, half),
+	                         combine_tree(type, op, operands, count, first + half, half));
+}
+
+reference_bits reference_network(enum ina_type type, enum ina_op op, const reference_bits *operands,
+                                 int count)
+{
+	reference_bits wide[INA_MAX_RANKS];
+	int width = 2;
+
+	while (width < count)
+		width *= 2;
+	if (type == INA_INT32 || type == INA_FLOAT32)
+		return combine_tree(type, op, operands, count, 0, width);
+	for (int r = 0; r < count; r++)
+		wide[r] = round_float32(reference_value(type, operands[r]));
+	return reference_round(
+	        type,
+	        reference_value(INA_FLOAT32, combine_tree(INA_FLOAT32, op, wide, count, 0, width)));
+}
+
+reference_bits reference_ring(enum ina_type type, enum ina_op op, const reference_bits *operands,
+                              int count, size_t index, size_t elements)
+{
+	size_t ranks = (size_t)count;
+	size_t chunk = 0;
+	size_t end = 0;
+	reference_bits sum;
+
+	/* n chunks, as equal as can be, the first ones larger by one; each begins at its rank. */
+	for (chunk = 0; chunk < ranks; chunk++) {
+		end += elements / ranks + (chunk < elements % ranks);
+		if (index < end)
+			break;
+	}
+	sum = operands[chunk];
+	for (size_t step = 1; step < ranks; step++)
+		sum = reference_combine(type, op, sum, operands[(chunk + step) % ranks]);
+	return sum;
+}

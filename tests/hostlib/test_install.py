@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installed under a DESTDIR: what is there, and programs in C and C++ that are built against it, by pkg-config and by CMake.
+
+The programs are the examples of the manual pages. Run as the only rank they need no network.
+"""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["INA_PERF"]).parent
+SOURCE = Path(__file__).resolve().parents[2]
+PAGES = sorted((SOURCE / "docs/man").glob("man[37]/*"))
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+PREFIX = "opt/ina"
+
+
+def run(*command, env=None, cwd=None):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=100, cwd=cwd,
+                            env={**os.environ, **(env or {})})
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder that would be the prefix, inside of a DESTDIR."""
+    destdir = tmp_path_factory.mktemp("destdir")
+    run("cmake", "--install", BUILD, "--prefix", f"/{PREFIX}", env={"DESTDIR": str(destdir)})
+    return destdir / PREFIX
+
+
+@pytest.fixture(scope="module")
+def libdir(installed):
+    (found,) = installed.rglob("libina.so")
+    return found.parent
+
+
+def example(page):
+    """The program of a page's EXAMPLES, as a reader would see it."""
+    (block,) = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$", page.read_text(), re.M | re.S)
+    return re.sub(r"^\\&", "", block, flags=re.M).replace(r"\e", "\\")
+
+
+def pkg_config(libdir, *arguments):
+    return run("pkg-config", *arguments, "ina", env={"PKG_CONFIG_PATH": str(libdir / "pkgconfig")}).split()
+
+
+def run_alone(program, libdir):
+    """As rank 0 of 1. The example has to say something, and to find the library where it was installed."""
+    return run(program, env={"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": str(libdir)})
+
+
+def test_files(installed, libdir):
+    files = {str(path.relative_to(installed)) for path in installed.rglob("*") if not path.is_dir()}
+    lib = libdir.relative_to(installed)
+    expected = {"include/ina.h", "bin/ina-perf", f"{lib}/libina.so", f"{lib}/libina.a", f"{lib}/pkgconfig/ina.pc",
+                f"{lib}/cmake/ina/inaConfig.cmake", f"{lib}/cmake/ina/inaConfigVersion.cmake", "share/man/man7/ina.7",
+                "share/man/man1/ina-perf.1", "share/man/man3/ina_open.3"}
+    assert expected <= files, expected - files
+    assert all(re.match(rf"include/ina\.h|bin/ina-perf|{lib}/(libina\.|pkgconfig/|cmake/ina/)|share/man/man[137]/ina", name)
+               for name in files), files
+    assert re.fullmatch(r"libina\.so\.\d+\.\d+\.\d+", (libdir / "libina.so").resolve().name)
+    assert re.search(r"SONAME.*\[libina\.so\.\d+\]", run("readelf", "-d", libdir / "libina.so"))
+
+
+def test_ina_perf_finds_its_library(installed):
+    out = run(installed / "bin/ina-perf", "-e", "4", env={"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": ""})
+    assert "# ina-perf: 1 ranks" in out
+
+
+def test_every_call_has_a_page():
+    header = (SOURCE / "hostlib/ina.h").read_text()
+    calls = set(re.findall(r"^INA_API\s[^;(]*?(ina_\w+)\(", header, re.M))
+    assert len(calls) >= 14
+    assert calls == {page.stem for page in PAGES if page.suffix == ".3"}
+    for page in PAGES:
+        text = page.read_text()
+        assert f".Dt {page.stem.upper()} {page.suffix[1:]}\n" in text
+        for call in re.findall(r"^\.Xr (ina_\w+) 3", text, re.M):
+            assert call in calls, f"{page.name} refers to {call}"
+    for call in calls:
+        assert f".Xr {call} 3" in (SOURCE / "docs/man/man7/ina.7").read_text()
+
+
+def test_synopses_are_the_header():
+    """Each prototype of a page is what ina.h declares."""
+    header = re.sub(r"\s+", " ", (SOURCE / "hostlib/ina.h").read_text())
+    for page in PAGES:
+        if page.suffix != ".3":
+            continue
+        text = page.read_text()
+        kind = re.search(r'^\.Ft (.*)$', text, re.M).group(1)
+        arguments = re.findall(r'^\.Fa "(.*)"$', text[:text.index(".Fc")], re.M)
+        wanted = f"INA_API {kind} {page.stem}({', '.join(arguments)});".replace("* ", "*")
+        assert wanted in header.replace("* ", "*"), wanted
+
+
+def test_pages_are_well_formed():
+    assert run("mandoc", "-Tlint", "-Wwarning", *sorted((SOURCE / "docs/man").glob("man?/*"))) == ""
+
+
+def build_and_run(compiler, source, libdir):
+    """By pkg-config, without a warning."""
+    program = source.with_suffix("")
+    run(*compiler, *STRICT, "-o", program, source, *pkg_config(libdir, "--cflags", "--libs"))
+    assert run_alone(program, libdir).strip() != ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page, libdir, tmp_path):
+    source = tmp_path / "example.c"
+    source.write_text(example(page))
+    build_and_run(["gcc", "-std=c11"], source, libdir)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "calloc" not in page.read_text()], ids=lambda page: page.name)
+def test_examples_are_cxx(page, libdir, tmp_path):
+    """All but those that C++ wants a cast in, for calloc()."""
+    source = tmp_path / "example.cpp"
+    source.write_text(example(page))
+    build_and_run(["g++", "-std=c++17"], source, libdir)
+
+
+def test_static_library_by_pkg_config(installed, libdir, tmp_path):
+    source = tmp_path / "example.c"
+    source.write_text(example(SOURCE / "docs/man/man7/ina.7"))
+    others = [flag for flag in pkg_config(libdir, "--static", "--libs") if flag != "-lina"]
+    run("gcc", *STRICT, "-o", tmp_path / "example", source, *pkg_config(libdir, "--cflags"), libdir / "libina.a", *others)
+    assert "libina" not in run("ldd", tmp_path / "example")
+    assert run_alone(tmp_path / "example", libdir) == "by ring\n"
+
+
+def test_cmake_package(installed, libdir, tmp_path):
+    (tmp_path / "program.c").write_text(example(SOURCE / "docs/man/man7/ina.7"))
+    (tmp_path / "program.cpp").write_text(example(SOURCE / "docs/man/man3/ina_allreduce.3"))
+    (tmp_path / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C CXX)
+find_package(ina 0.1 REQUIRED)
+add_executable(shared program.c)
+target_link_libraries(shared PRIVATE ina::ina)
+add_executable(static program.c)
+target_link_libraries(static PRIVATE ina::ina_static)
+add_executable(cxx program.cpp)
+target_link_libraries(cxx PRIVATE ina::ina)
+""")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "build", "-j1")
+    for program in ("shared", "static"):
+        assert run_alone(tmp_path / "build" / program, libdir) == "by ring\n"
+    assert run_alone(tmp_path / "build/cxx", libdir) == "0.5 1 2\n"
+    assert "libina.so" not in run("ldd", tmp_path / "build/static")
