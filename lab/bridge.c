@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,12 +76,69 @@ static bool make_links(int count, int *bridge_ends, int *host_ends)
 	return true;
 }
 
+/*
+ * A listening socket that hosts find in the workspace under that name. The path goes through our
+ * descriptor of the folder, for a socket's may not be long. -1 with errno set on failure.
+ */
+static int listen_at(const char *folder, const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder_fd, name);
+	const bool listens = folder_fd >= 0 && fd >= 0 &&
+	                     !bind(fd, (struct sockaddr *)&address, sizeof(address)) &&
+	                     !listen(fd, LAB_MAX_HOSTS);
+	const int error = errno;
+	if (folder_fd >= 0)
+		close(folder_fd);
+	if (!listens && fd >= 0)
+		close(fd);
+	errno = error;
+	return listens ? fd : -1;
+}
+
+/* In virtual time: a socket for each host's network device, and behind them one for the clocks. */
+static bool listen_all(const struct lab_workspace *workspace, int count, int *bridge_ends)
+{
+	for (int i = 0; i <= count; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), LAB_NETWORK_SOCKET, i);
+		bridge_ends[i] = listen_at(workspace->path, i < count ? name : LAB_CLOCK_SOCKET);
+		if (bridge_ends[i] < 0)
+			return false;
+	}
+	return true;
+}
+
+/* The delays of ranks are the bridge's in virtual time. */
+static int add_virtual_arguments(const struct lab_options *options, char **argv, char (*texts)[32])
+{
+	int count = 0;
+
+	snprintf(texts[0], sizeof(texts[0]), "fd=%d", FIRST_PORT_FD + options->host_count);
+	argv[count++] = "--virtual-time";
+	argv[count++] = texts[0];
+	if (!options->quiet)
+		argv[count++] = "--progress";
+	for (int rank = 0; rank < options->host_count; rank++) {
+		snprintf(texts[1 + rank], sizeof(texts[0]), "%d:%.9fs", rank,
+		         options->delay_s[rank]);
+		argv[count++] = "--start-delay";
+		argv[count++] = texts[1 + rank];
+	}
+	return count;
+}
+
 static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
                            const struct lab_options *options, const int *bridge_ends)
 {
-	char ports[LAB_MAX_HOSTS][16];
-	char *argv[2 * LAB_MAX_HOSTS + 64 + 8];
-	int from[FIRST_PORT_FD + LAB_MAX_HOSTS] = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
+	char ports[LAB_MAX_HOSTS][16], texts[1 + LAB_MAX_HOSTS][32];
+	char *argv[4 * LAB_MAX_HOSTS + 64 + 16];
+	int from[FIRST_PORT_FD + LAB_MAX_HOSTS + 1] = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
+	int fd_count = FIRST_PORT_FD + port_count(options);
 	int count = 0;
 
 	argv[count++] = path;
@@ -89,6 +147,11 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 		argv[count++] = "--port";
 		argv[count++] = ports[i];
 		from[FIRST_PORT_FD + i] = bridge_ends[i];
+	}
+	if (options->is_virtual) {
+		from[fd_count] = bridge_ends[options->host_count];
+		fd_count++;
+		count += add_virtual_arguments(options, argv + count, texts);
 	}
 	for (int i = 0; i < options->bridge_argument_count; i++)
 		argv[count++] = (char *)options->bridge_arguments[i];
@@ -102,18 +165,19 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	                                        .argv = argv,
 	                                        .environment = environ,
 	                                        .from = from,
-	                                        .fd_count = FIRST_PORT_FD + port_count(options),
+	                                        .fd_count = fd_count,
 	                                });
 }
 
 bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
                       const struct lab_workspace *workspace, const struct lab_options *options)
 {
-	int bridge_ends[LAB_MAX_HOSTS];
+	int bridge_ends[LAB_MAX_HOSTS + 1];
 	char path[PATH_MAX];
 
 	for (int i = 0; i < LAB_MAX_HOSTS; i++)
 		bridge_ends[i] = bridge->host_ends[i] = -1;
+	bridge_ends[LAB_MAX_HOSTS] = -1;
 	if (options->stats_path)
 		snprintf(bridge->stats_path, sizeof(bridge->stats_path), "%s", options->stats_path);
 	else
@@ -127,10 +191,12 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	if (options->stats_path && !can_write(options->stats_path))
 		return false;
 	bridge->pid = -1;
-	if (make_links(port_count(options), bridge_ends, bridge->host_ends))
+	if (options->is_virtual
+	            ? listen_all(workspace, options->host_count, bridge_ends)
+	            : make_links(port_count(options), bridge_ends, bridge->host_ends))
 		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends);
 	const int error = errno;
-	for (int i = 0; i < port_count(options); i++)
+	for (int i = 0; i <= LAB_MAX_HOSTS; i++)
 		if (bridge_ends[i] >= 0)
 			close(bridge_ends[i]);
 	if (bridge->pid > 0)

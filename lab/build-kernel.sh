@@ -15,7 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 self=$here/build-kernel.sh
 output=${1:-$(dirname "$here")/.kernel}
 config=$here/uml.config
-patch=$here/uml-xstate.patch
+patches=("$here"/*.patch)
 archive=/usr/src/linux-source-6.1.tar.xz
 # Object files of this configuration, for the percentage alone.
 expected_steps=745
@@ -38,7 +38,7 @@ done
 # The archive is 130 MB: size and time tell its versions apart as well as a hash, at once.
 stamp=$({
 	stat -c '%s %Y' "$archive"
-	cat "$config" "$patch"
+	cat "$config" "${patches[@]}"
 } | sha256sum | cut -d' ' -f1)
 if [ -x "$output/linux" ] && [ "$(cat "$output/stamp" 2>/dev/null)" = "$stamp" ]; then
 	echo "build-kernel: $output/linux is up to date"
@@ -89,7 +89,9 @@ xz -dc -T0 "$archive" | tar -x -C "$work/linux" --strip-components=1 "${unused[@
 	fail "could not unpack $archive"
 
 cd "$work/linux"
-patch -p1 --silent --forward <"$patch" || fail "$patch does not fit $archive"
+for patch in "${patches[@]}"; do
+	patch -p1 --silent --forward <"$patch" || fail "$patch does not fit $archive"
+done
 # What the caller's make handed down (a job server above all) is not meant for this one.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # The kernel knows nothing of who built it, and where.

@@ -38,7 +38,7 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 {
 	char memory[32], init[ARGUMENT_BYTES], folder[ARGUMENT_BYTES], rank[32];
 	char umid_folder[ARGUMENT_BYTES], umid[32], network[96];
-	char temporary[ARGUMENT_BYTES], home[ARGUMENT_BYTES], mhz[32];
+	char temporary[ARGUMENT_BYTES], home[ARGUMENT_BYTES], mhz[32], clock[64], seed[64];
 
 	snprintf(mhz, sizeof(mhz), "ina_mhz=%.3f", lab_workspace_machine_mhz());
 	snprintf(memory, sizeof(memory), "mem=%dM", options->memory_mib);
@@ -47,9 +47,16 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	snprintf(rank, sizeof(rank), "ina_rank=%d", host->rank);
 	snprintf(umid_folder, sizeof(umid_folder), "uml_dir=%s/", workspace->path);
 	snprintf(umid, sizeof(umid), "umid=host%d", host->rank);
-	/* Without the MTU here the device begins with 1500, and rxe with a path MTU of 1024. */
-	snprintf(network, sizeof(network), "vec0:transport=fd,fd=%d,depth=128,mtu=%d,gro=0",
-	         GUEST_FD_NETWORK, lab_workspace_device_mtu(options));
+	snprintf(clock, sizeof(clock), "time-travel=ext:%d:" LAB_CLOCK_SOCKET, host->rank);
+	/* Another one for each host, and for each seed. */
+	snprintf(seed, sizeof(seed), "random.seed=%llu",
+	         strtoull(options->seed, NULL, 10) * LAB_MAX_HOSTS + (unsigned)host->rank);
+	if (options->is_virtual)
+		snprintf(network, sizeof(network), "virtio_uml.device=" LAB_NETWORK_SOCKET ":1",
+		         host->rank);
+	else /* Without the MTU here the device begins with 1500, and rxe with a path MTU of 1024. */
+		snprintf(network, sizeof(network), "vec0:transport=fd,fd=%d,depth=128,mtu=%d,gro=0",
+		         GUEST_FD_NETWORK, lab_workspace_device_mtu(options));
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", workspace->memory_path);
 	snprintf(home, sizeof(home), "HOME=%s", workspace->path);
 
@@ -71,6 +78,16 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	                      "con1=null,fd:4",
 	                      "con2=null,fd:5",
 	                      "con3=fd:6",
+	                      /* Or programs wait long for the first random number. */
+	                      "random.trust_cpu=1",
+	                      /* The rest is for virtual time. Sent packets are freed as others are
+	                       * sent: no interrupt tells of them. */
+	                      options->is_virtual ? clock : NULL,
+	                      seed,
+	                      "ina_virtual=1",
+	                      "virtio_net.napi_tx=0",
+	                      /* Memory that the kernel does not clear decides some IP identifiers. */
+	                      "init_on_alloc=1",
 	                      NULL};
 	char *const environment[] = {temporary, home, "PATH=/usr/bin:/bin", NULL};
 	return lab_reaper_start(reaper, &(struct lab_start){
@@ -80,6 +97,7 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	                                        .from = from,
 	                                        .fd_count = GUEST_FD_COUNT,
 	                                        .directory = workspace->path,
+	                                        .fixed_addresses = options->is_virtual,
 	                                });
 }
 
@@ -95,8 +113,8 @@ bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
 	const int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (null >= 0 && log >= 0 && !pipe2(output, O_CLOEXEC) && !pipe2(errors, O_CLOEXEC) &&
 	    !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk)) {
-		const int from[GUEST_FD_COUNT] = {null,      log,       log,    network,
-		                                  output[1], errors[1], talk[1]};
+		const int from[GUEST_FD_COUNT] = {
+		        null, log, log, network >= 0 ? network : null, output[1], errors[1], talk[1]};
 		host->kernel_pid = start_kernel(host, reaper, workspace, options, kernel, from);
 	} else {
 		host->kernel_pid = -1;
@@ -160,9 +178,11 @@ bool lab_host_listen(struct lab_host *host)
 	}
 }
 
-void lab_host_go(struct lab_host *host)
+void lab_host_go(struct lab_host *host, const struct lab_options *options)
 {
 	host->state = LAB_HOST_RUNNING;
+	if (options->is_virtual)
+		return;
 	/* If nobody is there to read it, the kernel is dead, and that is seen where it is reaped.
 	 */
 	if (send(host->talk, "go\n", 3, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

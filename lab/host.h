@@ -38,7 +38,7 @@ struct lab_host {
 
 /*
  * Starts the kernel. `network` is the host's end of the link to the bridge, one Ethernet frame a
- * datagram; it stays the caller's. Prints one line and returns false on failure.
+ * datagram, or -1 in virtual time; it stays the caller's. Prints one line and returns false on failure.
  */
 bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
                     const struct lab_workspace *workspace, const struct lab_options *options,
@@ -47,8 +47,8 @@ bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
 /* Reads what guest-init says and follows it. False: it said something that makes no sense. */
 bool lab_host_listen(struct lab_host *host);
 
-/* Lets the command of a READY host begin. */
-void lab_host_go(struct lab_host *host);
+/* Lets the command of a READY host begin; in virtual time the bridge does. */
+void lab_host_go(struct lab_host *host, const struct lab_options *options);
 
 /* Ends the host, whatever it is doing, and takes its kernel off the books. */
 void lab_host_end(struct lab_host *host, struct lab_reaper *reaper);

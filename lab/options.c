@@ -35,6 +35,19 @@ enum option_key {
 	KEY_MEMORY,
 	KEY_TIMEOUT,
 	KEY_GRACE,
+	KEY_VIRTUAL_TIME,
+	KEY_VIRTUAL_FIRST,
+	KEY_LINK_RATE = KEY_VIRTUAL_FIRST,
+	KEY_LINK_DELAY,
+	KEY_SWITCH_DELAY,
+	KEY_RTL_CLOCK,
+	KEY_QUEUE,
+	KEY_ECN_THRESHOLD,
+	KEY_HOST_PACKET_COST,
+	KEY_HOST_BYTE_COST,
+	KEY_KILL,
+	KEY_CUT,
+	KEY_VIRTUAL_LAST = KEY_CUT,
 };
 
 static const struct argp_option option_table[] = {
@@ -72,6 +85,22 @@ static const struct argp_option option_table[] = {
         {"timeout", KEY_TIMEOUT, "SECONDS", 0, "end the run after this long (default 600)", 5},
         {"grace", KEY_GRACE, "SECONDS", 0,
          "how long the others may go on once a rank has failed (default 30)", 5},
+        {"virtual-time", KEY_VIRTUAL_TIME, NULL, 0,
+         "hosts and switch have a clock of their own, and no work but that of the network takes "
+         "time. With it only:",
+         6},
+        {"link-rate", KEY_LINK_RATE, "BITS", 0, "of each cable, a second (default 100G)", 6},
+        {"link-delay", KEY_LINK_DELAY, "TIME", 0, "of each cable (default 500ns)", 6},
+        {"switch-delay", KEY_SWITCH_DELAY, "TIME", 0, "of the switch (default 300ns)", 6},
+        {"rtl-clock", KEY_RTL_CLOCK, "HZ", 0, "of the aggregator's RTL (default 250M)", 6},
+        {"queue", KEY_QUEUE, "BYTES", 0, "of each port of the switch (default 2M; 0: no limit)", 6},
+        {"ecn-threshold", KEY_ECN_THRESHOLD, "BYTES", 0,
+         "from which on a port marks congestion (default 0: never)", 6},
+        {"host-packet-cost", KEY_HOST_PACKET_COST, "NS", 0,
+         "of a host's processor, for a packet sent or received (default 0)", 6},
+        {"host-byte-cost", KEY_HOST_BYTE_COST, "NS", 0, "... and for each of its bytes", 6},
+        {"kill", KEY_KILL, "RANK:TIME", 0, "a host dies so long after the start of all", 6},
+        {"cut", KEY_CUT, "RANK:TIME[:TIME]", 0, "a host's cable is out from then (until then)", 6},
         {0},
 };
 
@@ -155,6 +184,11 @@ static void check_together(struct lab_options *options, const struct argp_state 
 {
 	if (!options->host_count)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "say how many hosts, as in -n 4");
+	if (options->is_virtual && options->host_count < 2)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs two hosts or more");
+	if (!options->is_virtual && options->virtual_option)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "--%s is for --virtual-time",
+		             options->virtual_option);
 	for (int r = options->host_count; r < LAB_MAX_HOSTS; r++)
 		if (options->delay_s[r] > 0)
 			argp_failure(state, LAB_EXIT_USAGE, 0,
@@ -184,7 +218,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		pass_to_bridge(options, state, key, value);
 		return 0;
 	}
+	if (key >= KEY_VIRTUAL_FIRST && key <= KEY_VIRTUAL_LAST) {
+		options->virtual_option = option_name(key);
+		pass_to_bridge(options, state, key, value);
+		return 0;
+	}
 	switch (key) {
+	case KEY_VIRTUAL_TIME:
+		options->is_virtual = true;
+		return 0;
 	case KEY_HOSTS:
 		options->host_count = (int)whole_number(state, "-n", value, 1, LAB_MAX_HOSTS);
 		return 0;
@@ -219,6 +261,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		break;
 	case KEY_SEED:
 		whole_number(state, "--seed", value, 0, INT64_MAX);
+		options->seed = value;
 		break;
 	case KEY_PCAP_LIMIT:
 		whole_number(state, "--pcap-limit", value, 1, 1 << 20);
@@ -270,6 +313,7 @@ void lab_options_parse(struct lab_options *options, int argc, char **argv)
 
 	*options = (struct lab_options){.aggregator = "rtl",
 	                                .path_mtu_bytes = 4096,
+	                                .seed = "1",
 	                                .memory_mib = 512,
 	                                .timeout_s = 600,
 	                                .grace_s = 30};

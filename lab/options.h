@@ -23,7 +23,10 @@ struct lab_options {
 	double delay_s[LAB_MAX_HOSTS]; /* how much later each rank's command starts */
 	const char *stats_path;        /* or NULL; relative to the caller's folder */
 	const char *aggregator;        /* rtl, model or off */
+	bool is_virtual;               /* in virtual time */
+	const char *seed;              /* of faults and, in virtual time, of the hosts' kernels */
 	bool quiet;
+	const char *virtual_option;    /* one that is for virtual time only, or NULL */
 	char **command; /* NULL-terminated, inside the caller's argv */
 
 	/* What the bridge is told beyond its ports, as it came: "--loss-up", "0.01", ... */

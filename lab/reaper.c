@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -122,6 +123,9 @@ static void become(const struct lab_start *start, pid_t parent)
 			return;
 	if (start->directory && chdir(start->directory))
 		return;
+	/* Where that is not allowed, the run is as good, but may differ from others. */
+	if (start->fixed_addresses)
+		personality(ADDR_NO_RANDOMIZE);
 	execve(start->path, start->argv, start->environment);
 }
 

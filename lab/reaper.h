@@ -27,6 +27,7 @@ struct lab_start {
 	const int *from;
 	int fd_count;
 	const char *directory; /* or NULL: ours */
+	bool fixed_addresses;  /* its memory lies at the same addresses in every run */
 };
 
 /*

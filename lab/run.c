@@ -7,12 +7,15 @@
 #include "bridge.h"
 #include "host.h"
 #include "reaper.h"
+#include "spinner.h"
 #include "summary.h"
 #include "workspace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +125,17 @@ static void listen_to(struct run *run, struct lab_host *host)
 	}
 }
 
+/* In virtual time: the bridge has given up, perhaps on a program that does not wait. */
+static void name_spinners(const struct run *run)
+{
+	char name[PATH_MAX];
+
+	for (int i = 0; i < run->host_count; i++)
+		if (run->hosts[i].kernel_pid &&
+		    lab_spinner_find(run->hosts[i].kernel_pid, name, sizeof(name)))
+			fprintf(stderr, "ina-lab: host %d is busy with %s\n", i, name);
+}
+
 /* Somebody's child has ended: a kernel, the bridge, or an orphan, which the reaper collects. */
 static void look_at_children(struct run *run)
 {
@@ -144,7 +158,12 @@ static void look_at_children(struct run *run)
 		run->bridge.pid = 0;
 		describe_death(how, sizeof(how), run->bridge.wait_status);
 		fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
-		stop(run, LAB_EXIT_FAILED);
+		if (run->options->is_virtual)
+			name_spinners(run);
+		/* It reads some options that are its own. */
+		const bool is_usage = isnan(run->up_s) && WIFEXITED(run->bridge.wait_status) &&
+		                      WEXITSTATUS(run->bridge.wait_status) == LAB_EXIT_USAGE;
+		stop(run, is_usage ? LAB_EXIT_USAGE : LAB_EXIT_FAILED);
 	}
 }
 
@@ -222,9 +241,10 @@ static double start_due(struct run *run)
 		struct lab_host *host = &run->hosts[i];
 		if (host->state != LAB_HOST_READY)
 			continue;
-		const double wait_s = run->up_s + run->options->delay_s[i] - elapsed_s(run);
+		const double delay_s = run->options->is_virtual ? 0 : run->options->delay_s[i];
+		const double wait_s = run->up_s + delay_s - elapsed_s(run);
 		if (wait_s <= 0)
-			lab_host_go(host);
+			lab_host_go(host, run->options);
 		else
 			next_s = fmin(next_s, wait_s);
 	}
@@ -359,6 +379,19 @@ static bool check_parts(const struct lab_parts *parts)
 	return false;
 }
 
+/*
+ * In virtual time hosts and bridge take turns: on one processor each turn costs a third less than
+ * when it goes from one to the other. Where that is not allowed, it is only slower.
+ */
+static void stay_on_one_processor(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 int lab_run(const struct lab_options *options)
 {
 	const struct lab_parts parts = lab_parts_find();
@@ -381,6 +414,8 @@ int lab_run(const struct lab_options *options)
 		goto out_free;
 	}
 	run->exit_code = 0;
+	if (options->is_virtual)
+		stay_on_one_processor();
 	if (start_all(run, &parts))
 		wait_for_all(run);
 	else

@@ -17,6 +17,10 @@ extern char **environ;
  * room for 80 bytes (RXE_MAX_HDR_LENGTH); what is left, rounded down, is the RoCE path MTU. */
 #define DEVICE_MTU_MARGIN_BYTES 104
 
+/* The bridge itself, in virtual time (sim-bridge/muster.h). */
+#define BRIDGE_ADDRESS "192.0.2.254"
+#define BRIDGE_MAC     "02:00:00:00:00:fe"
+
 /* INA_ACK_TIMEOUT where the RTL is simulated: 4.096 us * 2^16 = 268 ms. */
 #define SIMULATED_ACK_TIMEOUT 16
 
@@ -140,16 +144,22 @@ static bool write_environment(const struct lab_workspace *workspace, int rank, i
 
 /* What ip(8) does in the guest. The others' addresses are known: to ask for them at the start of
  * every connection would only add frames that may be lost. */
-static bool write_network(const struct lab_workspace *workspace, int rank, int count, int mtu_bytes)
+static bool write_network(const struct lab_workspace *workspace, int rank,
+                          const struct lab_options *options)
 {
 	FILE *file = open_order(workspace, "network", rank);
+	if (file && options->is_virtual)
+		fputs("link set eth0 name vec0\n", file);
 	if (file)
 		fprintf(file,
 		        "link set lo up\n"
 		        "link set vec0 address 02:00:00:00:00:%02x mtu %d up\n"
 		        "address add 192.0.2.%d/24 dev vec0\n",
-		        rank + 1, mtu_bytes, rank + 1);
-	for (int peer = 0; file && peer < count; peer++)
+		        rank + 1, lab_workspace_device_mtu(options), rank + 1);
+	if (file && options->is_virtual)
+		fprintf(file, "neighbour replace %s lladdr %s dev vec0 nud permanent\n",
+		        BRIDGE_ADDRESS, BRIDGE_MAC);
+	for (int peer = 0; file && peer < options->host_count; peer++)
 		if (peer != rank)
 			fprintf(file,
 			        "neighbour replace 192.0.2.%d lladdr 02:00:00:00:00:%02x dev vec0 "
@@ -173,9 +183,9 @@ static bool write_orders(const struct lab_workspace *workspace, const struct lab
 		return false;
 	for (int rank = 0; rank < options->host_count; rank++)
 		if (!write_environment(workspace, rank, options->host_count,
-		                       !strcmp(options->aggregator, "rtl")) ||
-		    !write_network(workspace, rank, options->host_count,
-		                   lab_workspace_device_mtu(options)))
+		                       !strcmp(options->aggregator, "rtl") &&
+		                               !options->is_virtual) ||
+		    !write_network(workspace, rank, options))
 			return false;
 	return true;
 }

@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* In virtual time: the sockets in the folder, by which hosts have their network and their clock. */
+#define LAB_NETWORK_SOCKET "network%d"
+#define LAB_CLOCK_SOCKET   "clock"
+
 struct lab_workspace {
 	char path[PATH_MAX]; /* only letters, digits and /._+-: it goes into kernel arguments */
 	char memory_path[PATH_MAX]; /* where the kernels keep the guests' memory, in unnamed files

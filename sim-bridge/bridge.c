@@ -25,14 +25,36 @@ static void leave(void *context, unsigned port, uint64_t time_ns, struct frame *
 
 	/* It is the host's as soon as it is transmitted; the capture must see it all the same. */
 	frame_share(frame);
-	if (bridge->transmit(bridge->transmit_context, port, frame) && bridge->capture)
+	if (bridge->transmit(bridge->transmit_context, port, time_ns, frame) && bridge->capture)
 		capture_frame(bridge->capture, time_ns, port, CAPTURE_OUT, frame);
 	frame_drop(frame);
 }
 
+/* An event: the frame has come to its port, `id`. */
+static void send_now(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct bridge *bridge = context;
+
+	bridge->time_ns = time_ns;
+	link_put(&bridge->links[id][LINK_DOWN], time_ns, frame);
+}
+
 static void send_to(struct bridge *bridge, unsigned port, struct frame *frame)
 {
-	link_put(&bridge->links[port][LINK_DOWN], bridge->time_ns, frame);
+	const struct event event = {
+	        .time_ns = bridge->time_ns + bridge->config.forwarding_ns,
+	        .run = send_now,
+	        .context = bridge,
+	        .frame = frame,
+	        .id = port,
+	};
+
+	if (bridge->config.forwarding_ns == 0) {
+		send_now(bridge, bridge->time_ns, frame, port);
+	} else if (!calendar_add(&bridge->calendar, &event)) {
+		bridge->no_memory_frames++;
+		frame_drop(frame);
+	}
 }
 
 static void flood(struct bridge *bridge, unsigned ingress, struct frame *frame)
@@ -65,6 +87,8 @@ void bridge_aggregated(void *context, unsigned port, const uint8_t *bytes, size_
 	struct frame *frame = frame_new(bridge->pool);
 
 	assert(length >= FRAME_BYTES_MIN && length <= FRAME_BYTES_MAX);
+	if (bridge->config.is_virtual)
+		bridge->time_ns = bridge->engine->time_ns;
 	if (!frame) {
 		bridge->no_memory_frames++;
 		return;
@@ -173,7 +197,8 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 		frame_drop(frame);
 		return;
 	}
-	bridge->is_waiting[port] = true;
+	bridge->is_waiting[port] = !bridge->config.is_virtual;
+	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->put(bridge->engine, port, frame->bytes, frame->length);
 	frame_drop(frame);
 }
@@ -230,6 +255,7 @@ static void age_jobs(void *context, uint64_t time_ns, struct frame *frame, uint6
 	(void)id;
 	bridge->time_ns = time_ns;
 	run_engine(bridge);
+	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->age(bridge->engine);
 	plan_ageing(bridge);
 }
@@ -247,15 +273,41 @@ static void plan_ageing(struct bridge *bridge)
 	                                     .context = bridge});
 }
 
+/* Also where the calendar was too full for it. */
+static void keep_ageing(struct bridge *bridge)
+{
+	if (bridge->engine && bridge->config.job_ttl_ns && !bridge->is_ageing)
+		plan_ageing(bridge);
+}
+
 bool bridge_advance(struct bridge *bridge, uint64_t time_ns)
 {
 	bridge->now_ns = time_ns;
-	/* Also where the calendar was too full for it. */
-	if (bridge->engine && bridge->config.job_ttl_ns && !bridge->is_ageing)
-		plan_ageing(bridge);
+	keep_ageing(bridge);
 	calendar_run(&bridge->calendar, time_ns);
 	bridge->time_ns = time_ns;
 	return bridge->engine && work(bridge);
+}
+
+uint64_t bridge_step(struct bridge *bridge, uint64_t until_ns)
+{
+	struct engine *engine = bridge->engine;
+
+	keep_ageing(bridge);
+	if (calendar_next(&bridge->calendar) < until_ns)
+		until_ns = calendar_next(&bridge->calendar);
+	if (engine && engine->operations->advance) {
+		uint64_t reached_ns = engine->operations->advance(engine, until_ns);
+
+		/* What it has emitted may come to something before until_ns. */
+		if (reached_ns < until_ns)
+			return bridge->now_ns = reached_ns;
+	}
+	if (until_ns != CALENDAR_NEVER) {
+		bridge->now_ns = until_ns;
+		calendar_run(&bridge->calendar, until_ns);
+	}
+	return until_ns;
 }
 
 void bridge_finish(struct bridge *bridge)

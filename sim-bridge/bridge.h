@@ -28,7 +28,7 @@ enum bridge_steering {
 };
 
 /* A frame leaves on `port`; the reference passes to the callee. False: it had to drop it. */
-typedef bool bridge_transmit(void *context, unsigned port, struct frame *frame);
+typedef bool bridge_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
 struct bridge_config {
 	unsigned ports;
@@ -39,6 +39,8 @@ struct bridge_config {
 	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
 	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
+	bool is_virtual;     /* time is driven by bridge_step(), not by bridge_advance() */
+	uint64_t forwarding_ns; /* from the table of addresses to the port */
 };
 
 /* A new engine in place of the bridge's, which the callee closes; NULL: there is none. */
@@ -92,6 +94,12 @@ void bridge_close_port(struct bridge *bridge, unsigned port);
  * there is to send, look for frames, and come back at once.
  */
 bool bridge_advance(struct bridge *bridge, uint64_t time_ns);
+
+/*
+ * Virtual time, in place of bridge_advance(): lets happen what comes next, if it comes by
+ * `until_ns`. Returns how far time got: until_ns if nothing comes before it any more.
+ */
+uint64_t bridge_step(struct bridge *bridge, uint64_t until_ns);
 
 /* Lets the aggregator do all that it can, and hold nothing back: the end is near. */
 void bridge_finish(struct bridge *bridge);

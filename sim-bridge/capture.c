@@ -24,20 +24,22 @@ struct capture {
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
 	uint64_t limit_bytes;
+	uint64_t epoch_ns;
 	uint64_t bytes;
 	uint64_t frames;
 	bool full;
 	uint8_t record[SNAP_BYTES];
 };
 
-struct capture *capture_open(const char *path, uint64_t limit_bytes, char *error,
-                             size_t error_bytes)
+struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns,
+                             char *error, size_t error_bytes)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 
 	if (!capture)
 		goto out_memory;
 	capture->limit_bytes = limit_bytes;
+	capture->epoch_ns = epoch_ns;
 	capture->bytes = PCAP_FILE_HEADER_BYTES;
 	capture->path = strdup(path);
 	if (!capture->path)
@@ -114,6 +116,7 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 {
 	if (capture->full)
 		return;
+	time_ns += capture->epoch_ns;
 	unsigned bytes = make_record(capture->record, port, direction, frame);
 
 	if (capture->bytes + PCAP_RECORD_HEADER_BYTES + bytes > capture->limit_bytes) {

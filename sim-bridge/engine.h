@@ -14,7 +14,10 @@ extern "C" {
 
 struct engine;
 
-/* A frame leaves pipeline `port`; valid during the call, which must not put frames. */
+/*
+ * A frame leaves pipeline `port`, in virtual time at engine->time_ns; valid during the call, which
+ * must not put frames.
+ */
 typedef void engine_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
 
 enum engine_state {
@@ -38,6 +41,13 @@ struct engine_operations {
 	/* Emits all that can be. */
 	void (*run)(struct engine *engine);
 
+	/*
+	 * Virtual time, in place of work() and run(): turns its clock until it has emitted something,
+	 * or has nothing to do before `until_ns`, and returns how far it came. A frame's first beat
+	 * enters at the first edge after its time. NULL: what is put is emitted at once.
+	 */
+	uint64_t (*advance)(struct engine *engine, uint64_t until_ns);
+
 	/* The jobs' time-to-live: those silent since the last call expire; emits what follows. */
 	void (*age)(struct engine *engine);
 
@@ -55,6 +65,7 @@ struct engine {
 	unsigned ports; /* pipelines */
 	unsigned jobs;
 	unsigned window_packets;
+	uint64_t time_ns; /* virtual time: of what is put, set by the caller; of what is emitted */
 	char error[200]; /* not empty: it is stuck, and does nothing any more */
 };
 
@@ -64,8 +75,10 @@ struct engine {
  */
 struct engine *model_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
                                      size_t error_bytes);
-struct engine *rtl_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
-                                   size_t error_bytes);
+
+/* clock_hz: of its clock in virtual time; 0: in real time, it turns as fast as it can. */
+struct engine *rtl_aggregator_open(unsigned ports, uint64_t clock_hz, engine_emit *emit,
+                                   void *context, char *error, size_t error_bytes);
 
 #ifdef __cplusplus
 }

@@ -70,10 +70,11 @@ void loop_close(struct loop *loop)
 		close(loop->epoll_fd);
 }
 
-bool loop_transmit(void *context, unsigned port, struct frame *frame)
+bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
 {
 	struct loop *loop = context;
 
+	(void)time_ns; /* at once */
 	return port_send(&loop->ports[port], frame);
 }
 

@@ -31,7 +31,7 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, u
 void loop_close(struct loop *loop);
 
 /* A bridge_transmit; context: the loop. */
-bool loop_transmit(void *context, unsigned port, struct frame *frame);
+bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
 /* Runs until a signal, or until all ports are closed, or until the aggregator is stuck. */
 void loop_run(struct loop *loop);

@@ -18,7 +18,8 @@ enum { FRAMES_A_PORT = 2 * PORT_QUEUE_FRAMES };
 struct program {
 	struct options options;
 	struct frame_pool pool;
-	struct loop loop;
+	struct loop loop;          /* in real time */
+	struct virtual_time time;  /* in virtual time */
 	struct bridge bridge;
 	FILE *stats; /* or NULL */
 	char error[256];
@@ -30,17 +31,24 @@ static bool complain(const char *what)
 	return false;
 }
 
+static bool is_virtual(const struct program *program)
+{
+	return program->options.bridge.is_virtual;
+}
+
 /* NULL: a plain switch, or program->error says what failed. */
 static struct engine *make_engine(struct program *program)
 {
 	struct bridge *bridge = &program->bridge;
+	const struct virtual_config *config = &program->options.virtual_time.time;
 	unsigned ports = program->options.bridge.ports;
 
 	if (program->options.aggregator == OPTIONS_MODEL)
 		return model_aggregator_open(ports, bridge_aggregated, bridge, program->error,
 		                             sizeof(program->error));
 	if (program->options.aggregator == OPTIONS_RTL)
-		return rtl_aggregator_open(ports, bridge_aggregated, bridge, program->error,
+		return rtl_aggregator_open(ports, is_virtual(program) ? config->rtl_clock_hz : 0,
+		                           bridge_aggregated, bridge, program->error,
 		                           sizeof(program->error));
 	return NULL;
 }
@@ -83,6 +91,7 @@ static bool open_files(struct program *program)
 	if (!options->pcap_path)
 		return true;
 	program->bridge.capture = capture_open(options->pcap_path, options->pcap_limit_bytes,
+	                                       is_virtual(program) ? VIRTUAL_EPOCH_NS : 0,
 	                                       program->error, sizeof(program->error));
 	return program->bridge.capture || complain(program->error);
 }
@@ -91,14 +100,48 @@ static bool open_files(struct program *program)
 static bool write_files(struct program *program)
 {
 	struct capture *capture = program->bridge.capture;
+	const struct port_counts *ports[BRIDGE_PORTS_MAX];
 	bool good = true;
 
-	if (program->stats && !stats_write(program->stats, &program->bridge, program->loop.ports,
+	for (unsigned i = 0; i < program->options.bridge.ports; i++)
+		ports[i] = is_virtual(program) ? &program->time.guests[i].counts
+		                               : &program->loop.ports[i].counts;
+	if (program->stats && !stats_write(program->stats, &program->bridge, ports,
+	                                   is_virtual(program) ? &program->time : NULL,
 	                                   program->error, sizeof(program->error)))
 		good = complain(program->error);
 	if (capture && !capture_close(capture, program->error, sizeof(program->error)))
 		good = complain(program->error);
 	return good;
+}
+
+/* What drives the bridge. 0, or -1 with errno. */
+static int open_time(struct program *program)
+{
+	const struct options *options = &program->options;
+	const unsigned ports = options->bridge.ports;
+
+	if (is_virtual(program))
+		return virtual_time_open(&program->time, &options->virtual_time.time,
+		                         &program->pool, options->port_fds, ports);
+	return loop_open(&program->loop, &program->pool, options->port_fds, ports);
+}
+
+static void run_time(struct program *program)
+{
+	program->time.bridge = program->loop.bridge = &program->bridge;
+	if (is_virtual(program))
+		virtual_time_run(&program->time);
+	else
+		loop_run(&program->loop);
+}
+
+static void close_time(struct program *program)
+{
+	if (is_virtual(program))
+		virtual_time_close(&program->time);
+	else
+		loop_close(&program->loop);
 }
 
 static bool run(struct program *program)
@@ -110,9 +153,10 @@ static bool run(struct program *program)
 		return false;
 	if (!open_files(program))
 		goto out_engine;
-	program->loop.bridge = bridge;
-	loop_run(&program->loop);
+	run_time(program);
 	good = write_files(program);
+	if (program->time.error[0])
+		good = complain(program->time.error);
 	if (bridge->engine && bridge->engine->error[0])
 		good = complain(bridge->engine->error);
 out_engine:
@@ -132,21 +176,24 @@ int main(int argc, char **argv)
 	unsigned ports = program->options.bridge.ports;
 	if (frame_pool_open(&program->pool, ports * FRAMES_A_PORT) != 0)
 		goto out_error;
-	if (loop_open(&program->loop, &program->pool, program->options.port_fds, ports) != 0)
-		goto out_loop;
-	if (bridge_open(&program->bridge, &program->options.bridge, &program->pool, loop_transmit,
-	                &program->loop) != 0)
-		goto out_loop;
+	if (open_time(program) != 0)
+		goto out_time;
+	if (is_virtual(program) ? bridge_open(&program->bridge, &program->options.bridge,
+	                                      &program->pool, virtual_time_transmit,
+	                                      &program->time) != 0
+	                        : bridge_open(&program->bridge, &program->options.bridge,
+	                                      &program->pool, loop_transmit, &program->loop) != 0)
+		goto out_time;
 	good = run(program);
 	bridge_close(&program->bridge);
-	loop_close(&program->loop);
+	close_time(program);
 	frame_pool_close(&program->pool);
 	free(program);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 
-out_loop:
+out_time:
 	complain(strerror(errno));
-	loop_close(&program->loop);
+	close_time(program);
 	frame_pool_close(&program->pool);
 	free(program);
 	return EXIT_FAILURE;

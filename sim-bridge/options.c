@@ -117,7 +117,6 @@ static uint64_t parse_number(struct argp_state *state, const char *option, const
 
 static void parse_port(struct argp_state *state, struct options *options, const char *text)
 {
-	char reason[160];
 	unsigned *count = &options->bridge.ports;
 
 	if (strncmp(text, "fd=", 3) != 0)
@@ -128,9 +127,25 @@ static void parse_port(struct argp_state *state, struct options *options, const 
 	for (unsigned i = 0; i < *count; i++)
 		if (options->port_fds[i] == fd)
 			argp_error(state, "--port %s: given twice", text);
-	if (!port_is_usable(fd, reason, sizeof(reason)))
-		argp_error(state, "--port %s: %s", text, reason);
 	options->port_fds[(*count)++] = fd;
+}
+
+/* Whether there is virtual time is known at the end only. */
+static void check_ports(struct argp_state *state, struct options *options)
+{
+	const bool is_virtual = options->virtual_time.time.clock_fd >= 0;
+	char reason[160];
+
+	for (unsigned i = 0; i < options->bridge.ports; i++)
+		if (!port_is_usable(options->port_fds[i], is_virtual, reason, sizeof(reason)))
+			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
+	if (options->bridge.ports < 2)
+		argp_error(state, "a switch needs two ports or more: --port fd=N twice");
+	if (is_virtual && !port_is_usable(options->virtual_time.time.clock_fd, true, reason,
+	                                  sizeof(reason)))
+		argp_error(state, "--virtual-time: %s", reason);
+	options->bridge.is_virtual = is_virtual;
+	options->bridge.forwarding_ns = is_virtual ? options->virtual_time.switch_delay_ns : 0;
 }
 
 static unsigned parse_choice(struct argp_state *state, const char *option, const char *text,
@@ -195,6 +210,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->virtual_time;
+		return 0;
 	case KEY_PORT:
 		parse_port(state, options, text);
 		return 0;
@@ -233,8 +251,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		argp_error(state, "'%s': not an option; ports are given with --port fd=N", text);
 		return 0;
 	case ARGP_KEY_END:
-		if (options->bridge.ports < 2)
-			argp_error(state, "a switch needs two ports or more: --port fd=N twice");
+		check_ports(state, options);
 		return 0;
 	default:
 		return parse_fault(key, text, state);
@@ -243,9 +260,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
+	static const struct argp_child children[] = {{&virtual_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {
 	        .options = argp_options,
 	        .parser = parse_option,
+	        .children = children,
 	        .doc = "An Ethernet switch between sockets, with an aggregator beside it.\v"
 	               "Runs until SIGTERM or SIGINT, or until all hosts have closed their "
 	               "sockets.",
@@ -256,6 +275,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .bridge.job_ttl_ns = (uint64_t)JOB_TTL_DEFAULT_S * 1000000000,
 	        .pcap_limit_bytes = (uint64_t)PCAP_LIMIT_DEFAULT_MIB << 20,
 	};
+	virtual_options_init(&options->virtual_time);
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include "bridge.h"
+#include "virtual_options.h"
 
 enum options_aggregator { OPTIONS_RTL, OPTIONS_MODEL, OPTIONS_OFF };
 
 struct options {
 	struct bridge_config bridge;
+	struct virtual_options virtual_time;
 	enum options_aggregator aggregator;
 	int port_fds[BRIDGE_PORTS_MAX];
 	const char *pcap_path; /* or NULL */

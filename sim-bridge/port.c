@@ -14,15 +14,25 @@
 
 enum { SOCKET_BUFFER_BYTES = 8 << 20 };
 
-bool port_is_usable(int fd, char *error, size_t error_bytes)
+bool port_is_usable(int fd, bool is_virtual, char *error, size_t error_bytes)
 {
-	int domain, type;
+	int domain, type, listens;
 	socklen_t length = sizeof(int);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0) {
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0) {
 		snprintf(error, error_bytes, "descriptor %d is no open socket: %s", fd,
 		         strerror(errno));
+		return false;
+	}
+	if (is_virtual) {
+		if (domain == AF_UNIX && type == SOCK_STREAM && listens)
+			return true;
+		snprintf(error, error_bytes,
+		         "descriptor %d is no listening Unix socket of type SOCK_STREAM, as "
+		         "--virtual-time takes them",
+		         fd);
 		return false;
 	}
 	if (domain != AF_UNIX || (type != SOCK_SEQPACKET && type != SOCK_DGRAM)) {

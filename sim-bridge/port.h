@@ -41,8 +41,11 @@ struct port {
 	struct frame *queue[PORT_QUEUE_FRAMES];
 };
 
-/* Is there a datagram socket of the Unix domain at `fd`? One line in `error` if not. */
-bool port_is_usable(int fd, char *error, size_t error_bytes);
+/*
+ * Is there a datagram socket of the Unix domain at `fd`, or, in virtual time, a listening one? One
+ * line in `error` if not.
+ */
+bool port_is_usable(int fd, bool is_virtual, char *error, size_t error_bytes);
 
 /* Takes the descriptor over. */
 void port_open(struct port *port, int fd);

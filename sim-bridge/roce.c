@@ -15,6 +15,7 @@ enum {
 	IPV4_WITHOUT_OPTIONS = 0x45,
 	IPV4_TOS_AT = 1,
 	IPV4_PROTOCOL_AT = 9,
+	IPV4_CHECKSUM_AT = 10,
 	IPV4_BYTES = 20,
 	IPV6_VERSION = 6,
 	IPV6_NEXT_HEADER_AT = 6,
@@ -23,6 +24,10 @@ enum {
 	UDP_BYTES = 8,
 	BTH_BYTES = 12,
 	ECN_BITS = 2,
+	ECN_MASK = 3,
+	ECN_NOT_CAPABLE = 0,
+	ECN_CONGESTED = 3,
+	IPV6_ECN_SHIFT = 4, /* in its second byte */
 	/* IBTA vol. 1, table 35: three bits of service (0: RC), then the operation. */
 	SERVICE_MASK = 0xE0,
 	SEND_ONLY_WITH_IMMEDIATE = 0x05,
@@ -98,4 +103,24 @@ bool roce_is_marked(const struct frame *frame)
 	unsigned traffic_class = layout.is_ipv6 ? (be16(ip) >> 4) & 0xFF : ip[IPV4_TOS_AT];
 
 	return traffic_class >> ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> ECN_BITS;
+}
+
+bool roce_mark_congestion(struct frame *frame)
+{
+	struct layout layout = lay_out(frame);
+	uint8_t *ip = frame->bytes + layout.ip_at;
+	const unsigned shift = layout.is_ipv6 ? IPV6_ECN_SHIFT : 0;
+	const unsigned codepoint = ip[IPV4_TOS_AT] >> shift & ECN_MASK;
+
+	if (!layout.bth_at || codepoint == ECN_NOT_CAPABLE)
+		return false;
+	ip[IPV4_TOS_AT] |= (uint8_t)(ECN_CONGESTED << shift);
+	if (!layout.is_ipv6) {
+		unsigned sum = be16(ip + IPV4_CHECKSUM_AT) + codepoint + 0xFFFF - ECN_CONGESTED;
+
+		sum = (sum & 0xFFFF) + (sum >> 16);
+		ip[IPV4_CHECKSUM_AT] = (uint8_t)(sum >> 8);
+		ip[IPV4_CHECKSUM_AT + 1] = (uint8_t)sum;
+	}
+	return true;
 }

@@ -71,14 +71,37 @@ static json_t *capture_object(const struct capture *capture)
 	                 "bytes", number(totals.bytes), "complete", totals.complete);
 }
 
-static json_t *stats_object(const struct bridge *bridge, const struct port *ports)
+static json_t *virtual_object(const struct virtual_time *time)
+{
+	const uint64_t start_ns = time->start_ns == GUEST_NEVER ? time->end_ns : time->start_ns;
+	json_t *object = json_object();
+	json_t *queues = json_array();
+
+	for (unsigned i = 0; i < time->count; i++)
+		json_array_append_new(queues, number(time->wires[i][LINK_DOWN].most_bytes));
+	json_object_set_new(object, "link_bits_per_second",
+	                    number(time->config->link_bits_per_second));
+	json_object_set_new(object, "link_delay_ns", number(time->config->link_delay_ns));
+	json_object_set_new(object, "rtl_clock_hz", number(time->config->rtl_clock_hz));
+	json_object_set_new(object, "boot_ns", number(start_ns));
+	json_object_set_new(object, "run_ns", number(time->end_ns - start_ns));
+	json_object_set_new(object, "host_runs", number(time->runs));
+	json_object_set_new(object, "frames", number(time->frames));
+	json_object_set_new(object, "marked_frames", number(time->marked_frames));
+	json_object_set_new(object, "longest_queue_bytes", queues);
+	return object;
+}
+
+static json_t *stats_object(const struct bridge *bridge,
+                            const struct port_counts *const ports[BRIDGE_PORTS_MAX],
+                            const struct virtual_time *time)
 {
 	json_t *object = json_object();
 	json_t *port_objects = json_array();
 
 	for (unsigned i = 0; i < bridge->config.ports; i++)
 		json_array_append_new(port_objects,
-		                      port_object(&ports[i].counts, bridge->links[i]));
+		                      port_object(ports[i], bridge->links[i]));
 	json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
 	json_object_set_new(object, "ports", port_objects);
 	json_object_set_new(object, "steered_frames", number(bridge->steered_frames));
@@ -90,6 +113,8 @@ static json_t *stats_object(const struct bridge *bridge, const struct port *port
 	if (bridge->engine && bridge->engine->operations->clocks(bridge->engine))
 		json_object_set_new(object, "rtl_clocks",
 		                    number(bridge->engine->operations->clocks(bridge->engine)));
+	if (time)
+		json_object_set_new(object, "virtual_time", virtual_object(time));
 	if (bridge->capture)
 		json_object_set_new(object, "capture", capture_object(bridge->capture));
 	return object;
@@ -104,10 +129,11 @@ FILE *stats_create(const char *path, char *error, size_t error_bytes)
 	return file;
 }
 
-bool stats_write(FILE *file, const struct bridge *bridge, const struct port *ports, char *error,
-                 size_t error_bytes)
+bool stats_write(FILE *file, const struct bridge *bridge,
+                 const struct port_counts *const ports[BRIDGE_PORTS_MAX],
+                 const struct virtual_time *time, char *error, size_t error_bytes)
 {
-	json_t *object = stats_object(bridge, ports);
+	json_t *object = stats_object(bridge, ports, time);
 	bool written = json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
 
 	json_decref(object);

@@ -9,6 +9,7 @@
 
 #include "bridge.h"
 #include "port.h"
+#include "virtual_time.h"
 
 /*
  * Creates the file, so that a path that cannot be written is found at the start.
@@ -16,8 +17,11 @@
  */
 FILE *stats_create(const char *path, char *error, size_t error_bytes);
 
-/* Writes the file and closes it. False, with one line in `error`, if not all could be written. */
-bool stats_write(FILE *file, const struct bridge *bridge, const struct port *ports, char *error,
-                 size_t error_bytes);
+/*
+ * Writes the file and closes it. `time`: NULL in real time. False, with one line in `error`, if not all could be written.
+ */
+bool stats_write(FILE *file, const struct bridge *bridge,
+                 const struct port_counts *const ports[BRIDGE_PORTS_MAX],
+                 const struct virtual_time *time, char *error, size_t error_bytes);
 
 #endif

@@ -59,10 +59,11 @@ static void fence(struct frame *frame)
 	ASAN_POISON_MEMORY_REGION(frame->bytes + frame->length, FRAME_BYTES_MAX - frame->length);
 }
 
-static bool on_transmit(void *context, unsigned port, struct frame *frame)
+static bool on_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
 {
 	struct totals *totals = context;
 
+	(void)time_ns;
 	FUZZ_CHECK(port < PORTS);
 	FUZZ_CHECK(frame->references > 0 && frame->pool == totals->pool);
 	FUZZ_CHECK(frame->length >= FRAME_BYTES_MIN && frame->length <= FRAME_BYTES_MAX);
@@ -133,14 +134,17 @@ static void check_capture(int fd, const struct capture_totals *totals)
 /* Writes the statistics and reads them back. */
 static void check_stats(const struct bridge *bridge)
 {
-	static const struct port ports[PORTS];
+	static const struct port_counts counts;
+	const struct port_counts *ports[BRIDGE_PORTS_MAX];
 	char error[200];
 	char *text = NULL;
 	size_t length = 0;
 	FILE *file = open_memstream(&text, &length);
 
 	FUZZ_CHECK(file);
-	FUZZ_CHECK(stats_write(file, bridge, ports, error, sizeof(error)));
+	for (unsigned port = 0; port < PORTS; port++)
+		ports[port] = &counts;
+	FUZZ_CHECK(stats_write(file, bridge, ports, NULL, error, sizeof(error)));
 	json_t *object = json_loads(text, 0, NULL);
 	FUZZ_CHECK(object);
 	FUZZ_CHECK(json_array_size(json_object_get(object, "ports")) == PORTS);
@@ -229,7 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	FUZZ_CHECK(bridge.engine);
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	bridge.capture = capture_open(path, CAPTURE_BYTES_MAX, error, sizeof(error));
+	bridge.capture = capture_open(path, CAPTURE_BYTES_MAX, 0, error, sizeof(error));
 	FUZZ_CHECK(fd >= 0 && bridge.capture);
 
 	struct switch_frames *frames = switch_frames_open(input + FAULT_BYTES, size - FAULT_BYTES);

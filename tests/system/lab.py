@@ -43,7 +43,8 @@ def run(folder, n, options, command, timeout_s=240):
     arguments = [LAB, "run", "-n", n, "--timeout", timeout_s, "--grace", 20, "--stats", stats, *options, "--", *command]
     done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True,
                           timeout=timeout_s + 60, stdin=subprocess.DEVNULL)
-    return Run(done.returncode, done.stdout, done.stderr, json.loads(stats.read_text()) if stats.exists() else {})
+    text = stats.read_text() if stats.exists() else ""
+    return Run(done.returncode, done.stdout, done.stderr, json.loads(text or "{}"))
 
 
 def perf(folder, n, options, arguments, timeout_s=240):

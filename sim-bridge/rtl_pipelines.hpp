@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Verilated RTL of some number of ports, beat by beat; and two ways to drive it.
+//
+// In real time a clock costs much the same whether one pipeline takes a beat in it or all do. So
+// the pipelines are fed in step: a frame waits for those of the other ports that take part, and all
+// begin in the same clock. A port takes part from its first frame on, until it lets the others wait
+// in vain.
+//
+// In virtual time the clock has a rate, and each frame enters at the first edge after its time,
+// whatever the other ports do. Clocks in which nothing moves are counted, not turned.
+#ifndef INA_BRIDGE_RTL_PIPELINES_HPP
+#define INA_BRIDGE_RTL_PIPELINES_HPP
+
+#include <algorithm>
+
+#include "engine.h"
+#include "rtl_frames.hpp"
+#include "waves.hpp"
+
+constexpr unsigned RESET_CLOCKS = 4;
+
+// What work() does at a time: a few hundred microseconds.
+constexpr unsigned WORK_CLOCKS = 192;
+
+// Frames of a port that may wait; more are let in without waiting for others.
+constexpr size_t INPUT_FRAMES_MAX = 512;
+
+// So many clocks without a beat in or out, and still busy: it will not end.
+constexpr uint64_t STUCK_CLOCKS = 1000000;
+
+// What the engine needs of an ina_top of any size.
+class Pipelines
+{
+      public:
+	virtual ~Pipelines() = default;
+	virtual unsigned ports() const = 0;
+	virtual void put(unsigned port, const uint8_t *frame, size_t length, uint64_t time_ns) = 0;
+
+	// As in engine_operations. Frames that wait for those of other ports go on waiting in work().
+	virtual engine_state work() = 0;
+	virtual void run() = 0;
+	virtual uint64_t advance(uint64_t until_ns) = 0;
+
+	// One clock of `age`; what follows from it comes later.
+	virtual void age(uint64_t time_ns) = 0;
+
+	// Turning the clock would go on for ever.
+	virtual bool is_stuck() const = 0;
+	virtual void read_counters(ina_counters *counters) const = 0;
+
+	uint64_t clocks = 0; // that were turned
+};
+
+// The pins of a top module, and the frames on both sides of it.
+template <class Top, unsigned PORTS> class Pins : public Pipelines
+{
+      public:
+	Pins(engine_emit *to, void *to_context) : emit(to), emit_context(to_context)
+	{
+		waves.open(top);
+		top.rst = 1;
+		top.age = 0;
+		top.s_axis_tvalid = 0;
+		for (unsigned i = 0; i < RESET_CLOCKS; i++)
+			turn();
+		top.rst = 0;
+		settle();
+	}
+	~Pins() override
+	{
+		top.final();
+	}
+	unsigned ports() const override
+	{
+		return PORTS;
+	}
+	bool is_stuck() const override
+	{
+		return idle_clocks >= STUCK_CLOCKS;
+	}
+	void read_counters(ina_counters *counters) const override
+	{
+		std::memcpy(counters, top.counters.data(), sizeof(*counters));
+	}
+	void age(uint64_t) override
+	{
+		top.age = 1;
+		settle();
+		step();
+		top.age = 0;
+		settle();
+	}
+
+      protected:
+	Input inputs[PORTS];
+
+	// Puts first beats of frames onto free inputs, as far as it is time. True if it did.
+	virtual bool begin() = 0;
+
+	bool moves() const
+	{
+		return top.s_axis_tvalid || top.busy;
+	}
+	bool is_taking(unsigned port) const
+	{
+		return top.s_axis_tvalid >> port & 1;
+	}
+	bool is_taking() const
+	{
+		return top.s_axis_tvalid;
+	}
+
+	// Lets the outputs follow the inputs, before the next edge.
+	void settle()
+	{
+		top.clk = 0;
+		top.eval();
+		waves.fall(clocks);
+	}
+
+	// One clock. What is valid and ready before the edge moves with it. True: a frame is out.
+	bool step()
+	{
+		const unsigned taken = top.s_axis_tvalid & top.s_axis_tready;
+		const unsigned given = top.m_axis_tvalid;
+		const bool emitted = given && collect(given);
+
+		top.clk = 1;
+		top.eval();
+		clocks++;
+		waves.rise(clocks);
+		for (unsigned port = 0; port < PORTS; port++) {
+			if (!(taken >> port & 1))
+				continue;
+			if (inputs[port].advance())
+				top.s_axis_tvalid &= ~(1u << port);
+			else
+				drive(port);
+		}
+		begin();
+		settle();
+		idle_clocks = taken || given ? 0 : idle_clocks + 1;
+		return emitted;
+	}
+
+	// Puts a pipeline's next beat onto its input.
+	void drive(unsigned port)
+	{
+		const Input &input = inputs[port];
+		const unsigned bit = 1u << port;
+		const size_t bytes = input.beat_bytes();
+		const uint64_t keep = ~uint64_t{0} >> (BEAT_BYTES - bytes);
+		EData *data = &top.s_axis_tdata[port * BEAT_WORDS];
+
+		if (bytes == BEAT_BYTES) {
+			std::memcpy(data, input.beat(), BEAT_BYTES); // no call
+		} else {
+			std::memset(data, 0, BEAT_BYTES);
+			std::memcpy(data, input.beat(), bytes);
+		}
+		std::memcpy(&top.s_axis_tkeep[port * KEEP_WORDS], &keep, sizeof(keep));
+		top.s_axis_tvalid |= bit;
+		top.s_axis_tlast = (top.s_axis_tlast & ~bit) | (input.is_last() ? bit : 0);
+	}
+
+      private:
+	static constexpr size_t BEAT_WORDS = BEAT_BYTES / sizeof(EData);
+	static constexpr size_t KEEP_WORDS = BEAT_BYTES / 32; // a bit a byte
+
+	Waves<Top> waves; // before the model, which it prepares, and closed after its end
+	Top top;
+	engine_emit *emit;
+	void *emit_context;
+	Output outputs[PORTS];
+	uint64_t idle_clocks = 0;
+
+	void turn()
+	{
+		settle();
+		top.clk = 1;
+		top.eval();
+		clocks++;
+		waves.rise(clocks);
+	}
+
+	// Takes the beats that are there, and sends frames on that are whole. True if one was.
+	bool collect(unsigned given)
+	{
+		bool emitted = false;
+
+		for (unsigned port = 0; port < PORTS; port++) {
+			if (!(given >> port & 1))
+				continue;
+			uint64_t keep;
+			const auto *data = reinterpret_cast<const uint8_t *>(
+			        &top.m_axis_tdata[port * BEAT_WORDS]);
+			Output &output = outputs[port];
+
+			std::memcpy(&keep, &top.m_axis_tkeep[port * KEEP_WORDS], sizeof(keep));
+			output.append(data, static_cast<size_t>(__builtin_popcountll(keep)));
+			if (top.m_axis_tlast >> port & 1) {
+				emit(emit_context, port, output.frame.data(), output.length);
+				output.length = 0;
+				emitted = true;
+			}
+		}
+		return emitted;
+	}
+};
+
+// Real time: frames of all ports begin together.
+template <class Top, unsigned PORTS> class InStep final : public Pins<Top, PORTS>
+{
+      public:
+	using Pins<Top, PORTS>::Pins;
+
+	void put(unsigned port, const uint8_t *frame, size_t length, uint64_t) override
+	{
+		if (length == 0)
+			return;
+		if (this->inputs[port].frames() >= INPUT_FRAMES_MAX)
+			run();
+		this->inputs[port].put(frame, length, 0);
+		waiting |= 1u << port;
+		partners |= 1u << port;
+	}
+	engine_state work() override
+	{
+		begin_and_settle();
+		for (unsigned i = 0; i < WORK_CLOCKS && this->moves() && !this->is_stuck(); i++)
+			this->step();
+		if (this->moves())
+			return ENGINE_BUSY;
+		return waiting ? ENGINE_HOLDING : ENGINE_IDLE;
+	}
+	void run() override
+	{
+		while (!this->is_stuck() && (this->moves() || waiting)) {
+			if (this->moves()) {
+				this->step();
+				continue;
+			}
+			// Who has let the others wait is no longer waited for.
+			partners = waiting;
+			begin_and_settle();
+		}
+	}
+	uint64_t advance(uint64_t until_ns) override
+	{
+		run();
+		return until_ns;
+	}
+
+      private:
+	unsigned waiting = 0;  // ports with a frame that has not begun
+	unsigned partners = 0; // ports that begin their frames together
+
+	bool begin() override
+	{
+		if (this->is_taking() || !waiting || waiting != partners)
+			return false;
+		for (unsigned port = 0; port < PORTS; port++) {
+			if (!(waiting >> port & 1))
+				continue;
+			this->drive(port);
+			if (this->inputs[port].frames() == 1)
+				waiting &= ~(1u << port);
+		}
+		return true;
+	}
+	void begin_and_settle()
+	{
+		if (begin())
+			this->settle();
+	}
+};
+
+// Virtual time: frames begin at their time.
+template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
+{
+      public:
+	// What is emitted stamps its time at *emit_ns.
+	Timed(uint64_t hz, uint64_t *emit_ns, engine_emit *to, void *to_context)
+	    : Pins<Top, PORTS>(to, to_context), period_ps(1000000000000 / hz), stamp_ns(emit_ns)
+	{
+	}
+	void put(unsigned port, const uint8_t *frame, size_t length, uint64_t time_ns) override
+	{
+		if (length > 0)
+			this->inputs[port].put(frame, length, edge_after(time_ns));
+	}
+	engine_state work() override
+	{
+		return ENGINE_IDLE;
+	}
+	void run() override
+	{
+	}
+	uint64_t advance(uint64_t until_ns) override
+	{
+		for (;;) {
+			const uint64_t edge = this->moves() ? next : std::max(next, first_edge());
+
+			if (edge == NEVER || time_ns(edge) >= until_ns || this->is_stuck())
+				return until_ns;
+			next = edge;
+			if (begin())
+				this->settle();
+			if (step_at_edge())
+				return *stamp_ns;
+		}
+	}
+	void age(uint64_t time_ns) override
+	{
+		next = std::max(next, edge_after(time_ns));
+		*stamp_ns = time_ns;
+		Pins<Top, PORTS>::age(time_ns);
+	}
+
+      private:
+	static constexpr uint64_t NEVER = UINT64_MAX;
+	const uint64_t period_ps;
+	uint64_t *const stamp_ns;
+	uint64_t next = 0; // edge
+
+	uint64_t edge_after(uint64_t time_ns) const
+	{
+		return (time_ns * 1000 + period_ps - 1) / period_ps;
+	}
+	uint64_t time_ns(uint64_t edge) const
+	{
+		return (edge * period_ps + 999) / 1000;
+	}
+	// At which a frame that waits may begin.
+	uint64_t first_edge() const
+	{
+		uint64_t first = NEVER;
+
+		for (unsigned port = 0; port < PORTS; port++)
+			if (!this->inputs[port].is_empty())
+				first = std::min(first, this->inputs[port].edge());
+		return first;
+	}
+	bool step_at_edge()
+	{
+		*stamp_ns = time_ns(next++);
+		return this->step();
+	}
+	bool begin() override
+	{
+		bool begun = false;
+
+		for (unsigned port = 0; port < PORTS; port++) {
+			const Input &input = this->inputs[port];
+
+			if (this->is_taking(port) || input.is_empty() || input.edge() > next)
+				continue;
+			this->drive(port);
+			begun = true;
+		}
+		return begun;
+	}
+};
+
+#endif

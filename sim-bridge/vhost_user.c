@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The messages in the order of a device's life. */
+#define _GNU_SOURCE
+#include "vhost_user.h"
+
+#include <errno.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* QEMU docs/interop/vhost-user.rst: "Front-end message types", "Back-end message types". */
+enum request {
+	GET_FEATURES = 1,
+	SET_FEATURES = 2,
+	SET_OWNER = 3,
+	SET_MEM_TABLE = 5,
+	SET_VRING_NUM = 8,
+	SET_VRING_ADDR = 9,
+	SET_VRING_BASE = 10,
+	SET_VRING_KICK = 12,
+	SET_VRING_CALL = 13,
+	SET_VRING_ERR = 14,
+	GET_PROTOCOL_FEATURES = 15,
+	SET_PROTOCOL_FEATURES = 16,
+	SET_VRING_ENABLE = 18,
+	SET_BACKEND_REQ_FD = 21,
+	GET_CONFIG = 24,
+	SET_CONFIG = 25,
+	VRING_KICK = 35,
+
+	BACKEND_VRING_CALL = 4,
+};
+
+enum { FLAG_VERSION = 1, FLAG_REPLY = 4, FLAG_NEED_REPLY = 8, DESCRIPTORS_MAX = 8 };
+
+#define BIT(n) (1ull << (n))
+
+/* The device's, and the protocol's: PROTOCOL_FEATURES; REPLY_ACK, BACKEND_REQ, CONFIG, INBAND. */
+#define FEATURES                                                                                   \
+	(BIT(30) | BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_NET_F_MRG_RXBUF) | BIT(VIRTIO_NET_F_MAC))
+#define PROTOCOL_FEATURES (BIT(3) | BIT(5) | BIT(9) | BIT(14))
+
+struct header {
+	uint32_t request;
+	uint32_t flags;
+	uint32_t bytes;
+};
+
+struct message {
+	struct header header;
+	union {
+		uint64_t number;
+		struct {
+			uint32_t index;
+			uint32_t number;
+		} ring;
+		struct {
+			uint32_t index;
+			uint32_t flags;
+			uint64_t descriptors;
+			uint64_t used;
+			uint64_t available;
+			uint64_t log;
+		} addresses;
+		struct {
+			uint32_t count;
+			uint32_t padding;
+			struct {
+				uint64_t guest;
+				uint64_t bytes;
+				uint64_t user;
+				uint64_t offset;
+			} regions[GUEST_REGIONS_MAX];
+		} memory;
+		struct {
+			uint32_t offset;
+			uint32_t bytes;
+			uint32_t flags;
+			uint8_t space[256];
+		} config;
+		uint8_t bytes[1024];
+	};
+	int fds[DESCRIPTORS_MAX];
+	unsigned fd_count;
+};
+
+void vhost_open(struct vhost_device *device, int fd, const uint8_t mac[6])
+{
+	*device = (struct vhost_device){.fd = fd, .call_fd = -1};
+	memcpy(device->mac, mac, sizeof(device->mac));
+}
+
+void vhost_close(struct vhost_device *device)
+{
+	if (device->fd >= 0)
+		close(device->fd);
+	if (device->call_fd >= 0)
+		close(device->call_fd);
+	guest_memory_close(&device->memory);
+	device->fd = device->call_fd = -1;
+}
+
+static bool read_all(int fd, void *to, size_t bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t got = read(fd, (char *)to + done, bytes - done);
+
+		if (got == 0 || (got < 0 && errno != EINTR))
+			return false;
+		done += got > 0 ? (size_t)got : 0;
+	}
+	return true;
+}
+
+static bool send_all(int fd, const void *from, size_t bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t sent =
+		        send(fd, (const char *)from + done, bytes - done, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno != EINTR)
+			return false;
+		done += sent > 0 ? (size_t)sent : 0;
+	}
+	return true;
+}
+
+static void close_descriptors(struct message *message)
+{
+	for (unsigned i = 0; i < message->fd_count; i++)
+		close(message->fds[i]);
+	message->fd_count = 0;
+}
+
+/* The header with its descriptors, then the rest. */
+static bool read_message(int fd, struct message *message)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(message->fds))];
+	struct iovec piece = {.iov_base = &message->header, .iov_len = sizeof(message->header)};
+	struct msghdr header = {
+	        .msg_iov = &piece,
+	        .msg_iovlen = 1,
+	        .msg_control = control,
+	        .msg_controllen = sizeof(control),
+	};
+
+	message->fd_count = 0;
+	if (recvmsg(fd, &header, MSG_WAITALL | MSG_CMSG_CLOEXEC) != sizeof(message->header))
+		return false;
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		message->fd_count = (unsigned)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(message->fds, CMSG_DATA(part), message->fd_count * sizeof(int));
+	}
+	if (message->header.bytes > sizeof(message->bytes) ||
+	    !read_all(fd, message->bytes, message->header.bytes)) {
+		close_descriptors(message);
+		return false;
+	}
+	return true;
+}
+
+static bool reply(struct vhost_device *device, struct message *message, uint32_t bytes)
+{
+	message->header.flags = FLAG_VERSION | FLAG_REPLY;
+	message->header.bytes = bytes;
+	return send_all(device->fd, &message->header, sizeof(message->header)) &&
+	       send_all(device->fd, message->bytes, bytes);
+}
+
+static bool map_memory(struct vhost_device *device, const struct message *message)
+{
+	struct guest_memory *memory = &device->memory;
+
+	guest_memory_close(memory);
+	if (message->memory.count > GUEST_REGIONS_MAX || message->memory.count > message->fd_count)
+		return false;
+	for (unsigned i = 0; i < message->memory.count; i++) {
+		const size_t bytes =
+		        message->memory.regions[i].bytes + message->memory.regions[i].offset;
+		void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, message->fds[i], 0);
+
+		if (map == MAP_FAILED)
+			return false;
+		memory->regions[memory->count].guest = message->memory.regions[i].guest;
+		memory->regions[memory->count].bytes = message->memory.regions[i].bytes;
+		memory->regions[memory->count].at =
+		        (uint8_t *)map + message->memory.regions[i].offset;
+		memory->regions[memory->count].map = map;
+		memory->regions[memory->count].map_bytes = bytes;
+		memory->count++;
+	}
+	return true;
+}
+
+static bool place_ring(struct vhost_device *device, const struct message *message)
+{
+	const unsigned index = message->addresses.index;
+
+	if (index >= VHOST_QUEUES ||
+	    !virtqueue_open(&device->queues[index].ring, &device->memory,
+	                    device->queues[index].size, message->addresses.descriptors,
+	                    message->addresses.available, message->addresses.used))
+		return false;
+	device->queues[index].ring.next_available = device->queues[index].base;
+	device->queues[index].ring.next_used = device->queues[index].base;
+	device->queues[index].is_enabled = true;
+	virtqueue_silence(&device->queues[index].ring);
+	return true;
+}
+
+/* virtio_net_config: only the address. */
+static void fill_config(const struct vhost_device *device, struct message *message)
+{
+	uint8_t space[sizeof(message->config.space)] = {0};
+
+	memcpy(space, device->mac, sizeof(device->mac));
+	if (message->config.offset <= sizeof(space) &&
+	    message->config.bytes <= sizeof(space) - message->config.offset)
+		memcpy(message->config.space, space + message->config.offset,
+		       message->config.bytes);
+}
+
+/* A question is answered at once. False: none of ours, or the guest has gone. */
+static bool answer(struct vhost_device *device, struct message *message, bool *gone)
+{
+	uint32_t bytes = sizeof(message->number);
+
+	switch (message->header.request) {
+	case GET_FEATURES:
+		message->number = FEATURES;
+		break;
+	case GET_PROTOCOL_FEATURES:
+		message->number = PROTOCOL_FEATURES;
+		break;
+	case GET_CONFIG:
+		fill_config(device, message);
+		bytes = message->header.bytes;
+		break;
+	default:
+		return false;
+	}
+	*gone = !reply(device, message, bytes);
+	return true;
+}
+
+/* False: what it says makes no sense. */
+static bool obey(struct vhost_device *device, struct message *message)
+{
+	const unsigned index = message->ring.index;
+
+	switch (message->header.request) {
+	case SET_MEM_TABLE:
+		return map_memory(device, message);
+	case SET_VRING_NUM:
+		if (index < VHOST_QUEUES)
+			device->queues[index].size = message->ring.number;
+		return index < VHOST_QUEUES;
+	case SET_VRING_BASE:
+		if (index < VHOST_QUEUES)
+			device->queues[index].base = (uint16_t)message->ring.number;
+		return index < VHOST_QUEUES;
+	case SET_VRING_ADDR:
+		return place_ring(device, message);
+	case SET_VRING_ENABLE:
+		if (index < VHOST_QUEUES)
+			device->queues[index].is_enabled = message->ring.number != 0;
+		return index < VHOST_QUEUES;
+	case SET_BACKEND_REQ_FD:
+		if (message->fd_count != 1 || device->call_fd >= 0)
+			return false;
+		device->call_fd = message->fds[0];
+		message->fd_count = 0;
+		return true;
+	case SET_FEATURES:
+	case SET_OWNER:
+	case SET_VRING_KICK:
+	case SET_VRING_CALL:
+	case SET_VRING_ERR:
+	case SET_PROTOCOL_FEATURES:
+	case SET_CONFIG:
+	case VRING_KICK: /* the queues are looked into all the same */
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool vhost_serve(struct vhost_device *device)
+{
+	struct message message;
+	bool gone = false;
+
+	if (!read_message(device->fd, &message))
+		return false;
+	if (!answer(device, &message, &gone)) {
+		const bool needs_reply = message.header.flags & FLAG_NEED_REPLY;
+		const bool good = obey(device, &message);
+
+		close_descriptors(&message);
+		message.number = !good;
+		if (!good)
+			device->error = "its network driver asked for what the device does not do";
+		gone = needs_reply && !reply(device, &message, sizeof(message.number));
+	}
+	return !gone;
+}
+
+bool vhost_is_up(const struct vhost_device *device)
+{
+	return device->fd >= 0 && device->call_fd >= 0 &&
+	       device->queues[VHOST_QUEUE_RX].is_enabled &&
+	       device->queues[VHOST_QUEUE_TX].is_enabled;
+}
+
+static const char ring_error[] = "its network driver's ring makes no sense";
+
+struct frame *vhost_take(struct vhost_device *device, struct frame_pool *pool, bool *dropped)
+{
+	uint8_t bytes[sizeof(struct virtio_net_hdr_mrg_rxbuf) + FRAME_BYTES_MAX];
+	const size_t head = sizeof(struct virtio_net_hdr_mrg_rxbuf);
+	struct virtqueue *queue = &device->queues[VHOST_QUEUE_TX].ring;
+
+	*dropped = false;
+	if (!vhost_is_up(device) || device->error || virtqueue_available(queue) == 0)
+		return NULL;
+	long length = virtqueue_take(queue, bytes, sizeof(bytes));
+	if (length < 0) {
+		device->error = ring_error;
+		return NULL;
+	}
+	struct frame *frame = frame_new(pool);
+	if (!frame || (size_t)length > sizeof(bytes) || (size_t)length < head + FRAME_BYTES_MIN) {
+		if (frame)
+			frame_drop(frame);
+		*dropped = true;
+		return NULL;
+	}
+	frame->length = (unsigned)((size_t)length - head);
+	memcpy(frame->bytes, bytes + head, frame->length);
+	return frame;
+}
+
+bool vhost_put(struct vhost_device *device, const struct frame *frame)
+{
+	const struct virtio_net_hdr_mrg_rxbuf head = {.num_buffers = 1};
+
+	if (!vhost_is_up(device) || device->error)
+		return false;
+	int put = virtqueue_fill(&device->queues[VHOST_QUEUE_RX].ring, &head, sizeof(head),
+	                         frame->bytes, frame->length);
+	if (put < 0)
+		device->error = ring_error;
+	return put > 0;
+}
+
+bool vhost_wants_call(const struct vhost_device *device, unsigned queue)
+{
+	return vhost_is_up(device) && virtqueue_wants_call(&device->queues[queue].ring);
+}
+
+bool vhost_call(struct vhost_device *device, unsigned queue)
+{
+	const struct {
+		struct header header;
+		uint32_t index;
+		uint32_t number;
+	} call = {{BACKEND_VRING_CALL, FLAG_VERSION | FLAG_NEED_REPLY, 8}, queue, 0};
+
+	return send_all(device->call_fd, &call, sizeof(call));
+}
+
+bool vhost_called(struct vhost_device *device)
+{
+	uint8_t answer[sizeof(struct header) + sizeof(uint64_t)];
+
+	return read_all(device->call_fd, answer, sizeof(answer));
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings first, then what goes through them. */
+#include "virtqueue.h"
+
+#include <linux/virtio_net.h>
+#include <linux/virtio_ring.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+void *guest_memory_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes)
+{
+	for (unsigned i = 0; i < memory->count; i++) {
+		uint64_t offset = address - memory->regions[i].guest;
+
+		if (address >= memory->regions[i].guest && offset <= memory->regions[i].bytes &&
+		    bytes <= memory->regions[i].bytes - offset)
+			return memory->regions[i].at + offset;
+	}
+	return NULL;
+}
+
+void guest_memory_close(struct guest_memory *memory)
+{
+	for (unsigned i = 0; i < memory->count; i++)
+		munmap(memory->regions[i].map, memory->regions[i].map_bytes);
+	memory->count = 0;
+}
+
+bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, unsigned size,
+                    uint64_t descriptors, uint64_t available, uint64_t used)
+{
+	if (size == 0 || size > VIRTQUEUE_SIZE_MAX || (size & (size - 1)) != 0)
+		return false;
+	*queue = (struct virtqueue){
+	        .memory = memory,
+	        .size = size,
+	        .descriptors = guest_memory_at(memory, descriptors,
+	                                       size * sizeof(struct vring_desc)),
+	        .available = guest_memory_at(memory, available,
+	                                     sizeof(struct vring_avail) + size * sizeof(uint16_t)),
+	        .used = guest_memory_at(memory, used,
+	                                sizeof(struct vring_used) +
+	                                        size * sizeof(struct vring_used_elem)),
+	};
+	return queue->descriptors && queue->available && queue->used;
+}
+
+void virtqueue_silence(struct virtqueue *queue)
+{
+	queue->used->flags |= VRING_USED_F_NO_NOTIFY;
+}
+
+bool virtqueue_wants_call(const struct virtqueue *queue)
+{
+	return !(queue->available->flags & VRING_AVAIL_F_NO_INTERRUPT);
+}
+
+unsigned virtqueue_available(const struct virtqueue *queue)
+{
+	uint16_t index = *(volatile uint16_t *)&queue->available->idx;
+
+	atomic_thread_fence(memory_order_acquire);
+	return (uint16_t)(index - queue->next_available);
+}
+
+/* The first descriptor of the next chain, or NULL where the ring makes no sense. */
+static const struct vring_desc *first_of_chain(const struct virtqueue *queue, uint16_t ahead,
+                                               uint16_t *head)
+{
+	*head = queue->available->ring[(uint16_t)(queue->next_available + ahead) % queue->size];
+	return *head < queue->size ? &queue->descriptors[*head] : NULL;
+}
+
+/* NULL at the end. */
+static const struct vring_desc *next_of_chain(const struct virtqueue *queue,
+                                              const struct vring_desc *descriptor)
+{
+	if (!(descriptor->flags & VRING_DESC_F_NEXT) || descriptor->next >= queue->size)
+		return NULL;
+	return &queue->descriptors[descriptor->next];
+}
+
+/* The guest may see it once used->idx is set. */
+static void give_back(struct virtqueue *queue, uint16_t head, size_t bytes)
+{
+	queue->used->ring[queue->next_used++ % queue->size] =
+	        (struct vring_used_elem){.id = head, .len = (uint32_t)bytes};
+	queue->next_available++;
+}
+
+static void publish(struct virtqueue *queue)
+{
+	atomic_thread_fence(memory_order_release);
+	*(volatile uint16_t *)&queue->used->idx = queue->next_used;
+}
+
+long virtqueue_take(struct virtqueue *queue, void *bytes, size_t room)
+{
+	uint16_t head;
+	const struct vring_desc *piece = first_of_chain(queue, 0, &head);
+	size_t length = 0;
+
+	for (unsigned pieces = 0; piece; piece = next_of_chain(queue, piece)) {
+		const void *from = guest_memory_at(queue->memory, piece->addr, piece->len);
+
+		if (!from || ++pieces > queue->size)
+			return -1;
+		if (length + piece->len <= room)
+			memcpy((char *)bytes + length, from, piece->len);
+		length += piece->len;
+	}
+	if (length == 0)
+		return -1;
+	give_back(queue, head, 0);
+	publish(queue);
+	return (long)length;
+}
+
+/* What is still to be written: the head, then the bytes. */
+struct source {
+	const char *parts[2];
+	size_t left[2];
+};
+
+static size_t pour(struct source *source, char *to, size_t room)
+{
+	size_t poured = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t count = source->left[i] < room - poured ? source->left[i] : room - poured;
+
+		memcpy(to + poured, source->parts[i], count);
+		source->parts[i] += count;
+		source->left[i] -= count;
+		poured += count;
+	}
+	return poured;
+}
+
+/* Fills one chain. Returns how many bytes it took, or -1. */
+static long fill_chain(const struct virtqueue *queue, const struct vring_desc *piece,
+                       struct source *source)
+{
+	long filled = 0;
+
+	for (unsigned pieces = 0; piece; piece = next_of_chain(queue, piece)) {
+		char *to = guest_memory_at(queue->memory, piece->addr, piece->len);
+
+		if (!to || ++pieces > queue->size || !(piece->flags & VRING_DESC_F_WRITE))
+			return -1;
+		filled += (long)pour(source, to, piece->len);
+	}
+	return filled ? filled : -1;
+}
+
+int virtqueue_fill(struct virtqueue *queue, const void *head, size_t head_bytes, const void *bytes,
+                   size_t count)
+{
+	struct source source = {{head, bytes}, {head_bytes, count}};
+	const unsigned available = virtqueue_available(queue);
+	uint16_t heads[VIRTQUEUE_SIZE_MAX];
+	long lengths[VIRTQUEUE_SIZE_MAX];
+	uint16_t *chain_count = NULL;
+	unsigned chains = 0;
+
+	while (source.left[0] + source.left[1] > 0) {
+		if (chains == available || chains == queue->size)
+			return 0;
+		const struct vring_desc *first =
+		        first_of_chain(queue, (uint16_t)chains, &heads[chains]);
+		lengths[chains] = first ? fill_chain(queue, first, &source) : -1;
+		if (lengths[chains] < 0)
+			return -1;
+		if (chains == 0)
+			chain_count = guest_memory_at(queue->memory,
+			                              first->addr + head_bytes - sizeof(uint16_t),
+			                              sizeof(uint16_t));
+		chains++;
+	}
+	if (!chain_count)
+		return -1;
+	*chain_count = (uint16_t)chains;
+	for (unsigned i = 0; i < chains; i++)
+		give_back(queue, heads[i], (size_t)lengths[i]);
+	publish(queue);
+	return 1;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual time: a cable of some rate and length, in one direction, with the queue in front of it.
+ * A frame leaves the queue when those before it have, takes its own length and what Ethernet puts
+ * round it on the wire, and is at the far end when its last bit is (store and forward).
+ */
+#ifndef INA_BRIDGE_WIRE_H
+#define INA_BRIDGE_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wire {
+	uint64_t bits_per_second;
+	uint64_t delay_ns;    /* of the cable */
+	uint64_t limit_bytes; /* of the queue; 0: none */
+	uint64_t free_ps;     /* until when it is taken */
+	uint64_t dropped;     /* frames that found the queue full */
+	uint64_t most_bytes;  /* that the queue ever held */
+};
+
+/* Bytes that wait, or are half out, at `now_ns`. */
+uint64_t wire_queued_bytes(const struct wire *wire, uint64_t now_ns);
+
+/* Sends a frame of `bytes`; *arrival_ns: when it has arrived. False: the queue is full. */
+bool wire_send(struct wire *wire, uint64_t now_ns, unsigned bytes, uint64_t *arrival_ns);
+
+#endif

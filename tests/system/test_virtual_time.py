@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual time: what the model of the network says is what the hosts measure, every time."""
+import json
+import re
+
+import pytest
+from lab import PERF, assert_all_right, perf, run
+
+VIRTUAL = ["--virtual-time"]
+# Round a payload in a frame: Ethernet, IPv4, UDP, BTH, iCRC; round a frame on the wire: preamble, FCS, gap.
+PACKET_BYTES = 14 + 20 + 8 + 12 + 4
+WIRE_BYTES = 24
+ACK_BYTES = PACKET_BYTES + 4
+
+
+def pingpong(tmp_path, options, arguments):
+    """ibv_rc_pingpong as it is; microseconds of an iteration on both hosts."""
+    command = f"ibv_rc_pingpong -e -g 1 -m 4096 {arguments}"
+    result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off", *options],
+                 ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {command}; sleep 1; exec {command} $INA_ROOT"])
+    assert result.code == 0, result
+    times = [float(text) for text in re.findall(r"= ([0-9.]+) usec/iter", result.out)]
+    assert len(times) == 2, result
+    return times
+
+
+@pytest.mark.parametrize("rate", ["10G", "100G"])
+def test_round_trip(tmp_path, rate):
+    """Two frames of 64 bytes, each over two links and through the switch, and behind its ACK."""
+    times = pingpong(tmp_path, ["--link-rate", rate, "--link-delay", "20us", "--switch-delay", "7us"], "-s 64 -n 5000")
+    bit_us = 1e-3 / float(rate[:-1])
+    frame_us = (64 + PACKET_BYTES + WIRE_BYTES) * 8 * bit_us
+    ack_us = (ACK_BYTES + WIRE_BYTES) * 8 * bit_us
+    expected = 2 * (2 * frame_us + 2 * 20 + 7 + ack_us)
+    for time in times:
+        # The two hosts' start and end count too: some microseconds in 5000 iterations.
+        assert expected - 0.01 <= time <= expected + 0.1, (expected, times)
+
+
+@pytest.mark.parametrize("rate", [10, 100])
+def test_bandwidth(tmp_path, rate):
+    """Messages of 1 MiB there and back: the wire is full but for the turns between messages."""
+    for time in pingpong(tmp_path, ["--link-rate", f"{rate}G"], "-s 1048576 -n 20"):
+        measured = 2 * (1 << 20) * 8 / time / 1000  # there and back
+        limit = rate * 4096 / (4096 + PACKET_BYTES + WIRE_BYTES)
+        assert 0.96 * limit < measured < limit, (measured, limit)
+
+
+def test_in_network_against_ring(tmp_path):
+    """Four hosts at 100 Gb/s through the RTL at 250 MHz: M each way instead of 2 (n - 1) / n M."""
+    result = perf(tmp_path, 4, VIRTUAL, ["-b", "4M", "-e", "4M", "-t", "float", "-n", "1", "--compare"])
+    assert_all_right_of_both(result)
+    ina, ring = result.results()
+    assert 0.97 * 1.5 < ring["time_us"] / ina["time_us"] <= 1.55, result
+    assert result.stats["virtual_time"]["rtl_clock_hz"] == 250_000_000
+    assert result.aggregator["duplicates_answered"] == 0, result
+
+
+def assert_all_right_of_both(result):
+    assert result.code == 0, result
+    assert result.wrong() == 0, result
+    assert result.algorithms() == {"ina", "ring"}, result
+
+
+def test_the_same_again(tmp_path):
+    """The same seed: the same output, counters and capture to the last byte; another seed: another."""
+    options = [*VIRTUAL, "--loss-up", "0.002", "--loss-down", "0.002", "--duplicate", "0.002", "--reorder", "0.002"]
+    seen = {}
+    for name, seed in {"first": 5, "again": 5, "other": 6}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        capture = folder / "capture.pcap"
+        result = run(folder, 3, [*options, "--seed", seed, "--pcap", capture],
+                     [PERF, "-b", "8", "-e", "512K", "-f", "64", "-t", "float", "-n", "2", "-c", "1", "--compare"])
+        assert result.code == 0, result
+        del result.stats["capture"]["file"]
+        seen[name] = (result.out, json.dumps(result.stats), capture.read_bytes())
+    assert seen["first"][0] == seen["again"][0]
+    assert seen["first"][1] == seen["again"][1]
+    assert seen["first"][2] == seen["again"][2]
+    assert seen["first"][2] != seen["other"][2]
+
+
+def test_a_late_rank_costs_no_time_of_ours(tmp_path):
+    """Rank 1 is an hour late: ping says so in seconds."""
+    result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off", "--delay-rank", "1:3600"],
+                 ["sh", "-c", "cut -d. -f1 /proc/uptime"])
+    assert result.code == 0, result
+    up = [int(line.split()[1]) for line in sorted(result.out.splitlines())]
+    assert 3600 <= up[1] - up[0] <= 3601, result
+
+
+def test_host_costs(tmp_path):
+    """2 us of a host for each packet: data out and in, ACK in and out, on both hosts in turn."""
+    plain = pingpong(tmp_path, [], "-s 64 -n 1000")[0]
+    dear = pingpong(tmp_path, ["--host-packet-cost", "2000"], "-s 64 -n 1000")[0]
+    # On the way: sent and received, twice; the ACK goes before the answer, once on each host.
+    assert 8 <= dear - plain <= 17, (plain, dear)
+
+
+def test_a_killed_host(tmp_path):
+    result = perf(tmp_path, 3, [*VIRTUAL, "--kill", "2:5ms"], ["-b", "4M", "-e", "4M", "-t", "float", "-n", "20"])
+    assert result.code not in (0, 124), result
+    assert "INA_ERR_" in result.err, result
+    assert result.stats["ports"][2]["dropped_closed"] > 0, result
+
+
+def test_a_cable_that_is_mended(tmp_path):
+    """Out for 30 ms in the midst of it: retransmissions bring everything home."""
+    result = perf(tmp_path, 3, [*VIRTUAL, "--cut", "1:2ms:32ms"], ["-b", "4M", "-e", "4M", "-t", "float", "-n", "5"])
+    assert_all_right(result, "ina")
+    assert result.stats["ports"][1]["dropped_closed"] > 0, result
+
+
+def test_a_host_that_spins_is_named(tmp_path):
+    command = "ibv_rc_pingpong -g 1 -n 5"  # without -e
+    result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off"],
+                 ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {command}; sleep 1; exec {command} $INA_ROOT"])
+    assert result.code == 125, result
+    assert re.search(r"host \d has computed for \d+ s of real time .* completion channels", result.err), result
+    assert re.search(r"host \d is busy with \S*ibv_rc_pingpong", result.err), result
+
+
+@pytest.mark.parametrize("options, complaint", [
+    (["--virtual-time", "--link-rate", "fast"], "--link-rate fast"),
+    (["--virtual-time", "--link-delay", "5"], "--link-delay 5"),
+    (["--virtual-time", "--kill", "1"], "--kill 1"),
+    (["--link-rate", "10G"], "--link-rate is for --virtual-time"),
+])
+def test_wrong_options(tmp_path, options, complaint):
+    result = run(tmp_path, 2, options, ["true"])
+    assert result.code == 2, result
+    assert complaint in result.err, result
