@@ -22,13 +22,15 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 {
 	int one = 1;
 	/*
-	 * The other host's kernel answers probes, whatever its processes do. Linux ends the
-	 * connection at the first probe behind TCP_USER_TIMEOUT: so that this is within
-	 * peer_timeout_ms, the one is three quarters and a probe goes every quarter of it.
+	 * The other host's kernel answers probes, whatever its processes do: one each quarter of
+	 * peer_timeout_ms. Linux ends an idle connection at the first probe behind
+	 * TCP_USER_TIMEOUT. Where something was sent and not acknowledged it counts from the first
+	 * time that this is sent again, up to 1.5 s after the other host was heard last (a stall is
+	 * told after one). Five eighths keep both within peer_timeout_ms.
 	 */
 	int interval_s = peer_timeout_ms / 4000 > 0 ? peer_timeout_ms / 4000 : 1;
 	int probes = 3;
-	unsigned int timeout_ms = (unsigned int)(peer_timeout_ms - peer_timeout_ms / 4);
+	unsigned int timeout_ms = (unsigned int)((int64_t)peer_timeout_ms * 5 / 8);
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host whose kernel is killed or frozen: the others hear of it in time, by name, and go on without it."""
+"""A host whose kernel is killed or frozen, or that is cut off: the others hear of it in time, by name, and go on without it."""
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -8,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lab import LAB
+from lab import LAB, run
 
 CHECK = Path(LAB).parent / "check_survivors"
 
@@ -68,3 +69,12 @@ def test_a_host_is_gone(tmp_path, how, aggregator, arguments):
         watchdog.cancel()
         process.terminate()
         process.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_host_is_cut_off(tmp_path, victim):
+    """In virtual time, where a second is a second: within the 5 s of peer_timeout_ms, and not by a hasty guess."""
+    result = run(tmp_path, 3, ["--virtual-time", "--aggregator", "model", "--cut", f"{victim}:0.01s"], [CHECK, victim])
+    took_s = [float(seconds) for seconds in re.findall(r"fine: rank \d after ([0-9.]+) s", result.out)]
+    assert len(took_s) == 2, result
+    assert all(2 < seconds <= 5 for seconds in took_s), result

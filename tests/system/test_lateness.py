@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that comes late breaks nothing."""
+import pytest
 from lab import assert_all_right, perf
 
 
@@ -12,4 +13,12 @@ def test_a_rank_20_s_late(tmp_path):
 
 def test_a_rank_that_starts_late(tmp_path):
     result = perf(tmp_path, 3, ["--aggregator", "model", "--delay-rank", "1:5"], ["-b", "64K", "-e", "64K", "-n", "1"])
+    assert_all_right(result, "ina")
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_rank_a_minute_late(tmp_path, late):
+    """In virtual time: a minute is far longer than peer_timeout_ms, and nobody takes the rank for dead."""
+    result = perf(tmp_path, 3, ["--virtual-time", "--aggregator", "model"],
+                  ["-b", "64K", "-e", "64K", "-n", "1", "-w", "0", "--late", f"{late}:60"])
     assert_all_right(result, "ina")
