@@ -2,20 +2,9 @@
 /* Opening a communicator as the command line asks for it. */
 #include "perf_open.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void print_log(void *context, const char *line)
-{
-	(void)context;
-	fprintf(stderr, "libina: %s\n", line);
-}
-
 enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm algorithm,
                           ina_comm **comm, char *why, size_t why_size)
 {
-	const char *log = getenv("INA_LOG");
 	struct ina_options options;
 
 	ina_options_init(&options);
@@ -29,7 +18,5 @@ enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm al
 		options.window = perf->window;
 	if (perf->message)
 		options.message_bytes = perf->message;
-	if (log && strcmp(log, "info") == 0)
-		options.log = print_log;
 	return ina_open(&options, comm, why, why_size);
 }

@@ -28,6 +28,7 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 		goto out_why;
 	}
 	made->plain = plain;
+	ina_pollset_init(&made->pollset);
 	if (ina_settings_make(&made->settings, options, &failure) == INA_OK &&
 	    ina_comm_open(made, &failure) == INA_OK) {
 		*comm = made;
@@ -157,6 +158,13 @@ enum ina_status ina_test(ina_request *request, int *done)
 		return INA_ERR_ARGUMENT;
 	if (!request->done)
 		ina_collective_step(request->comm, 0);
+	if (!request->done && request->comm->pollset.fd >= 0) {
+		/* Once armed, nothing may be left that nobody would tell of. */
+		ina_pollset_arm(&request->comm->pollset, request->comm);
+		do {
+			ina_collective_step(request->comm, 0);
+		} while (!request->done && request->comm->last_completions > 0);
+	}
 	*done = request->done;
 	return request->done ? take_result(request) : INA_OK;
 }
@@ -214,6 +222,23 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 {
 	memset(stats, 0, size);
 	memcpy(stats, &comm->stats, size < sizeof(comm->stats) ? size : sizeof(comm->stats));
+}
+
+enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
+{
+	enum ina_status status = INA_OK;
+
+	if (!comm || !fd)
+		return INA_ERR_ARGUMENT;
+	*fd = -1;
+	if (comm->failure.status != INA_OK) {
+		comm->latest = comm->failure;
+		return comm->failure.status;
+	}
+	if (comm->pollset.fd < 0)
+		status = ina_pollset_open(&comm->pollset, comm, &comm->latest);
+	*fd = comm->pollset.fd;
+	return status;
 }
 
 int ina_comm_rank(const ina_comm *comm)

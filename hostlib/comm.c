@@ -2,12 +2,12 @@
 /* A communicator's life: rendezvous, connections, JOIN; and LEAVE, and the end. */
 #include "comm.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "log.h"
 
 #define LEAVE_TIMEOUT_MS 5000
 
@@ -120,18 +120,45 @@ static bool run_empty(struct ina_comm *comm, enum ina_wire_type type, int32_t ex
 	return fine;
 }
 
+/* Why a JOIN was not joined, or what there is instead, for the log. */
+static void explain_how(struct ina_comm *comm, bool own_joined)
+{
+	const struct ina_options *options = &comm->settings.options;
+	const struct ina_window *window = &comm->window;
+	char *how = comm->how;
+
+	if (comm->plain)
+		snprintf(how, sizeof(comm->how), "plainly to the successor");
+	else if (comm->aggregated)
+		snprintf(how, sizeof(comm->how), "aggregated");
+	else if (options->algorithm == INA_ALGORITHM_RING)
+		snprintf(how, sizeof(comm->how), "by ring, as asked for");
+	else if (own_joined)
+		snprintf(how, sizeof(comm->how), "by ring: another rank's JOIN was not joined");
+	else if (window->received > 0)
+		snprintf(how, sizeof(comm->how),
+		         "by ring: no aggregator, or it refused (%u of %d joined)",
+		         window->contributors, comm->ranks);
+	else
+		snprintf(how, sizeof(comm->how), "by ring: no JOIN came back within %d ms",
+		         options->join_timeout_ms);
+}
+
 /* After the ranks have agreed that their JOINs were joined, or not. */
-static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined,
+static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool own_joined,
                                         struct ina_failure *failure)
 {
 	const struct ina_options *options = &comm->settings.options;
 
 	comm->aggregated = joined || comm->plain;
+	explain_how(comm, own_joined);
 	if (comm->aggregated || options->algorithm == INA_ALGORITHM_RING)
 		return INA_OK;
 	ina_window_abandon(&comm->window);
-	if (options->algorithm == INA_ALGORITHM_AUTO)
+	if (options->algorithm == INA_ALGORITHM_AUTO) {
+		ina_rejoin_later(comm);
 		return INA_OK;
+	}
 	poll(NULL, 0, PARTING_MS);
 	return ina_fail(
 	        failure, INA_ERR_AGGREGATOR,
@@ -140,36 +167,13 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined,
 	        comm->ranks, options->join_timeout_ms);
 }
 
-static void tell_log(const struct ina_comm *comm)
-{
-	const struct ina_options *options = &comm->settings.options;
-	const struct in_addr address = {comm->fabric.local.address};
-	char host[INET_ADDRSTRLEN] = "";
-	char line[256];
-
-	if (!options->log)
-		return;
-	if (comm->ranks == 1) {
-		options->log(options->log_context, "rank 0 of 1: sums are copies");
-		return;
-	}
-	inet_ntop(AF_INET, &address, host, sizeof(host));
-	snprintf(line, sizeof(line),
-	         "rank %d of %d on %s %s, path MTU %u, messages of %u bytes, window %u: %s",
-	         comm->rank, comm->ranks, comm->fabric.device, host, comm->fabric.path_mtu,
-	         options->message_bytes, options->window,
-	         comm->plain        ? "plainly to the successor"
-	         : comm->aggregated ? "aggregated"
-	                            : "by ring");
-	options->log(options->log_context, line);
-}
-
 static enum ina_status connect_all(struct ina_comm *comm, struct ina_failure *failure)
 {
 	const struct ina_options *options = &comm->settings.options;
 	int64_t deadline_ms = ina_now_ms() + options->open_timeout_ms;
 	struct ina_roster roster;
 	uint32_t value;
+	bool joined;
 	enum ina_status status = ina_control_init(&comm->control, comm->rank, comm->ranks, failure);
 
 	if (status == INA_OK)
@@ -190,13 +194,14 @@ static enum ina_status connect_all(struct ina_comm *comm, struct ina_failure *fa
 		return status;
 
 	status = prepare(comm, failure);
-	value = status == INA_OK && !comm->plain && options->algorithm != INA_ALGORITHM_RING &&
-	        run_empty(comm, INA_WIRE_JOIN, (int32_t)comm->window_packets,
-	                  options->join_timeout_ms);
+	joined = status == INA_OK && !comm->plain && options->algorithm != INA_ALGORITHM_RING &&
+	         run_empty(comm, INA_WIRE_JOIN, (int32_t)comm->window_packets,
+	                   options->join_timeout_ms);
+	value = joined;
 	status = agree(comm, "", "answer the aggregator's JOIN", false, &value,
 	               deadline_ms + options->join_timeout_ms, failure);
 	if (status == INA_OK)
-		status = choose_algorithm(comm, value != 0, failure);
+		status = choose_algorithm(comm, value != 0, joined, failure);
 	return status;
 }
 
@@ -212,7 +217,8 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 	if (comm->ranks == 1 && comm->rank != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
-	if (comm->ranks > 1)
+	status = ina_log_open(comm, failure);
+	if (status == INA_OK && comm->ranks > 1)
 		status = connect_all(comm, failure);
 	if (status != INA_OK)
 		return status;
@@ -221,7 +227,7 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 	comm->stats.message_bytes = comm->settings.options.message_bytes;
 	comm->stats.window = comm->settings.options.window;
 	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
-	tell_log(comm);
+	ina_log_opened(comm);
 	return INA_OK;
 }
 
@@ -276,6 +282,7 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 		};
 		part(comm, failure);
 	}
+	ina_pollset_close(&comm->pollset);
 	ina_fabric_disconnect(&comm->fabric);
 	ina_memory_close(&comm->memory);
 	ina_fabric_close(&comm->fabric);

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "memory.h"
 #include "options.h"
+#include "pollset.h"
 #include "ring.h"
 #include "settlement.h"
 #include "verdict.h"
@@ -63,9 +64,13 @@ struct ina_comm {
 	struct ina_control control;
 	struct ina_fabric fabric;
 	struct ina_memory memory;
+	struct ina_pollset pollset;
+	int last_completions; /* of the latest look at the completion queue */
 	struct ina_window window;
 	struct ina_ring ring;
 	uint8_t *spare; /* registered: the sums of a window, and 16 bytes */
+	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
+	bool log_to_stderr; /* INA_LOG */
 	bool plain;      /* plain.h: what comes back is the predecessor's */
 	bool aggregated; /* the JOIN came back as a sum; or plain: the window is at work */
 
@@ -106,6 +111,9 @@ enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_
 enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
                                   struct ina_failure *failure);
 
+/* The completion channel will tell of the next completion, but not of those that are there. */
+void ina_progress_arm(struct ina_comm *comm);
+
 /* Opens and closes everything but what the struct holds. close is safe at any stage. */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure);
@@ -119,10 +127,10 @@ void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure);
 /* In a phase that is not INA_STEADY: a step out of it, waiting up to timeout_ms. */
 void ina_comm_mend(struct ina_comm *comm, int timeout_ms);
 
-/* Has the aggregator dropped out, and might it be back? For rank 0, at the start of a transfer. */
+/* Is it time to look for an aggregator again? For rank 0, at the start of a transfer by ring. */
 bool ina_rejoin_wished(const struct ina_comm *comm);
 
-/* The aggregator has dropped out, or has not come back: when to try next. */
+/* The aggregator has refused, dropped out, or not come back: when to try next. */
 void ina_rejoin_later(struct ina_comm *comm);
 
 /* Begins to JOIN again, on all ranks before the same call; and a step of it, which does not wait. */

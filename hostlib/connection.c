@@ -416,13 +416,17 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	}
 	struct ibv_qp_attr attributes = {0};
 	struct ibv_qp_init_attr init = {0};
-	int error = ibv_query_qp(fabric->connections[INA_PURPOSE_AGGREGATE].tx->qp, &attributes,
-	                         IBV_QP_PATH_MTU, &init);
+	struct rdma_cm_id *id = fabric->connections[INA_PURPOSE_AGGREGATE].tx;
+	int error = ibv_query_qp(id->qp, &attributes, IBV_QP_PATH_MTU | IBV_QP_AV, &init);
 
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: path MTU: %s", fabric->device,
 		                strerror(error));
 	fabric->path_mtu = 128u << attributes.path_mtu; /* IBV_MTU_256 is 1 */
+	fabric->gid_index = attributes.ah_attr.grh.sgid_index;
+	/* Only told, never used: a device that does not say is none the worse. */
+	if (ibv_query_gid(id->verbs, id->port_num, fabric->gid_index, &fabric->gid) != 0)
+		memset(&fabric->gid, 0, sizeof(fabric->gid));
 	return INA_OK;
 }
 
@@ -459,6 +463,7 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 
 	fabric->job_id = roster->job_id;
 	fabric->next = roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
+	fabric->previous = roster->endpoints[ina_predecessor(fabric->rank, fabric->ranks)];
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
 		enum ina_status status = ina_fabric_begin(fabric, (enum ina_purpose)p, failure);
 

@@ -35,7 +35,10 @@ struct ina_fabric {
 	struct ibv_cq *cq;
 	struct ina_connection connections[INA_PURPOSE_COUNT];
 	struct ina_endpoint local;
-	struct ina_endpoint next; /* the successor's */
+	struct ina_endpoint next;     /* the successor's */
+	struct ina_endpoint previous; /* the predecessor's */
+	union ibv_gid gid;
+	int gid_index;
 	unsigned int unacknowledged_events;
 	unsigned int path_mtu; /* bytes, of the connection to the successor */
 	char device[64];

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "log.h"
 
 /* For a last message to leave the host before its queue pair is stopped. */
 #define PARTING_MS 20
@@ -171,6 +172,10 @@ static enum ina_status step_settling(struct ina_comm *comm, struct ina_failure *
 	case INA_MENDED:
 		break;
 	}
+	ina_log(comm, "all-reduce %llu goes on by ring: %s",
+	        (unsigned long long)comm->current.number,
+	        comm->settlement.fault.status == INA_OK ? "the aggregator dropped out at other ranks"
+	                                                : comm->settlement.fault.text);
 	comm->phase = INA_REPAIRING; /* a fault from here on is another one */
 	return start_repair(comm, failure);
 }

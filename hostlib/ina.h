@@ -21,9 +21,10 @@
  * INA_RANKS and INA_ROOT, else from what mpirun, srun or torchrun set.
  *
  * Threads: a communicator, with its requests, belongs to one thread at a time.
- * Different communicators may be used by different threads at once. The library
+ * Different communicators may be opened, used and closed by different threads at
+ * once; those that are opened at once need different ports at rank 0. The library
  * has no global state, starts no thread, installs no signal handler, never
- * prints and never exits.
+ * exits, and prints nothing where INA_LOG=info does not ask for it.
  */
 #ifndef INA_H
 #define INA_H
@@ -139,7 +140,11 @@ struct ina_options {
 	 */
 	int peer_timeout_ms;
 
-	/* If set, gets a line of text, without newline, when the communicator is open. */
+	/*
+	 * If set, gets lines of text, without newline: one when the communicator is open, and one
+	 * when the aggregator is lost or back. NULL: to stderr, where the environment has
+	 * INA_LOG=info.
+	 */
 	void (*log)(void *log_context, const char *line);
 	void *log_context;
 };
@@ -160,7 +165,7 @@ struct ina_stats {
 	uint64_t registrations;    /* memory regions registered for send and recv buffers */
 	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
-	uint64_t rejoins;          /* times a fresh JOIN was granted after that */
+	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };
@@ -251,6 +256,15 @@ INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, vo
  * communicator, it can once take some hundredths of a second.
  */
 INA_API enum ina_status ina_test(ina_request *request, int *done);
+
+/*
+ * A file descriptor to wait on with poll(), select() or epoll: after ina_test() has said that a
+ * request is not done, it is readable when there is a reason to call ina_test() again, and at least
+ * once a second. Ask for it before the first ina_test() that is to be followed by such a wait. It
+ * belongs to the communicator: neither read nor close it.
+ * Errors: INA_ERR_ARGUMENT, INA_ERR_SYSTEM, or that of a communicator that has failed; *fd is -1.
+ */
+INA_API enum ina_status ina_comm_fd(ina_comm *comm, int *fd);
 
 /* Waits until the request is finished, frees it, and returns what became of it. */
 INA_API enum ina_status ina_wait(ina_request *request);

@@ -93,6 +93,7 @@ enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_
 			return status;
 	}
 	*count = n;
+	comm->last_completions = n;
 	return INA_OK;
 }
 
@@ -108,6 +109,13 @@ static void take_channel_event(struct ina_fabric *fabric)
 		ibv_ack_cq_events(fabric->cq, fabric->unacknowledged_events);
 		fabric->unacknowledged_events = 0;
 	}
+}
+
+void ina_progress_arm(struct ina_comm *comm)
+{
+	take_channel_event(&comm->fabric);
+	/* Where this fails, so does the next wait, and says so; until then there is the timer. */
+	ibv_req_notify_cq(comm->fabric.cq, 0);
 }
 
 enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Back to the aggregator: fresh connections, for a flow is learned from a JOIN alone and a
+ * To the aggregator, again or at last: fresh connections, for a flow is learned from a JOIN alone and a
  * connection has one, and a fresh job id, for the old job may still be known as broken.
  *
  * Rank 0 wishes for it by a flag in the messages of a ring all-reduce, so that all ranks know at
@@ -8,10 +8,12 @@
  */
 #include "clock.h"
 #include "comm.h"
+#include "log.h"
 
 /* Between attempts: longer each time that one fails, or does not last. */
-#define PAUSE_FIRST_MS 250
-#define PAUSE_LAST_MS  30000
+#define PAUSE_FIRST_MS   250
+#define PAUSE_REFUSED_MS 1000 /* the first one, where no aggregator has ever joined the job */
+#define PAUSE_LAST_MS    30000
 
 static const struct ina_transfer NOTHING;
 static struct ina_failure none(void)
@@ -21,7 +23,8 @@ static struct ina_failure none(void)
 
 bool ina_rejoin_wished(const struct ina_comm *comm)
 {
-	return comm->rank == 0 && comm->stats.fallbacks > 0 && !comm->aggregated &&
+	return comm->rank == 0 && !comm->aggregated &&
+	       comm->settings.options.algorithm == INA_ALGORITHM_AUTO &&
 	       ina_now_ms() >= comm->rejoin.next_ms;
 }
 
@@ -32,7 +35,7 @@ void ina_rejoin_later(struct ina_comm *comm)
 
 	if (rejoin->pause_ms == 0 ||
 	    (rejoin->granted_ms > 0 && now_ms - rejoin->granted_ms > 2 * PAUSE_LAST_MS))
-		rejoin->pause_ms = PAUSE_FIRST_MS;
+		rejoin->pause_ms = comm->stats.fallbacks > 0 ? PAUSE_FIRST_MS : PAUSE_REFUSED_MS;
 	else
 		rejoin->pause_ms =
 		        rejoin->pause_ms < PAUSE_LAST_MS / 2 ? 2 * rejoin->pause_ms : PAUSE_LAST_MS;
@@ -77,8 +80,17 @@ static uint64_t next_job_id(uint64_t id)
 	return id ^ id >> 31;
 }
 
+static void drop_connection(struct ina_comm *comm)
+{
+	ina_window_stop(&comm->window);
+	ina_fabric_drop(&comm->fabric, INA_PURPOSE_AGGREGATE);
+	comm->window.lane.epoch++;
+}
+
 void ina_rejoin_begin(struct ina_comm *comm)
 {
+	/* A connection that is still there is one whose JOIN was not joined. */
+	drop_connection(comm);
 	comm->rejoin.due = false;
 	comm->fabric.job_id = next_job_id(comm->fabric.job_id);
 	comm->phase = INA_REJOINING;
@@ -94,14 +106,17 @@ static enum ina_status end(struct ina_comm *comm, bool joined, struct ina_failur
 	comm->aggregated = joined;
 	comm->control.news = true;
 	comm->progressed_ms = now_ms;
+	ina_log(comm, "%s, before all-reduce %llu",
+	        !joined                       ? "by ring still: no JOIN was granted"
+	        : comm->stats.fallbacks == 0 ? "aggregated at last"
+	                                      : "aggregated again",
+	        (unsigned long long)comm->current.number);
 	if (joined) {
 		comm->rejoin.granted_ms = now_ms;
 		comm->stats.rejoins++;
 		comm->stats.algorithm = INA_ALGORITHM_INA;
 	} else {
-		ina_window_stop(&comm->window);
-		ina_fabric_drop(&comm->fabric, INA_PURPOSE_AGGREGATE);
-		comm->window.lane.epoch++;
+		drop_connection(comm);
 		ina_rejoin_later(comm);
 	}
 	return ina_collective_transfer(comm, failure);

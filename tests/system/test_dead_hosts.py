@@ -31,16 +31,21 @@ def kernel_of(folder, rank):
     raise AssertionError(f"no kernel of host {rank}")
 
 
+AGGREGATORS = {"model": ["--aggregator", "model"], "off": ["--aggregator", "off"],
+               "reset": ["--aggregator", "model", "--reset-every", "150"]}  # all the time on the way out or back
+
+
 def start(folder, aggregator, *arguments, n=4):
     environment = dict(os.environ, TMPDIR=str(folder))
-    return subprocess.Popen([LAB, "run", "-q", "-n", str(n), "--aggregator", aggregator, "--timeout", "60", "--",
+    return subprocess.Popen([LAB, "run", "-q", "-n", str(n), *AGGREGATORS[aggregator], "--timeout", "60", "--",
                              str(CHECK), *map(str, arguments)], text=True, errors="replace",
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
 @pytest.mark.parametrize("aggregator, arguments", [
-    ("model", [2]), ("model", [0]), ("model", [1, "late"]), ("off", [2]), ("off", [3, "late"])],
+    ("model", [2]), ("model", [0]), ("model", [1, "late"]), ("off", [2]), ("off", [3, "late"]),
+    ("reset", [1]), ("reset", [3])],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, list) else value)
 def test_a_host_is_gone(tmp_path, how, aggregator, arguments):
     n = 4

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without an aggregator the ring is used, and the caller can see it."""
 import pytest
-from lab import assert_all_right, perf
+from lab import PERF, assert_all_right, perf, run
 
 
 def test_ring_over_a_plain_switch(tmp_path):
@@ -41,3 +41,16 @@ def test_the_aggregator_is_demanded_and_reset(tmp_path):
                   ["--algorithm", "ina", "-b", "1M", "-e", "1M", "-n", "20"])
     assert result.code != 0, result
     assert result.err.count("INA_ERR_AGGREGATOR") == 4, result
+
+
+@pytest.mark.parametrize("aggregator, options, words", [
+    ("model", [], ["rxe0 192.0.2.1, GID 1 ::ffff:192.0.2.1, path MTU 4096", "from rank 1 at 192.0.2.2", ": aggregated"]),
+    ("model", ["--reset-every", "300"], ["goes on by ring: the aggregator dropped out in message", "aggregated again"]),
+    ("off", [], ["by ring: no aggregator, or it refused (1 of 2 joined)"])])
+def test_the_log_says_so(tmp_path, aggregator, options, words):
+    result = run(tmp_path, 2, ["--aggregator", aggregator, *options],
+                 ["env", "INA_LOG=info", PERF, "-b", "4M", "-e", "4M", "-n", "20"])
+    assert result.code == 0, result
+    lines = [line for line in result.err.splitlines() if "libina: rank 0 of 2: " in line]
+    for word in words:
+        assert any(word in line for line in lines), (word, result)
