@@ -220,8 +220,11 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 
 void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 {
+	struct ina_stats now = comm->stats;
+
+	now.strangers = comm->control.strangers + comm->fabric.strangers;
 	memset(stats, 0, size);
-	memcpy(stats, &comm->stats, size < sizeof(comm->stats) ? size : sizeof(comm->stats));
+	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
 }
 
 enum ina_status ina_comm_fd(ina_comm *comm, int *fd)

@@ -198,7 +198,7 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 	int64_t patience_ms =
 	        options->join_timeout_ms > 8 * ack_ms ? options->join_timeout_ms : 8 * ack_ms;
 
-	return comm->rank == 0 && comm->aggregated && !comm->plain &&
+	return comm->aggregated && !comm->plain &&
 	       now_ms - comm->progressed_ms >= INA_STALL_MS + patience_ms &&
 	       ina_all_stalled(&comm->control, &comm->current);
 }

@@ -313,6 +313,7 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	if (data.magic != PRIVATE_MAGIC || data.job_id != fabric->job_id ||
 	    data.rank != (uint32_t)predecessor || data.purpose >= INA_PURPOSE_COUNT ||
 	    fabric->connections[data.purpose].rx) {
+		fabric->strangers++;
 		rdma_reject(id, NULL, 0);
 		rdma_ack_cm_event(event);
 		rdma_destroy_id(id);

@@ -142,6 +142,7 @@ struct ina_control {
 	int peer_count;         /* entries of peers */
 	struct ina_peer *peers; /* rank 0: by rank, its own unused; others: one, rank 0 */
 	uint32_t phase;         /* agreements so far */
+	uint64_t strangers;     /* connections to the rendezvous that were no rank's */
 	bool stall_told;
 	bool news; /* set by whatever arrives, cleared by whoever looks at it */
 	/* Not at rank 0: what it said. */

@@ -166,6 +166,7 @@ struct ina_stats {
 	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
+	uint64_t strangers;        /* who connected to this rank and was none of ours: sent away */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };

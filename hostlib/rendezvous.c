@@ -84,6 +84,14 @@ static enum ina_status listen_at_root(struct gathering *g, struct ina_failure *f
 	return INA_OK;
 }
 
+static void send_away(struct gathering *g, struct stranger *stranger)
+{
+	if (stranger->link.fd < 0)
+		return;
+	g->control->strangers++;
+	ina_link_close(&stranger->link);
+}
+
 static void accept_strangers(struct gathering *g, int peer_timeout_ms)
 {
 	for (;;) {
@@ -104,7 +112,7 @@ static void accept_strangers(struct gathering *g, int peer_timeout_ms)
 			if (g->strangers[i].since_ms < g->strangers[place].since_ms)
 				place = i;
 		}
-		ina_link_close(&g->strangers[place].link);
+		send_away(g, &g->strangers[place]);
 		g->strangers[place].link.fd = fd;
 		g->strangers[place].link.in_bytes = 0;
 		g->strangers[place].since_ms = ina_now_ms();
@@ -175,7 +183,7 @@ static void read_strangers(struct gathering *g)
 			take_hello(g, stranger);
 		else if (result != INA_LINK_NOTHING ||
 		         ina_now_ms() - stranger->since_ms > STRANGER_MS)
-			ina_link_close(&stranger->link);
+			send_away(g, stranger);
 	}
 }
 
@@ -275,7 +283,7 @@ static enum ina_status host_rendezvous(struct ina_control *control,
 	welcome_all(g, &outcome);
 
 	for (int i = 0; i < STRANGERS_MAX; i++)
-		ina_link_close(&g->strangers[i].link);
+		send_away(g, &g->strangers[i]);
 	for (int i = 0; i < g->extra_count; i++)
 		ina_link_close(&g->extras[i]);
 	g->listener = -1;

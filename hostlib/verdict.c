@@ -230,6 +230,8 @@ void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
 
 bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current)
 {
+	if (control->rank != 0)
+		return false;
 	for (int r = 1; r < control->ranks; r++) {
 		const struct ina_peer *peer = &control->peers[r];
 

@@ -45,7 +45,7 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 /* Tells rank 0, once for each call, that this rank has been waiting for a while in it. */
 void ina_tell_stall(struct ina_control *control, const struct ina_call *current);
 
-/* Rank 0: has every other rank told of a stall in this call? */
+/* Has every other rank told of a stall in this call? Rank 0 knows; elsewhere false. */
 bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current);
 
 /* Have ranks that have reported called different things? has_fault as for ina_judge(). Pure. */

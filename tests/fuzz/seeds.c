@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seeds DIRECTORY: the inputs that fuzzing starts from, in DIRECTORY/model, DIRECTORY/bridge and
- * DIRECTORY/options: a job's whole life, each deviation of docs/protocol.md once, and frames as
+ * seeds DIRECTORY: the inputs that fuzzing starts from, in a folder of DIRECTORY for each fuzzer:
+ * a job's whole life, each deviation of docs/protocol.md once, command lines, and frames as
  * they are on the wire.
  */
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "control.h"
 #include "switch_frames.h"
 #include "traffic.h"
 
@@ -313,10 +314,52 @@ static void write_options(const char *directory)
 	write_file(directory, "seed.ports33", many, length);
 }
 
+/* Each kind of frame, to rank 0 and to another rank; and what strangers say at the rendezvous. */
+static void write_control(const char *directory)
+{
+	const struct ina_call call = {.number = 4,
+	                              .count = 1000,
+	                              .kind = INA_CALL_ALLREDUCE,
+	                              .type = INA_FLOAT32,
+	                              .op = INA_SUM};
+	static const char request[] = "\0GET / HTTP/1.1\r\n\r\n";
+	uint8_t bytes[3 + sizeof(struct ina_control_frame)];
+	char name[32];
+
+	for (uint32_t type = INA_CONTROL_HELLO; type < INA_CONTROL_TYPES_END; type++) {
+		struct ina_control_frame frame = {
+		        .magic = INA_CONTROL_MAGIC, .type = type, .rank = 1};
+
+		if (type == INA_CONTROL_REPORT)
+			frame.report = (struct ina_report){.call = call, .phase = 1, .value = 1024};
+		else if (type == INA_CONTROL_STALL)
+			frame.stall = call;
+		else if (type == INA_CONTROL_FAULT)
+			frame.fault = (struct ina_fault){
+			        .current = call, .status = INA_ERR_AGGREGATOR, .sums = 7};
+		else if (type == INA_CONTROL_DECISION || type == INA_CONTROL_VERDICT)
+			frame.decision = (struct ina_decision){.phase = 1, .minimum = 1024};
+		else if (type == INA_CONTROL_PLAN)
+			frame.plan = (struct ina_plan){.from = 3, .until = 7, .owner = 2};
+		memcpy(bytes + 3, &frame, sizeof(frame));
+		for (int role = 1; role <= 2; role++) {
+			bytes[0] = (uint8_t)role;
+			bytes[1] = 0;
+			bytes[2] = (sizeof(frame) + 7) / 8;
+			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
+			write_file(directory, name, bytes, sizeof(bytes));
+		}
+		bytes[2] = 0; /* to the rendezvous */
+		snprintf(name, sizeof(name), "seed.%u.0", type);
+		write_file(directory, name, bytes + 2, sizeof(bytes) - 2);
+	}
+	write_file(directory, "seed.http", request, sizeof(request) - 1);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"model", "bridge", "options"};
-	char paths[3][4096];
+	static const char *const names[] = {"model", "bridge", "options", "control"};
+	char paths[4][4096];
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: seeds DIRECTORY\n");
@@ -324,12 +367,13 @@ int main(int argc, char **argv)
 	}
 	if (mkdir(argv[1], 0777) != 0 && errno != EEXIST)
 		die("make", argv[1]);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		snprintf(paths[i], sizeof(paths[i]), "%s/%s", argv[1], names[i]);
 		if (mkdir(paths[i], 0777) != 0 && errno != EEXIST)
 			die("make", paths[i]);
 	}
 	write_traffic(paths[0], paths[1]);
 	write_options(paths[2]);
+	write_control(paths[3]);
 	return 0;
 }

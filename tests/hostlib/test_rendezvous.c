@@ -199,6 +199,7 @@ static void strangers_are_ignored(void **state)
 	while (count < 100)
 		fds[count++] = stranger("", 0);
 	finish(ranks, 3);
+	assert_int_equal(ranks[0].control.strangers, 101);
 	while (count > 0)
 		close(fds[--count]);
 	assert_met(ranks, 3);

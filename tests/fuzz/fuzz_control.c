@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes to libina over TCP: any bytes.
+ *
+ * The first byte says what is fuzzed. 0: the rendezvous, to which a stranger sends the rest while
+ * the ranks meet; unless it says HELLO as a rank would, they meet, and only a counter has changed.
+ * Else the control channel of rank 0 (2) or of another rank: the rest is what its links bring, in
+ * pieces, with a look at it after each. Before a piece stand a byte that chooses the link, and one
+ * that counts its bytes by eights. What is made of that is within its limits.
+ */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "clock.h"
+#include "fuzz.h"
+#include "rendezvous.h"
+#include "settlement.h"
+#include "verdict.h"
+
+#define RANKS 3
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+struct meeting {
+	struct ina_control control;
+	struct ina_settings settings;
+	struct ina_roster roster;
+	struct ina_failure failure;
+	enum ina_status status;
+};
+
+/* A port that was free a moment ago. */
+static uint16_t free_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	FUZZ_CHECK(bind(fd, (struct sockaddr *)&address, size) == 0);
+	FUZZ_CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+	close(fd);
+	return ntohs(address.sin_port);
+}
+
+static void *meet(void *argument)
+{
+	struct meeting *m = argument;
+	struct ina_endpoint local = {.address = 1, .port = 2};
+
+	FUZZ_CHECK(ina_control_init(&m->control, m->settings.options.rank,
+	                            m->settings.options.ranks, &m->failure) == INA_OK);
+	m->status = ina_rendezvous(&m->control, &m->settings, &local, ina_now_ms() + 5000,
+	                           &m->roster, &m->failure);
+	return NULL;
+}
+
+/* A stranger must be there before the ranks have met. */
+static int send_stranger(const struct sockaddr_in *root, const uint8_t *input, size_t size)
+{
+	int fd;
+
+	for (int tries = 0; tries < 2000; tries++) {
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (connect(fd, (const struct sockaddr *)root, sizeof(*root)) == 0) {
+			while (size > 0) {
+				ssize_t sent = send(fd, input, size, MSG_NOSIGNAL);
+
+				if (sent <= 0)
+					return fd; /* sent away already */
+				input += sent;
+				size -= (size_t)sent;
+			}
+			return fd;
+		}
+		close(fd);
+		usleep(500);
+	}
+	FUZZ_CHECK(!"nobody listens");
+	return -1;
+}
+
+static bool says_hello(const uint8_t *input, size_t size)
+{
+	struct ina_control_frame frame;
+
+	if (size < sizeof(frame))
+		return false;
+	memcpy(&frame, input, sizeof(frame));
+	return frame.magic == INA_CONTROL_MAGIC && frame.type == INA_CONTROL_HELLO;
+}
+
+static void fuzz_rendezvous(const uint8_t *input, size_t size)
+{
+	static struct meeting meetings[2];
+	pthread_t threads[2];
+	struct ina_options options;
+	char root[32];
+	int fd;
+
+	/* That is a rank, as far as anybody can tell. */
+	if (says_hello(input, size))
+		return;
+	snprintf(root, sizeof(root), "127.0.0.1:%u", free_port());
+	memset(meetings, 0, sizeof(meetings));
+	ina_options_init(&options);
+	options.ranks = 2;
+	options.root = root;
+	for (int r = 0; r < 2; r++) {
+		options.rank = r;
+		FUZZ_CHECK(ina_settings_make(&meetings[r].settings, &options,
+		                             &meetings[r].failure) == INA_OK);
+	}
+	FUZZ_CHECK(pthread_create(&threads[0], NULL, meet, &meetings[0]) == 0);
+	fd = send_stranger(&meetings[0].settings.root, input, size);
+	FUZZ_CHECK(pthread_create(&threads[1], NULL, meet, &meetings[1]) == 0);
+	for (int r = 0; r < 2; r++)
+		pthread_join(threads[r], NULL);
+	close(fd);
+	for (int r = 0; r < 2; r++)
+		FUZZ_CHECK(meetings[r].status == INA_OK);
+	FUZZ_CHECK(meetings[0].roster.job_id == meetings[1].roster.job_id);
+	FUZZ_CHECK(meetings[0].control.strangers == 1 && meetings[1].control.strangers == 0);
+	for (int r = 0; r < 2; r++)
+		ina_control_close(&meetings[r].control);
+}
+
+static const struct ina_call CALL = {
+        .number = 4, .count = 1000, .kind = INA_CALL_ALLREDUCE, .type = INA_FLOAT32, .op = INA_SUM};
+
+/* Everything that looks at what has come. */
+static void look(struct ina_control *control, struct ina_settlement *settlement)
+{
+	struct ina_failure none = {INA_OK, ""};
+	struct ina_failure failure = {INA_OK, ""};
+	const struct ina_vote vote = {.what = "path MTU",
+	                              .doing = "connect",
+	                              .must_equal = true,
+	                              .value = 1024,
+	                              .call = CALL,
+	                              .failed = &none};
+	struct ina_plan plan;
+	uint32_t minimum;
+
+	ina_disturbed(control, &CALL);
+	ina_all_stalled(control, &CALL);
+	ina_open_failed_elsewhere(control);
+	switch (ina_agree_poll(control, &vote, ina_now_ms() + 1000, &minimum, &failure)) {
+	case INA_NOT_AGREED:
+		FUZZ_CHECK(failure.status != INA_OK);
+		break;
+	case INA_AGREED:
+		FUZZ_CHECK(control->rank != 0 || minimum == 1024);
+		break;
+	default:
+		break;
+	}
+	switch (ina_settlement_poll(settlement, control, &plan, &failure)) {
+	case INA_MENDED:
+		FUZZ_CHECK(control->rank != 0 ||
+		           (plan.from <= plan.until && plan.owner < RANKS));
+		break;
+	case INA_ENDED:
+		FUZZ_CHECK(failure.status != INA_OK && strlen(failure.text) < INA_ERROR_SIZE);
+		break;
+	case INA_UNSETTLED:
+		break;
+	}
+}
+
+/* What is said to the other ends is not looked at; but a full socket would be waited for. */
+static void drain(int end)
+{
+	char bytes[4096];
+
+	while (recv(end, bytes, sizeof(bytes), 0) > 0)
+		;
+}
+
+static void fuzz_channel(int rank, const uint8_t *input, size_t size)
+{
+	static struct ina_control control;
+	static struct ina_settlement settlement;
+	struct ina_failure failure;
+	int ends[RANKS];
+	int first = rank == 0 ? 1 : 0;
+
+	FUZZ_CHECK(ina_control_init(&control, rank, RANKS, &failure) == INA_OK);
+	for (int i = first; i < control.peer_count; i++) {
+		int pair[2];
+
+		FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
+		control.peers[i].link.fd = pair[0];
+		ends[i] = pair[1];
+	}
+	control.phase = 1;
+	settlement = (struct ina_settlement){.fault = {.current = CALL},
+	                                     .may_mend = true,
+	                                     .deadline_ms = ina_now_ms() + 1000};
+	while (size > 2) {
+		int peer = first + input[0] % (control.peer_count - first);
+		size_t length = input[1] * (size_t)8;
+		ssize_t sent;
+
+		input += 2;
+		size -= 2;
+		if (length > size)
+			length = size;
+		sent = send(ends[peer], input, length, MSG_NOSIGNAL);
+		(void)sent; /* its other end may have closed */
+		input += length;
+		size -= length;
+		ina_control_pump(&control, 0);
+		look(&control, &settlement);
+		for (int i = first; i < control.peer_count; i++)
+			drain(ends[i]);
+	}
+	for (int i = first; i < control.peer_count; i++)
+		close(ends[i]);
+	ina_control_pump(&control, 0);
+	look(&control, &settlement);
+	ina_control_close(&control);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	if (size == 0)
+		return 0;
+	if (input[0] == 0)
+		fuzz_rendezvous(input + 1, size - 1);
+	else
+		fuzz_channel(input[0] == 2 ? 0 : 1, input + 1, size - 1);
+	return 0;
+}
