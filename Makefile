@@ -22,11 +22,13 @@ build: deps
 	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
 	@cmake --build $(BUILD)
 
+# By itself: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and libjansson-dev are enough.
 PREFIX ?= /usr/local
-install: deps ## install libina, its manual and ina-perf under PREFIX=/usr/local, staged in DESTDIR=
-	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
-	@cmake --build $(BUILD) --target ina ina_static ina-perf
-	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD) --prefix $(PREFIX)
+install: ## install libina, its manual and ina-perf under PREFIX=/usr/local, staged in DESTDIR=
+	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce" \
+		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --build $(BUILD)/install
+	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD)/install
 
 demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compared in a table
 	@allreduce/demo.sh

@@ -83,7 +83,7 @@ static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 {
 	struct ina_window *window = &comm->window;
 	bool interrupted = comm->interrupted;
-	uint64_t summed_bytes = window->received * window->lane.limit_bytes;
+	uint64_t summed_bytes = ina_window_summed_bytes(window);
 
 	comm->phase = INA_STEADY;
 	comm->interrupted = false;
