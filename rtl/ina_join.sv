@@ -35,7 +35,7 @@ module ina_join #(
     input  logic [JOB_W-1:0]      s_job,
     input  logic [SLOT_W-1:0]     s_slot,
     input  logic [PORT_COUNT-1:0] s_mask,
-    input  logic                  s_probe,
+    input  logic                  s_probe,    // of a retransmission
     input  logic                  s_dropped,  // the sum has left the history: only taken out
 
     // To all ports' ina_queue, whose results come in the next clock and stay.

@@ -14,7 +14,7 @@ module ina_payload_crc #(
     input  logic                       s_first,
     input  logic                       s_last,
     input  logic [2:0]                 s_quads,  // 1 to 4; 4 unless s_last
-    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // bytes past the end need not be zero
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // zeros past the end
     input  logic [SIDE_W-1:0]          s_side,
 
     output logic                       m_valid,
@@ -34,22 +34,12 @@ module ina_payload_crc #(
   logic [SIDE_W-1:0]          c_side;
   logic [31:0]                c_crc;
 
-  // A retransmission may be shorter than the sum that answers it: what is past its end is no zeros.
-  logic [ina_pkg::BEAT_W-1:0] filled;
-
-  always_comb begin
-    filled = s_data;
-    if (s_quads <= 3'd3) filled[511:384] = '0;
-    if (s_quads <= 3'd2) filled[383:256] = '0;
-    if (s_quads <= 3'd1) filled[255:128] = '0;
-  end
-
   ina_crc beat_crc (
       .clk     (clk),
       .s_valid (s_valid),
       .s_first (1'b0),
       .s_other (1'b0),
-      .s_data  (filled),
+      .s_data  (s_data),
       .m_crc   (c_crc)
   );
 

@@ -98,7 +98,7 @@ module ina_rebuild #(
   // moves on by the quads of a last beat that is not full in advance, one a clock, so that the
   // frame's beats move it on by whole beats only.
   logic                next_valid;
-  logic                next_ready;
+  logic                next_ready;  // next_crc has moved on
   logic [1:0]          next_steps;
   logic                next_ipv6;
   logic                next_vlan;
@@ -107,9 +107,9 @@ module ina_rebuild #(
   logic [31:0]         next_crc;
   logic                next_taken;
 
-  assign header_pop = !next_valid || next_taken;
-
-  assign next_ready = next_valid && next_steps == '0;
+  // Not in the clock in which the one before is taken: that is known too late in it.
+  assign header_pop = !next_valid;
+  assign next_ready = next_steps == '0;
 
   ina_crc_state #(.QUADS(1)) header_state (
       .clk      (clk),
@@ -127,8 +127,7 @@ module ina_rebuild #(
       next_steps <= '0;
       marked     <= 1'b0;
     end else begin
-      if (header_valid && header_pop) next_valid <= 1'b1;
-      else if (next_taken) next_valid <= 1'b0;
+      next_valid <= next_valid ? !next_taken : header_valid;
       if (header_valid && header_pop) next_steps <= header_quads[1:0];
       else if (next_steps != '0) next_steps <= next_steps - 2'd1;
       marked <= header_valid && header_pop && header_mark;
@@ -198,7 +197,8 @@ module ina_rebuild #(
   assign now_left   = first ? next_quads : left;
   assign last       = now_left <= 9'd4;
   assign now_quads  = last ? now_left[2:0] : 3'd4;
-  assign wants      = state == AT_END || (beat_valid && (state != AT_START || next_ready));
+  assign wants      = state == AT_END
+      || (beat_valid && (!first || (next_valid && (next_ready || !takes))));
   assign takes      = state == AT_START ? !next_ipv6 : state != AT_END;
   assign ends       = state == AT_END || (takes && last && now_ipv6 && now_quads != 3'd4);
   assign step       = free && wants;
