@@ -105,20 +105,19 @@ module ina_rebuild #(
   logic [HEADER_W-1:0] next_bytes;
   logic [QUADS_W-1:0]  next_quads;
   logic [31:0]         next_crc;
+  logic [31:0]         stepped_crc;
   logic                next_taken;
 
   // Not in the clock in which the one before is taken: that is known too late in it.
   assign header_pop = !next_valid;
   assign next_ready = next_steps == '0;
 
-  ina_crc_state #(.QUADS(1)) header_state (
-      .clk      (clk),
-      .s_valid  ((header_valid && header_pop) || next_steps != '0),
-      .s_first  (next_steps == '0),
-      .s_start  (header_crc),
-      .s_advance(next_steps != '0),
+  ina_crc_step #(.QUADS(1)) header_step (
+      .s_valid  (!next_ready),
+      .s_state  (next_crc),
+      .s_advance(1'b1),
       .s_crc    (32'd0),
-      .m_crc    (next_crc)
+      .m_crc    (stepped_crc)
   );
 
   always_ff @(posedge clk) begin
@@ -150,12 +149,14 @@ module ina_rebuild #(
       next_ipv6  <= header_ipv6;
       next_vlan  <= header_vlan;
       next_bytes <= header_bytes;
+      next_crc   <= header_crc;
       if (header_mark && header_ipv6) next_bytes[(ina_pkg::IP_AT+1)*8+4+:2] <= 2'b11;
       if (header_mark && !header_ipv6) begin
         next_bytes[ina_pkg::IPV4_TOS_AT*8+:2]       <= 2'b11;
         next_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:16] <= {checksum[7:0], checksum[15:8]};
       end
     end
+    if (!next_ready) next_crc <= stepped_crc;
   end
 
   // The frame on its way out. An output beat has the upper bytes of the payload beat before, or of
@@ -188,7 +189,9 @@ module ina_rebuild #(
   logic               takes;       // it takes payload: all but IPv6's first, and the end
   logic               ends;        // it is the frame's last
   logic               step;        // it goes
-  logic [31:0]        crc;
+  logic [31:0]        frame_crc;
+  logic [31:0]        now_crc;
+  logic [31:0]        stepped_frame_crc;
   logic [31:0]        icrc;
 
   assign free       = !m_axis_tvalid || m_axis_tready;
@@ -206,18 +209,17 @@ module ina_rebuild #(
   assign next_taken = beat_pop && first;
   assign crc_pop    = step && ends;
 
-  ina_crc_state frame_crc (
-      .clk      (clk),
+  ina_crc_step frame_step (
       .s_valid  (beat_pop),
-      .s_first  (first),
-      .s_start  (next_crc),
+      .s_state  (now_crc),
       .s_advance(now_quads == 3'd4),
       .s_crc    (32'd0),  // linear: the payload's part is added at the end
-      .m_crc    (crc)
+      .m_crc    (stepped_frame_crc)
   );
 
   // The CRC of the payload has come with its last beat.
-  assign icrc = ~((first ? next_crc : crc) ^ payload_crc);
+  assign now_crc = first ? next_crc : frame_crc;
+  assign icrc    = ~(now_crc ^ payload_crc);
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -276,6 +278,7 @@ module ina_rebuild #(
     end
     if (beat_pop) begin
       left       <= now_left - 9'd4;
+      frame_crc  <= stepped_frame_crc;
       last_quads <= now_quads;
     end
   end

@@ -3,7 +3,7 @@
 // ina_rebuild: whole frames leave, one a packet, each as long as its form and payload say. The
 // proof keeps a list of the packets that were given, with a byte of each header and payload.
 // Packets are short (MTU 128) and the queues small (the constants in proofs.txt); what
-// ina_crc_state says is any, so nothing is claimed of the iCRC's value.
+// ina_crc_step says is any, so nothing is claimed of the iCRC's value.
 //
 //   1. The output obeys AXI4-Stream: what it offers stays until it is taken.
 //   2. Each packet gives one frame, in order: tlast once, with the beat that has its last byte;
@@ -15,13 +15,11 @@
 //   5. What is here comes out: while all payload has come and the output is taken, no seven clocks
 //      pass without a beat. Idle means that all is out.
 
-module ina_crc_state #(
+module ina_crc_step #(
     parameter int QUADS = 4
 ) (
-    input  logic        clk,
     input  logic        s_valid,
-    input  logic        s_first,
-    input  logic [31:0] s_start,
+    input  logic [31:0] s_state,
     input  logic        s_advance,
     input  logic [31:0] s_crc,
     output logic [31:0] m_crc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_payload_crc, and with it ina_crc and ina_crc_state, against zlib: the CRC register of random
+// ina_payload_crc, and with it ina_crc and ina_crc_step, against zlib: the CRC register of random
 // payloads of every length from start value 0.
 
 #include "bench.hpp"
