@@ -78,7 +78,7 @@ module ina_check (
 
   ina_crc_step packet_step (
       .s_valid  (counts),
-      .s_state  (c_head ? 32'd0 : before_crc),
+      .s_state  (before_crc),
       .s_advance(1'b1),
       .s_crc    (c_crc),
       .m_crc    (packet_crc)
@@ -87,7 +87,8 @@ module ina_check (
   assign counts = en && ((c_head && s_candidate) || (c_valid && c_candidate));
 
   always_ff @(posedge clk) begin
-    if (counts) before_crc <= packet_crc;
+    if (rst || (counts && c_valid && c_last)) before_crc <= '0;
+    else if (counts) before_crc <= packet_crc;
   end
 
   // The register after a message and its CRC, and after zeros up to the end of the beat. With a
