@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo test lockstep bench-rtl synth formal formal-mutants waves fuzz \
+.PHONY: all deps kernel build install demo test lockstep bench-rtl bench-virtual synth formal formal-mutants waves fuzz \
 	clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
@@ -43,6 +43,9 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 	@cmake --build $(BUILD) --target bench-rtl-programs
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
+
+bench-virtual: kernel build ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
+	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
 waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
 	@cmake --build $(BUILD) --target ina-bridge-waves

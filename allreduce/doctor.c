@@ -49,7 +49,8 @@ static const char *remedy(enum ina_status status)
 	case INA_ERR_MEMORY:
 		return "raise the limit on locked memory: ulimit -l unlimited";
 	case INA_ERR_AGGREGATOR:
-		return "switch aggregation on in the switch between the hosts, or wait until it "
+		return "switch aggregation on in the switch between the hosts, with one rank on a "
+		       "port, or wait until it "
 		       "has "
 		       "room for another job; until then all-reduce goes by ring";
 	default:

@@ -86,8 +86,9 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
 	        .type = request->type,
 	        .op = request->op,
-	        .fixed = comm->settings.options.fixed_point && request->type == INA_FLOAT32 &&
-	                 request->op == INA_SUM && request->count > 0,
+	        .fixed = comm->settings.options.fixed_point && !comm->plain &&
+	                 request->type == INA_FLOAT32 && request->op == INA_SUM &&
+	                 request->count > 0,
 	};
 	enum ina_status status;
 
