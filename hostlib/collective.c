@@ -190,14 +190,15 @@ static void explain_timeout(const struct ina_comm *comm, struct ina_failure *fai
 
 /*
  * All ranks are in this call and have waited for a while, so this is no late rank. A lost tail is
- * sent again after an ACK timeout, which may be lost too: some of them must do.
+ * sent again after an ACK timeout, which may be lost too: some of them must do. Three times over,
+ * for a machine that is busy with other things is no dead aggregator.
  */
 static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 {
 	const struct ina_options *options = &comm->settings.options;
 	int64_t ack_ms = ((int64_t)4096 << options->ack_timeout) / 1000000;
-	int64_t patience_ms =
-	        options->join_timeout_ms > 8 * ack_ms ? options->join_timeout_ms : 8 * ack_ms;
+	int64_t join_ms = options->join_timeout_ms;
+	int64_t patience_ms = join_ms > 8 * ack_ms ? 3 * join_ms : 24 * ack_ms;
 
 	return comm->aggregated && !comm->plain &&
 	       now_ms - comm->progressed_ms >= INA_STALL_MS + patience_ms &&
