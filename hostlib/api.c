@@ -214,8 +214,11 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 	if (comm->first)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_deregister: an all-reduce is unfinished");
-	ina_memory_forget(&comm->memory, memory, bytes);
-	return INA_OK;
+	enum ina_status status = ina_collective_drain(comm, &comm->latest);
+
+	if (status == INA_OK)
+		ina_memory_forget(&comm->memory, memory, bytes);
+	return status;
 }
 
 void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of all-reduces: one at a time, in the order in which they were started. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,12 +13,42 @@ static size_t bytes_of(const struct ina_request *request)
 	return request->count * ina_type_bytes((int)request->type);
 }
 
+void ina_collective_release(struct ina_comm *comm, bool all)
+{
+	const unsigned int places = sizeof(comm->lingering) / sizeof(comm->lingering[0]);
+	uint64_t acknowledged = ina_window_acknowledged(&comm->window);
+
+	while (comm->lingering_count > 0 &&
+	       (all || comm->lingering[comm->lingering_first].until <= acknowledged)) {
+		ina_memory_put(&comm->memory, comm->lingering[comm->lingering_first].entry);
+		comm->lingering_first = (comm->lingering_first + 1) % places;
+		comm->lingering_count--;
+	}
+}
+
+/* The device may still read the memory of the last W messages: at most two registrations each. */
+static void linger(struct ina_comm *comm, unsigned int entry)
+{
+	const unsigned int places = sizeof(comm->lingering) / sizeof(comm->lingering[0]);
+	unsigned int place = (comm->lingering_first + comm->lingering_count++) % places;
+
+	assert(comm->lingering_count <= places);
+	comm->lingering[place].entry = entry;
+	comm->lingering[place].until = comm->window.numbered;
+}
+
 static void finish(struct ina_comm *comm, enum ina_status status)
 {
 	struct ina_request *request = comm->first;
+	bool lingers = status == INA_OK && comm->aggregated;
 
-	for (unsigned int i = 0; i < request->entry_count; i++)
-		ina_memory_put(&comm->memory, request->entries[i]);
+	for (unsigned int i = 0; i < request->entry_count; i++) {
+		if (lingers)
+			linger(comm, request->entries[i]);
+		else
+			ina_memory_put(&comm->memory, request->entries[i]);
+	}
+	ina_collective_release(comm, false);
 	comm->window.active = false;
 	comm->ring.active = false;
 	request->done = true;
@@ -31,6 +62,27 @@ void ina_collective_abort(struct ina_comm *comm)
 {
 	while (comm->first)
 		finish(comm, comm->failure.status);
+}
+
+enum ina_status ina_collective_drain(struct ina_comm *comm, struct ina_failure *failure)
+{
+	int timeout_ms = comm->settings.options.timeout_ms;
+	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	int count;
+
+	while (comm->lingering_count > 0 && comm->failure.status == INA_OK) {
+		enum ina_status status = ina_progress_wait(
+		        comm, ina_left_ms(deadline_ms, INA_STALL_MS), &count, failure);
+
+		if (status != INA_OK)
+			return status;
+		ina_collective_release(comm, false);
+		if (comm->lingering_count > 0 && ina_now_ms() >= deadline_ms)
+			return ina_fail(failure, INA_ERR_TIMEOUT,
+			                "got no acknowledgement from rank %d in %d ms",
+			                ina_successor(comm->rank, comm->ranks), timeout_ms);
+	}
+	return INA_OK;
 }
 
 static enum ina_status hold(struct ina_request *request, const void *memory, bool writable,
@@ -126,7 +178,13 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 
 static bool transferred(const struct ina_comm *comm)
 {
-	return comm->aggregated ? ina_window_done(&comm->window) : ina_ring_done(&comm->ring);
+	const struct ina_window *window = &comm->window;
+
+	if (!comm->aggregated)
+		return ina_ring_done(&comm->ring);
+	/* Without a cache, the memory may be other memory in the next call: no registration stays. */
+	return ina_window_done(window) &&
+	       (comm->settings.options.cache_entries > 0 || window->unacknowledged == 0);
 }
 
 static void count_call(struct ina_comm *comm)
@@ -251,6 +309,7 @@ static void step_transfer(struct ina_comm *comm, int timeout_ms)
 	}
 	status = timeout_ms > 0 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
 	                        : ina_progress_poll(comm, &count, &failure);
+	ina_collective_release(comm, false);
 	if (status == INA_OK && count > 0)
 		status = advance(comm, &failure);
 	if (status != INA_OK) {

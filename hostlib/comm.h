@@ -83,6 +83,14 @@ struct ina_comm {
 	bool interrupted;     /* the first request was with the aggregator when it dropped out */
 	struct ina_rejoin rejoin;
 
+	/* Registrations of finished all-reduces whose last sends have not completed, in order. */
+	struct {
+		unsigned int entry;
+		uint64_t until; /* so many messages of the connection are acknowledged */
+	} lingering[2 * INA_WINDOW_PACKETS_MAX];
+	unsigned int lingering_first;
+	unsigned int lingering_count;
+
 	struct ina_request *first; /* the one whose turn it is */
 	struct ina_request *last;
 	struct ina_call current;
@@ -148,6 +156,15 @@ enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failur
  * done on all ranks: by ring from there on, if anything is left.
  */
 enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure);
+
+/*
+ * Gives back the registrations of finished all-reduces whose sends have completed; all of them if
+ * the connection is no more.
+ */
+void ina_collective_release(struct ina_comm *comm, bool all);
+
+/* Waits until there are none of these. INA_ERR_TIMEOUT: the successor does not acknowledge. */
+enum ina_status ina_collective_drain(struct ina_comm *comm, struct ina_failure *failure);
 
 /* Ends all requests with the communicator's failure. */
 void ina_collective_abort(struct ina_comm *comm);

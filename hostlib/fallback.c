@@ -28,6 +28,7 @@ static void leave_aggregator(struct ina_comm *comm)
 	ina_window_abandon(window);
 	poll(NULL, 0, PARTING_MS);
 	ina_fabric_drop(&comm->fabric, INA_PURPOSE_AGGREGATE);
+	ina_collective_release(comm, true);
 	window->lane.epoch++;
 	window->active = was_active;
 	comm->interrupted = was_active;

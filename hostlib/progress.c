@@ -51,9 +51,13 @@ static enum ina_status take(struct ina_comm *comm, const struct ibv_wc *wc,
 {
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 
-	if (work_is_window(wc) &&
-	    (!comm->window.active || (uint32_t)wc->wr_id != comm->window.lane.epoch))
-		return INA_OK; /* an abandoned JOIN or LEAVE, or a connection that is no more */
+	if (work_is_window(wc) && (uint32_t)wc->wr_id != comm->window.lane.epoch)
+		return INA_OK; /* a connection that is no more */
+	if (work_is_window(wc) && !comm->window.active) {
+		if (work == INA_WORK_WINDOW_SEND)
+			ina_window_sent(&comm->window);
+		return INA_OK; /* of a transfer that is done, or an abandoned JOIN or LEAVE */
+	}
 	if (wc->status != IBV_WC_SUCCESS)
 		return explain(comm, wc, failure);
 	switch (work) {

@@ -34,7 +34,6 @@ void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_
 	window->expected = 0;
 	window->posted = 0;
 	window->received = 0;
-	window->sent = 0;
 	window->finished = 0;
 	window->contributors = 0;
 	window->overflow = false;
@@ -215,6 +214,7 @@ static enum ina_status post(struct ina_window *window, struct ina_failure *failu
 		return ina_fail(failure, INA_ERR_DEVICE, "message %" PRIu64 " cannot be posted: %s",
 		                window->posted, strerror(error));
 	window->posted++;
+	window->unacknowledged++;
 	return INA_OK;
 }
 
@@ -241,7 +241,7 @@ static void finish_message(struct ina_window *window)
 /* A block can go when all ranks' exponent of it has come. */
 static bool may_post(const struct ina_window *window)
 {
-	if (window->posted >= window->count ||
+	if (window->posted >= window->count || window->unacknowledged >= window->lane.window ||
 	    window->posted >= window->finished + window->lane.window)
 		return false;
 	return is_lead(window, window->posted) || !window->transfer.fixed ||
@@ -250,7 +250,7 @@ static bool may_post(const struct ina_window *window)
 
 enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure *failure)
 {
-	while (window->finished < window->received && window->finished < window->sent)
+	while (window->finished < window->received)
 		finish_message(window);
 	while (may_post(window)) {
 		enum ina_status status = post(window, failure);
@@ -306,7 +306,7 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
 
 void ina_window_sent(struct ina_window *window)
 {
-	window->sent++;
+	window->unacknowledged--;
 }
 
 void ina_window_stop(struct ina_window *window)
@@ -348,6 +348,8 @@ void ina_window_abandon(struct ina_window *window)
 	/* Errors change nothing: the connection is not used again. */
 	ina_window_start(window, INA_WIRE_LEAVE, 0, &nothing);
 	ina_window_advance(window, &ignored);
+	const uint64_t unacknowledged = window->unacknowledged;
 	*window = before;
+	window->unacknowledged = unacknowledged;
 	ina_window_stop(window);
 }

@@ -5,6 +5,12 @@
  * Message m + W is sent only after sum m has been received and send m completed. W messages are
  * no more packets than the aggregator's history, so what it forgets, every rank has received.
  *
+ * A transfer is done when its sums have come; the last sends' acknowledgements may be on their way
+ * still. The contribution is the caller's again: the aggregator has it, or there would be no sum,
+ * and should a packet have to be sent once more, it is answered from the history, whatever it
+ * carries. Should the aggregator be gone by then, what passes is no sum to anybody, and the ring
+ * takes the messages from whom has the sums. Only the registration has to stay.
+ *
  * A rank that has finished a transfer cannot know that the others have the sums of its last W
  * messages, and must be able to give them those. So these are received in the library's memory and
  * copied; they stay there, in 2 W places, until every rank is known to have them.
@@ -26,6 +32,7 @@ struct ina_window {
 	uint32_t rank_due;         /* likewise */
 	bool keeps;                /* the last sums for others; not where none are awaited */
 	uint64_t numbered;         /* messages of the connection so far: the next message number */
+	uint64_t unacknowledged;   /* sends of the connection that have not completed */
 	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
 	/* What is being transferred. */
 	bool active;
@@ -35,8 +42,7 @@ struct ina_window {
 	uint64_t expected;     /* receives posted */
 	uint64_t posted;       /* sends posted */
 	uint64_t received;     /* sums, checked */
-	uint64_t sent;         /* sends completed */
-	uint64_t finished;     /* received, sent, and in the result */
+	uint64_t finished;     /* received, and in the result */
 	uint32_t contributors; /* in the message received last */
 	bool overflow;         /* some int32 sum overflowed */
 	/* Fixed point: message m of the transfer has block m - lead, and block m's exponent. */
@@ -62,9 +68,17 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
                                     struct ina_failure *failure);
 void ina_window_sent(struct ina_window *window);
 
+/* What is not summed, a receiver may still want from the sender's memory. */
 static inline bool ina_window_done(const struct ina_window *window)
 {
-	return window->finished == window->count;
+	return window->finished == window->count && (window->keeps || window->unacknowledged == 0);
+}
+
+/* Messages of the connection whose sends have completed. */
+static inline uint64_t ina_window_acknowledged(const struct ina_window *window)
+{
+	return (window->active ? window->first + window->posted : window->numbered) -
+	       window->unacknowledged;
 }
 
 /* Messages of the connection whose sums have come, of this transfer and those before. */

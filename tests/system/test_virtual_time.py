@@ -56,6 +56,15 @@ def test_in_network_against_ring(tmp_path):
     assert result.aggregator["duplicates_answered"] == 0, result
 
 
+def test_a_small_one(tmp_path):
+    """8 bytes: two links, the switch, the RTL's clocks, and 1 us at most of hosts and library."""
+    result = perf(tmp_path, 4, [*VIRTUAL, "--link-delay", "2us"], ["-b", "8", "-e", "8", "-t", "float", "-n", "20"])
+    assert_all_right(result, "ina")
+    frame_us = (32 + 16 + 16 + PACKET_BYTES + WIRE_BYTES) * 8e-5
+    network_us = 2 * (frame_us + 2) + 0.3 + 44 / 250
+    assert network_us - 0.1 < result.results()[0]["time_us"] < network_us + 1, (network_us, result)
+
+
 def assert_all_right_of_both(result):
     assert result.code == 0, result
     assert result.wrong() == 0, result
