@@ -143,10 +143,8 @@ class Tally:
         for line in verdict.read(result.out, 0):
             counts["communicators"] += line.phase == "done"
             counts["errors"] += line.phase in ("open", "call", "close")
-            words = line.text.split()
-            for name, value in zip(words[::2], words[1::2]) if line.phase == "done" else ():
-                if name in counts:
-                    counts[name] += int(value)
+            for name in ("calls", "aggregated", "ring", "fallbacks", "rejoins") if line.phase == "done" else ():
+                counts[name] += line.count(name)
 
     def __str__(self):
         return ", ".join(f"{value} {name}" for name, value in self.counts.items())

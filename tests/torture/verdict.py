@@ -24,6 +24,11 @@ class Line:
     status: str
     text: str
 
+    def count(self, name):
+        """What a communicator that went well has counted: 'calls 4 fallbacks 0'."""
+        words = self.text.split()
+        return int(words[words.index(name) + 1])
+
 
 def read(output, start_s):
     found = [LINE.fullmatch(line) for line in output.splitlines()]
@@ -35,7 +40,8 @@ def judge(schedule, run):
     if "virtual_time" not in run.stats:
         return [f"ina-lab ended with {run.code} and left no counters"]
     lines = read(run.out, run.stats["virtual_time"]["boot_ns"] / 1e9)
-    wrong = [f"rank {line.rank} communicator {line.index}: {line.text}" for line in lines if line.status == "WRONG"]
+    wrong = [f"rank {line.rank} communicator {line.index}: {line.text}" for line in lines
+             if line.status == "WRONG" and line.phase != "end"]
     wrong += judge_end(schedule, run, lines)
     for rank in range(schedule.hosts):
         own = [line for line in lines if line.rank == rank and line.phase != "end"]
@@ -67,6 +73,8 @@ def judge_unharmed(schedule, rank, lines):
     wrong = [complaint(line) for line in lines if line.phase != "done"]
     if not wrong and [line.index for line in lines] != list(range(schedule.communicators)):
         wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
+    if not wrong and not schedule.aggregator_fails:
+        wrong += [f"{complaint(line)}: nothing befell the aggregator" for line in lines if line.count("fallbacks")]
     return wrong
 
 
