@@ -34,6 +34,9 @@
 #define DAWDLE_MAX_US 3000
 #define PAUSE_MAX_US  900000 /* more than a new JOIN takes to come */
 
+/* Ports of rank 0 that take turns: who has failed early must not meet those who have not. */
+#define PORT_COUNT 2
+
 /* Of the survivors: a port of their own, and patience until the last has given up the old. */
 #define SURVIVORS_PORT       18765
 #define SURVIVORS_TIMEOUT_MS 180000
@@ -305,7 +308,8 @@ static void run_survivors(struct churn *churn, struct ina_options *options, int 
 	run_communicator(churn, options);
 }
 
-static bool read_arguments(struct churn *churn, struct ina_options *options, int argc, char **argv)
+static bool read_arguments(struct churn *churn, struct ina_options *options, const char *root,
+                           int argc, char **argv)
 {
 	static const char *const names[] = {"auto", "ina", "ring"};
 	const char *rank = getenv("INA_RANK");
@@ -320,6 +324,7 @@ static bool read_arguments(struct churn *churn, struct ina_options *options, int
 	while (strcmp(argv[5], names[options->algorithm]) != 0)
 		if (++options->algorithm > INA_ALGORITHM_RING)
 			return false;
+	options->root = root;
 	churn->common = strtoull(argv[1], NULL, 10) * 2 + 1;
 	churn->rounds = (unsigned int)atoi(argv[3]);
 	churn->elements = strtoull(argv[4], NULL, 10);
@@ -331,9 +336,10 @@ int main(int argc, char **argv)
 	static const unsigned int windows[] = {1, 3, 8};
 	struct churn churn = {0};
 	struct ina_options options;
+	char root[64];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!read_arguments(&churn, &options, argc, argv)) {
+	if (!read_arguments(&churn, &options, root, argc, argv)) {
 		fprintf(stderr, "churn: wants SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]"
 		                ", and INA_RANK and INA_RANKS\n");
 		return 2;
@@ -353,6 +359,8 @@ int main(int argc, char **argv)
 		churn.own = churn.common + 2 * (uint64_t)options.rank * 1000003;
 		options.window = windows[draw(&churn.common, 3)];
 		options.message_bytes = draw(&churn.common, 2) ? 4096 : 0;
+		snprintf(root, sizeof(root), "192.0.2.1:%d",
+		         INA_DEFAULT_PORT + churn.index % PORT_COUNT);
 		if (run_communicator(&churn, &options) != INA_OK && victim >= 0)
 			break;
 	}

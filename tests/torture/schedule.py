@@ -18,6 +18,7 @@ class Schedule:
     victim: int = -1       # the rank that dies
     death: str = ""        # kill; cut: its cable is out for ever
     death_s: float = 0     # when, after the start
+    stall_s: tuple = ()    # from when until when a cable is out, too long for retransmissions
     aggregator_fails: bool = False
 
     def add(self, option, value):
@@ -79,14 +80,16 @@ def draw_aggregator(schedule, chance):
 
 
 def draw_hosts(schedule, chance):
-    """Late ranks, cables that are out for so long that retransmissions mend it, and one that dies."""
+    """Late ranks; a cable that is out for a moment, which retransmissions mend, or for longer; a host that dies."""
     if chance.random() < 0.2:
         schedule.add("delay-rank", f"{chance.randrange(schedule.hosts)}:{between(chance, 0.001, 5):.3f}")
-    fate = chance.choices(["none", "blip", "kill", "cut"], [5, 3, 2, 1])[0]
+    fate = chance.choices(["none", "blip", "stall", "kill", "cut"], [5, 3, 2, 2, 1])[0]
     rank = chance.randrange(schedule.hosts)
     time_ms = between(chance, 1, 150)
-    if fate == "blip":
-        schedule.add("cut", f"{rank}:{milliseconds(time_ms)}:{milliseconds(time_ms + between(chance, 0.01, 200))}")
+    if fate in ("blip", "stall"):
+        end_ms = time_ms + (between(chance, 0.01, 200) if fate == "blip" else between(chance, 200, 20_000))
+        schedule.add("cut", f"{rank}:{milliseconds(time_ms)}:{milliseconds(end_ms)}")
+        schedule.stall_s = (time_ms / 1000, end_ms / 1000) if fate == "stall" else ()
     elif fate != "none":
         schedule.victim, schedule.death, schedule.death_s = rank, fate, time_ms / 1000
         schedule.add(fate, f"{rank}:{milliseconds(time_ms)}")

@@ -42,10 +42,12 @@ def judge(schedule, run):
     lines = read(run.out, run.stats["virtual_time"]["boot_ns"] / 1e9)
     wrong = [f"rank {line.rank} communicator {line.index}: {line.text}" for line in lines
              if line.status == "WRONG" and line.phase != "end"]
-    wrong += judge_end(schedule, run, lines)
+    wrong += judge_end(schedule, run, lines) + judge_together(lines)
     for rank in range(schedule.hosts):
         own = [line for line in lines if line.rank == rank and line.phase != "end"]
-        if schedule.victim < 0:
+        if schedule.stall_s:
+            wrong += judge_stalled(schedule, rank, own)
+        elif schedule.victim < 0:
             wrong += judge_unharmed(schedule, rank, own)
         elif rank != schedule.victim:
             wrong += judge_survivor(schedule, rank, own)
@@ -68,6 +70,13 @@ def judge_end(schedule, run, lines):
     return wrong
 
 
+def judge_together(lines):
+    """A call that fails on one rank fails on all: nobody closes the communicator well."""
+    failed = {line.index for line in lines if line.phase == "call" and line.status != "WRONG"}
+    return [f"rank {line.rank} closed communicator {line.index} well, in which another rank failed"
+            for line in lines if line.phase == "done" and line.index in failed]
+
+
 def judge_unharmed(schedule, rank, lines):
     """What retransmissions mend, and an aggregator that comes and goes, is no error to anybody."""
     wrong = [complaint(line) for line in lines if line.phase != "done"]
@@ -75,6 +84,15 @@ def judge_unharmed(schedule, rank, lines):
         wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
     if not wrong and not schedule.aggregator_fails:
         wrong += [f"{complaint(line)}: nothing befell the aggregator" for line in lines if line.count("fallbacks")]
+    return wrong
+
+
+def judge_stalled(schedule, rank, lines):
+    """A rank that cannot be heard for a while may count as gone or not; but when it is back, all goes on."""
+    allowed = ("INA_ERR_PEER", "INA_ERR_TIMEOUT", "INA_ERR_DEVICE")
+    wrong = [complaint(line) for line in lines if line.phase != "done" and line.status not in allowed]
+    if [line.index for line in lines] != list(range(schedule.communicators)):
+        wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
     return wrong
 
 
@@ -106,7 +124,7 @@ def judge_victim(rank, lines):
 def judge_aggregator(schedule, stats):
     """It frees what it held; who dies keeps his place, and a reset forgets the counts."""
     counters = stats["aggregator"]
-    if schedule.victim >= 0 or schedule.aggregator_fails or schedule.aggregator == "off":
+    if schedule.victim >= 0 or schedule.stall_s or schedule.aggregator_fails or schedule.aggregator == "off":
         return []
     left = counters["jobs_opened"] - counters["jobs_closed"] - counters["jobs_expired"]
     return [f"the aggregator keeps {left} jobs that have ended"] if left else []
