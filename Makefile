@@ -4,8 +4,8 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo test torture lockstep bench-rtl synth formal formal-mutants waves \
-	fuzz clean distclean help
+.PHONY: all deps kernel build install demo test torture lockstep bench-rtl bench-virtual synth formal \
+	formal-mutants waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -22,11 +22,13 @@ build: deps
 	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
 	@cmake --build $(BUILD)
 
+# By itself: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and libjansson-dev are enough.
 PREFIX ?= /usr/local
-install: deps ## install libina, its manual and ina-perf under PREFIX=/usr/local, staged in DESTDIR=
-	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
-	@cmake --build $(BUILD) --target ina ina_static ina-perf
-	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD) --prefix $(PREFIX)
+install: ## install libina, its manual and ina-perf under PREFIX=/usr/local, staged in DESTDIR=
+	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce" \
+		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --build $(BUILD)/install
+	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD)/install
 
 demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compared in a table
 	@allreduce/demo.sh
@@ -46,6 +48,9 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 	@cmake --build $(BUILD) --target bench-rtl-programs
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
+
+bench-virtual: kernel build ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
+	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
 waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
 	@cmake --build $(BUILD) --target ina-bridge-waves

@@ -49,7 +49,8 @@ static const char *remedy(enum ina_status status)
 	case INA_ERR_MEMORY:
 		return "raise the limit on locked memory: ulimit -l unlimited";
 	case INA_ERR_AGGREGATOR:
-		return "switch aggregation on in the switch between the hosts, or wait until it "
+		return "switch aggregation on in the switch between the hosts, with one rank on a "
+		       "port, or wait until it "
 		       "has "
 		       "room for another job; until then all-reduce goes by ring";
 	default:
@@ -96,7 +97,7 @@ static bool probe(const char *what, ina_comm *comm)
 	pattern_fill(&pattern, ina_comm_rank(comm), data, PROBE_COUNT);
 	status = ina_allreduce(comm, data, data, PROBE_COUNT, INA_INT32, INA_SUM);
 	if (status == INA_OK)
-		wrong = pattern_check(&pattern, data, PROBE_COUNT, &first);
+		wrong = pattern_check(&pattern, data, PROBE_COUNT, &first, NULL);
 	if (status != INA_OK)
 		tell_failure(what, status, ina_error(comm));
 	else if (wrong > 0)

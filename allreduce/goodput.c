@@ -117,7 +117,7 @@ static uint64_t count_wrong(struct goodput *run, const struct pattern *pattern)
 	size_t first;
 
 	if (!run->plain)
-		return pattern_check(pattern, run->recv, count, &first);
+		return pattern_check(pattern, run->recv, count, &first, NULL);
 	pattern_fill(pattern, (run->rank + run->ranks - 1) % run->ranks, run->wanted, count);
 	for (size_t i = 0; i < count; i++)
 		wrong += got[i] != wanted[i];

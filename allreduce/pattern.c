@@ -109,8 +109,42 @@ static uint32_t expected_bits(const struct pattern *pattern, const uint64_t *bas
 	                : encode((float)result * scale_of(index, pattern->type), pattern->type);
 }
 
+/* All |x| < 2^e, and s a sum of them: n 2^(e + log2 n - 31) + |s| 2^-24. */
+double pattern_fixed_bound(int ranks)
+{
+	double largest = (double)(1 << FLOAT32_INTEGER_BITS); /* 2^e: -2^(bits - 1) is among them */
+	int bits = 0;
+
+	while (1 << bits < ranks)
+		bits++;
+	return ranks * largest * (double)(1 << bits) * 0x1p-31 + ranks * largest / 2 * 0x1p-24;
+}
+
+static float float_of(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* Elements that differ: by little enough? */
+static bool is_near(const struct pattern *pattern, uint32_t got, uint32_t expected,
+                    double *farthest)
+{
+	double difference;
+
+	if (pattern->slack == 0 || pattern->type != INA_FLOAT32)
+		return false;
+	difference = (double)float_of(got) - (double)float_of(expected);
+	difference = difference < 0 ? -difference : difference;
+	if (farthest && difference > *farthest)
+		*farthest = difference;
+	return difference <= pattern->slack; /* no NaN is */
+}
+
 uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
-                       size_t *first)
+                       size_t *first, double *farthest)
 {
 	const uint32_t *words = elements;
 	const uint16_t *halves = elements;
@@ -124,7 +158,9 @@ uint64_t pattern_check(const struct pattern *pattern, const void *elements, size
 	for (size_t i = 0; i < count; i++) {
 		uint32_t expected = expected_bits(pattern, bases, bits, i);
 
-		if ((wide ? words[i] : halves[i]) == expected)
+		uint32_t got = wide ? words[i] : halves[i];
+
+		if (got == expected || is_near(pattern, got, expected, farthest))
 			continue;
 		if (wrong++ == 0)
 			*first = i;

@@ -19,7 +19,11 @@ struct pattern {
 	enum ina_op op;
 	uint64_t seed;
 	int ranks;
+	double slack; /* how far a float32 may be off and still be right; 0: not one bit */
 };
+
+/* How far a float32 sum of these data may be off in fixed point, by docs/protocol.md. */
+double pattern_fixed_bound(int ranks);
 
 /* Bytes of an element. */
 size_t pattern_bytes(enum ina_type type);
@@ -27,8 +31,11 @@ size_t pattern_bytes(enum ina_type type);
 /* Fills count elements with what the rank contributes. */
 void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count);
 
-/* How many of the elements are not, bit for bit, the result of all ranks. *first: the first one. */
+/*
+ * How many of the elements are not, bit for bit or within the slack, the result of all ranks.
+ * *first: the first one. *farthest: grows to the largest difference of a float32; may be NULL.
+ */
 uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
-                       size_t *first);
+                       size_t *first, double *farthest);
 
 #endif

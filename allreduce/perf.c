@@ -41,7 +41,6 @@ struct perf {
 	size_t row_count;
 	size_t row_limit;
 	uint64_t seed; /* of the data of the next all-reduce */
-	bool was_late;
 	bool any_wrong;
 };
 
@@ -105,6 +104,10 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	        .op = perf->options.op,
 	        .seed = perf->options.seed + perf->seed++,
 	        .ranks = perf->ranks,
+	        .slack = perf->options.fixed_point && type == INA_FLOAT32 &&
+	                                 perf->options.op == INA_SUM
+	                         ? perf->head.fixed_bound
+	                         : 0,
 	};
 	uint64_t before = 0;
 	uint64_t after = 0;
@@ -133,7 +136,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 		result->wire_bytes = counted ? result->wire_bytes + (double)(after - before) : -1;
 	}
 	if (perf->options.check)
-		found = pattern_check(&pattern, perf->recv, count, &first);
+		found = pattern_check(&pattern, perf->recv, count, &first, &perf->head.farthest);
 	if (found > 0)
 		fprintf(stderr,
 		        "ina-perf: rank %d: %" PRIu64
@@ -273,6 +276,7 @@ static int open_all(struct perf *perf)
 	        .in_place = options->in_place,
 	        .iterations = options->iterations,
 	        .seed = options->seed,
+	        .fixed_bound = options->fixed_point ? pattern_fixed_bound(perf->ranks) : 0,
 	};
 	ina_comm_stats(perf->comm, &perf->head.stats, sizeof(perf->head.stats));
 	return 0;
@@ -294,6 +298,10 @@ static int finish(struct perf *perf)
 
 	if (perf->rank == 0 && options->compare && perf->head.stats.algorithm != INA_ALGORITHM_INA)
 		printf("# No aggregator answered: both halves of the table are the ring.\n");
+	if (perf->rank == 0 && options->fixed_point && options->check)
+		printf("# Fixed point: a sum may be %.3g off; the farthest of rank 0 was %.3g "
+		       "off.\n",
+		       perf->head.fixed_bound, perf->head.farthest);
 	if (perf->rank == 0 && options->json &&
 	    perf_table_json(options->json, &perf->head, perf->rows, perf->row_count) != 0) {
 		fprintf(stderr, "ina-perf: %s cannot be written\n", options->json);

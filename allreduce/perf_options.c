@@ -22,6 +22,7 @@ enum {
 	KEY_WINDOW,
 	KEY_MESSAGE,
 	KEY_DOCTOR,
+	KEY_FIXED_POINT,
 };
 
 static const struct argp_option OPTIONS[] = {
@@ -39,6 +40,7 @@ static const struct argp_option OPTIONS[] = {
         {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 2},
         {"late", KEY_LATE, "RANK:SECONDS", 0, "That rank sleeps before its first all-reduce", 2},
         {"seed", KEY_SEED, "NUMBER", 0, "Of the data (1); the same on all ranks", 2},
+        {"fixed-point", KEY_FIXED_POINT, NULL, 0, "float sums by the aggregator as integers", 2},
         {"json", KEY_JSON, "FILE", 0, "Rank 0 writes the table there as well", 2},
         {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of an all-reduce (300)", 2},
         {"window", KEY_WINDOW, "MESSAGES", 0, "Messages under way (8)", 2},
@@ -228,6 +230,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case KEY_MESSAGE:
 		options->message =
 		        (unsigned int)size_argument(state, "--message", text, 64, 1 << 20);
+		return 0;
+	case KEY_FIXED_POINT:
+		options->fixed_point = true;
 		return 0;
 	case KEY_DOCTOR:
 		options->doctor = true;

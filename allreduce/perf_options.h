@@ -23,6 +23,7 @@ struct perf_options {
 	bool in_place;
 	bool resnet50;
 	bool doctor;
+	bool fixed_point;
 	enum ina_algorithm algorithm;
 	const char *json; /* NULL: none */
 	int late_rank;    /* -1: none */

@@ -147,6 +147,10 @@ int perf_table_json(const char *path, const struct perf_head *head, const struct
 	                 "message_bytes", (int)head->stats.message_bytes, "window",
 	                 (int)head->stats.window, "in_place", head->in_place, "iterations",
 	                 head->iterations, "seed", (json_int_t)head->seed, "rows", list);
+	if (root && head->fixed_bound > 0)
+		json_object_set_new(root, "fixed_point",
+		                    json_pack("{s:f, s:f}", "bound", head->fixed_bound, "farthest",
+		                              head->farthest));
 	result = root ? json_dump_file(root, path, JSON_INDENT(1)) : -1;
 	json_decref(root);
 	return result;

@@ -35,6 +35,8 @@ struct perf_head {
 	bool in_place;
 	int iterations;
 	uint64_t seed;
+	double fixed_bound; /* how far a float32 sum may be off in fixed point; 0: it is not used */
+	double farthest;    /* how far one of rank 0's was */
 	struct ina_stats stats;
 };
 

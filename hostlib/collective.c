@@ -86,6 +86,9 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
 	        .type = request->type,
 	        .op = request->op,
+	        .fixed = comm->settings.options.fixed_point && !comm->plain &&
+	                 request->type == INA_FLOAT32 && request->op == INA_SUM &&
+	                 request->count > 0,
 	};
 	enum ina_status status;
 
@@ -146,6 +149,10 @@ static void count_call(struct ina_comm *comm)
 	stats->messages_aggregated += comm->summed;
 	stats->bytes_aggregated += comm->summed_bytes;
 	stats->overflows += overflow;
+	if (comm->transfer.fixed && comm->summed > 0) {
+		stats->blocks_fixed += comm->window.blocks_fixed;
+		stats->blocks_float += comm->window.blocks_float;
+	}
 }
 
 enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure)
@@ -273,8 +280,7 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 		copy_alone(comm);
 		return;
 	}
-	if (comm->phase == INA_STEADY && !comm->first->active &&
-	    activate(comm, &failure) != INA_OK)
+	if (comm->phase == INA_STEADY && !comm->first->active && activate(comm, &failure) != INA_OK)
 		ina_comm_fault(comm, &failure);
 	if (comm->phase == INA_STEADY)
 		step_transfer(comm, timeout_ms);

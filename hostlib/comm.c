@@ -74,11 +74,13 @@ static void make_lanes(struct ina_comm *comm)
 	lane.rx_slots = slots + 2 * window;
 	comm->ring.lane = lane;
 	comm->spare = lane.staging + 2 * (size_t)window * lane.limit_bytes;
+	comm->window.integers = lane.staging + 3 * (size_t)window * options->message_bytes;
 }
 
 static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failure)
 {
 	struct ina_options *options = &comm->settings.options;
+	size_t pieces = options->fixed_point ? 4 : 3; /* of memory, each of a window's elements */
 	enum ina_status status = ina_settings_fit(&comm->settings, comm->fabric.path_mtu,
 	                                          &comm->window_packets, failure);
 
@@ -86,7 +88,7 @@ static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failur
 		return status;
 	status = ina_memory_open(
 	        &comm->memory, comm->fabric.pd,
-	        options->window * (3 * sizeof(struct ina_slot) + 3 * (size_t)options->message_bytes) +
+	        options->window * (3 * sizeof(struct ina_slot) + pieces * options->message_bytes) +
 	                comm->settings.receives * sizeof(struct ina_slot),
 	        options->cache_entries, failure);
 	if (status != INA_OK)
@@ -243,9 +245,8 @@ static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
 	};
 
 	for (;;) {
-		enum ina_agreement agreement =
-		        ina_agree(&comm->control, &vote, ina_now_ms() + options->timeout_ms, &value,
-		                  failure);
+		enum ina_agreement agreement = ina_agree(
+		        &comm->control, &vote, ina_now_ms() + options->timeout_ms, &value, failure);
 
 		if (agreement == INA_AGREED)
 			break;

@@ -68,11 +68,11 @@ struct ina_comm {
 	int last_completions; /* of the latest look at the completion queue */
 	struct ina_window window;
 	struct ina_ring ring;
-	uint8_t *spare; /* registered: the sums of a window, and 16 bytes */
+	uint8_t *spare;     /* registered: the sums of a window, and 16 bytes */
 	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
 	bool log_to_stderr; /* INA_LOG */
-	bool plain;      /* plain.h: what comes back is the predecessor's */
-	bool aggregated; /* the JOIN came back as a sum; or plain: the window is at work */
+	bool plain;         /* plain.h: what comes back is the predecessor's */
+	bool aggregated;    /* the JOIN came back as a sum; or plain: the window is at work */
 
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
 	struct ina_failure latest;  /* for ina_error() */
@@ -133,7 +133,7 @@ bool ina_rejoin_wished(const struct ina_comm *comm);
 /* The aggregator has refused, dropped out, or not come back: when to try next. */
 void ina_rejoin_later(struct ina_comm *comm);
 
-/* Begins to JOIN again, on all ranks before the same call; and a step of it, which does not wait. */
+/* Begins to JOIN again, on all ranks before the same call; and a step of that, without waiting. */
 void ina_rejoin_begin(struct ina_comm *comm);
 enum ina_status ina_rejoin_step(struct ina_comm *comm, struct ina_failure *failure);
 

@@ -407,8 +407,8 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 		struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = MIN_RNR_TIMER};
 
 		for (int i = 0; i < 2; i++) {
-			int error = ibv_modify_qp(qps[i], &rnr,
-			                          IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
+			int error =
+			        ibv_modify_qp(qps[i], &rnr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 
 			if (error != 0)
 				return ina_fail(failure, INA_ERR_DEVICE, "%s: RNR timer: %s",
@@ -482,9 +482,8 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 		if (ina_open_failed_elsewhere(control))
 			return ina_fail(failure, INA_ERR_PEER, "another rank could not connect");
 		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(
-			        failure, INA_ERR_TIMEOUT, "%s was not made in time",
-			        missing_connection(fabric, missing, sizeof(missing)));
+			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
+			                missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
 		fds[count] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
 		poll(fds, (nfds_t)count + 1, ina_left_ms(deadline_ms, TICK_MS));

@@ -40,7 +40,7 @@ struct ina_fabric {
 	union ibv_gid gid;
 	int gid_index;
 	unsigned int unacknowledged_events;
-	uint64_t strangers; /* connection requests that were not our predecessor's */
+	uint64_t strangers;    /* connection requests that were not our predecessor's */
 	unsigned int path_mtu; /* bytes, of the connection to the successor */
 	char device[64];
 	/* What the connections are for. */

@@ -57,6 +57,8 @@ struct ina_hello {
 	uint32_t window;
 	uint32_t message_bytes;
 	uint32_t algorithm;
+	uint32_t fixed_point; /* 0, or 1 */
+	uint32_t reserved;
 	struct ina_endpoint endpoint;
 };
 

@@ -83,7 +83,7 @@ static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 {
 	struct ina_window *window = &comm->window;
 	bool interrupted = comm->interrupted;
-	uint64_t summed_bytes = window->received * window->lane.limit_bytes;
+	uint64_t summed_bytes = ina_window_summed_bytes(window);
 
 	comm->phase = INA_STEADY;
 	comm->interrupted = false;
@@ -96,10 +96,17 @@ static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 	if (!interrupted)
 		return INA_OK;
 	comm->summed = window->received;
-	comm->summed_bytes = summed_bytes < comm->transfer.total_bytes
-	                             ? summed_bytes
-	                             : comm->transfer.total_bytes;
+	comm->summed_bytes = summed_bytes < comm->transfer.total_bytes ? summed_bytes
+	                                                               : comm->transfer.total_bytes;
 	return ina_collective_resume(comm, failure);
+}
+
+/* Did a sum overflow in the transfer that the plan is about? It may be the one before this. */
+static bool overflowed(const struct ina_window *window, const struct ina_plan *plan)
+{
+	bool is_current = !window->active || window->first < plan->until;
+
+	return is_current ? window->overflow : window->previous_overflow;
 }
 
 /*
@@ -131,15 +138,10 @@ static enum ina_status start_repair(struct ina_comm *comm, struct ina_failure *f
 		return go_on(comm, failure);
 	memset(comm->spare, 0, transfer.total_bytes);
 	if (plan->owner == (uint32_t)comm->rank) {
-		bool overflow = window->active && window->first < plan->until
-		                        ? window->overflow
-		                        : window->active ? window->previous_overflow
-		                                         : window->overflow;
-
 		for (uint64_t i = 0; i < count; i++)
 			ina_window_copy_sum(window, plan->from + i,
 			                    comm->spare + i * window->lane.limit_bytes);
-		comm->spare[note_at] = overflow;
+		comm->spare[note_at] = overflowed(window, plan);
 	}
 	comm->phase = INA_REPAIRING;
 	ina_ring_start(&comm->ring, &transfer);
@@ -174,8 +176,9 @@ static enum ina_status step_settling(struct ina_comm *comm, struct ina_failure *
 	}
 	ina_log(comm, "all-reduce %llu goes on by ring: %s",
 	        (unsigned long long)comm->current.number,
-	        comm->settlement.fault.status == INA_OK ? "the aggregator dropped out at other ranks"
-	                                                : comm->settlement.fault.text);
+	        comm->settlement.fault.status == INA_OK
+	                ? "the aggregator dropped out at other ranks"
+	                : comm->settlement.fault.text);
 	comm->phase = INA_REPAIRING; /* a fault from here on is another one */
 	return start_repair(comm, failure);
 }

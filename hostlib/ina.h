@@ -124,6 +124,13 @@ struct ina_options {
 	 */
 	unsigned int ack_timeout;
 
+	/*
+	 * 1: float32 sums go through the aggregator as block floating point, for switches that add
+	 * nothing but integers: rounded to 30 bits, less log2 of the ranks, below the largest number
+	 * of a message (docs/protocol.md, Fixed point). What goes by ring is float32 as ever. 0: no.
+	 */
+	int fixed_point;
+
 	int open_timeout_ms; /* until all ranks have come and are connected */
 	int join_timeout_ms; /* until the aggregator has answered */
 	int timeout_ms; /* of an all-reduce, from when its turn has come; also of ina_close() */
@@ -160,6 +167,8 @@ struct ina_stats {
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
 	uint64_t strangers;        /* who connected to this rank and was none of ours: sent away */
+	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
+	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };
 
 /* Fills `options` with the defaults. */
@@ -177,7 +186,7 @@ INA_API const char *ina_status_name(enum ina_status status);
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, the same rank
- * twice, window, message size, algorithm, path MTU), INA_ERR_TIMEOUT (the text names who is
+ * twice, window, message size, algorithm, fixed point, path MTU), INA_ERR_TIMEOUT (the text names who is
  * missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
@@ -203,8 +212,8 @@ INA_API const char *ina_error(const ina_comm *comm);
  * send, recv: count elements, at any address. They are the same (in place), or do not
  * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
  * the aggregator are received elsewhere, and copied once when they have been checked, in place and
- * for the last messages of a call (a window of them): what the others may yet need if the aggregator
- * drops out.
+ * for the last messages of a call (a window of them): the others may yet need these if the
+ * aggregator drops out.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
  * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each

@@ -143,8 +143,7 @@ enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *co
 	links = ina_control_pollfds(&comm->control, fds + 1);
 	others = links + 1;
 	if (comm->phase == INA_REJOINING)
-		fds[others++] =
-		        (struct pollfd){.fd = comm->fabric.events->fd, .events = POLLIN};
+		fds[others++] = (struct pollfd){.fd = comm->fabric.events->fd, .events = POLLIN};
 	if (poll(fds, (nfds_t)others, timeout_ms) < 0 && errno != EINTR)
 		return ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
 	if (fds[0].revents)

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "vector.h"
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #define FLOAT32_MAGNITUDE 0x7FFFFFFFu
@@ -64,7 +66,7 @@ ALWAYS_INLINE uint32_t bits_of(float value)
 
 /* Sums. */
 
-static bool sum_int32(void *result, const void *restrict a, const void *b, size_t count)
+INA_VECTOR static bool sum_int32(void *result, const void *restrict a, const void *b, size_t count)
 {
 	element32 *to = result;
 	const element32 *restrict left = a;
@@ -196,7 +198,8 @@ ALWAYS_INLINE uint16_t min_float16(uint16_t a, uint16_t b)
 	return any_nan16(a, b, FLOAT16_INFINITY) ? FLOAT16_NAN : order16(a) < order16(b) ? a : b;
 }
 
-static void reduce_float32(void *result, const void *a, const void *b, size_t count, enum ina_op op)
+INA_VECTOR static void reduce_float32(void *result, const void *a, const void *b, size_t count,
+                                      enum ina_op op)
 {
 	if (op == INA_SUM)
 		each32(result, a, b, count, sum_float32);
@@ -206,8 +209,8 @@ static void reduce_float32(void *result, const void *a, const void *b, size_t co
 		each32(result, a, b, count, min_float32);
 }
 
-static void reduce_bfloat16(void *result, const void *a, const void *b, size_t count,
-                            enum ina_op op)
+INA_VECTOR static void reduce_bfloat16(void *result, const void *a, const void *b, size_t count,
+                                       enum ina_op op)
 {
 	if (op == INA_SUM)
 		each16(result, a, b, count, sum_bfloat16);
@@ -217,7 +220,8 @@ static void reduce_bfloat16(void *result, const void *a, const void *b, size_t c
 		each16(result, a, b, count, min_bfloat16);
 }
 
-static void reduce_float16(void *result, const void *a, const void *b, size_t count, enum ina_op op)
+INA_VECTOR static void reduce_float16(void *result, const void *a, const void *b, size_t count,
+                                      enum ina_op op)
 {
 	if (op == INA_SUM)
 		each16(result, a, b, count, sum_float16);
@@ -227,7 +231,8 @@ static void reduce_float16(void *result, const void *a, const void *b, size_t co
 		each16(result, a, b, count, min_float16);
 }
 
-static bool reduce_int32(void *result, const void *a, const void *b, size_t count, enum ina_op op)
+INA_VECTOR static bool reduce_int32(void *result, const void *a, const void *b, size_t count,
+                                    enum ina_op op)
 {
 	if (op == INA_SUM)
 		return sum_int32(result, a, b, count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * To the aggregator, again or at last: fresh connections, for a flow is learned from a JOIN alone and a
- * connection has one, and a fresh job id, for the old job may still be known as broken.
+ * To the aggregator, again or at last: fresh connections, for a flow is learned from a JOIN alone
+ * and a connection has one, and a fresh job id, for the old job may still be known as broken.
  *
  * Rank 0 wishes for it by a flag in the messages of a ring all-reduce, so that all ranks know at
  * its end, and try it before the next one.
@@ -16,6 +16,7 @@
 #define PAUSE_LAST_MS    30000
 
 static const struct ina_transfer NOTHING;
+
 static struct ina_failure none(void)
 {
 	return (struct ina_failure){INA_OK, ""};
@@ -107,9 +108,9 @@ static enum ina_status end(struct ina_comm *comm, bool joined, struct ina_failur
 	comm->control.news = true;
 	comm->progressed_ms = now_ms;
 	ina_log(comm, "%s, before all-reduce %llu",
-	        !joined                       ? "by ring still: no JOIN was granted"
+	        !joined                      ? "by ring still: no JOIN was granted"
 	        : comm->stats.fallbacks == 0 ? "aggregated at last"
-	                                      : "aggregated again",
+	                                     : "aggregated again",
 	        (unsigned long long)comm->current.number);
 	if (joined) {
 		comm->rejoin.granted_ms = now_ms;
@@ -146,8 +147,7 @@ static void go_on_connecting(struct ina_comm *comm)
 
 static void send_join(struct ina_comm *comm)
 {
-	const struct ina_connection *connection =
-	        &comm->fabric.connections[INA_PURPOSE_AGGREGATE];
+	const struct ina_connection *connection = &comm->fabric.connections[INA_PURPOSE_AGGREGATE];
 	struct ina_window *window = &comm->window;
 	struct ina_failure ignored;
 
@@ -170,8 +170,7 @@ static void await_join(struct ina_comm *comm)
 
 	if (fine && !ina_window_done(window) && ina_now_ms() < comm->rejoin.deadline_ms)
 		return;
-	fine = fine && ina_window_done(window) &&
-	       window->contributors == (uint32_t)comm->ranks;
+	fine = fine && ina_window_done(window) && window->contributors == (uint32_t)comm->ranks;
 	ina_window_stop(window);
 	vote(comm, INA_REJOIN_JUDGE, fine);
 }

@@ -140,6 +140,10 @@ static void compare_hello(struct gathering *g, uint32_t rank, const struct ina_h
 	else if (hello->algorithm != (uint32_t)own->algorithm)
 		ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for algorithm %s, rank 0 for %s", rank,
 		         algorithm_name(hello->algorithm), algorithm_name(own->algorithm));
+	else if (hello->fixed_point != (own->fixed_point != 0))
+		ina_fail(m, INA_ERR_MISMATCH,
+		         "rank %u asks for float32 in %s point, rank 0 does not", rank,
+		         hello->fixed_point ? "fixed" : "floating");
 	else if (hello->window != own->window)
 		ina_fail(m, INA_ERR_MISMATCH, "rank %u has a window of %u messages, rank 0 of %u",
 		         rank, hello->window, own->window);
@@ -384,6 +388,7 @@ static enum ina_status join_rendezvous(struct ina_control *control,
 	        .window = options->window,
 	        .message_bytes = options->message_bytes,
 	        .algorithm = options->algorithm,
+	        .fixed_point = options->fixed_point != 0,
 	        .endpoint = *local,
 	};
 	if (ina_link_send(link, &frame, deadline_ms) != 0)

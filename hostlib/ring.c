@@ -84,7 +84,8 @@ static uint64_t count_messages(const struct ina_ring *ring, int shift)
 static int post_credit_receive(const struct ina_ring *ring)
 {
 	struct ibv_recv_wr *bad;
-	struct ibv_recv_wr request = {.wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE, ring->lane.epoch)};
+	struct ibv_recv_wr request = {
+	        .wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE, ring->lane.epoch)};
 
 	return ibv_post_recv(ring->lane.tx, &request, &bad);
 }

@@ -12,6 +12,7 @@ struct ina_transfer {
 	uint32_t element_bytes;
 	enum ina_type type;
 	enum ina_op op;
+	bool fixed; /* float32 sums: by the aggregator as block floating point */
 	uint32_t send_lkey;
 	uint32_t recv_lkey;
 };

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fixed.h"
+
 void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_t exponent,
                       const struct ina_transfer *transfer)
 {
@@ -21,6 +23,13 @@ void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_
 	window->previous_overflow = window->overflow;
 	window->first = window->numbered;
 	window->count = ina_message_count(transfer->total_bytes, window->lane.limit_bytes);
+	window->lead = 0;
+	if (transfer->fixed)
+		window->lead =
+		        window->count < window->lane.window ? window->count : window->lane.window;
+	window->count += window->lead;
+	window->blocks_fixed = 0;
+	window->blocks_float = 0;
 	window->numbered += window->count;
 	window->expected = 0;
 	window->posted = 0;
@@ -31,15 +40,36 @@ void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_
 	window->overflow = false;
 }
 
+static bool is_lead(const struct ina_window *window, uint64_t index)
+{
+	return index < window->lead;
+}
+
+/* The first byte of a message's elements in the transfer. */
+static uint64_t offset_of(const struct ina_window *window, uint64_t index)
+{
+	return (index - window->lead) * window->lane.limit_bytes;
+}
+
 static uint32_t length_of(const struct ina_window *window, uint64_t index)
 {
-	return ina_message_length(window->transfer.total_bytes, window->lane.limit_bytes, index);
+	if (is_lead(window, index))
+		return 0;
+	return ina_message_length(window->transfer.total_bytes, window->lane.limit_bytes,
+	                          index - window->lead);
 }
 
 /* Bytes of the collective from this message on; the header has them modulo 2^32. */
 static uint32_t remaining_of(const struct ina_window *window, uint64_t index)
 {
-	return (uint32_t)(window->transfer.total_bytes - index * window->lane.limit_bytes);
+	uint64_t total = window->transfer.total_bytes;
+
+	return (uint32_t)(is_lead(window, index) ? total : total - offset_of(window, index));
+}
+
+uint64_t ina_window_summed_bytes(const struct ina_window *window)
+{
+	return is_lead(window, window->received) ? 0 : offset_of(window, window->received);
 }
 
 static uint64_t place_of(const struct ina_window *window, uint64_t index)
@@ -55,13 +85,12 @@ static bool in_place(const struct ina_window *window)
 /* Where the sum of a message of the connection is kept until all ranks have it. */
 static uint8_t *staging_of(const struct ina_window *window, uint64_t number)
 {
-	return window->lane.staging +
-	       number % (2 * window->lane.window) * window->lane.limit_bytes;
+	return window->lane.staging + number % (2 * window->lane.window) * window->lane.limit_bytes;
 }
 
 static uint8_t *result_of(const struct ina_window *window, uint64_t index)
 {
-	return window->transfer.recv + index * window->lane.limit_bytes;
+	return window->transfer.recv + offset_of(window, index);
 }
 
 /*
@@ -70,8 +99,7 @@ static uint8_t *result_of(const struct ina_window *window, uint64_t index)
  */
 static bool lands_in_staging(const struct ina_window *window, uint64_t index)
 {
-	return in_place(window) ||
-	       (window->keeps && index + window->lane.window >= window->count);
+	return in_place(window) || (window->keeps && index + window->lane.window >= window->count);
 }
 
 static uint8_t *landing_of(const struct ina_window *window, uint64_t index, uint32_t *lkey)
@@ -79,6 +107,8 @@ static uint8_t *landing_of(const struct ina_window *window, uint64_t index, uint
 	bool apart = lands_in_staging(window, index);
 
 	*lkey = apart ? window->lane.lkey : window->transfer.recv_lkey;
+	if (length_of(window, index) == 0)
+		return NULL;
 	return apart ? staging_of(window, window->first + index) : result_of(window, index);
 }
 
@@ -96,17 +126,79 @@ static int post_receive(struct ina_window *window, uint64_t index)
 	                        landing, lkey, length_of(window, index));
 }
 
+/* All ranks' exponent of a block; message m of the transfer speaks of block m. */
+static int32_t *exponent_of(struct ina_window *window, uint64_t block)
+{
+	return &window->exponents[block % (2 * window->lane.window)];
+}
+
+static bool is_exponent(int32_t exponent)
+{
+	return (exponent >= INA_FIXED_MIN && exponent <= INA_FIXED_MAX) ||
+	       exponent == INA_FIXED_NONE;
+}
+
+/* What a message says of the block that it speaks of, if there is one. */
+static int32_t own_exponent(const struct ina_window *window, uint64_t index)
+{
+	uint64_t speaks_of = index + window->lead;
+
+	if (!window->transfer.fixed)
+		return window->lane.context.exponent;
+	if (speaks_of >= window->count)
+		return 0;
+	return ina_fixed_exponent(window->transfer.send + offset_of(window, speaks_of),
+	                          length_of(window, speaks_of) / sizeof(float));
+}
+
+/* What a message says that its elements are. */
+static enum ina_wire_number_type number_type_of(struct ina_window *window, uint64_t index)
+{
+	if (!window->transfer.fixed)
+		return window->lane.context.number_type;
+	if (is_lead(window, index) || *exponent_of(window, index - window->lead) != INA_FIXED_NONE)
+		return INA_WIRE_INT32;
+	return INA_WIRE_FLOAT32;
+}
+
+static bool is_fixed(struct ina_window *window, uint64_t index)
+{
+	return window->transfer.fixed && !is_lead(window, index) &&
+	       number_type_of(window, index) == INA_WIRE_INT32;
+}
+
+/* What is sent of a message's elements: themselves, or the integers made of them. */
+static const uint8_t *source_of(struct ina_window *window, uint64_t index, uint32_t *lkey)
+{
+	const struct ina_lane *lane = &window->lane;
+	uint8_t *integers = window->integers + place_of(window, index) * lane->limit_bytes;
+
+	*lkey = window->transfer.send_lkey;
+	if (length_of(window, index) == 0)
+		return NULL;
+	if (!is_fixed(window, index))
+		return window->transfer.send + offset_of(window, index);
+	ina_fixed_quantize(integers, window->transfer.send + offset_of(window, index),
+	                   length_of(window, index) / sizeof(float),
+	                   *exponent_of(window, index - window->lead), lane->ranks);
+	*lkey = lane->lkey;
+	return integers;
+}
+
 static int post_send(struct ina_window *window, uint64_t index)
 {
 	struct ina_lane *lane = &window->lane;
 	struct ina_slot *slot = &lane->tx_slots[place_of(window, index)];
+	struct ina_message_context context = lane->context;
 	uint32_t length = length_of(window, index);
+	uint32_t lkey;
+	const uint8_t *source = source_of(window, index, &lkey);
 
-	ina_message_frame(slot, &lane->context, (uint32_t)(window->first + index), length,
-	                  length > 0 ? remaining_of(window, index) : 0, 0);
-	return ina_lane_send(lane, INA_WORK_WINDOW_SEND, slot,
-	                     window->transfer.send + index * lane->limit_bytes,
-	                     window->transfer.send_lkey, length);
+	context.number_type = (uint8_t)number_type_of(window, index);
+	context.exponent = own_exponent(window, index);
+	ina_message_frame(slot, &context, (uint32_t)(window->first + index), length,
+	                  remaining_of(window, index), 0);
+	return ina_lane_send(lane, INA_WORK_WINDOW_SEND, slot, source, lkey, length);
 }
 
 /* The next message: its receive, and those of the messages that can come before it is sent. */
@@ -130,17 +222,37 @@ static void finish_message(struct ina_window *window)
 {
 	uint64_t index = window->finished++;
 	uint32_t length = length_of(window, index);
+	uint32_t lkey;
+	uint8_t *landing = landing_of(window, index, &lkey);
 
-	if (lands_in_staging(window, index) && length > 0)
-		memcpy(result_of(window, index), staging_of(window, window->first + index), length);
+	if (length == 0)
+		return;
+	if (is_fixed(window, index)) {
+		ina_fixed_restore(landing, length / sizeof(float),
+		                  *exponent_of(window, index - window->lead), window->lane.ranks);
+		window->blocks_fixed++;
+	} else {
+		window->blocks_float += window->transfer.fixed;
+	}
+	if (lands_in_staging(window, index))
+		memcpy(result_of(window, index), landing, length);
+}
+
+/* A block can go when all ranks' exponent of it has come. */
+static bool may_post(const struct ina_window *window)
+{
+	if (window->posted >= window->count ||
+	    window->posted >= window->finished + window->lane.window)
+		return false;
+	return is_lead(window, window->posted) || !window->transfer.fixed ||
+	       window->posted < window->received + window->lead;
 }
 
 enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure *failure)
 {
 	while (window->finished < window->received && window->finished < window->sent)
 		finish_message(window);
-	while (window->posted < window->count &&
-	       window->posted < window->finished + window->lane.window) {
+	while (may_post(window)) {
 		enum ina_status status = post(window, failure);
 
 		if (status != INA_OK)
@@ -158,9 +270,14 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
 	const struct ina_slot *slot = receive_slot(window, index);
 	struct ina_wire_header expected =
 	        ina_message_header(&lane->context, (uint32_t)(window->first + index), length,
-	                           length > 0 ? remaining_of(window, index) : 0);
-	enum ina_message_verdict verdict = ina_message_check(
-	        slot, byte_len, &expected, window->contributors_due, window->rank_due);
+	                           remaining_of(window, index));
+	enum ina_message_verdict verdict;
+
+	expected.number_type = (uint8_t)number_type_of(window, index);
+	if (window->transfer.fixed && is_exponent(slot->header.exponent))
+		expected.exponent = slot->header.exponent;
+	verdict = ina_message_check(slot, byte_len, &expected, window->contributors_due,
+	                            window->rank_due);
 
 	if (verdict == INA_MESSAGE_FOREIGN && slot->header.type == INA_WIRE_LEAVE &&
 	    slot->header.job_id == lane->context.job_id)
@@ -182,6 +299,7 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
 		                index, slot->trailer.contributors, lane->ranks);
 	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
 		window->overflow = true;
+	*exponent_of(window, index) = slot->header.exponent;
 	window->received++;
 	return INA_OK;
 }

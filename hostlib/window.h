@@ -8,10 +8,15 @@
  * A rank that has finished a transfer cannot know that the others have the sums of its last W
  * messages, and must be able to give them those. So these are received in the library's memory and
  * copied; they stay there, in 2 W places, until every rank is known to have them.
+ *
+ * Fixed point (fixed.h): a block is the elements of a message. A block is sent when all ranks'
+ * largest exponent of it is known, which comes back in the header of the message W before; the
+ * first W messages have nothing but that.
  */
 #ifndef INA_WINDOW_H
 #define INA_WINDOW_H
 
+#include "options.h"
 #include "transfer.h"
 
 struct ina_window {
@@ -21,6 +26,7 @@ struct ina_window {
 	uint32_t rank_due;         /* likewise */
 	bool keeps;                /* the last sums for others; not where none are awaited */
 	uint64_t numbered;         /* messages of the connection so far: the next message number */
+	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
 	/* What is being transferred. */
 	bool active;
 	struct ina_transfer transfer;
@@ -33,6 +39,11 @@ struct ina_window {
 	uint64_t finished;     /* received, sent, and in the result */
 	uint32_t contributors; /* in the message received last */
 	bool overflow;         /* some int32 sum overflowed */
+	/* Fixed point: message m of the transfer has block m - lead, and block m's exponent. */
+	uint64_t lead; /* messages without elements: the window's; else 0 */
+	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* of blocks, all ranks', modulo 2 W */
+	uint64_t blocks_fixed;
+	uint64_t blocks_float;  /* those with an infinity or a NaN in them */
 	bool previous_overflow; /* the same of the transfer before */
 };
 
@@ -61,6 +72,9 @@ static inline uint64_t ina_window_sums(const struct ina_window *window)
 {
 	return window->active ? window->first + window->received : window->numbered;
 }
+
+/* Of the transfer's elements, those of the sums received. */
+uint64_t ina_window_summed_bytes(const struct ina_window *window);
 
 /* The connection is at its end: puts what has been received into the result. */
 void ina_window_salvage(struct ina_window *window);

@@ -71,19 +71,25 @@ module ina_check (
 
   // Second clock: the packet's CRC up to this beat, and the verdict. Of headers one knows by now
   // whether they are a candidate's.
+  logic        counts;
   logic [31:0] packet_crc;
   logic [31:0] before_crc;  // without this beat: with the first one, of the headers
   logic [31:0] expected;
 
-  ina_crc_chain chain (
-      .clk     (clk),
-      .rst     (rst),
-      .s_valid (en && ((c_head && s_candidate) || (c_valid && c_candidate))),
-      .s_last  (c_valid && c_last),
-      .s_crc   (c_crc),
-      .next_crc(packet_crc),
-      .crc     (before_crc)
+  ina_crc_step packet_step (
+      .s_valid  (counts),
+      .s_state  (before_crc),
+      .s_advance(1'b1),
+      .s_crc    (c_crc),
+      .m_crc    (packet_crc)
   );
+
+  assign counts = en && ((c_head && s_candidate) || (c_valid && c_candidate));
+
+  always_ff @(posedge clk) begin
+    if (rst || (counts && c_valid && c_last)) before_crc <= '0;
+    else if (counts) before_crc <= packet_crc;
+  end
 
   // The register after a message and its CRC, and after zeros up to the end of the beat. With a
   // full beat the iCRC stands behind it.

@@ -8,8 +8,7 @@ module ina_crc #(
     parameter logic [ina_pkg::BEAT_W-1:0] FIRST_ONES  = '0,
     parameter logic [ina_pkg::BEAT_W-1:0] FIRST_START = '0,
     parameter logic [ina_pkg::BEAT_W-1:0] OTHER_ONES  = '0,
-    parameter logic [ina_pkg::BEAT_W-1:0] OTHER_START = '0,
-    parameter bit                         TABLES      = ina_crc_pkg::TABLES
+    parameter logic [ina_pkg::BEAT_W-1:0] OTHER_START = '0
 ) (
     input  logic clk,
 
@@ -20,90 +19,67 @@ module ina_crc #(
 
     output logic [31:0] m_crc  // holds until the next s_valid
 );
-  localparam int W     = ina_pkg::BEAT_W;
-  localparam int BYTES = ina_pkg::BEAT_BYTES;
+  localparam int W = ina_pkg::BEAT_W;
 
-  if (TABLES) begin : by_table
-    localparam int TABLE_SIZE = 256;
-    logic [31:0] rom[0:BYTES*TABLE_SIZE-1];
+`ifdef SYNTHESIS
+  // Bit W - 1 - e of `data` is that of x^e. Powers from A_AT on are folded onto lower ones, then
+  // those from B_AT on.
+  localparam int A_AT       = ina_crc_pkg::FOLD_A_AT;
+  localparam int B_AT       = ina_crc_pkg::FOLD_B_AT;
+  localparam int EXPONENT_W = ina_crc_pkg::EXPONENT_W;
+  logic [W-1:0] data;
 
-    // Byte k is followed by one byte less than byte k - 1.
-    initial begin : fill
-      logic [31:0] entry;
-      for (int k = BYTES - 1; k >= 0; k--) begin
-        for (int x = 0; x < TABLE_SIZE; x++) begin
-          entry = k == BYTES - 1 ? 32'(x) : rom[(k+1)*TABLE_SIZE+x];
-          rom[k*TABLE_SIZE+x] = ina_crc_pkg::advance(entry, 8);
-        end
-      end
+  always_comb begin
+    data = s_data & ~(s_first ? FIRST_ONES : '0) & ~(s_other ? OTHER_ONES : '0);
+    for (int i = 0; i < W - A_AT; i++)
+      for (int t = 0; t < ina_crc_pkg::FOLD_A_TERMS; t++)
+        data[i + A_AT - 32'(ina_crc_pkg::FOLD_A_ONTO[t*EXPONENT_W+:EXPONENT_W])] =
+            data[i + A_AT - 32'(ina_crc_pkg::FOLD_A_ONTO[t*EXPONENT_W+:EXPONENT_W])] ^ data[i];
+    for (int i = W - A_AT; i < W - B_AT; i++)
+      for (int t = 0; t < ina_crc_pkg::FOLD_B_TERMS; t++)
+        data[i + B_AT - 32'(ina_crc_pkg::FOLD_B_ONTO[t*EXPONENT_W+:EXPONENT_W])] =
+            data[i + B_AT - 32'(ina_crc_pkg::FOLD_B_ONTO[t*EXPONENT_W+:EXPONENT_W])] ^ data[i];
+  end
+
+  // What is left is multiplied by the matrix: each row's bits in sixes, a LUT for each. What does
+  // not come from s_data is added at the end.
+  for (genvar r = 0; r < 32; r++) begin : row
+    localparam logic [W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
+    localparam int ONE_COUNT = ina_crc_pkg::one_count(ROW[W-1-:B_AT]);
+    localparam int SIX_COUNT = (ONE_COUNT + 5) / 6;
+    localparam logic [B_AT*8-1:0] ONES_AT = ina_crc_pkg::ones_at(ROW[W-1-:B_AT]);
+    localparam logic FIRST_ADDED = ^((FIRST_ONES ^ FIRST_START) & ROW);
+    localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW);
+    logic [SIX_COUNT*6-1:0] ones;
+    logic [SIX_COUNT-1:0]   sums;
+
+    for (genvar n = 0; n < SIX_COUNT * 6; n++) begin : one
+      if (n < ONE_COUNT) assign ones[n] = data[W - B_AT + 32'(ONES_AT[n*8+:8])];
+      else assign ones[n] = 1'b0;
     end
-
-    always_ff @(posedge clk) begin : look_up
-      logic [W-1:0] data;
-      logic [31:0]  crc;
-      if (s_valid) begin
-        data = s_data;
-        if (s_first) data = (s_data | FIRST_ONES) ^ FIRST_START;
-        if (s_other) data = (s_data | OTHER_ONES) ^ OTHER_START;
-        crc  = '0;
-        // Two loops: Verilator unrolls up to 64 turns of one.
-        for (int word = 0; word < BYTES / 4; word++) begin
-          for (int b = 0; b < 4; b++) begin
-            crc = crc ^ rom[(word*4+b)*TABLE_SIZE+32'(data[(word*4+b)*8+:8])];
-          end
-        end
-        m_crc <= crc;
-      end
+    for (genvar n = 0; n < SIX_COUNT; n++) begin : six
+      ina_xor6 xor6 (.s_bits(ones[n*6+:6]), .m_bit(sums[n]));
     end
-  end else begin : by_row
-    // Bit W - 1 - e of `data` is that of x^e. Powers from A_AT on are folded onto lower ones, then
-    // those from B_AT on.
-    localparam int A_AT = ina_crc_pkg::FOLD_A_AT;
-    localparam int B_AT = ina_crc_pkg::FOLD_B_AT;
-    logic [W-1:0] data;
-
-    always_comb begin
-      data = s_data & ~(s_first ? FIRST_ONES : '0) & ~(s_other ? OTHER_ONES : '0);
-      for (int i = 0; i < W - A_AT; i++) begin
-        data[i + A_AT]      = data[i + A_AT] ^ data[i];
-        data[i + A_AT - 11] = data[i + A_AT - 11] ^ data[i];
-        data[i + A_AT - 19] = data[i + A_AT - 19] ^ data[i];
-        data[i + A_AT - 75] = data[i + A_AT - 75] ^ data[i];
-        data[i + A_AT - 93] = data[i + A_AT - 93] ^ data[i];
-      end
-      for (int i = W - A_AT; i < W - B_AT; i++) begin
-        data[i + B_AT]      = data[i + B_AT] ^ data[i];
-        data[i + B_AT - 37] = data[i + B_AT - 37] ^ data[i];
-        data[i + B_AT - 68] = data[i + B_AT - 68] ^ data[i];
-        data[i + B_AT - 69] = data[i + B_AT - 69] ^ data[i];
-        data[i + B_AT - 77] = data[i + B_AT - 77] ^ data[i];
-        data[i + B_AT - 93] = data[i + B_AT - 93] ^ data[i];
-      end
-    end
-
-    // What is left is multiplied by the matrix: each row's bits in sixes, a LUT for each. What does
-    // not come from s_data is added at the end.
-    for (genvar r = 0; r < 32; r++) begin : row
-      localparam logic [W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
-      localparam int ONE_COUNT = ina_crc_pkg::one_count(ROW[W-1-:B_AT]);
-      localparam int SIX_COUNT = (ONE_COUNT + 5) / 6;
-      localparam logic [B_AT*8-1:0] ONES_AT = ina_crc_pkg::ones_at(ROW[W-1-:B_AT]);
-      localparam logic FIRST_ADDED = ^((FIRST_ONES ^ FIRST_START) & ROW);
-      localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW);
-      logic [SIX_COUNT*6-1:0] ones;
-      logic [SIX_COUNT-1:0]   sums;
-
-      for (genvar n = 0; n < SIX_COUNT * 6; n++) begin : one
-        if (n < ONE_COUNT) assign ones[n] = data[W - B_AT + 32'(ONES_AT[n*8+:8])];
-        else assign ones[n] = 1'b0;
-      end
-      for (genvar n = 0; n < SIX_COUNT; n++) begin : six
-        ina_xor6 xor6 (.s_bits(ones[n*6+:6]), .m_bit(sums[n]));
-      end
-      always_ff @(posedge clk) begin
-        if (s_valid) m_crc[r] <= ^sums ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
-      end
+    always_ff @(posedge clk) begin
+      if (s_valid) m_crc[r] <= ^sums ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
     end
   end
+`else
+  always_ff @(posedge clk) begin : look_up
+    logic [W-1:0] data;
+    logic [31:0]  crc;
+    if (s_valid) begin
+      data = s_data;
+      if (s_first) data = (s_data | FIRST_ONES) ^ FIRST_START;
+      if (s_other) data = (s_data | OTHER_ONES) ^ OTHER_START;
+      crc  = '0;
+      // Two loops: Verilator unrolls up to 64 turns of one.
+      for (int word = 0; word < W / 32; word++)
+        for (int b = 0; b < 4; b++)
+          crc = crc ^ ina_crc_pkg::OF_BEAT[(word*4+b)*256+32'(data[(word*4+b)*8+:8])];
+      m_crc <= crc;
+    end
+  end
+`endif
 
 endmodule

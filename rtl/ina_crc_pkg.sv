@@ -8,7 +8,7 @@
 //   c(s, m)    = c(m with s xored into its first 32 bits)  from start value s
 //
 // So a beat's CRC is a matrix times its bits (ina_crc), beats are chained by a constant matrix
-// (ina_crc_state), and frames that share a payload share the CRC of it (ina_payload_crc).
+// (ina_crc_step), and frames that share a payload share the CRC of it (ina_payload_crc).
 //
 // A payload's last beat is filled up with zeros. What they do is undone at the packet's end, on 32
 // bits: advance can be inverted (retreat), or both sides of a comparison advanced (ina_check).
@@ -16,14 +16,6 @@
 package ina_crc_pkg;
 
   localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // of CRC-32, bit-reflected
-
-  // A matrix is written twice, and the benches hold both to zlib: as XORs of chosen bits for
-  // synthesis, and as tables indexed by bytes, several times as fast in Verilator, for simulation.
-`ifdef SYNTHESIS
-  localparam bit TABLES = 1'b0;
-`else
-  localparam bit TABLES = 1'b1;
-`endif
 
   // yosys 0.23 lets no package read another one: these are ina_pkg's.
   localparam int BEAT_W = 512;
@@ -45,6 +37,10 @@ package ina_crc_pkg;
     end
   endfunction
 
+  // A matrix is written twice, and the benches hold both to zlib: as XORs of chosen bits for
+  // synthesis, and as tables for simulation, in Verilator several times as fast.
+`ifdef SYNTHESIS
+
   // Which bits of the register make bit `r` of it before `quads` more quads of zeros. One step back
   // moves bit i to bit i + 1, so bit i is bit 0 with i more steps back.
   function automatic logic [31:0] retreat_row(input logic [4:0] r, input int quads);
@@ -64,9 +60,16 @@ package ina_crc_pkg;
   //
   // so that five or six XORs do for a bit what half a column of the matrix, some 16, would do. There
   // are multiples of as few terms at lower degrees, but their second powers are close below the
-  // first ones, and a bit would be folded again and again.
-  localparam int FOLD_A_AT = 274;
-  localparam int FOLD_B_AT = 161;
+  // first ones, and a bit would be folded again and again. *_AT is a multiple's degree, *_ONTO the
+  // exponents of its other terms, EXPONENT_W bits for each.
+  localparam int EXPONENT_W   = 9;
+  localparam int FOLD_A_AT    = 274;
+  localparam int FOLD_A_TERMS = 5;
+  localparam logic [FOLD_A_TERMS*EXPONENT_W-1:0] FOLD_A_ONTO = {9'd93, 9'd75, 9'd19, 9'd11, 9'd0};
+  localparam int FOLD_B_AT    = 161;
+  localparam int FOLD_B_TERMS = 6;
+  localparam logic [FOLD_B_TERMS*EXPONENT_W-1:0] FOLD_B_ONTO =
+      {9'd93, 9'd77, 9'd69, 9'd68, 9'd37, 9'd0};
 
   function automatic int one_count(input logic [FOLD_B_AT-1:0] row);
     one_count = 0;
@@ -104,5 +107,39 @@ package ina_crc_pkg;
     row = beat_row(r);
     advance_row = row[BEAT_W-quads*QUAD_W+:32];
   endfunction
+
+`else
+
+  // All instances share the tables, so that they stay in the processor's cache.
+  localparam int BYTES = BEAT_W / 8;
+  typedef logic [31:0] beat_table_t [BYTES*256];  // [byte of the beat][its value]
+  typedef logic [31:0] register_table_t [4*256];  // [byte of the register][its value]
+
+  // The CRC of a beat that has one byte: followed by one byte less than the byte before it.
+  function automatic beat_table_t beat_table();
+    logic [31:0] entry;
+    for (int k = BYTES - 1; k >= 0; k--) begin
+      for (int x = 0; x < 256; x++) begin
+        entry = k == BYTES - 1 ? 32'(x) : beat_table[(k+1)*256+x];
+        beat_table[k*256+x] = advance(entry, 8);
+      end
+    end
+  endfunction
+
+  // advance() of a register that has one byte. Linear: the entry of several bits is that of the
+  // lowest one, and that of the others.
+  function automatic register_table_t advance_table(input int count);
+    for (int k = 0; k < 4; k++) begin
+      for (int x = 0; x < 256; x++) begin
+        if ((x & (x - 1)) == 0) advance_table[k*256+x] = advance(32'(x) << k * 8, count);
+        else advance_table[k*256+x] = advance_table[k*256+(x&(x-1))] ^ advance_table[k*256+(x&-x)];
+      end
+    end
+  endfunction
+
+  beat_table_t     OF_BEAT    = beat_table();
+  register_table_t AFTER_QUAD = advance_table(QUAD_W);
+  register_table_t AFTER_BEAT = advance_table(BEAT_W);
+`endif
 
 endpackage

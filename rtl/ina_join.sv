@@ -35,7 +35,7 @@ module ina_join #(
     input  logic [JOB_W-1:0]      s_job,
     input  logic [SLOT_W-1:0]     s_slot,
     input  logic [PORT_COUNT-1:0] s_mask,
-    input  logic                  s_probe,
+    input  logic                  s_probe,    // of a retransmission
     input  logic                  s_dropped,  // the sum has left the history: only taken out
 
     // To all ports' ina_queue, whose results come in the next clock and stay.
@@ -74,6 +74,7 @@ module ina_join #(
     output logic                             header_ce,
 
     // To the tree, and what ina_trailer behind it must know of the beat.
+    output logic                                              m_load,  // m_valid, or called off: known early
     output logic                                              m_valid,
     output logic [PORT_COUNT-1:0]                             m_mask,
     output logic [PORT_COUNT-1:0]                             m_leaves,
@@ -265,6 +266,7 @@ module ina_join #(
       || differed[m_job];
   assign undo         = m_kind == ina_pkg::KIND_JOIN && (stale || wrong);
   assign refuse       = undo || s2_dropped;
+  assign m_load       = s2_valid;
   assign m_valid      = s2_valid && !(m_first ? refuse : refusing);
   assign settled      = begins ? m_mask : '0;
   assign header_valid = (begins && !refuse) ? m_mask : '0;

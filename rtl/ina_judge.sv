@@ -6,8 +6,7 @@
 // The decision falls with a frame's last beat, and all that follows from it leaves a clock later,
 // in registers; what the next packet must know of it meanwhile is told it here. Payload beats go
 // into the queue's tail slot before that, and count only if the packet is then taken. A JOIN stops
-// the whole ingress of its port (en = 0) from the clock in which it comes here: for one clock if it
-// has nothing to ask, else until ina_jobs has answered and its flow is learned.
+// the ingress of its port until ina_jobs has answered (ina_admission).
 //
 // One version for each PSN: a packet that was summed is only ever sent with the sum, one that
 // went raw only ever raw, and a packet past a gap, whose fate is open, not at all: a probe goes in
@@ -200,31 +199,17 @@ module ina_judge #(
     end
   end
 
-  // Admission: the clocks of a JOIN that has come to s_*.
-  logic             asks;
+  // A JOIN of a flow that is not known waits for ina_jobs.
   logic             answered;  // in the clock before: now it is taken, or passes
-  logic             settled;   // it has been
   logic             granted;
   logic [JOB_W-1:0] granted_job;
+  logic             settled;   // it has been
 
-  assign asks      = !en && s_ok && !hit;
-  assign ask_valid = asks && !answered;
-  assign learn     = ask_valid && answer_valid && answer_granted;
-
-  always_ff @(posedge clk) begin
-    en       <= en ? !(next_valid && next_join) : !asks || answered;
-    answered <= ask_valid && answer_valid;
-    settled  <= answered;
-    if (ask_valid) begin
-      granted     <= answer_granted;
-      granted_job <= answer_job;
-    end
-    if (rst) begin
-      en       <= 1'b1;
-      answered <= 1'b0;
-      settled  <= 1'b0;
-    end
-  end
+  ina_admission #(.JOB_W(JOB_W)) admission (
+      .clk, .rst, .en,
+      .next_join(next_valid && next_join), .s_ok, .hit,
+      .ask_valid, .answer_valid, .answer_granted, .answer_job, .learn,
+      .answered, .granted, .granted_job, .settled);
 
   // The decision. A retransmission's distance is negative: minus 1 is the packet that was taken
   // last. `reach` is counted from the packets that left as sums: minus 1 is the last of them.

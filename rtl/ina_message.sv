@@ -113,12 +113,14 @@ module ina_message #(
       ? (identified && number_known && operation_known)
       : (control && (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE));
 
-  // What differs: headers in every packet, EQUAL lanes where a message starts.
-  logic header_differs;
-  logic lanes_differ;
-  logic unfit;  // unknown, or not what the message goes on with
+  // What differs: headers in every packet, EQUAL lanes where a message starts, two in each bit: all
+  // in one would be too much for a clock.
+  localparam int PAIRS = (ina_pkg::EQUAL_LANES + 1) / 2;
+  logic             header_differs;
+  logic [PAIRS-1:0] lanes_differ;
+  logic             unfit;  // unknown, or not what the message goes on with
 
-  assign m_wrong = header_differs || lanes_differ || unfit;
+  assign m_wrong = header_differs || lanes_differ != '0 || unfit;
 
   always_ff @(posedge clk) begin : compare
     logic [QUADS_W+7:0] header;
@@ -127,7 +129,7 @@ module ina_message #(
     logic [LANE_W-1:0]  lane;
     logic [LANE_W-1:0]  ones;
     logic [LANE_W-1:0]  zeros;
-    logic [LANE_W-1:0]  differs;
+    logic [PAIRS-1:0]   differs;
 
     if (joins) begin
       header_ones  = '0;
@@ -151,10 +153,10 @@ module ina_message #(
             zeros = zeros | ~lane;
           end
         end
-        differs = differs | (ones & zeros);
+        if ((ones & zeros) != '0) differs[i/2] = 1'b1;
       end
       header_differs <= (header_ones & header_zeros) != '0;
-      lanes_differ   <= starts && differs != '0;
+      lanes_differ   <= starts ? differs : '0;
       unfit          <= starts == in_message[s_job] || (starts && !known);
     end
     if (s_valid && s_first) m_marked <= joins && marked;

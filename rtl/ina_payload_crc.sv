@@ -4,8 +4,7 @@
 // linear part of the iCRC. The beats leave two clocks later, with m_crc in the packet's last beat.
 
 module ina_payload_crc #(
-    parameter int SIDE_W = 1,  // what rides along with each beat
-    parameter bit TABLES = ina_crc_pkg::TABLES
+    parameter int SIDE_W = 1  // what rides along with each beat
 ) (
     input  logic clk,
     input  logic rst,
@@ -14,7 +13,7 @@ module ina_payload_crc #(
     input  logic                       s_first,
     input  logic                       s_last,
     input  logic [2:0]                 s_quads,  // 1 to 4; 4 unless s_last
-    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // bytes past the end need not be zero
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // zeros past the end
     input  logic [SIDE_W-1:0]          s_side,
 
     output logic                       m_valid,
@@ -34,55 +33,44 @@ module ina_payload_crc #(
   logic [SIDE_W-1:0]          c_side;
   logic [31:0]                c_crc;
 
-  // A retransmission may be shorter than the sum that answers it: what is past its end is no zeros.
-  logic [ina_pkg::BEAT_W-1:0] filled;
-
-  always_comb begin
-    filled = s_data;
-    if (s_quads <= 3'd3) filled[511:384] = '0;
-    if (s_quads <= 3'd2) filled[383:256] = '0;
-    if (s_quads <= 3'd1) filled[255:128] = '0;
-  end
-
   ina_crc beat_crc (
       .clk     (clk),
       .s_valid (s_valid),
       .s_first (1'b0),
       .s_other (1'b0),
-      .s_data  (filled),
+      .s_data  (s_data),
       .m_crc   (c_crc)
   );
 
   // Second clock: of the packet up to this beat, with zeros that fill it up.
   logic [1:0]  m_absent;
+  logic [31:0] next_crc;
   logic [31:0] filled_crc;
 
-  ina_crc_state packet_crc (
-      .clk      (clk),
+  ina_crc_step packet_crc (
       .s_valid  (c_valid),
-      .s_first  (c_first),
-      .s_start  (32'd0),
+      .s_state  (c_first ? 32'd0 : filled_crc),
       .s_advance(1'b1),
       .s_crc    (c_crc),
-      .m_crc    (filled_crc)
+      .m_crc    (next_crc)
   );
 
   // And before them.
-  if (TABLES) begin : by_step
-    always_comb begin
-      m_crc = filled_crc;
-      if (m_valid && m_last && m_absent != '0)
-        m_crc = ina_crc_pkg::retreat(filled_crc, 32'(m_absent) * ina_crc_pkg::QUAD_W);
-    end
-  end else begin : by_row
-    logic [31:0] half_crc;
-    for (genvar r = 0; r < 32; r++) begin : row
-      localparam logic [31:0] ROW_1 = ina_crc_pkg::retreat_row(5'(r), 1);
-      localparam logic [31:0] ROW_2 = ina_crc_pkg::retreat_row(5'(r), 2);
-      assign half_crc[r] = m_absent[0] ? ^(filled_crc & ROW_1) : filled_crc[r];
-      assign m_crc[r]    = m_absent[1] ? ^(half_crc & ROW_2) : half_crc[r];
-    end
+`ifdef SYNTHESIS
+  logic [31:0] half_crc;
+  for (genvar r = 0; r < 32; r++) begin : row
+    localparam logic [31:0] ROW_1 = ina_crc_pkg::retreat_row(5'(r), 1);
+    localparam logic [31:0] ROW_2 = ina_crc_pkg::retreat_row(5'(r), 2);
+    assign half_crc[r] = m_absent[0] ? ^(filled_crc & ROW_1) : filled_crc[r];
+    assign m_crc[r]    = m_absent[1] ? ^(half_crc & ROW_2) : half_crc[r];
   end
+`else
+  always_comb begin
+    m_crc = filled_crc;
+    if (m_valid && m_last && m_absent != '0)
+      m_crc = ina_crc_pkg::retreat(filled_crc, 32'(m_absent) * ina_crc_pkg::QUAD_W);
+  end
+`endif
 
   assign busy = c_valid || m_valid;
 
@@ -105,10 +93,11 @@ module ina_payload_crc #(
       c_side   <= s_side;
     end
     if (c_valid) begin
-      m_last   <= c_last;
-      m_absent <= c_absent;
-      m_data   <= c_data;
-      m_side   <= c_side;
+      m_last     <= c_last;
+      m_absent   <= c_absent;
+      m_data     <= c_data;
+      m_side     <= c_side;
+      filled_crc <= next_crc;
     end
   end
 

@@ -67,7 +67,7 @@ module ina_pick #(
     output logic [JOB_W-1:0]      m_job,
     output logic [SLOT_W-1:0]     m_slot,
     output logic [PORT_COUNT-1:0] m_mask,
-    output logic                  m_probe,
+    output logic                  m_probe,    // of a retransmission
     output logic                  m_dropped,
 
     output logic [JOB_COUNT-1:0] job_quiet,  // nothing of it is chosen, or asked for from history
@@ -90,16 +90,15 @@ module ina_pick #(
   logic [JOB_COUNT-1:0]  c_choice;  // the job of a join or raw packet
   logic [JOB_W-1:0]      c_job;
   logic [PORT_COUNT-1:0] c_mask;
-  logic                  c_probe;
-  logic [SLOT_W-1:0]     c_slot;     // of a retransmission
+  logic [PORT_COUNT-1:0] c_takes;    // those of them whose queues move on: none of a retransmission
+  logic                  c_probe;    // of a retransmission
+  logic [SLOT_W-1:0]     c_slot;     // likewise
   logic [ORDINAL_W-1:0]  c_ordinal;  // likewise
   logic                  goes;
-  logic                  goes_queued;  // and comes from queues
 
-  assign goes        = c_valid && (!m_valid || m_ready);
-  assign goes_queued = goes && c_kind != ina_pkg::KIND_RESEND;
-  assign take_valid  = goes_queued ? c_mask : '0;
-  assign take_job    = c_job;
+  assign goes       = c_valid && (!m_valid || m_ready);
+  assign take_valid = goes ? c_takes : '0;
+  assign take_job   = c_job;
 
   // Look. What is chosen and has not gone yet has not moved its queues, and has used no room.
   logic [JOB_COUNT-1:0]            alive;
@@ -235,9 +234,12 @@ module ina_pick #(
       c_choice <= choice;
       c_job    <= job;
       c_mask   <= mask;
-      c_probe  <= 1'b0;
+      c_takes  <= kind[2] ? '0 : mask;
+    end
+    // Of the retransmission that would go: whether one goes is known too late to wait for it.
+    if (found) begin
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (kind[2] && resend_port[p]) begin
+        if (resend_port[p]) begin
           c_probe   <= resend_probe[p];
           c_slot    <= resend_slot[p*SLOT_W +: SLOT_W];
           c_ordinal <= resend_ordinal[p*ORDINAL_W +: ORDINAL_W];

@@ -38,7 +38,8 @@ module ina_queue #(
     input  ina_pkg::header_t                 commit_header,  // of either
 
     // From ina_pick: the packet at `next` is chosen, its slot is known in the next clock and stays
-    // until the next choice. From ina_join: the last one that was chosen is called off.
+    // until the next choice. `next` moves on in that clock: two choices of a job are two clocks
+    // apart at least. From ina_join: the last one that was chosen is called off.
     input  logic              take_valid,
     input  logic [JOB_W-1:0]  take_job,
     output logic [SLOT_W-1:0] take_slot,
@@ -176,8 +177,10 @@ module ina_queue #(
   logic unused;
   assign unused = &{write_beat, read_beat};
 
-  // The places.
-  logic opens;
+  // The places. take_valid comes late in a clock: `next` moves on after it.
+  logic             opens;
+  logic             taken;
+  logic [JOB_W-1:0] taken_job;
 
   assign opens = commit_valid && write_opens;
 
@@ -185,8 +188,10 @@ module ina_queue #(
     if (commit_valid)
       tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
     if (take_valid) take_slot <= slot_of(next_place[take_job]);
-    if (!(take_valid && undo_valid && take_job == undo_job)) begin
-      if (take_valid) next_place[take_job] <= place_after(next_place[take_job]);
+    taken     <= take_valid && !rst;
+    taken_job <= take_job;
+    if (!(taken && undo_valid && taken_job == undo_job)) begin
+      if (taken) next_place[taken_job] <= place_after(next_place[taken_job]);
       if (undo_valid) next_place[undo_job] <= place_before(next_place[undo_job]);
     end
     if (opens) next_place[write_job] <= '0;

@@ -98,27 +98,26 @@ module ina_rebuild #(
   // moves on by the quads of a last beat that is not full in advance, one a clock, so that the
   // frame's beats move it on by whole beats only.
   logic                next_valid;
-  logic                next_ready;
+  logic                next_ready;  // next_crc has moved on
   logic [1:0]          next_steps;
   logic                next_ipv6;
   logic                next_vlan;
   logic [HEADER_W-1:0] next_bytes;
   logic [QUADS_W-1:0]  next_quads;
   logic [31:0]         next_crc;
+  logic [31:0]         stepped_crc;
   logic                next_taken;
 
-  assign header_pop = !next_valid || next_taken;
+  // Not in the clock in which the one before is taken: that is known too late in it.
+  assign header_pop = !next_valid;
+  assign next_ready = next_steps == '0;
 
-  assign next_ready = next_valid && next_steps == '0;
-
-  ina_crc_state #(.QUADS(1)) header_state (
-      .clk      (clk),
-      .s_valid  ((header_valid && header_pop) || next_steps != '0),
-      .s_first  (next_steps == '0),
-      .s_start  (header_crc),
-      .s_advance(next_steps != '0),
+  ina_crc_step #(.QUADS(1)) header_step (
+      .s_valid  (!next_ready),
+      .s_state  (next_crc),
+      .s_advance(1'b1),
       .s_crc    (32'd0),
-      .m_crc    (next_crc)
+      .m_crc    (stepped_crc)
   );
 
   always_ff @(posedge clk) begin
@@ -127,8 +126,7 @@ module ina_rebuild #(
       next_steps <= '0;
       marked     <= 1'b0;
     end else begin
-      if (header_valid && header_pop) next_valid <= 1'b1;
-      else if (next_taken) next_valid <= 1'b0;
+      next_valid <= next_valid ? !next_taken : header_valid;
       if (header_valid && header_pop) next_steps <= header_quads[1:0];
       else if (next_steps != '0) next_steps <= next_steps - 2'd1;
       marked <= header_valid && header_pop && header_mark;
@@ -151,12 +149,14 @@ module ina_rebuild #(
       next_ipv6  <= header_ipv6;
       next_vlan  <= header_vlan;
       next_bytes <= header_bytes;
+      next_crc   <= header_crc;
       if (header_mark && header_ipv6) next_bytes[(ina_pkg::IP_AT+1)*8+4+:2] <= 2'b11;
       if (header_mark && !header_ipv6) begin
         next_bytes[ina_pkg::IPV4_TOS_AT*8+:2]       <= 2'b11;
         next_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:16] <= {checksum[7:0], checksum[15:8]};
       end
     end
+    if (!next_ready) next_crc <= stepped_crc;
   end
 
   // The frame on its way out. An output beat has the upper bytes of the payload beat before, or of
@@ -189,7 +189,9 @@ module ina_rebuild #(
   logic               takes;       // it takes payload: all but IPv6's first, and the end
   logic               ends;        // it is the frame's last
   logic               step;        // it goes
-  logic [31:0]        crc;
+  logic [31:0]        frame_crc;
+  logic [31:0]        now_crc;
+  logic [31:0]        stepped_frame_crc;
   logic [31:0]        icrc;
 
   assign free       = !m_axis_tvalid || m_axis_tready;
@@ -198,7 +200,8 @@ module ina_rebuild #(
   assign now_left   = first ? next_quads : left;
   assign last       = now_left <= 9'd4;
   assign now_quads  = last ? now_left[2:0] : 3'd4;
-  assign wants      = state == AT_END || (beat_valid && (state != AT_START || next_ready));
+  assign wants      = state == AT_END
+      || (beat_valid && (!first || (next_valid && (next_ready || !takes))));
   assign takes      = state == AT_START ? !next_ipv6 : state != AT_END;
   assign ends       = state == AT_END || (takes && last && now_ipv6 && now_quads != 3'd4);
   assign step       = free && wants;
@@ -206,18 +209,17 @@ module ina_rebuild #(
   assign next_taken = beat_pop && first;
   assign crc_pop    = step && ends;
 
-  ina_crc_state frame_crc (
-      .clk      (clk),
+  ina_crc_step frame_step (
       .s_valid  (beat_pop),
-      .s_first  (first),
-      .s_start  (next_crc),
+      .s_state  (now_crc),
       .s_advance(now_quads == 3'd4),
       .s_crc    (32'd0),  // linear: the payload's part is added at the end
-      .m_crc    (crc)
+      .m_crc    (stepped_frame_crc)
   );
 
   // The CRC of the payload has come with its last beat.
-  assign icrc = ~((first ? next_crc : crc) ^ payload_crc);
+  assign now_crc = first ? next_crc : frame_crc;
+  assign icrc    = ~(now_crc ^ payload_crc);
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -276,6 +278,7 @@ module ina_rebuild #(
     end
     if (beat_pop) begin
       left       <= now_left - 9'd4;
+      frame_crc  <= stepped_frame_crc;
       last_quads <= now_quads;
     end
   end

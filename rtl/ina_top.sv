@@ -121,6 +121,7 @@ module ina_top #(
   localparam int SUM_SIDE_W  = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
   localparam int TREE_SIDE_W = SUM_SIDE_W + 2;
 
+  logic                                              join_load;
   logic                                              join_valid;
   logic [PORT_COUNT-1:0]                             join_mask;
   logic [PORT_COUNT-1:0]                             join_leaves;
@@ -194,11 +195,21 @@ module ina_top #(
   logic                  crc_busy;
   logic                  counters_busy;
 
-  // One clock after what it tells of; what comes from outside counts from the edge that takes it.
-  always_ff @(posedge clk)
-    busy <= s_axis_tvalid != '0 || age || ingress_busy != '0 || jobs_busy || pick_busy || join_busy
-        || tree_busy || sum_valid || crc_busy || rebuild_busy != '0 || m_axis_tvalid != '0
-        || counters_busy;
+  // What comes from outside counts from the edge that takes it. ina_pick says late in a clock that
+  // it has something to choose; what has brought that was busy in the clock before.
+  logic others_busy;
+  logic others_were_busy;
+  logic pick_was_busy;
+
+  assign others_busy = s_axis_tvalid != '0 || age || ingress_busy != '0 || jobs_busy || join_busy
+      || tree_busy || sum_valid || crc_busy || rebuild_busy != '0 || m_axis_tvalid != '0
+      || counters_busy;
+
+  always_ff @(posedge clk) begin
+    others_were_busy <= others_busy;
+    pick_was_busy    <= pick_busy;
+    busy             <= others_busy || others_were_busy || pick_was_busy;
+  end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
       .clk, .rst, .age,
@@ -230,7 +241,7 @@ module ina_top #(
       .read_beat, .queue_header, .queue_data, .history_read, .history_data, .resend_pop,
       .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job, .undo_mask,
       .settled, .header_valid, .header, .header_ce,
-      .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
+      .m_load(join_load), .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
       .m_op(join_op), .m_format(join_format),
       .m_kind(join_kind), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
       .m_first(join_first), .m_last(join_last), .m_quads(join_quads), .m_starts(join_starts),
@@ -239,7 +250,7 @@ module ina_top #(
   ina_tree #(.PORT_COUNT(PORT_COUNT), .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32),
              .SIDE_W(TREE_SIDE_W)) tree (
       .clk, .rst,
-      .s_valid(join_valid), .s_mask(join_leaves), .s_data(join_data), .s_op(join_op),
+      .s_load(join_load), .s_valid(join_valid), .s_mask(join_leaves), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
       .s_side({join_kind, join_job, join_slot, join_beat, join_first, join_last, join_quads,
                join_leave, join_mask, join_starts, join_ends}),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Behind the tree: remembers for each job whether an int32 sum of the message has overflowed, and
-// says so in bit 0 of the flags in the message's trailer. One clock of latency.
+// Behind the tree, the ends of messages and packets: remembers for each job whether an int32 sum of
+// the message has overflowed, and says so in bit 0 of the flags in the message's trailer; makes
+// zeros of what a packet's last beat has past its end, for ina_payload_crc. One clock of latency.
 
 module ina_trailer #(
     parameter int JOB_COUNT = 4,
@@ -19,7 +20,7 @@ module ina_trailer #(
     input  logic [JOB_W-1:0]               s_job,
     input  logic                           s_first,
     input  logic                           s_last,
-    input  logic [2:0]                     s_quads,
+    input  logic [2:0]                     s_quads,   // 1 to 4; 4 unless s_last
     input  logic                           s_starts,  // the packet starts a message
     input  logic                           s_ends,    // the packet ends a message
 
@@ -27,6 +28,8 @@ module ina_trailer #(
     output logic [ina_pkg::BEAT_W-1:0] m_data,
     output logic [SIDE_W-1:0]          m_side
 );
+
+  localparam int QUAD_W = 4 * ina_pkg::LANE_W;
 
   logic [JOB_COUNT-1:0]           overflowed;  // in the message that each job is in
   logic [ina_pkg::LANE_COUNT-1:0] elements;
@@ -52,6 +55,9 @@ module ina_trailer #(
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
         if (flag && s_quads == 3'(q + 1))
           m_data[(q*4 + 1)*ina_pkg::LANE_W] <= 1'b1;
+      // A retransmission may be shorter than the sum that answers it: that goes on past its end.
+      for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
+        if (s_quads <= 3'(q)) m_data[q*QUAD_W +: QUAD_W] <= '0;
       if (s_kind == ina_pkg::KIND_JOIN) overflowed[s_job] <= now;
     end
   end

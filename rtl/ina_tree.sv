@@ -19,6 +19,7 @@ module ina_tree #(
     input  logic clk,
     input  logic rst,
 
+    input  logic                                           s_load,  // with s_valid; may be without
     input  logic                                           s_valid,
     input  logic [PORT_COUNT-1:0]                          s_mask,  // the ports that contribute
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]          s_data,
@@ -114,8 +115,9 @@ module ina_tree #(
       if (l == 0) begin : leaf
         assign overflow = '0;
         if (HALF_FORMATS) begin : upper
+          // What it loads does not matter without s_valid, which comes late in a clock.
           ina_widen widen (
-              .clk(clk), .step(valid[0]), .s_half(half_valid[0]), .s_pairs(pairs),
+              .clk(clk), .step(s_load), .s_half(s_format != ina_pkg::FORMAT_WORD), .s_pairs(pairs),
               .s_float16(float16), .s_data(s_data[i*BEAT_W+:BEAT_W]), .m_low(y), .m_high(high));
         end else begin : word
           assign y    = s_data[i*BEAT_W+:BEAT_W];
@@ -216,7 +218,7 @@ module ina_tree #(
     assign m_data     = level[LEVELS].node[0].y;
     assign m_overflow = level[LEVELS].node[0].overflow;
     logic unused_format;
-    assign unused_format = ^{half_valid, pairs, float16, level[LEVELS].node[0].high};
+    assign unused_format = ^{s_load, half_valid, pairs, float16, level[LEVELS].node[0].high};
   end
 
   assign m_valid = valid[LATENCY];

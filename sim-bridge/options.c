@@ -55,8 +55,8 @@ static const struct argp_option argp_options[] = {
          "for twice as long; longer than the hosts' ACK timeout (default 60; 0: never)",
          2},
         {"reset-every", KEY_RESET_EVERY, "FRAMES", 0,
-         "The aggregator is reset, and knows nothing any more, whenever it has been given that many "
-         "frames",
+         "The aggregator is reset, and knows nothing any more, whenever it has been given that "
+         "many frames",
          3},
         {"off-after", KEY_OFF_AFTER, "FRAMES", 0,
          "The aggregator is taken out once it has been given that many frames", 3},

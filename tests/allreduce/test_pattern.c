@@ -63,9 +63,11 @@ static void any_order(void **state)
 
 				fill(&pattern);
 				combine(&pattern, 0, 1);
-				assert_int_equal(pattern_check(&pattern, result, COUNT, &first), 0);
+				assert_int_equal(
+				        pattern_check(&pattern, result, COUNT, &first, NULL), 0);
 				combine(&pattern, ranks - 1, -1);
-				assert_int_equal(pattern_check(&pattern, result, COUNT, &first), 0);
+				assert_int_equal(
+				        pattern_check(&pattern, result, COUNT, &first, NULL), 0);
 			}
 		}
 	}
@@ -84,7 +86,7 @@ static void every_bit_counts(void **state)
 		for (size_t bit = 0; bit < 8 * bytes; bit++) {
 			memcpy(result, data[0], sizeof(result));
 			result[(17 + bit) * bytes + bit / 8] ^= (uint8_t)(1u << bit % 8);
-			assert_int_equal(pattern_check(&pattern, result, COUNT, &first), 1);
+			assert_int_equal(pattern_check(&pattern, result, COUNT, &first, NULL), 1);
 			assert_int_equal(first, 17 + bit);
 		}
 	}
@@ -103,11 +105,11 @@ static void others_fail(void **state)
 		size_t bytes = pattern_bytes(two.type);
 
 		fill(&two);
-		assert_true(pattern_check(&two, data[0], COUNT, &first) > COUNT * 9 / 10);
+		assert_true(pattern_check(&two, data[0], COUNT, &first, NULL) > COUNT * 9 / 10);
 		fill(&one);
-		assert_true(pattern_check(&other, data[0], COUNT, &first) > COUNT * 9 / 10);
-		assert_true(pattern_check(&one, data[1], COUNT, &first) > COUNT * 9 / 10);
-		assert_true(pattern_check(&one, data[0] + bytes, COUNT - 1, &first) >
+		assert_true(pattern_check(&other, data[0], COUNT, &first, NULL) > COUNT * 9 / 10);
+		assert_true(pattern_check(&one, data[1], COUNT, &first, NULL) > COUNT * 9 / 10);
+		assert_true(pattern_check(&one, data[0] + bytes, COUNT - 1, &first, NULL) >
 		            COUNT * 8 / 10);
 	}
 }
@@ -125,7 +127,7 @@ static void operations_differ(void **state)
 			fill(&pattern);
 			combine(&pattern, 0, 1);
 			pattern.op = op == INA_MIN ? INA_SUM : (enum ina_op)(op + 1);
-			assert_true(pattern_check(&pattern, result, COUNT, &first) >
+			assert_true(pattern_check(&pattern, result, COUNT, &first, NULL) >
 			            COUNT * 8 / 10);
 		}
 	}
@@ -147,12 +149,43 @@ static void signs(void **state)
 	}
 }
 
+/* What is a little off passes, if it may be; not what is farther off, nor a NaN, nor an integer. */
+static void near_is_right(void **state)
+{
+	struct pattern pattern = make(INA_FLOAT32, INA_SUM, 5, 1);
+	double farthest = 0;
+	size_t first;
+	float value;
+
+	(void)state;
+	fill(&pattern);
+	memcpy(result, data[0], sizeof(result));
+	memcpy(&value, result + 40, sizeof(value));
+	value += 0.5f;
+	memcpy(result + 40, &value, sizeof(value));
+	assert_int_equal(pattern_check(&pattern, result, COUNT, &first, &farthest), 1);
+	pattern.slack = 0.5;
+	assert_int_equal(pattern_check(&pattern, result, COUNT, &first, &farthest), 0);
+	assert_true(farthest == 0.5);
+	pattern.slack = 0.4375;
+	assert_int_equal(pattern_check(&pattern, result, COUNT, &first, &farthest), 1);
+	assert_int_equal(first, 10);
+	memcpy(result + 40, &(uint32_t){0x7FC00000}, 4);
+	pattern.slack = 1e30;
+	assert_int_equal(pattern_check(&pattern, result, COUNT, &first, &farthest), 1);
+	pattern.type = INA_INT32;
+	fill(&pattern);
+	memcpy(result, data[0], sizeof(result));
+	result[0] ^= 1;
+	assert_int_equal(pattern_check(&pattern, result, COUNT, &first, &farthest), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(any_order),   cmocka_unit_test(every_bit_counts),
-	        cmocka_unit_test(others_fail), cmocka_unit_test(operations_differ),
-	        cmocka_unit_test(signs),
+	        cmocka_unit_test(any_order),     cmocka_unit_test(every_bit_counts),
+	        cmocka_unit_test(others_fail),   cmocka_unit_test(operations_differ),
+	        cmocka_unit_test(near_is_right), cmocka_unit_test(signs),
 	};
 
 	reference_init();

@@ -15,6 +15,7 @@
 //   5. Packets of a join that differ in opcode, length or EQUAL lanes do not enter, nor do those of
 //      a message that is no JOIN, LEAVE, or known operation on known numbers; neither does anything
 //      summed of a job that is broken, closing or free, or had such packets. They are called off.
+//      A job is closing from the LEAVE that enters until it is free.
 //   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
 //      All else enters, but for retransmissions that are marked as dropped.
 //   7. A retransmission's header is removed from its port when its packet begins, once.
@@ -244,15 +245,20 @@ module formal_ina_join (
 
   // What the operands must be.
   logic [PORT_COUNT-1:0] operand_right;
-  logic [PORT_COUNT-1:0] length_right;
+  logic [PORT_COUNT-1:0] length_right;  // the beat is its packet's last
+  logic [PORT_COUNT-1:0] goes_on;       // more of its packet come
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_operand
     assign operand_right[p] = (m_kind == ina_pkg::KIND_RESEND)
         ? m_leaves == PORT_COUNT'(1)
             && m_data[TAG_AT +: TAG_W] == (probe ? TAG_W'(0) : {2'd3, m_job, m_slot, m_beat})
         : m_leaves == m_mask && m_data[p*BEAT_W + TAG_AT +: TAG_W] == {2'(p), m_job, m_slot, m_beat};
-    assign length_right[p] = 6'(m_beat) * 4 + 6'(m_quads) == (m_kind == ina_pkg::KIND_RESEND
-        ? header[p*HEADER_T_W + ina_pkg::HEADER_W +: 6] : 6'(length_at(p, m_job, m_slot)));
+    logic [5:0] length;
+
+    assign length = (m_kind == ina_pkg::KIND_RESEND) ? header[p*HEADER_T_W + ina_pkg::HEADER_W +: 6]
+        : 6'(length_at(p, m_job, m_slot));
+    assign length_right[p] = 6'(m_beat) * 4 + 6'(m_quads) == length;
+    assign goes_on[p]      = 6'(m_beat) * 4 + 6'd4 < length;
   end
 
   logic alike;  // the first beats and headers at the output
@@ -294,7 +300,12 @@ module formal_ina_join (
   logic [JOB_W-1:0]      its_job;
   logic [PORT_COUNT-1:0] its_mask;
   logic [JOB_COUNT-1:0]  over;
+  logic [JOB_COUNT-1:0]  left;  // its LEAVE has entered
+  logic                  leaves;
 
+  assign leaves     = m_valid && m_first && m_kind == ina_pkg::KIND_JOIN
+      && opcode == ina_pkg::RC_SEND_ONLY && quads == 9'(ina_pkg::JOIN_QUADS)
+      && message_type == ina_pkg::TYPE_LEAVE;
   assign called_off = settles && !m_valid && m_kind == ina_pkg::KIND_JOIN;
   assign stale      = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job];
 
@@ -305,7 +316,9 @@ module formal_ina_join (
     its_mask       <= m_mask;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (called_off && !stale && m_job == JOB_W'(j)) over[j] <= 1'b1;
+      if (leaves && m_job == JOB_W'(j)) left[j] <= 1'b1;
       if (rst || !job_valid[j]) over[j] <= 1'b0;
+      if (rst || !job_valid[j]) left[j] <= 1'b0;
     end
   end
 
@@ -320,6 +333,8 @@ module formal_ina_join (
         p3_beat:  assert (m_first || m_beat == beat);
         if (m_last) begin
           p3_length: assert ((m_mask & ~length_right) == '0);
+        end else begin
+          p3_more:   assert ((m_mask & ~goes_on) == '0);
         end
       end
       p3_gap:     assert (m_valid || !in_packet);
@@ -329,6 +344,7 @@ module formal_ina_join (
         p5_known: assert (!starts || known);
         p5_job:   assert (!stale && !over[m_job]);
       end
+      p5_closing: assert (job_closing == left);
       p5_undo:    assert (undo_valid == was_called_off);
       if (undo_valid) begin
         p5_what:  assert (undo_job == its_job && undo_mask == its_mask);

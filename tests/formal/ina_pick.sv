@@ -16,6 +16,7 @@
 //   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history.
 //   8. A retransmission is dropped if and only if its sum was overwritten: more than SLOT_COUNT
 //      sums of its job were chosen from it on, those that were called off not counted.
+//   9. No job's queues move on in two clocks on end.
 
 module formal_ina_pick (
     input logic clk
@@ -310,6 +311,7 @@ module formal_ina_pick (
         p2_heads: assert (!there || (take_valid & ~waiting) == '0);
         p7_taken: assert (!job_quiet[take_job]);
       end
+      p9_apart: assert (!took || !takes || take_job != took_job);
       p2_taken: assert (took == (new_packet && m_kind != KIND_RESEND));
       if (took) begin
         p2_same:  assert (m_mask == took_ports && m_job == took_job);

@@ -116,8 +116,17 @@ module formal_ina_queue (
 
   // The contracts of judge, pick and join: a ring begins with its JOIN, nothing is taken that does
   // not fit, chosen that is not ready, called off or popped that is not chosen. A context is free
-  // only when its ring is empty.
+  // only when its ring is empty. No job is chosen in two clocks on end.
+  logic             took;
+  logic [JOB_W-1:0] took_job;
+
+  always_ff @(posedge clk) begin
+    took     <= take_valid && !rst;
+    took_job <= take_job;
+  end
+
   always_comb begin
+    if (took && take_job == took_job) assume (!take_valid);
     assume (!commit_valid || (write_valid && !resend_valid));
     if (write_valid && write_job == job)
       assume (job_valid[job] && write_opens == !open && count < 3'(SLOT_COUNT));

@@ -3,25 +3,21 @@
 // ina_rebuild: whole frames leave, one a packet, each as long as its form and payload say. The
 // proof keeps a list of the packets that were given, with a byte of each header and payload.
 // Packets are short (MTU 128) and the queues small (the constants in proofs.txt); what
-// ina_crc_state says is any, so nothing is claimed of the iCRC's value.
+// ina_crc_step says is any, so nothing is claimed of the iCRC's value.
 //
 //   1. The output obeys AXI4-Stream: what it offers stays until it is taken.
 //   2. Each packet gives one frame, in order: tlast once, with the beat that has its last byte;
 //      tkeep has as many ones as there are bytes, and is all ones before.
 //   3. A frame has the header, the tag and the payload of its own packet, and its payload's CRC is
 //      there when it is needed.
-//   4. Who chooses packets only while there is room, and no more than three of which ina_rebuild
-//      has not been told two clocks ago, never finds a queue full: nothing is lost.
-//   5. What is here comes out: while all payload has come and the output is taken, no seven clocks
-//      pass without a beat. Idle means that all is out.
+//
+// That nothing is lost and all comes out is proved in ina_rebuild_room, with more packets.
 
-module ina_crc_state #(
+module ina_crc_step #(
     parameter int QUADS = 4
 ) (
-    input  logic        clk,
     input  logic        s_valid,
-    input  logic        s_first,
-    input  logic [31:0] s_start,
+    input  logic [31:0] s_state,
     input  logic        s_advance,
     input  logic [31:0] s_crc,
     output logic [31:0] m_crc
@@ -54,7 +50,6 @@ module formal_ina_rebuild (
   ina_pkg::header_t  s_header;
   logic              s_last;
   logic              room;
-  logic              busy;
   logic              m_axis_tvalid;
   logic [BEAT_W-1:0] m_axis_tdata;
   logic [KEEP_W-1:0] m_axis_tkeep;
@@ -73,7 +68,7 @@ module formal_ina_rebuild (
 
   ina_rebuild #(.MTU(MTU)) dut (
       .clk, .rst, .s_header_valid, .s_header, .s_header_ce, .s_valid, .s_last, .s_data, .s_crc,
-      .room, .marked(), .busy,
+      .room, .marked(), .busy(),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_tagged, .m_tag);
 
   // 1. Of the data, the bytes that 3 looks at; all are loaded together.
@@ -157,21 +152,10 @@ module formal_ina_rebuild (
   assign length = before + {1'b0, lengths[sent[1:0]], 4'd0} + 9'd4;
   assign left   = length - {out_beat, 6'd0};
 
-  (* hierconn *) logic \dut.header_ready ;
-  (* hierconn *) logic \dut.beat_ready ;
-  (* hierconn *) logic \dut.crc_ready ;
   (* hierconn *) logic \dut.beat_pop ;
   (* hierconn *) logic \dut.last ;
   (* hierconn *) logic \dut.crc_pop ;
   (* hierconn *) logic \dut.crc_valid ;
-
-  logic [2:0] waited;
-
-  always_ff @(posedge clk) begin
-    if (rst || !busy || moves || !m_axis_tready || filled != given || in_beat != '0
-        || s_header_valid) waited <= '0;
-    else waited <= waited + 1'b1;
-  end
 
   always_comb begin
     if (!rst) begin
@@ -191,11 +175,6 @@ module formal_ina_rebuild (
         p3_tag: assert (m_tagged == forms[sent[1:0]][0] && m_tag[7:0] == tags[sent[1:0]]);
       end
       p3_crc: assert (!((\dut.beat_pop && \dut.last ) || \dut.crc_pop ) || \dut.crc_valid );
-      p4_header: assert (!s_header_valid || \dut.header_ready );
-      p4_beat:   assert (!s_valid || \dut.beat_ready );
-      p4_crc:    assert (!(s_valid && s_last) || \dut.crc_ready );
-      p5_goes:   assert (waited < 3'd7);
-      p5_idle:   assert (busy || sent == given);
     end
   end
 
@@ -204,7 +183,6 @@ module formal_ina_rebuild (
       two:    cover (sent == 3'd2);
       tail:   cover (moves && m_axis_tlast && out_beat == 3'd2 && lengths[sent[1:0]] == 4'd4);
       turned: cover (sent == 3'd1 && moves && forms[sent[1:0]] != forms[0]);
-      full:   cover (!room);
     end
   end
 endmodule

@@ -5,9 +5,9 @@
  *
  *	check_fallback SEED ROUNDS ELEMENTS FALLBACKS REJOINS
  *
- * Each round is an all-reduce of a random size (less than ELEMENTS) and type, in place or not, at a random moment of
- * each rank, alone or with others outstanding. Exits with 0 if all sums are right, and the
- * aggregator was left and joined again at least so often; REJOINS 0: it must not be back.
+ * Each round is an all-reduce of a random size (less than ELEMENTS) and type, in place or not, at a
+ * random moment of each rank, alone or with others outstanding. Exits with 0 if all sums are right,
+ * and the aggregator was left and joined again at least so often; REJOINS 0: it must not be back.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #include "ina.h"
 
-#define COUNT_MAX  600000u
+#define COUNT_MAX   600000u
 #define OUTSTANDING 3
 
 /* What all ranks do in a round. */

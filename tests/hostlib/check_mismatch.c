@@ -16,6 +16,7 @@
  *	ranks   rank 1 was started with one rank more
  *	twice   rank 1 says it is rank 0's other neighbour, the last rank (3 ranks at least)
  *	window  rank 1 has another window
+ *	fixed   rank 1 wants float32 as fixed point
  *	exit    rank 1 exits without closing
  *	bad     rank 1 first asks for a type and an operation that do not exist: nobody else notices
  */
@@ -80,6 +81,8 @@ static int check_open(struct check *check)
 		options->ranks++;
 	if (check->odd && is(check, "window"))
 		options->window = 4;
+	if (check->odd && is(check, "fixed"))
+		options->fixed_point = 1;
 	if (check->odd && is(check, "twice"))
 		options->rank = options->ranks - 1;
 	status = ina_open(options, &comm, why, sizeof(why));
@@ -181,7 +184,8 @@ int main(int argc, char **argv)
 	check.recv = calloc(ELEMENTS_MAX, sizeof(float));
 	if (!check.send || !check.recv)
 		return 2;
-	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window"))
+	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window") ||
+	    is(&check, "fixed"))
 		return check_open(&check);
 	if (ina_open(&check.options, &comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "check_mismatch: ina_open: %s\n", why);

@@ -97,8 +97,7 @@ static void some_are_ahead(void **state)
 	control.peers[3].fault = fault_in(6, 77, 20);
 	control.peers[3].fault.status = INA_OK;
 	control.peers[1].fault = fault_in(6, 0, 19);
-	control.peers[1].fault.current =
-	        (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
+	control.peers[1].fault.current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
 	assert_int_equal(poll_once(), INA_MENDED);
 	assert_int_equal(plan.from, 12);
 	assert_int_equal(plan.until, 20);

@@ -103,6 +103,9 @@ int main()
 		resent[entry] = {static_cast<uint8_t>(random.next()), 1 + entry};
 		put_resend(dut, entry, resent[entry]);
 	}
+	unsigned took_job = JOBS;
+	uint64_t took_clock = 0;
+
 	for (unsigned i = 0; i < 40000; i++) {
 		const unsigned job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned pop_job = static_cast<unsigned>(random.below(JOBS));
@@ -111,7 +114,8 @@ int main()
 		const unsigned watched = static_cast<unsigned>(random.below(JOBS));
 		const bool opens = !is_open[job];
 		const bool push = random.chance(60) && rings[job].packets.size() < SLOTS;
-		const bool take = random.chance(50) &&
+		const bool too_soon = take_job == took_job && dut.clocks == took_clock;
+		const bool take = random.chance(50) && !too_soon &&
 		                  rings[take_job].chosen < rings[take_job].packets.size();
 		const bool undo = random.chance(10) && rings[undo_job].chosen > 0;
 		const unsigned beats = 1 + static_cast<unsigned>(random.below(3));
@@ -162,6 +166,10 @@ int main()
 				popped.sum_end = popped.head;
 		}
 		rings[take_job].chosen += take;
+		if (take) {
+			took_job = take_job;
+			took_clock = dut.clocks;
+		}
 		rings[undo_job].chosen -= undo;
 		dut->write_valid = dut->commit_valid = dut->pop_valid = 0;
 		dut->take_valid = dut->undo_valid = 0;

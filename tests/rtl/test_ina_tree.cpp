@@ -313,10 +313,11 @@ int main()
 
 	for (unsigned leaves = 1; leaves < INA_PORT_COUNT; leaves *= 2)
 		latency += NODE_CLOCKS;
-	dut->s_valid = 0;
+	dut->s_valid = dut->s_load = 0;
 	dut.reset();
 	for (unsigned i = 0; i < BEATS + latency; i++) {
 		dut->s_valid = i < BEATS && random.chance(90);
+		dut->s_load = dut->s_valid || random.chance(50);
 		const Expected expected = random_beat(dut, random);
 
 		if (dut->s_valid)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Admission of JOINs on one port. A JOIN stops the whole ingress (en = 0) from the clock in which
+// it comes to the judge: for one clock if it has nothing to ask, because its iCRC is wrong or its
+// flow known, else until ina_jobs has answered and the flow is learned. It is decided in the clock
+// behind the answer, and leaves with en in the next one, in which it is settled already.
+
+module ina_admission #(
+    parameter int JOB_W = 1
+) (
+    input  logic clk,
+    input  logic rst,
+    output logic en,  // the ingress may advance; a register
+
+    input  logic next_join,  // a JOIN comes to the judge with this clock of en
+    input  logic s_ok,       // the packet there has a right iCRC
+    input  logic hit,        // ... and a flow
+
+    output logic             ask_valid,
+    input  logic             answer_valid,
+    input  logic             answer_granted,
+    input  logic [JOB_W-1:0] answer_job,
+    output logic             learn,  // its flow, for answer_job
+
+    output logic             answered,  // now it is taken, or passes
+    output logic             granted,   // with answered
+    output logic [JOB_W-1:0] granted_job,
+    output logic             settled    // it has been decided
+);
+  logic asks;
+
+  assign asks      = !en && s_ok && !hit;
+  assign ask_valid = asks && !answered;
+  assign learn     = ask_valid && answer_valid && answer_granted;
+
+  always_ff @(posedge clk) begin
+    en       <= en ? !next_join : !asks || answered;
+    answered <= ask_valid && answer_valid;
+    settled  <= answered;
+    if (ask_valid) begin
+      granted     <= answer_granted;
+      granted_job <= answer_job;
+    end
+    if (rst) begin
+      en       <= 1'b1;
+      answered <= 1'b0;
+      settled  <= 1'b0;
+    end
+  end
+
+endmodule

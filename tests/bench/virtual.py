@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the network and the protocol give, in virtual time: all-reduce through the RTL at 250 MHz against our ring, on
+modelled links of 10, 25 and 100 Gb/s between stock kernels. The figures are the same on every machine.
+
+    tests/bench/virtual.py [--build build] [--parts sweep,small,loss,payload] [--rates 10,25,100] [--hosts 2,4,6,8]
+                           [--largest 64M] [--json FILE] [--check]
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+TIMEOUT_S = 3600
+MTU = 4096
+# The model's own defaults (ina-bridge --help): they are part of the small messages' budget.
+LINK_DELAY_US, SWITCH_DELAY_US, RTL_CLOCK_MHZ = 0.5, 0.3, 250
+# An all-reduce of 8 bytes on the wire: header 32, elements filled up to 16, trailer 16; Ethernet, IPv4, UDP, BTH, iCRC;
+# preamble, FCS, gap.
+SMALL_FRAME_BYTES = 32 + 16 + 16 + 14 + 20 + 8 + 12 + 4
+WIRE_BYTES = 24
+# From the last rank's last beat to the first beat of the sum (`make bench-rtl`: at most 40 at 8 ports), and the beats in
+# and out of a frame that is stored before and behind.
+RTL_CLOCKS = 40 + 2 * -(-SMALL_FRAME_BYTES // 64)
+# Published figures for float32: NetReduce (ASPLOS 2023), up to; the FPGA switch of CityU, bandwidth at n = 8.
+PUBLISHED = "published: NetReduce up to 1.7 x, CityU's FPGA switch 1.75 x at n = 8"
+
+WANTED_OF_THEORY = 0.97    # the speed-up, of 2 (n - 1) / n
+WANTED_OF_PLAIN = 0.97     # payload, of ibv_rc_pingpong's
+WANTED_OVER_BUDGET_US = 1.0
+LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
+    parser.add_argument("--parts", default="payload,small,sweep,loss", help="what to measure, of payload, small, sweep, loss")
+    parser.add_argument("--rates", default="10,25,100", help="Gb/s (10,25,100)")
+    parser.add_argument("--hosts", default="2,4,6,8", help="numbers of hosts (2,4,6,8)")
+    parser.add_argument("--largest", default="64M", help="largest all-reduce of the sweep (64M)")
+    parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
+    parser.add_argument("--json", help="write the result there as well")
+    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    options = parser.parse_args()
+    options.rates = [int(rate) for rate in options.rates.split(",")]
+    options.hosts = [int(hosts) for hosts in options.hosts.split(",")]
+    return options
+
+
+def lab(options, hosts, rate, switches, command):
+    """Runs a command on hosts in virtual time, and returns what it printed."""
+    line = [os.path.join(options.build, "ina-lab"), "run", "-q", "-n", str(hosts), "--virtual-time", "--memory", "1024",
+            "--link-rate", f"{rate}G", "--mtu", str(MTU), "--timeout", str(TIMEOUT_S), *switches, "--", *command]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S + 60, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit(f"virtual: {' '.join(line)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def perf(options, hosts, rate, switches, arguments):
+    """ina-perf through the aggregator and by ring: its rows. Every element is checked."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        lab(options, hosts, rate, ["--aggregator", options.aggregator, *switches],
+            [os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1", "--compare",
+             "--json", report.name, *arguments])
+        rows = json.load(open(report.name))["rows"]
+    for row in rows:
+        assert row["result"]["wrong"] == row["ring"]["wrong"] == 0, row
+        assert row["result"]["algorithm"] == "ina", row
+    return rows
+
+
+def payload(options):
+    """Gb/s of payload: a message each way in turn between two hosts, and all-reduce of four."""
+    results = []
+    for rate in options.rates:
+        pingpong = f"ibv_rc_pingpong -e -g 1 -m {MTU} -s 1048576 -n 50"
+        out = lab(options, 2, rate, ["--aggregator", "off"],
+                  ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {pingpong}; sleep 1; exec {pingpong} $INA_ROOT"])
+        plain = max(float(text) for text in re.findall(r"= ([0-9.]+) Mbit/sec", out)) / 1000
+        row, = perf(options, 4, rate, [], ["-b", options.largest, "-e", options.largest, "-n", "1"])
+        ours = row["size_bytes"] * 8 / row["result"]["time_us"] / 1000
+        results.append({"rate_gbps": rate, "pingpong_gbps": plain, "allreduce_gbps": ours, "ratio": ours / plain,
+                        "good": ours / plain >= WANTED_OF_PLAIN})
+        print(f"{rate:4} Gb/s: ibv_rc_pingpong -e {plain:8.3f} Gb/s, all-reduce of {options.largest} on 4 hosts {ours:8.3f} Gb/s, "
+              f"{ours / plain:.3f} of it (wanted {WANTED_OF_PLAIN})", flush=True)
+    return results
+
+
+def small(options):
+    """8 bytes on the most hosts: the way through the network, and what hosts and library add."""
+    results = []
+    for rate in options.rates:
+        wire_us = 2 * ((SMALL_FRAME_BYTES + WIRE_BYTES) * 8e-3 / rate + LINK_DELAY_US)
+        budget_us = wire_us + SWITCH_DELAY_US + RTL_CLOCKS / RTL_CLOCK_MHZ
+        row, = perf(options, max(options.hosts), rate, [], ["-b", "8", "-e", "8", "-n", "20"])
+        time_us = row["result"]["time_us"]
+        results.append({"rate_gbps": rate, "hosts": max(options.hosts), "time_us": time_us, "network_us": budget_us,
+                        "ring_us": row["ring"]["time_us"], "good": time_us <= budget_us + WANTED_OVER_BUDGET_US})
+        print(f"{rate:4} Gb/s, n = {max(options.hosts)}: 8 bytes in {time_us:.2f} us; links, switch and RTL take {budget_us:.2f} us "
+              f"(wanted: {WANTED_OVER_BUDGET_US} us more at most); ring {row['ring']['time_us']:.2f} us", flush=True)
+    return results
+
+
+def sweep(options):
+    results = []
+    print(f"# {PUBLISHED}\n# {'Gb/s':>4} {'n':>2} {'size (B)':>10} {'time (us)':>11} {'algbw (GB/s)':>12} {'busbw (GB/s)':>12} "
+          f"{'ring (us)':>11} {'speed-up':>8} {'2(n-1)/n':>8}", flush=True)
+    for rate in options.rates:
+        for hosts in options.hosts:
+            for row in perf(options, hosts, rate, [], ["-b", "8", "-e", options.largest, "-f", "16", "-n", "2"]) + \
+                    perf(options, hosts, rate, [], ["-b", options.largest, "-e", options.largest, "-n", "1"]):
+                theory = 2 * (hosts - 1) / hosts
+                result = {"rate_gbps": rate, "hosts": hosts, "theory": theory, **row}
+                is_largest = row is not None and row["size_bytes"] >= 64 << 20 and rate == 100
+                result["good"] = row["speed_up"] >= WANTED_OF_THEORY * theory if is_largest else None
+                results.append(result)
+                print(f"{rate:6} {hosts:2} {row['size_bytes']:10} {row['result']['time_us']:11.2f} "
+                      f"{row['result']['algbw_GBps']:12.4f} {row['result']['busbw_GBps']:12.4f} {row['ring']['time_us']:11.2f} "
+                      f"{row['speed_up']:8.2f} {theory:8.2f}", flush=True)
+    return results
+
+
+def loss(options):
+    """Goodput of four hosts at 16 MiB and the highest rate, with frames lost before and behind the switch."""
+    results = []
+    for probability in LOSSES:
+        switches = ["--loss-up", str(probability), "--loss-down", str(probability)]
+        row, = perf(options, 4, max(options.rates), switches, ["-b", "16M", "-e", "16M", "-n", "4", "-w", "0"])
+        ours, ring = (row["size_bytes"] * 8 / row[kind]["time_us"] / 1000 for kind in ("result", "ring"))
+        results.append({"loss": probability, "rate_gbps": max(options.rates), "ina_gbps": ours, "ring_gbps": ring,
+                        "good": ours >= ring})
+        print(f"loss {probability:g} on each side: in the network {ours:.3f} Gb/s, by ring {ring:.3f} Gb/s", flush=True)
+    return results
+
+
+def main():
+    options = parse()
+    parts = {"payload": payload, "small": small, "sweep": sweep, "loss": loss}
+    results, good = {}, True
+    for name in options.parts.split(","):
+        if name not in parts:
+            sys.exit(f"virtual: --parts {name}: there is {', '.join(parts)}")
+        started = time.monotonic()
+        print(f"## {name}", flush=True)
+        results[name] = parts[name](options)
+        missed = [result for result in results[name] if result["good"] is False]
+        print(f"## {name}: {time.monotonic() - started:.0f} s; targets missed: {len(missed)}", flush=True)
+        good &= not missed
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"aggregator": options.aggregator, "mtu": MTU, **results}, file, indent=1)
+    if options.check and not good:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
