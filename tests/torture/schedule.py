@@ -63,18 +63,21 @@ def draw_losses(schedule, chance):
         return
     for name in ("loss-up", "loss-down", "duplicate", "reorder", "corrupt"):
         if chance.random() < 0.5:
-            schedule.add(name, f"{between(chance, 5e-4, 2e-2):.6f}")
+            schedule.add(name, f"{between(chance, 5e-4, 4e-2):.6f}")
 
 
 def draw_aggregator(schedule, chance):
     schedule.aggregator = chance.choices(["rtl", "model", "off"], [6, 3, 1])[0]
-    fate = chance.choices(["none", "reset-at", "reset-every", "off-after", "stuck-after"], [6, 3, 1, 1, 1])[0]
+    fate = chance.choices(["none", "reset-at", "reset-every", "job-ttl", "off-after", "stuck-after"],
+                          [12, 6, 2, 2, 1, 1])[0]
     if schedule.aggregator == "off" or fate == "none":
         return
     schedule.aggregator_fails = True
     if fate == "reset-at":
         for _ in range(chance.randint(1, 3)):
             schedule.add(fate, milliseconds(between(chance, 0.5, 200)))
+    elif fate == "job-ttl":  # it forgets jobs that only pause
+        schedule.add(fate, f"{between(chance, 0.05, 1):.3f}")
     else:
         schedule.add(fate, int(between(chance, 20, 2000)))
 
@@ -103,6 +106,6 @@ def draw_work(schedule, chance):
     elements = chance.choice([300, 5_000, 40_000, 100_000])
     if schedule.aggregator == "rtl":
         elements = min(elements, 160_000 // schedule.hosts)
-    schedule.arguments = [schedule.seed, schedule.communicators, chance.randint(1, 20), elements, schedule.algorithm]
+    schedule.arguments = [schedule.seed, schedule.communicators, chance.randint(1, 30), elements, schedule.algorithm]
     if schedule.victim >= 0:
         schedule.arguments.append(schedule.victim)
