@@ -34,7 +34,7 @@ struct gathering {
 	const struct ina_settings *settings;
 	struct ina_roster *roster;
 	struct ina_failure mismatch; /* the first that was found */
-	int64_t deadline_ms; /* the first at which some rank that has come gives up */
+	int64_t deadline_ms;         /* the first at which some rank that has come gives up */
 	int listener;
 	int come; /* ranks that have, rank 0 included */
 	struct stranger strangers[STRANGERS_MAX];

@@ -163,7 +163,8 @@ static void gone_while_connecting(void **state)
 		control.peers[r].report.value = 1024;
 	}
 	agreed(&control, 1024, &none, INA_OK, "");
-	agreed(&control, 4096, &none, INA_ERR_MISMATCH, "rank 1 has path MTU 1024, rank 0 has 4096");
+	agreed(&control, 4096, &none, INA_ERR_MISMATCH,
+	       "rank 1 has path MTU 1024, rank 0 has 4096");
 	/* Rank 0 has none to compare: that it failed is why. */
 	agreed(&control, 0, &failed, INA_ERR_DEVICE, "rank 0: connecting failed");
 	/* And why the others failed is that rank 2 is gone. */

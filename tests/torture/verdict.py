@@ -137,4 +137,5 @@ def names(rank, text):
 
 
 def complaint(line):
-    return f"rank {line.rank} communicator {line.index} {line.phase} after {line.time_s:.3f} s: {line.status} {line.text}"
+    where = f"rank {line.rank} communicator {line.index} {line.phase}"
+    return f"{where} after {line.time_s:.3f} s: {line.status} {line.text}"
