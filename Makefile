@@ -4,8 +4,8 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo test lockstep bench-rtl bench-virtual synth formal formal-mutants waves fuzz \
-	clean distclean help
+.PHONY: all deps kernel build install demo test torture lockstep bench-rtl bench-virtual synth formal \
+	formal-mutants waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -35,6 +35,11 @@ demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compar
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
+
+SEEDS ?= 100
+FIRST ?= 1
+torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, JOBS at a time, in virtual time; all must end well
+	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --jobs $(or $(JOBS),$$(nproc))
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)

@@ -58,7 +58,7 @@ struct ina_hello {
 	uint32_t message_bytes;
 	uint32_t algorithm;
 	uint32_t fixed_point; /* 0, or 1 */
-	uint32_t reserved;
+	uint32_t patience_ms; /* how long the rank still waits for an answer */
 	struct ina_endpoint endpoint;
 };
 

@@ -34,6 +34,7 @@ struct gathering {
 	const struct ina_settings *settings;
 	struct ina_roster *roster;
 	struct ina_failure mismatch; /* the first that was found */
+	int64_t deadline_ms;         /* the first at which some rank that has come gives up */
 	int listener;
 	int come; /* ranks that have, rank 0 included */
 	struct stranger strangers[STRANGERS_MAX];
@@ -157,11 +158,16 @@ static void take_hello(struct gathering *g, struct stranger *stranger)
 	uint32_t rank = stranger->link.in.rank;
 	const struct ina_hello *hello = &stranger->link.in.hello;
 
+	int64_t deadline_ms = ina_now_ms() + hello->patience_ms;
+
 	compare_hello(g, rank, hello);
 	if (rank > 0 && rank < (uint32_t)g->control->ranks && g->control->peers[rank].link.fd < 0) {
 		g->roster->endpoints[rank] = hello->endpoint;
 		g->control->peers[rank].link = stranger->link;
 		g->come++;
+		/* Who waits no longer must still hear from here who is missing. */
+		if (deadline_ms < g->deadline_ms)
+			g->deadline_ms = deadline_ms;
 	} else if (g->extra_count < STRANGERS_MAX) {
 		g->extras[g->extra_count++] = stranger->link;
 	} else {
@@ -188,12 +194,12 @@ static void read_strangers(struct gathering *g)
 }
 
 /* Waits for ranks, until all have come, or the deadline, or a while after a mismatch. */
-static enum ina_status gather(struct gathering *g, int64_t deadline_ms, struct ina_failure *failure)
+static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 {
 	const struct ina_options *options = &g->settings->options;
-	int64_t end_ms = deadline_ms;
+	bool is_short = false; /* after a mismatch */
 
-	while (g->come < g->control->ranks && ina_now_ms() < end_ms) {
+	while (g->come < g->control->ranks && ina_now_ms() < g->deadline_ms) {
 		struct pollfd fds[STRANGERS_MAX + 1];
 		nfds_t count = 0;
 
@@ -201,14 +207,16 @@ static enum ina_status gather(struct gathering *g, int64_t deadline_ms, struct i
 		for (int i = 0; i < STRANGERS_MAX; i++)
 			fds[count++] =
 			        (struct pollfd){.fd = g->strangers[i].link.fd, .events = POLLIN};
-		poll(fds, count, ina_left_ms(end_ms, 1000));
+		poll(fds, count, ina_left_ms(g->deadline_ms, 1000));
 		if (fds[0].revents)
 			accept_strangers(g, options->peer_timeout_ms);
 		read_strangers(g);
-		if (g->mismatch.status != INA_OK && end_ms == deadline_ms) {
+		if (g->mismatch.status != INA_OK && !is_short) {
 			int64_t grace_ms = ina_now_ms() + GRACE_MS;
 
-			end_ms = grace_ms < deadline_ms ? grace_ms : deadline_ms;
+			is_short = true;
+			if (grace_ms < g->deadline_ms)
+				g->deadline_ms = grace_ms;
 		}
 	}
 	if (g->mismatch.status != INA_OK)
@@ -266,6 +274,7 @@ static enum ina_status host_rendezvous(struct ina_control *control,
 	g->control = control;
 	g->settings = settings;
 	g->roster = roster;
+	g->deadline_ms = deadline_ms;
 	g->listener = -1;
 	g->come = 1;
 	for (int i = 0; i < STRANGERS_MAX; i++)
@@ -273,7 +282,7 @@ static enum ina_status host_rendezvous(struct ina_control *control,
 
 	if (listen_at_root(g, &outcome) != INA_OK)
 		goto out_free;
-	gather(g, deadline_ms, &outcome);
+	gather(g, &outcome);
 	if (outcome.status == INA_OK && make_job_id(&roster->job_id) != 0)
 		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",
 		         strerror(errno));
@@ -388,6 +397,7 @@ static enum ina_status join_rendezvous(struct ina_control *control,
 	        .window = options->window,
 	        .message_bytes = options->message_bytes,
 	        .algorithm = options->algorithm,
+	        .patience_ms = (uint32_t)ina_left_ms(deadline_ms, options->open_timeout_ms),
 	        .fixed_point = options->fixed_point != 0,
 	        .endpoint = *local,
 	};

@@ -164,7 +164,11 @@ static enum ina_settled follow(const struct ina_settlement *s, struct ina_contro
 		return INA_MENDED;
 	}
 	if (control->peers[0].gone) {
-		ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
+		/* It may have been in ina_close() already, and have said why nothing came of it. */
+		if (control->has_decision && control->decision.status != INA_OK)
+			ina_fail(failure, control->decision.status, "%s", control->decision.text);
+		else
+			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
 		return INA_ENDED;
 	}
 	if (ina_now_ms() < deadline_ms)

@@ -42,22 +42,40 @@ static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
 	return false;
 }
 
+static bool has_voted(const struct ina_control *control, int rank)
+{
+	const struct ina_peer *peer = &control->peers[rank];
+
+	return peer->has_report && peer->report.phase == control->phase;
+}
+
+/* Rank 0: a rank that is gone without a vote, or -1. */
+static int lost_voter(const struct ina_control *control)
+{
+	for (int r = 1; r < control->ranks; r++) {
+		if (control->peers[r].gone && !has_voted(control, r))
+			return r;
+	}
+	return -1;
+}
+
 /* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
 static bool count_votes(struct ina_control *control, const struct ina_vote *vote, uint32_t *minimum,
                         struct ina_failure *failure)
 {
 	bool complete = true;
+	int lost = lost_voter(control);
 
+	/* First: what its neighbours saw is that their connections to it failed. */
+	if (lost >= 0) {
+		ina_fail(failure, INA_ERR_PEER, "rank %d is gone", lost);
+		return true;
+	}
 	*minimum = vote->value;
 	for (int r = 1; r < control->ranks; r++) {
-		const struct ina_peer *peer = &control->peers[r];
-		const struct ina_report *report = &peer->report;
+		const struct ina_report *report = &control->peers[r].report;
 
-		if (!peer->has_report || report->phase != control->phase) {
-			if (peer->gone) {
-				ina_fail(failure, INA_ERR_PEER, "rank %d is gone", r);
-				return true;
-			}
+		if (!has_voted(control, r)) {
 			complete = false;
 			continue;
 		}
@@ -69,7 +87,9 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
 			ina_fail(failure, report->status, "rank %d: %s", r, report->text);
 			return true;
 		}
-		if (vote->must_equal && report->value != vote->value) {
+		/* A rank that failed before it knew the value has none. */
+		if (vote->must_equal && vote->failed->status == INA_OK &&
+		    report->value != vote->value) {
 			ina_fail(failure, INA_ERR_MISMATCH, "rank %d has %s %u, rank 0 has %u", r,
 			         vote->what, report->value, vote->value);
 			return true;
@@ -92,8 +112,7 @@ static void name_missing(const struct ina_control *control, const char *doing,
 	char names[200];
 
 	for (int r = 1; r < control->ranks; r++)
-		missing[r] = !control->peers[r].has_report ||
-		             control->peers[r].report.phase != control->phase;
+		missing[r] = !has_voted(control, r);
 	ina_list_ranks(names, sizeof(names), missing, control->ranks);
 	ina_fail(failure, INA_ERR_TIMEOUT, "%s did not %s in time", names, doing);
 }

@@ -47,7 +47,8 @@ enum option_key {
 	KEY_HOST_BYTE_COST,
 	KEY_KILL,
 	KEY_CUT,
-	KEY_VIRTUAL_LAST = KEY_CUT,
+	KEY_RESET_AT,
+	KEY_VIRTUAL_LAST = KEY_RESET_AT,
 };
 
 static const struct argp_option option_table[] = {
@@ -101,6 +102,8 @@ static const struct argp_option option_table[] = {
         {"host-byte-cost", KEY_HOST_BYTE_COST, "NS", 0, "... and for each of its bytes", 6},
         {"kill", KEY_KILL, "RANK:TIME", 0, "a host dies so long after the start of all", 6},
         {"cut", KEY_CUT, "RANK:TIME[:TIME]", 0, "a host's cable is out from then (until then)", 6},
+        {"reset-at", KEY_RESET_AT, "TIME", 0,
+         "reset the aggregator so long after the start of all; may be repeated", 6},
         {0},
 };
 

@@ -114,8 +114,7 @@ static void run_engine(struct bridge *bridge)
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
 }
 
-/* What waits in it, and all that it knows, is lost, as when a board is reset. */
-static void reset_engine(struct bridge *bridge)
+void bridge_reset_engine(struct bridge *bridge)
 {
 	struct engine *engine = bridge->renew(bridge->renew_context);
 
@@ -191,7 +190,7 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 	}
 	if (bridge->config.reset_every && bridge->steered_frames > 0 &&
 	    bridge->steered_frames % bridge->config.reset_every == 0)
-		reset_engine(bridge);
+		bridge_reset_engine(bridge);
 	bridge->steered_frames++;
 	if (bridge->config.stuck_after && bridge->steered_frames > bridge->config.stuck_after) {
 		frame_drop(frame);

@@ -53,7 +53,7 @@ struct bridge {
 	struct capture *capture; /* or NULL */
 	bridge_transmit *transmit;
 	void *transmit_context;
-	bridge_renew *renew; /* where config.reset_every is not 0 */
+	bridge_renew *renew; /* for bridge_reset_engine() */
 	void *renew_context;
 
 	struct calendar calendar;
@@ -84,6 +84,12 @@ void bridge_close(struct bridge *bridge);
 
 /* A frame of FRAME_BYTES_MIN bytes or more has been read from a port; takes the reference. */
 void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame);
+
+/*
+ * A new engine in place of the old one, which there must be. What waits in it, and all that it
+ * knows, is lost, as when a board is reset.
+ */
+void bridge_reset_engine(struct bridge *bridge);
 
 /* The host behind a port has gone: its addresses are forgotten. */
 void bridge_close_port(struct bridge *bridge, unsigned port);

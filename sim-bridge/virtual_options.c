@@ -20,6 +20,7 @@ enum {
 	KEY_START_DELAY,
 	KEY_KILL,
 	KEY_CUT,
+	KEY_RESET_AT,
 	KEY_PROGRESS,
 };
 
@@ -46,6 +47,8 @@ static const struct argp_option table[] = {
         {"kill", KEY_KILL, "HOST:TIME", 0, "A host dies so long after the start of all", 5},
         {"cut", KEY_CUT, "HOST:TIME[:TIME]", 0,
          "A host's cable is out from then (until then; for ever)", 5},
+        {"reset-at", KEY_RESET_AT, "TIME", 0,
+         "The aggregator is reset so long after the start of all; may be repeated", 5},
         {"progress", KEY_PROGRESS, NULL, 0, "Says now and then how far time has got", 5},
         {0},
 };
@@ -123,6 +126,13 @@ static void parse_cut(struct argp_state *state, const char *text, struct virtual
 	faults->mend_ns = until ? parse_time(state, KEY_CUT, until + 1) : GUEST_NEVER;
 }
 
+static void parse_reset(struct argp_state *state, const char *text, struct virtual_config *time)
+{
+	if (time->reset_count == VIRTUAL_RESETS_MAX)
+		argp_error(state, "--reset-at %s: more than %d of them", text, VIRTUAL_RESETS_MAX);
+	time->resets_ns[time->reset_count++] = parse_time(state, KEY_RESET_AT, text);
+}
+
 static error_t parse_host_option(int key, char *text, struct argp_state *state)
 {
 	struct virtual_options *options = state->input;
@@ -181,6 +191,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_MARKING:
 		options->time.marking_bytes = parse_power(state, key, text, 0, 1e12);
+		return 0;
+	case KEY_RESET_AT:
+		parse_reset(state, text, &options->time);
 		return 0;
 	case KEY_PROGRESS:
 		options->time.shows_progress = true;

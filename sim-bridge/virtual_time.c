@@ -234,6 +234,18 @@ static void kill_host(void *context, uint64_t time_ns, struct frame *frame, uint
 		lose_host(time, (unsigned)id);
 }
 
+/* An event. */
+static void reset_aggregator(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct virtual_time *time = context;
+
+	(void)frame;
+	(void)id;
+	time->now_ns = time_ns;
+	if (time->bridge->engine)
+		bridge_reset_engine(time->bridge);
+}
+
 /* An event: a host that is up may start its command. */
 static void let_go(void *context, uint64_t time_ns, struct frame *none, uint64_t id)
 {
@@ -259,6 +271,8 @@ static void follow_muster(struct virtual_time *time, enum muster_news news)
 	if (news != MUSTER_ALL_UP || time->start_ns != GUEST_NEVER)
 		return;
 	time->start_ns = (time->now_ns / START_AT_NS + 1) * START_AT_NS;
+	for (unsigned i = 0; i < time->config->reset_count; i++)
+		plan(time, time->start_ns + time->config->resets_ns[i], reset_aggregator, NULL, 0);
 	for (unsigned port = 0; port < time->count; port++) {
 		const struct virtual_faults *faults = &time->config->faults[port];
 

@@ -20,6 +20,8 @@
 #include "muster.h"
 #include "wire.h"
 
+enum { VIRTUAL_RESETS_MAX = 64 };
+
 /* Times in ns after all hosts have started. */
 struct virtual_faults {
 	uint64_t start_delay_ns;
@@ -39,6 +41,9 @@ struct virtual_config {
 	double host_byte_ns;
 	bool shows_progress;
 	struct virtual_faults faults[BRIDGE_PORTS_MAX];
+	/* When the aggregator is reset, in ns after all hosts have started. */
+	uint64_t resets_ns[VIRTUAL_RESETS_MAX];
+	unsigned reset_count;
 };
 
 struct virtual_time {

@@ -25,19 +25,22 @@ template <class Top> class Waves
 		Verilated::traceEverOn(true);
 	}
 	/// Starts the file that INA_WAVES in the environment names; without it there is none.
+	/// After a reset, which begins with a new model, the name has .1 at its end, then .2.
 	/// Throws std::runtime_error where it cannot be made.
 	void open(Top &top)
 	{
-		const char *path = std::getenv("INA_WAVES");
+		const char *name = std::getenv("INA_WAVES");
 
-		if (!path || !*path)
+		if (!name || !*name)
 			return;
+		const std::string path = name + (opened ? "." + std::to_string(opened) : "");
+		opened++;
 		file.set_time_unit("1ps");
 		file.set_time_resolution("1ps");
 		top.trace(&file, HIERARCHY_LEVELS);
-		file.open(path);
+		file.open(path.c_str());
 		if (!file.isOpen())
-			throw std::runtime_error("waves: cannot write " + std::string(path));
+			throw std::runtime_error("waves: cannot write " + path);
 	}
 	/// The signals after the rising edge of clock number `clock`, and in its second half: there
 	/// as often as inputs change.
@@ -53,6 +56,7 @@ template <class Top> class Waves
       private:
 	static constexpr uint64_t CLOCK_PS = 4000; // 250 MHz
 	static constexpr int HIERARCHY_LEVELS = 99;
+	static inline unsigned opened = 0;
 	VerilatedFstC file;
 	uint64_t next_ps = 0; // a time is written once
 

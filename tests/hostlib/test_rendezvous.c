@@ -223,6 +223,20 @@ static void the_missing_are_named(void **state)
 	ina_control_close(&ranks[2].control);
 }
 
+/* Rank 1 has waited long for rank 0; it still hears from it who is missing. */
+static void the_missing_are_named_to_whoever_came_first(void **state)
+{
+	struct rank ranks[3];
+
+	(void)state;
+	prepare(ranks, 3);
+	ranks[1].timeout_ms = 500; /* and 3 s for the answer */
+	start(ranks, 2);
+	finish(ranks, 2);
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not come");
+	close_all(ranks, 2);
+}
+
 static void nobody_is_there(void **state)
 {
 	struct rank rank;
@@ -383,6 +397,7 @@ int main(void)
 	        cmocka_unit_test(in_any_order),
 	        cmocka_unit_test(strangers_are_ignored),
 	        cmocka_unit_test(the_missing_are_named),
+	        cmocka_unit_test(the_missing_are_named_to_whoever_came_first),
 	        cmocka_unit_test(nobody_is_there),
 	        cmocka_unit_test(counts_differ),
 	        cmocka_unit_test(a_rank_too_many),

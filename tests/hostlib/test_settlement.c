@@ -185,6 +185,17 @@ static void rank_0_is_gone(void **state)
 	ended(INA_ERR_PEER, "rank 0 is gone");
 }
 
+/* Rank 0 had all sums, and in ina_close() it found out that another is gone. */
+static void rank_0_went_for_a_reason(void **state)
+{
+	(void)state;
+	control.peers[0].gone = true;
+	control.has_decision = true;
+	control.decision.status = INA_ERR_PEER;
+	strcpy(control.decision.text, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
 static void rank_0_does_not_answer(void **state)
 {
 	(void)state;
@@ -206,6 +217,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(the_plan_comes, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(the_verdict_comes, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_is_gone, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_went_for_a_reason, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_does_not_answer, rank_2, finish),
 	};
 

@@ -128,6 +128,54 @@ static void one_is_silent(void **state)
 	judged(INA_ERR_TIMEOUT, "all-reduce 5 waits for rank 2: rank 1 got no sum of message 17");
 }
 
+/* Rank 0's agreement on the path MTU; ranks 1 and 2 have done what `control` says. */
+static void agreed(struct ina_control *control, uint32_t mtu, struct ina_failure *failed,
+                   enum ina_status status, const char *words)
+{
+	const struct ina_vote vote = {.what = "path MTU",
+	                              .doing = "connect",
+	                              .must_equal = true,
+	                              .value = mtu,
+	                              .failed = failed};
+	struct ina_failure failure = {INA_OK, ""};
+	uint32_t minimum;
+
+	ina_agree_begin(control, &vote);
+	for (int r = 1; r < RANKS; r++)
+		control->peers[r].report.phase = control->phase;
+	assert_int_equal(ina_agree_poll(control, &vote, 0, &minimum, &failure),
+	                 status == INA_OK ? INA_AGREED : INA_NOT_AGREED);
+	assert_int_equal(failure.status, status);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+}
+
+static void gone_while_connecting(void **state)
+{
+	struct ina_failure none = {INA_OK, ""};
+	struct ina_failure failed = {INA_ERR_DEVICE, "connecting failed"};
+	struct ina_control control;
+
+	(void)state;
+	assert_int_equal(ina_control_init(&control, 0, RANKS, &none), INA_OK);
+	for (int r = 1; r < RANKS; r++) {
+		control.peers[r].has_report = true;
+		control.peers[r].report.value = 1024;
+	}
+	agreed(&control, 1024, &none, INA_OK, "");
+	agreed(&control, 4096, &none, INA_ERR_MISMATCH,
+	       "rank 1 has path MTU 1024, rank 0 has 4096");
+	/* Rank 0 has none to compare: that it failed is why. */
+	agreed(&control, 0, &failed, INA_ERR_DEVICE, "rank 0: connecting failed");
+	/* And why the others failed is that rank 2 is gone. */
+	control.peers[1].report.status = INA_ERR_DEVICE;
+	agreed(&control, 0, &failed, INA_ERR_DEVICE, "rank 1: ");
+	control.peers[2].has_report = false;
+	control.peers[2].gone = true;
+	agreed(&control, 0, &failed, INA_ERR_PEER, "rank 2 is gone");
+	ina_control_close(&control);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +186,7 @@ int main(void)
 	        cmocka_unit_test_setup(one_closes, all_alike),
 	        cmocka_unit_test_setup(one_is_gone, all_alike),
 	        cmocka_unit_test_setup(one_is_silent, all_alike),
+	        cmocka_unit_test(gone_while_connecting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,15 @@ def test_a_cable_that_is_mended(tmp_path):
     assert result.stats["ports"][1]["dropped_closed"] > 0, result
 
 
+def test_an_aggregator_that_is_reset(tmp_path):
+    """Twice in the midst of it: what waits in it is lost, the ring takes over, every sum is right."""
+    result = perf(tmp_path, 3, [*VIRTUAL, "--aggregator", "model", "--reset-at", "4ms", "--reset-at", "12ms"],
+                  ["-b", "4M", "-e", "4M", "-t", "float", "-n", "20"])
+    assert result.code == 0, result
+    assert result.wrong() == 0, result
+    assert result.stats["engine_resets"] == 2, result
+
+
 def test_a_host_that_spins_is_named(tmp_path):
     command = "ibv_rc_pingpong -g 1 -n 5"  # without -e
     result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off"],
@@ -134,6 +143,8 @@ def test_a_host_that_spins_is_named(tmp_path):
     (["--virtual-time", "--link-rate", "fast"], "--link-rate fast"),
     (["--virtual-time", "--link-delay", "5"], "--link-delay 5"),
     (["--virtual-time", "--kill", "1"], "--kill 1"),
+    (["--virtual-time", "--reset-at", "1:2ms"], "--reset-at 1:2ms"),
+    (["--reset-at", "1ms"], "--reset-at is for --virtual-time"),
     (["--link-rate", "10G"], "--link-rate is for --virtual-time"),
 ])
 def test_wrong_options(tmp_path, options, complaint):

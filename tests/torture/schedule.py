@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What befalls a run: everything that a seed draws."""
+import math
+import random
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Schedule:
+    """A run: n hosts, options of ina-lab, arguments of churn, and what the verdict has to know of them."""
+    seed: int
+    hosts: int = 0
+    aggregator: str = ""
+    algorithm: str = ""
+    communicators: int = 0
+    options: list = field(default_factory=list)    # of ina-lab, beside those of every run
+    arguments: list = field(default_factory=list)  # of churn
+    victim: int = -1       # the rank that dies
+    death: str = ""        # kill; cut: its cable is out for ever
+    death_s: float = 0     # when, after the start
+    stall_s: tuple = ()    # from when until when a cable is out, too long for retransmissions
+    aggregator_fails: bool = False
+
+    def add(self, option, value):
+        self.options += [f"--{option}", str(value)]
+
+
+def draw(seed):
+    """The schedule of a seed. The order of what is drawn is part of it: new things come last."""
+    chance = random.Random(seed)
+    schedule = Schedule(seed, hosts=chance.choices([2, 3, 4, 5, 6, 8], [4, 4, 4, 1, 1, 1])[0])
+    draw_network(schedule, chance)
+    draw_losses(schedule, chance)
+    draw_aggregator(schedule, chance)
+    draw_hosts(schedule, chance)
+    draw_work(schedule, chance)
+    return schedule
+
+
+def between(chance, least, most):
+    """Of every order of magnitude as often."""
+    return math.exp(chance.uniform(math.log(least), math.log(most)))
+
+
+def milliseconds(value):
+    return f"{value:.3f}ms"
+
+
+def draw_network(schedule, chance):
+    schedule.add("mtu", chance.choice([256, 512, 1024, 2048, 4096, 4096]))
+    schedule.add("link-rate", chance.choice(["1G", "10G", "25G", "100G"]))
+    schedule.add("link-delay", chance.choice(["500ns", "5us", "50us"]))
+    if chance.random() < 0.2:
+        schedule.add("queue", int(between(chance, 30_000, 2_000_000)))
+    if chance.random() < 0.2:
+        schedule.add("ecn-threshold", int(between(chance, 5_000, 500_000)))
+    if chance.random() < 0.2:
+        schedule.add("host-packet-cost", int(between(chance, 50, 5_000)))
+
+
+def draw_losses(schedule, chance):
+    if chance.random() < 0.3:
+        return
+    for name in ("loss-up", "loss-down", "duplicate", "reorder", "corrupt"):
+        if chance.random() < 0.5:
+            schedule.add(name, f"{between(chance, 5e-4, 4e-2):.6f}")
+
+
+def draw_aggregator(schedule, chance):
+    schedule.aggregator = chance.choices(["rtl", "model", "off"], [6, 3, 1])[0]
+    fate = chance.choices(["none", "reset-at", "reset-every", "job-ttl", "off-after", "stuck-after"],
+                          [12, 6, 2, 2, 1, 1])[0]
+    if schedule.aggregator == "off" or fate == "none":
+        return
+    schedule.aggregator_fails = True
+    if fate == "reset-at":
+        for _ in range(chance.randint(1, 3)):
+            schedule.add(fate, milliseconds(between(chance, 0.5, 200)))
+    elif fate == "job-ttl":  # it forgets jobs that only pause
+        schedule.add(fate, f"{between(chance, 0.05, 1):.3f}")
+    else:
+        schedule.add(fate, int(between(chance, 20, 2000)))
+
+
+def draw_hosts(schedule, chance):
+    """Late ranks; a cable that is out for a moment, which retransmissions mend, or for longer; a host that dies."""
+    if chance.random() < 0.2:
+        schedule.add("delay-rank", f"{chance.randrange(schedule.hosts)}:{between(chance, 0.001, 5):.3f}")
+    fate = chance.choices(["none", "blip", "stall", "kill", "cut"], [5, 3, 2, 2, 1])[0]
+    rank = chance.randrange(schedule.hosts)
+    time_ms = between(chance, 1, 150)
+    if fate in ("blip", "stall"):
+        end_ms = time_ms + (between(chance, 0.01, 200) if fate == "blip" else between(chance, 200, 20_000))
+        schedule.add("cut", f"{rank}:{milliseconds(time_ms)}:{milliseconds(end_ms)}")
+        schedule.stall_s = (time_ms / 1000, end_ms / 1000) if fate == "stall" else ()
+    elif fate != "none":
+        schedule.victim, schedule.death, schedule.death_s = rank, fate, time_ms / 1000
+        schedule.add(fate, f"{rank}:{milliseconds(time_ms)}")
+
+
+def draw_work(schedule, chance):
+    asked = [3, 0 if schedule.aggregator == "off" or schedule.aggregator_fails else 1, 1]
+    schedule.algorithm = chance.choices(["auto", "ina", "ring"], asked)[0]
+    schedule.communicators = chance.randint(1, 6)
+    # The RTL is simulated clock by clock: less for more ports of it.
+    elements = chance.choice([300, 5_000, 40_000, 100_000])
+    if schedule.aggregator == "rtl":
+        elements = min(elements, 160_000 // schedule.hosts)
+    schedule.arguments = [schedule.seed, schedule.communicators, chance.randint(1, 30), elements, schedule.algorithm]
+    if schedule.victim >= 0:
+        schedule.arguments.append(schedule.victim)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run must have come to, given what befell it. Rules in the order of the functions."""
+import re
+from dataclasses import dataclass
+
+EPOCH_S = 1767225600  # of the hosts' clocks (sim-bridge/virtual_time.h)
+# peer_timeout_ms is 5 s, in the steps of TCP's keepalive; what follows has its retransmissions.
+DEATH_KNOWN_S = 10
+# ina_open() waits 60 s, and a root that waits for a rank tells the others.
+OPEN_GIVEN_UP_S = 75
+# All that a schedule may take: the survivors' patience, and as much again.
+END_S = 400
+
+LINE = re.compile(r"\[(\d+)\] (\d+\.\d+) communicator (\d+) (\w+) (\S+) ?(.*)")
+
+
+@dataclass
+class Line:
+    """What churn said on a rank about a communicator."""
+    rank: int
+    time_s: float  # after the start
+    index: int
+    phase: str
+    status: str
+    text: str
+
+    def count(self, name):
+        """What a communicator that went well has counted: 'calls 4 fallbacks 0'."""
+        words = self.text.split()
+        return int(words[words.index(name) + 1])
+
+
+def read(output, start_s):
+    found = [LINE.fullmatch(line) for line in output.splitlines()]
+    return [Line(int(m[1]), float(m[2]) - EPOCH_S - start_s, int(m[3]), m[4], m[5], m[6]) for m in found if m]
+
+
+def judge(schedule, run):
+    """What is wrong with it, one sentence each; none: all is well. run: code, out, err, stats, leaks."""
+    if "virtual_time" not in run.stats:
+        return [f"ina-lab ended with {run.code} and left no counters"]
+    lines = read(run.out, run.stats["virtual_time"]["boot_ns"] / 1e9)
+    wrong = [f"rank {line.rank} communicator {line.index}: {line.text}" for line in lines
+             if line.status == "WRONG" and line.phase != "end"]
+    wrong += judge_end(schedule, run, lines) + judge_together(lines)
+    for rank in range(schedule.hosts):
+        own = [line for line in lines if line.rank == rank and line.phase != "end"]
+        if schedule.stall_s:
+            wrong += judge_stalled(schedule, rank, own)
+        elif schedule.victim < 0:
+            wrong += judge_unharmed(schedule, rank, own)
+        elif rank != schedule.victim:
+            wrong += judge_survivor(schedule, rank, own)
+        else:
+            wrong += judge_victim(rank, own)
+    return wrong + judge_aggregator(schedule, run.stats) + run.leaks
+
+
+def judge_end(schedule, run, lines):
+    """Every command ends in time, all but a killed one, and ina-lab says so."""
+    wrong = []
+    ended = {line.rank for line in lines if line.phase == "end"}
+    missing = set(range(schedule.hosts)) - ended - ({schedule.victim} if schedule.death == "kill" else set())
+    if missing:
+        wrong.append(f"ranks {sorted(missing)} did not come to their end")
+    if run.code != (125 if schedule.victim >= 0 and schedule.victim not in ended else 0):
+        wrong.append(f"ina-lab ended with {run.code}")
+    if run.stats["virtual_time"]["run_ns"] > END_S * 1e9:
+        wrong.append(f"it took {run.stats['virtual_time']['run_ns'] / 1e9:.1f} s of virtual time")
+    return wrong
+
+
+def judge_together(lines):
+    """A call that fails on one rank fails on all: nobody closes the communicator well."""
+    failed = {line.index for line in lines if line.phase == "call" and line.status != "WRONG"}
+    return [f"rank {line.rank} closed communicator {line.index} well, in which another rank failed"
+            for line in lines if line.phase == "done" and line.index in failed]
+
+
+def judge_unharmed(schedule, rank, lines):
+    """What retransmissions mend, and an aggregator that comes and goes, is no error to anybody."""
+    wrong = [complaint(line) for line in lines if line.phase != "done"]
+    if not wrong and [line.index for line in lines] != list(range(schedule.communicators)):
+        wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
+    if not wrong and not schedule.aggregator_fails:
+        wrong += [f"{complaint(line)}: nothing befell the aggregator" for line in lines if line.count("fallbacks")]
+    return wrong
+
+
+def judge_stalled(schedule, rank, lines):
+    """A rank that cannot be heard for a while may count as gone or not; but when it is back, all goes on."""
+    allowed = ("INA_ERR_PEER", "INA_ERR_TIMEOUT", "INA_ERR_DEVICE")
+    wrong = [complaint(line) for line in lines if line.phase != "done" and line.status not in allowed]
+    if [line.index for line in lines] != list(range(schedule.communicators)):
+        wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
+    return wrong
+
+
+def judge_survivor(schedule, rank, lines):
+    """INA_ERR_PEER that names the dead rank, soon; or it does not come to an open; then all goes on without it."""
+    wrong = []
+    failed = [line for line in lines if line.phase != "done"]
+    for line in failed:
+        opening = line.phase == "open"
+        allowed = ("INA_ERR_PEER", "INA_ERR_TIMEOUT") if opening else ("INA_ERR_PEER",)
+        named = line.phase == "close" or names(schedule.victim, line.text)  # ina_close() has no text
+        if line.index == schedule.communicators or line.status not in allowed or not named:
+            wrong.append(complaint(line))
+        if line.time_s > schedule.death_s + (OPEN_GIVEN_UP_S if opening else DEATH_KNOWN_S):
+            wrong.append(f"{complaint(line)}: {line.time_s - schedule.death_s:.1f} s after the death")
+    if len(failed) > 1:
+        wrong.append(f"rank {rank} failed {len(failed)} times")
+    if schedule.hosts > 2 and not any(line.index == schedule.communicators for line in lines):
+        wrong.append(f"rank {rank} had no communicator with the survivors")
+    return wrong
+
+
+def judge_victim(rank, lines):
+    """Whose cable is out: to it, the others are gone."""
+    return [complaint(line) for line in lines
+            if line.phase != "done" and line.status not in ("INA_ERR_PEER", "INA_ERR_TIMEOUT")]
+
+
+def judge_aggregator(schedule, stats):
+    """It frees what it held; who dies keeps his place, and a reset forgets the counts."""
+    counters = stats["aggregator"]
+    if schedule.victim >= 0 or schedule.stall_s or schedule.aggregator_fails or schedule.aggregator == "off":
+        return []
+    left = counters["jobs_opened"] - counters["jobs_closed"] - counters["jobs_expired"]
+    return [f"the aggregator keeps {left} jobs that have ended"] if left else []
+
+
+def names(rank, text):
+    """'rank 2 is gone', 'ranks 1, 2 did not come'."""
+    found = re.search(r"\branks? (\d+(?:(?:, | and )\d+)*)", text)
+    return bool(found) and str(rank) in re.findall(r"\d+", found[1])
+
+
+def complaint(line):
+    where = f"rank {line.rank} communicator {line.index} {line.phase}"
+    return f"{where} after {line.time_s:.3f} s: {line.status} {line.text}"
