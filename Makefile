@@ -50,6 +50,7 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
 
 bench-virtual: kernel build ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
+	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
 waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave

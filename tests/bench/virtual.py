@@ -106,22 +106,37 @@ def small(options):
     return results
 
 
+def gloo(options, hosts, rate, sizes):
+    """Gloo's ring_chunked over ibverbs on the same hosts and links: time in us by size; {} where it is not built."""
+    program = os.path.abspath(os.path.join(options.build, "gloo_ring"))
+    if not os.path.exists(program):
+        return {}
+    with tempfile.TemporaryDirectory() as meeting:
+        out = lab(options, hosts, rate, ["--aggregator", "off"], [program, meeting, "2", *map(str, sizes)])
+    rows = [json.loads(line.split("] ", 1)[1]) for line in out.splitlines() if line.startswith("[0] {")]
+    assert all(row["wrong"] == 0 for row in rows), rows
+    return {row["size_bytes"]: row["time_us"] for row in rows}
+
+
 def sweep(options):
     results = []
     print(f"# {PUBLISHED}\n# {'Gb/s':>4} {'n':>2} {'size (B)':>10} {'time (us)':>11} {'algbw (GB/s)':>12} {'busbw (GB/s)':>12} "
-          f"{'ring (us)':>11} {'speed-up':>8} {'2(n-1)/n':>8}", flush=True)
+          f"{'ring (us)':>11} {'speed-up':>8} {'2(n-1)/n':>8} {'Gloo (us)':>11}", flush=True)
     for rate in options.rates:
         for hosts in options.hosts:
-            for row in perf(options, hosts, rate, [], ["-b", "8", "-e", options.largest, "-f", "16", "-n", "2"]) + \
-                    perf(options, hosts, rate, [], ["-b", options.largest, "-e", options.largest, "-n", "1"]):
+            rows = perf(options, hosts, rate, [], ["-b", "8", "-e", options.largest, "-f", "16", "-n", "2"]) + \
+                perf(options, hosts, rate, [], ["-b", options.largest, "-e", options.largest, "-n", "1"])
+            others = gloo(options, hosts, rate, [row["size_bytes"] for row in rows])
+            for row in rows:
                 theory = 2 * (hosts - 1) / hosts
                 result = {"rate_gbps": rate, "hosts": hosts, "theory": theory, **row}
-                is_largest = row is not None and row["size_bytes"] >= 64 << 20 and rate == 100
+                result["gloo_us"] = others.get(row["size_bytes"])
+                is_largest = row["size_bytes"] >= 64 << 20 and rate == 100
                 result["good"] = row["speed_up"] >= WANTED_OF_THEORY * theory if is_largest else None
                 results.append(result)
                 print(f"{rate:6} {hosts:2} {row['size_bytes']:10} {row['result']['time_us']:11.2f} "
                       f"{row['result']['algbw_GBps']:12.4f} {row['result']['busbw_GBps']:12.4f} {row['ring']['time_us']:11.2f} "
-                      f"{row['speed_up']:8.2f} {theory:8.2f}", flush=True)
+                      f"{row['speed_up']:8.2f} {theory:8.2f} {result['gloo_us'] or float('nan'):11.2f}", flush=True)
     return results
 
 
