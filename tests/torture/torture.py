@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -84,18 +85,23 @@ def run(schedule, build, folder, waves=False):
     (folder / "command").write_text(shlex.join(command) + "\n")
     shared_before = {path.name for path in SHARED_MEMORY.iterdir()}
     began_s = time.monotonic()
-    done = subprocess.run(command, env=environment_of(build, folder, waves), capture_output=True, text=True,
-                          errors="replace", stdin=subprocess.DEVNULL)
+    with subprocess.Popen(command, env=environment_of(build, folder, waves), text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        # It ends by itself, with a message; this is for the case that it does not.
+        watchdog = threading.Timer(WALL_S + 60, process.kill)
+        watchdog.start()
+        out, err = process.communicate()
+        watchdog.cancel()
     wall_s = time.monotonic() - began_s
     # Each host's lines are in their order; how those of several hosts mingle is the machine's affair.
-    out = "".join(sorted(done.stdout.splitlines(True), key=lambda line: line[:3]))
+    out = "".join(sorted(out.splitlines(True), key=lambda line: line[:3]))
     (folder / "out").write_text(out)
-    (folder / "err").write_text(done.stderr)
+    (folder / "err").write_text(err)
     text = (folder / "stats.json").read_text() if (folder / "stats.json").exists() else ""
     capture = (folder / "capture.pcap").read_bytes() if (folder / "capture.pcap").exists() else b""
     stats = json.loads(text or "{}")
     stats.get("capture", {}).pop("file", None)
-    return Run(done.returncode, out, done.stderr, stats, capture, wall_s, find_leaks(folder, shared_before))
+    return Run(process.returncode, out, err, stats, capture, wall_s, find_leaks(folder, shared_before))
 
 
 def differences(one, other):

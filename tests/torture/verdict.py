@@ -38,7 +38,7 @@ def read(output, start_s):
 def judge(schedule, run):
     """What is wrong with it, one sentence each; none: all is well. run: code, out, err, stats, leaks."""
     if "virtual_time" not in run.stats:
-        return [f"ina-lab ended with {run.code} and left no counters"]
+        return [f"ina-lab ended with {run.code} and left no counters: {(run.err.splitlines() or [''])[-1]}"]
     lines = read(run.out, run.stats["virtual_time"]["boot_ns"] / 1e9)
     wrong = [f"rank {line.rank} communicator {line.index}: {line.text}" for line in lines
              if line.status == "WRONG" and line.phase != "end"]
@@ -60,11 +60,14 @@ def judge_end(schedule, run, lines):
     """Every command ends in time, all but a killed one, and ina-lab says so."""
     wrong = []
     ended = {line.rank for line in lines if line.phase == "end"}
-    missing = set(range(schedule.hosts)) - ended - ({schedule.victim} if schedule.death == "kill" else set())
+    killed = {schedule.victim} if schedule.death == "kill" else set()
+    missing = set(range(schedule.hosts)) - ended - killed
     if missing:
         wrong.append(f"ranks {sorted(missing)} did not come to their end")
-    if run.code != (125 if schedule.victim >= 0 and schedule.victim not in ended else 0):
-        wrong.append(f"ina-lab ended with {run.code}")
+    # Who dies after his end may do so before or after the end of all.
+    if run.code not in ({0} if not killed else {0, 125} if killed <= ended else {125}):
+        said = [line for line in run.err.splitlines() if "bridge" in line or "time is up" in line]
+        wrong.append(f"ina-lab ended with {run.code}: {'; '.join(said)}")
     if run.stats["virtual_time"]["run_ns"] > END_S * 1e9:
         wrong.append(f"it took {run.stats['virtual_time']['run_ns'] / 1e9:.1f} s of virtual time")
     return wrong
