@@ -95,8 +95,10 @@ package ina_pkg;
   localparam logic [1:0] FORMAT_FLOAT16  = 2'd2;
   localparam int FORMAT_W = 2;
 
-  // Retransmissions of a port that may wait for the join: a power of two.
-  localparam int RESEND_DEPTH   = 16;
+  // Retransmissions of a port that may wait for the join: a power of two. A host goes back over all
+  // that is unacknowledged at once (rxe: up to 128 packets), and faster than the join answers when
+  // several do; where the last one finds no room, only the host's timer brings it back.
+  localparam int RESEND_DEPTH   = 128;
   localparam int RESEND_ENTRY_W = $clog2(RESEND_DEPTH);
 
   // A packet's header record, the length of its payload, and the register of the iCRC behind the
