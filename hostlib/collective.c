@@ -6,13 +6,14 @@
 #include "clock.h"
 #include "comm.h"
 #include "number.h"
+#include "parallel.h"
 
 static size_t bytes_of(const struct ina_request *request)
 {
 	return request->count * ina_type_bytes((int)request->type);
 }
 
-static void finish(struct ina_comm *comm, enum ina_status status)
+void ina_collective_finish(struct ina_comm *comm, enum ina_status status)
 {
 	struct ina_request *request = comm->first;
 
@@ -30,7 +31,7 @@ static void finish(struct ina_comm *comm, enum ina_status status)
 void ina_collective_abort(struct ina_comm *comm)
 {
 	while (comm->first)
-		finish(comm, comm->failure.status);
+		ina_collective_finish(comm, comm->failure.status);
 }
 
 static enum ina_status hold(struct ina_request *request, const void *memory, bool writable,
@@ -157,7 +158,7 @@ enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure 
 	comm->ring.overflow = false;
 	comm->ring.wish = false;
 	count_call(comm);
-	finish(comm, INA_OK);
+	ina_collective_finish(comm, INA_OK);
 	return INA_OK;
 }
 
@@ -227,7 +228,7 @@ static void copy_alone(struct ina_comm *comm)
 	if (request->count > 0 && request->send != request->recv)
 		memcpy(request->recv, request->send, bytes_of(request));
 	comm->stats.calls++;
-	finish(comm, INA_OK);
+	ina_collective_finish(comm, INA_OK);
 }
 
 static void step_transfer(struct ina_comm *comm, int timeout_ms)
@@ -251,7 +252,7 @@ static void step_transfer(struct ina_comm *comm, int timeout_ms)
 	}
 	if (transferred(comm)) {
 		count_call(comm);
-		finish(comm, INA_OK);
+		ina_collective_finish(comm, INA_OK);
 		return;
 	}
 	if (count > 0) {
@@ -269,12 +270,15 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 
 	if (!comm->first)
 		return;
+	if (comm->parallel) {
+		ina_parallel_step(comm, timeout_ms);
+		return;
+	}
 	if (comm->ranks == 1) {
 		copy_alone(comm);
 		return;
 	}
-	if (comm->phase == INA_STEADY && !comm->first->active &&
-	    activate(comm, &failure) != INA_OK)
+	if (comm->phase == INA_STEADY && !comm->first->active && activate(comm, &failure) != INA_OK)
 		ina_comm_fault(comm, &failure);
 	if (comm->phase == INA_STEADY)
 		step_transfer(comm, timeout_ms);

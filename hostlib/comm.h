@@ -68,11 +68,11 @@ struct ina_comm {
 	int last_completions; /* of the latest look at the completion queue */
 	struct ina_window window;
 	struct ina_ring ring;
-	uint8_t *spare; /* registered: the sums of a window, and 16 bytes */
+	uint8_t *spare;     /* registered: the sums of a window, and 16 bytes */
 	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
 	bool log_to_stderr; /* INA_LOG */
-	bool plain;      /* plain.h: what comes back is the predecessor's */
-	bool aggregated; /* the JOIN came back as a sum; or plain: the window is at work */
+	bool plain;         /* plain.h: what comes back is the predecessor's */
+	bool aggregated;    /* the JOIN came back as a sum; or plain: the window is at work */
 
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
 	struct ina_failure latest;  /* for ina_error() */
@@ -93,6 +93,7 @@ struct ina_comm {
 	int64_t deadline_ms;   /* of the first request */
 	int64_t progressed_ms; /* when something last completed */
 	struct ina_stats stats;
+	struct ina_parallel *parallel; /* NULL: flat */
 };
 
 /* How long without a completion until rank 0 is told that this rank waits. */
@@ -114,6 +115,14 @@ enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *co
 /* The completion channel will tell of the next completion, but not of those that are there. */
 void ina_progress_arm(struct ina_comm *comm);
 
+/*
+ * Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get;
+ * *value becomes the smallest, or must be the same everywhere.
+ */
+enum ina_status ina_comm_agree(struct ina_comm *comm, const char *what, const char *doing,
+                               bool must_equal, uint32_t *value, int64_t deadline_ms,
+                               struct ina_failure *failure);
+
 /* Opens and closes everything but what the struct holds. close is safe at any stage. */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure);
@@ -133,7 +142,8 @@ bool ina_rejoin_wished(const struct ina_comm *comm);
 /* The aggregator has refused, dropped out, or not come back: when to try next. */
 void ina_rejoin_later(struct ina_comm *comm);
 
-/* Begins to JOIN again, on all ranks before the same call; and a step of it, which does not wait. */
+/* Begins to JOIN again, on all ranks before the same call; and a step of it, which does not wait.
+ */
 void ina_rejoin_begin(struct ina_comm *comm);
 enum ina_status ina_rejoin_step(struct ina_comm *comm, struct ina_failure *failure);
 
@@ -148,6 +158,9 @@ enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failur
  * done on all ranks: by ring from there on, if anything is left.
  */
 enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure);
+
+/* Ends the first request, whose turn it is. */
+void ina_collective_finish(struct ina_comm *comm, enum ina_status status);
 
 /* Ends all requests with the communicator's failure. */
 void ina_collective_abort(struct ina_comm *comm);

@@ -79,8 +79,21 @@ enum ina_op {
 
 enum ina_algorithm {
 	INA_ALGORITHM_AUTO = 0, /* the aggregator if and as long as it answers, else the ring */
-	INA_ALGORITHM_INA = 1,  /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
+	INA_ALGORITHM_INA = 1, /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
 	INA_ALGORITHM_RING = 2, /* the ring */
+};
+
+/* How the ranks of a machine go about it, where some machine has several of them. */
+enum ina_schedule {
+	INA_SCHEDULE_AUTO = 0, /* parallel */
+	INA_SCHEDULE_FLAT = 1, /* as if every rank had a machine of its own */
+	/* The ranks of a machine add up in shared memory, and the lowest one speaks for it. */
+	INA_SCHEDULE_LEADER = 2,
+	/*
+	 * As many ranks of each machine as the smallest machine has take a part of the sum each,
+	 * and all-reduce it with their like on the other machines, all at the same time.
+	 */
+	INA_SCHEDULE_PARALLEL = 3,
 };
 
 /*
@@ -102,7 +115,8 @@ struct ina_options {
 	const char *bind;
 	const char *device; /* RDMA device, "rxe0"; NULL: the one that has the address */
 
-	enum ina_algorithm algorithm;
+	enum ina_algorithm algorithm; /* between machines, where the schedule is not flat */
+	enum ina_schedule schedule;   /* the same on all ranks */
 
 	/*
 	 * Messages under way at once, and bytes of a message with its framing of 48 bytes
@@ -159,6 +173,9 @@ struct ina_stats {
 	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
+	unsigned int machines;     /* that the ranks are on: those that may share memory */
+	unsigned int local_ranks;  /* on this one */
+	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
 	uint64_t strangers;        /* who connected to this rank and was none of ours: sent away */
 };
 
@@ -203,9 +220,8 @@ INA_API const char *ina_error(const ina_comm *comm);
  * send, recv: count elements, at any address. They are the same (in place), or do not
  * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
  * the aggregator are received elsewhere, and copied once when they have been checked, in place and
- * for the last messages of a call (a window of them): what the others may yet need if the aggregator
- * drops out.
- * count: 0 is allowed, and is compared with the other ranks' like any other.
+ * for the last messages of a call (a window of them): what the others may yet need if the
+ * aggregator drops out. count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
  * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each
  * addition, with bfloat16 and float16 once by the aggregator, which adds in float32, and in each
