@@ -9,6 +9,7 @@ enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm al
 
 	ina_options_init(&options);
 	options.algorithm = algorithm;
+	options.schedule = perf->schedule;
 	if (perf->timeout_s)
 		options.timeout_ms = perf->timeout_s * 1000;
 	if (perf->doctor) /* whoever is missing then is not starting slowly */

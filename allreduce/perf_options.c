@@ -12,6 +12,7 @@
 
 enum {
 	KEY_ALGORITHM = 256,
+	KEY_SCHEDULE,
 	KEY_COMPARE,
 	KEY_MODEL,
 	KEY_LATE,
@@ -34,6 +35,8 @@ static const struct argp_option OPTIONS[] = {
         {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size before those (1)", 1},
         {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 1},
         {"algorithm", KEY_ALGORITHM, "NAME", 0, "auto, ina or ring (auto)", 2},
+        {"schedule", KEY_SCHEDULE, "NAME", 0,
+         "With several ranks a machine: auto, flat, leader or parallel (auto)", 2},
         {"compare", KEY_COMPARE, NULL, 0, "Each size by the aggregator, then by ring", 2},
         {"model", KEY_MODEL, "NAME", 0, "resnet50: all its gradient tensors, one row", 2},
         {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 2},
@@ -135,6 +138,20 @@ static enum ina_algorithm algorithm_argument(struct argp_state *state, const cha
 	return INA_ALGORITHM_AUTO;
 }
 
+static enum ina_schedule schedule_argument(struct argp_state *state, const char *text)
+{
+	if (strcmp(text, "flat") == 0)
+		return INA_SCHEDULE_FLAT;
+	if (strcmp(text, "leader") == 0)
+		return INA_SCHEDULE_LEADER;
+	if (strcmp(text, "parallel") == 0)
+		return INA_SCHEDULE_PARALLEL;
+	if (strcmp(text, "auto") != 0)
+		argp_failure(state, 1, 0, "--schedule %s: want auto, flat, leader or parallel",
+		             text);
+	return INA_SCHEDULE_AUTO;
+}
+
 static void late_argument(struct argp_state *state, const char *text, struct perf_options *options)
 {
 	char *colon;
@@ -198,6 +215,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_ALGORITHM:
 		options->algorithm = algorithm_argument(state, text);
+		return 0;
+	case KEY_SCHEDULE:
+		options->schedule = schedule_argument(state, text);
 		return 0;
 	case KEY_COMPARE:
 		options->compare = true;

@@ -24,6 +24,7 @@ struct perf_options {
 	bool resnet50;
 	bool doctor;
 	enum ina_algorithm algorithm;
+	enum ina_schedule schedule;
 	const char *json; /* NULL: none */
 	int late_rank;    /* -1: none */
 	int late_s;

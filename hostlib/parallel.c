@@ -10,10 +10,10 @@
 
 #include "clock.h"
 #include "log.h"
-#include "message.h"
 
-/* Bytes that a step moves, over all rails: some messages on each, and little next to a cache. */
-#define STEP_BYTES ((size_t)1 << 20)
+/* Bytes that a step moves, over all rails: the more, the less often a rail is between two
+ * all-reduces. */
+#define STEP_BYTES ((size_t)1 << 22)
 
 /* The flat communicator of this rank's rail: ranks are machines there. */
 static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster *roster,
@@ -43,18 +43,6 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	rail->failure = own; /* so that closing waits for nobody */
 	return ina_fail(failure, own.status, "rail %d, where ranks are machines: %s",
 	                topology->local, own.text);
-}
-
-/* Whole messages of the rail, or what is as good for a rank that has none. */
-static uint32_t choose_segment(const struct ina_parallel *parallel)
-{
-	size_t bytes = STEP_BYTES / (size_t)parallel->topology.rails;
-	size_t message = 64;
-
-	if (parallel->rail && parallel->rail->ranks > 1)
-		message = parallel->rail->window.lane.limit_bytes;
-	bytes = bytes < message ? message : bytes - bytes % message;
-	return (uint32_t)(bytes < 64 ? 64 : bytes);
 }
 
 static enum ina_status register_rail(struct ina_parallel *parallel, struct ina_failure *failure)
@@ -105,12 +93,12 @@ static enum ina_status open_all(struct ina_comm *comm, const struct ina_roster *
 	failure->status = INA_OK;
 	if (topology->local < topology->rails)
 		open_rail(comm, roster, listener, failure);
-	segment = failure->status == INA_OK ? choose_segment(parallel) : 0;
+	segment = (uint32_t)(STEP_BYTES / (size_t)topology->rails + 63) / 64 * 64;
 	if (ina_comm_agree(comm, "", "connect with the other machines", false, &segment,
 	                   deadline_ms, failure) != INA_OK)
 		return failure->status;
-	if (ina_local_open(&parallel->local, topology, roster->job_id, segment - segment % 16,
-	                   &comm->control, deadline_ms, failure) == INA_OK)
+	if (ina_local_open(&parallel->local, topology, roster->job_id, segment, &comm->control,
+	                   deadline_ms, failure) == INA_OK)
 		register_rail(parallel, failure);
 	aggregated = !parallel->rail || parallel->rail->aggregated;
 	if (ina_comm_agree(comm, "", "share memory with the other ranks of its machine", false,

@@ -20,7 +20,8 @@ struct ina_pipeline {
 	uint64_t base;  /* steps of the communicator before it */
 	uint64_t steps; /* of it */
 	size_t total_bytes;
-	size_t segment_bytes; /* of each rail in a step; the last step has less */
+	size_t part_bytes;    /* of each rail; the last ones may have less */
+	size_t segment_bytes; /* of each rail in a step, but the first and the last */
 	uint64_t contributed;
 	uint64_t reduced;
 	uint64_t published;

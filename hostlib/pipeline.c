@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One all-reduce of machines with several ranks. The elements are cut into steps, and a step into a
- * segment for each rail. In each step
+ * One all-reduce of machines with several ranks. Each rail has a part of the elements, which is cut
+ * into segments, one for each step. In each step
  *
- *	every rank	puts its part of each segment into shared memory (contributes);
- *	rail r's owner	adds up its machine's parts of segment r, by local index (reduces);
+ *	every rank	puts its own of each rail's segment into shared memory (contributes);
+ *	rail r's owner	adds up its machine's for rail r, by local index (reduces);
  *	rail r		all-reduces that sum among the machines' owners (publishes);
  *	every rank	copies the sums of all rails (takes).
  *
@@ -22,20 +22,40 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+static size_t round_up(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64; /* a cache line holds whole elements of every type */
+}
+
+/*
+ * Where step `step` begins in a rail's part. The first step is shorter on the lower rails, and the
+ * last one makes up for it: rails that began and ended their all-reduces together would all leave
+ * the network idle at the same time.
+ */
+static size_t step_offset(const struct ina_parallel *parallel, uint64_t step, int rail)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+	size_t rails = (size_t)parallel->topology.rails;
+	size_t first = p->steps == 1 ? p->part_bytes
+	                             : round_up(p->segment_bytes * ((size_t)rail + 1) / rails);
+
+	return step == 0 ? 0 : smaller(first + (step - 1) * p->segment_bytes, p->part_bytes);
+}
+
 static size_t segment_offset(const struct ina_parallel *parallel, uint64_t step, int rail)
 {
 	const struct ina_pipeline *p = &parallel->pipeline;
 
-	return smaller((step * (uint64_t)parallel->topology.rails + (uint64_t)rail) *
-	                       p->segment_bytes,
+	return smaller((size_t)rail * p->part_bytes + step_offset(parallel, step, rail),
 	               p->total_bytes);
 }
 
 static size_t segment_size(const struct ina_parallel *parallel, uint64_t step, int rail)
 {
 	const struct ina_pipeline *p = &parallel->pipeline;
+	size_t end = (size_t)rail * p->part_bytes + step_offset(parallel, step + 1, rail);
 
-	return smaller(p->total_bytes - segment_offset(parallel, step, rail), p->segment_bytes);
+	return smaller(end, p->total_bytes) - segment_offset(parallel, step, rail);
 }
 
 static struct ina_local_rank *own(const struct ina_parallel *parallel)
@@ -49,17 +69,17 @@ void ina_pipeline_start(struct ina_comm *comm)
 	const struct ina_request *request = comm->first;
 	size_t rails = (size_t)parallel->topology.rails;
 	size_t total = request->count * ina_type_bytes((int)request->type);
-	/* Little is spread over all rails; a cache line holds elements of every type. */
-	size_t share = (total + rails - 1) / rails + 63;
-	size_t segment = smaller(share - share % 64, parallel->local.segment_bytes);
+	size_t part = round_up((total + rails - 1) / rails);
+	/* Nothing is a step as well: its call is compared with the others'. */
+	size_t segments = total == 0 ? 1 : (part - 1) / parallel->local.segment_bytes + 1;
 	uint64_t base = parallel->pipeline.base + parallel->pipeline.steps;
 
 	parallel->pipeline = (struct ina_pipeline){
 	        .base = base,
 	        .total_bytes = total,
-	        .segment_bytes = segment,
-	        /* Nothing is a step as well: its call is compared with the others'. */
-	        .steps = total == 0 ? 1 : (total + rails * segment - 1) / (rails * segment),
+	        .part_bytes = part,
+	        .segment_bytes = round_up((part + segments - 1) / segments),
+	        .steps = segments + (segments > 1 && rails > 1),
 	};
 	if (parallel->rail)
 		parallel->pipeline.rail_overflows = parallel->rail->stats.overflows;
