@@ -126,6 +126,7 @@ enum ina_status ina_parallel_open(struct ina_comm *comm, const struct ina_topolo
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
 	}
 	comm->parallel->topology = *topology;
+	comm->parallel->differs = -1;
 	comm->parallel->epoll_fd = comm->parallel->timer_fd = -1;
 	ina_local_init(&comm->parallel->local);
 	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
@@ -176,6 +177,8 @@ enum ina_status ina_parallel_close(struct ina_comm *comm, struct ina_failure *fa
 	struct ina_failure own = {INA_OK, ""};
 
 	failure->status = INA_OK;
+	comm->previous = comm->current;
+	comm->current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = comm->previous.number};
 	if (comm->failure.status == INA_OK)
 		part(comm, failure);
 	if (rail) {

@@ -36,6 +36,7 @@ struct ina_parallel {
 	struct ina_local local;
 	struct ina_comm *rail; /* NULL: this rank owns none */
 	struct ina_pipeline pipeline;
+	int differs;  /* a local rank that is in another call; -1: none */
 	int epoll_fd; /* -1: nobody has asked for one */
 	int timer_fd;
 };

@@ -10,6 +10,12 @@
 #include "clock.h"
 #include "parallel.h"
 
+/*
+ * How long a rank that finds another one in another call waits: by then all are in that call, and
+ * the settlement can say who called what.
+ */
+#define DIFFERENCE_MS 200
+
 int ina_parallel_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 {
 	const struct ina_comm *rail = comm->parallel->rail;
@@ -146,6 +152,12 @@ static void look_around(struct ina_comm *comm)
 		ina_comm_fault(comm, NULL);
 	} else if (parallel->rail && parallel->rail->failure.status != INA_OK) {
 		ina_comm_fault(comm, &parallel->rail->failure);
+	} else if (parallel->differs >= 0 && now_ms - comm->progressed_ms >= DIFFERENCE_MS) {
+		ina_fail(&failure, INA_ERR_MISMATCH,
+		         "rank %d, on the same machine, called something else",
+		         ina_topology_rank(&parallel->topology, parallel->topology.machine,
+		                           parallel->differs));
+		ina_comm_fault(comm, &failure);
 	} else if (now_ms >= comm->deadline_ms) {
 		ina_fail(&failure, INA_ERR_TIMEOUT, "waited in vain for %s, for %d ms",
 		         where(parallel), comm->settings.options.timeout_ms);
@@ -226,7 +238,9 @@ void ina_parallel_step(struct ina_comm *comm, int timeout_ms)
 	if (comm->phase != INA_STEADY || !comm->first || !comm->first->active)
 		return;
 	if (timeout_ms > 0)
-		poll(fds, (nfds_t)ina_parallel_pollfds(comm, fds), timeout_ms);
+		poll(fds, (nfds_t)ina_parallel_pollfds(comm, fds),
+		     parallel->differs >= 0 && timeout_ms > DIFFERENCE_MS ? DIFFERENCE_MS
+		                                                          : timeout_ms);
 	else
 		follow(comm);
 }

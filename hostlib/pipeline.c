@@ -143,26 +143,23 @@ static bool same_call(const struct ina_call *a, const struct ina_call *b)
 }
 
 /* Have all contributed to the step, in this same call? */
-static enum ina_status all_contributed(struct ina_comm *comm, bool *all,
-                                       struct ina_failure *failure)
+static bool all_contributed(struct ina_comm *comm)
 {
 	struct ina_parallel *parallel = comm->parallel;
 	const struct ina_pipeline *p = &parallel->pipeline;
 
-	*all = false;
+	parallel->differs = -1;
 	for (int i = 0; i < parallel->local.count; i++) {
 		struct ina_local_rank *rank = &parallel->local.ranks[i];
 
 		if (atomic_load(&rank->contributed) <= p->base + p->reduced)
-			return INA_OK;
-		if (!same_call(&rank->call, &comm->current))
-			return ina_fail(failure, INA_ERR_MISMATCH,
-			                "rank %d, on the same machine, called something else",
-			                ina_topology_rank(&parallel->topology,
-			                                  parallel->topology.machine, i));
+			return false;
+		if (!same_call(&rank->call, &comm->current)) {
+			parallel->differs = i;
+			return false;
+		}
 	}
-	*all = true;
-	return INA_OK;
+	return true;
 }
 
 /* Everybody has taken the sum whose place is needed. */
@@ -209,17 +206,12 @@ static enum ina_status reduce(struct ina_comm *comm, bool *moved, struct ina_fai
 	int rail = parallel->local.index;
 	uint64_t step = p->base + p->reduced;
 	size_t bytes;
-	enum ina_status status;
 	uint8_t *sum;
-	bool all;
 
 	*moved = false;
 	if (p->reduced == p->steps || !is_free(p->base + p->published, step) ||
-	    !is_taken(parallel, step))
+	    !is_taken(parallel, step) || !all_contributed(comm))
 		return INA_OK;
-	status = all_contributed(comm, &all, failure);
-	if (status != INA_OK || !all)
-		return status;
 	bytes = segment_size(parallel, p->reduced, rail);
 	sum = ina_local_reduced(&parallel->local, rail, step);
 	add_up(comm, sum, bytes);
