@@ -17,6 +17,9 @@
 #include "parallel.h"
 #include "reduce.h"
 
+/* Less than a message is not divided: it would cost every rail a message's latency. */
+#define PART_BYTES_MIN ((size_t)64 << 10)
+
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -69,7 +72,8 @@ void ina_pipeline_start(struct ina_comm *comm)
 	const struct ina_request *request = comm->first;
 	size_t rails = (size_t)parallel->topology.rails;
 	size_t total = request->count * ina_type_bytes((int)request->type);
-	size_t part = round_up((total + rails - 1) / rails);
+	size_t even = round_up((total + rails - 1) / rails);
+	size_t part = even < PART_BYTES_MIN ? PART_BYTES_MIN : even;
 	/* Nothing is a step as well: its call is compared with the others'. */
 	size_t segments = total == 0 ? 1 : (part - 1) / parallel->local.segment_bytes + 1;
 	uint64_t base = parallel->pipeline.base + parallel->pipeline.steps;
@@ -215,8 +219,8 @@ static enum ina_status reduce(struct ina_comm *comm, bool *moved, struct ina_fai
 	bytes = segment_size(parallel, p->reduced, rail);
 	sum = ina_local_reduced(&parallel->local, rail, step);
 	add_up(comm, sum, bytes);
-	/* The first step goes even if it is empty, for the call to be compared. */
-	if ((bytes > 0 || p->reduced == 0) &&
+	/* The first rail's first step goes even if it is empty, for the call to be compared. */
+	if ((bytes > 0 || (p->reduced == 0 && rail == 0)) &&
 	    ina_allreduce_start(parallel->rail, sum, ina_local_sum(&parallel->local, rail, step),
 	                        bytes / ina_type_bytes((int)request->type), request->type,
 	                        request->op, &p->requests[step % INA_LOCAL_DEPTH]) != INA_OK) {

@@ -53,7 +53,8 @@ def test_the_aggregator_drops_out(tmp_path):
                   ["-b", "300K", "-e", "12M", "-f", "3", "-t", "int32", "-n", "3"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
-    assert result.stats["aggregator"]["engine_resets"] > 0, result
+    assert result.stats["engine_resets"] > 0, result
+    assert "ring" in result.algorithms(), result
 
 
 @pytest.mark.parametrize("victim", [0, 1, 4])
@@ -85,7 +86,8 @@ def test_against_flat_ring(tmp_path, hosts, locals_):
     assert by["flat"]["time_us"] / by["parallel"]["time_us"] >= 1.3, result
     # A header of 58 bytes for each packet of up to 4096, and ACKs.
     assert by["parallel"]["wire_bytes"] <= 1.02 * 16 * MIB, result
-    assert by["flat"]["wire_bytes"] >= 1.74 * 16 * MIB, result
+    # What the rank next to the cable has yet to send when rank 0 reads the counter is missing.
+    assert by["flat"]["wire_bytes"] >= 1.7 * 16 * MIB, result
 
 
 @pytest.mark.parametrize("hosts, sentence", [
