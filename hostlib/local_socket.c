@@ -70,7 +70,8 @@ static int receive_fds(int socket, uint32_t *index, int *fds, int count)
 	size_t bytes = head && head->cmsg_type == SCM_RIGHTS ? head->cmsg_len - CMSG_LEN(0) : 0;
 	int taken[FDS_MAX];
 
-	memcpy(taken, head ? CMSG_DATA(head) : (unsigned char *)taken, bytes);
+	if (bytes > 0)
+		memcpy(taken, CMSG_DATA(head), bytes);
 	if (got == (ssize_t)sizeof(*index) && bytes == (size_t)count * sizeof(int)) {
 		memcpy(fds, taken, bytes);
 		return 0;
@@ -105,6 +106,7 @@ static enum ina_status take_one(struct ina_local_meeting *meeting, int listener,
                                 int *alive, int *come, struct ina_failure *failure)
 {
 	enum ina_status status = await(meeting, listener, "another rank of this machine", failure);
+	struct ina_failure ignored;
 	uint32_t index = 0;
 	int fds[INA_LOCAL_BRINGS];
 	int fd;
@@ -114,7 +116,7 @@ static enum ina_status take_one(struct ina_local_meeting *meeting, int listener,
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return INA_OK;
-	if (!is_ours(fd) || await(meeting, fd, "what another rank brings", failure) != INA_OK ||
+	if (!is_ours(fd) || await(meeting, fd, "what another rank brings", &ignored) != INA_OK ||
 	    receive_fds(fd, &index, fds, INA_LOCAL_BRINGS) != 0 || index == 0 ||
 	    index >= (uint32_t)meeting->count || meeting->links[index] >= 0) {
 		close(fd);
@@ -141,7 +143,7 @@ enum ina_status ina_local_gather(struct ina_local_meeting *meeting, int *wake, i
 {
 	struct sockaddr_un name;
 	socklen_t size = make_name(meeting, &name);
-	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	enum ina_status status = INA_OK;
 	int come = 1;
 
