@@ -57,6 +57,15 @@ def test_the_aggregator_drops_out(tmp_path):
     assert "ring" in result.algorithms(), result
 
 
+@pytest.mark.parametrize("faults", [[], ["--reset-every", "2500"]])
+def test_many_steps(tmp_path, faults):
+    """Ten steps through the four places of shared memory."""
+    result = perf(tmp_path, 2, [*MODEL, *ranks((2, 3)), *faults], ["-b", "40M", "-e", "40M", "-t", "int32", "-n", "1"])
+    assert result.code == 0, result
+    assert result.wrong() == 0, result
+    assert (result.stats["engine_resets"] > 0) == bool(faults), result
+
+
 @pytest.mark.parametrize("victim", [0, 1, 4])
 def test_a_rank_that_dies(tmp_path, victim):
     """Killed amid an all-reduce: all others, on both machines, get the same sentence, soon."""
