@@ -194,8 +194,8 @@ INA_API const char *ina_status_name(enum ina_status status);
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, the same rank
- * twice, window, message size, algorithm, schedule, path MTU), INA_ERR_TIMEOUT (the text names who is
- * missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
+ * twice, window, message size, algorithm, schedule, path MTU), INA_ERR_TIMEOUT (the text names who
+ * is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
                                  size_t why_size);
