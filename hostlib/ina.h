@@ -221,7 +221,9 @@ INA_API const char *ina_error(const ina_comm *comm);
  * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
  * the aggregator are received elsewhere, and copied once when they have been checked, in place and
  * for the last messages of a call (a window of them): what the others may yet need if the
- * aggregator drops out. count: 0 is allowed, and is compared with the other ranks' like any other.
+ * aggregator drops out. Where a machine has several ranks, elements are copied to and from memory
+ * that they share, and its sum is rounded in each addition, as by the ring.
+ * count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
  * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each
  * addition, with bfloat16 and float16 once by the aggregator, which adds in float32, and in each
