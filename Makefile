@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo test torture lockstep bench-rtl bench-virtual synth formal \
+.PHONY: all deps kernel build install demo demo-multigpu test torture lockstep bench-rtl bench-virtual synth formal \
 	formal-mutants waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
@@ -32,6 +32,9 @@ install: ## install libina, its manual and ina-perf under PREFIX=/usr/local, sta
 
 demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compared in a table
 	@allreduce/demo.sh
+
+demo-multigpu: kernel build ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader-only, parallel, and a picture
+	@allreduce/demo-multigpu.sh $(BUILD)
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)

@@ -122,7 +122,8 @@ static bool look_at(const struct perf_options *options, enum ina_algorithm algor
 	ina_comm *comm;
 	int rank;
 	bool fine;
-	enum ina_status status = perf_open(options, algorithm, &comm, why, sizeof(why));
+	enum ina_status status =
+	        perf_open(options, algorithm, options->schedule, &comm, why, sizeof(why));
 
 	if (status != INA_OK) {
 		tell_failure(what, status, why);

@@ -3,13 +3,14 @@
 #include "perf_open.h"
 
 enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm algorithm,
-                          ina_comm **comm, char *why, size_t why_size)
+                          enum ina_schedule schedule, ina_comm **comm, char *why, size_t why_size)
 {
 	struct ina_options options;
 
 	ina_options_init(&options);
 	options.algorithm = algorithm;
 	options.fixed_point = perf->fixed_point;
+	options.schedule = schedule;
 	if (perf->timeout_s)
 		options.timeout_ms = perf->timeout_s * 1000;
 	if (perf->doctor) /* whoever is missing then is not starting slowly */

@@ -5,8 +5,9 @@
 
 #include "perf_options.h"
 
-/* As ina_open(), with the options of the command line but this algorithm; `why` as there. */
+/* As ina_open(), with the options of the command line but this algorithm and schedule; `why` as
+ * there. */
 enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm algorithm,
-                          ina_comm **comm, char *why, size_t why_size);
+                          enum ina_schedule schedule, ina_comm **comm, char *why, size_t why_size);
 
 #endif

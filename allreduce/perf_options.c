@@ -12,6 +12,12 @@
 
 enum {
 	KEY_ALGORITHM = 256,
+	KEY_SCHEDULE,
+	KEY_SCHEDULES,
+	KEY_EXPLAIN,
+	KEY_ALPHA,
+	KEY_INTER,
+	KEY_INTRA,
 	KEY_COMPARE,
 	KEY_MODEL,
 	KEY_LATE,
@@ -35,6 +41,17 @@ static const struct argp_option OPTIONS[] = {
         {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size before those (1)", 1},
         {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 1},
         {"algorithm", KEY_ALGORITHM, "NAME", 0, "auto, ina or ring (auto)", 2},
+        {"schedule", KEY_SCHEDULE, "NAME", 0,
+         "With several ranks a machine: auto, flat, leader, parallel, or model: for each size what "
+         "the cost model says is fastest (auto)",
+         2},
+        {"schedules", KEY_SCHEDULES, NULL, 0,
+         "Each size by flat ring, leader and parallel, beside the cost model", 2},
+        {"explain", KEY_EXPLAIN, NULL, 0, "Say what the cost model picks, and why", 2},
+        {"alpha", KEY_ALPHA, "MICROSECONDS", 0, "Of the cost model: a message's latency (measured)",
+         2},
+        {"inter", KEY_INTER, "GBIT/S", 0, "... a machine's link (measured)", 2},
+        {"intra", KEY_INTRA, "GBIT/S", 0, "... copying inside a machine (measured)", 2},
         {"compare", KEY_COMPARE, NULL, 0, "Each size by the aggregator, then by ring", 2},
         {"model", KEY_MODEL, "NAME", 0, "resnet50: all its gradient tensors, one row", 2},
         {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 2},
@@ -137,6 +154,35 @@ static enum ina_algorithm algorithm_argument(struct argp_state *state, const cha
 	return INA_ALGORITHM_AUTO;
 }
 
+/* A number greater than 0. */
+static double positive_argument(struct argp_state *state, const char *option, const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !(value > 0) || value > 1e9)
+		argp_failure(state, 1, 0, "%s %s: want a number greater than 0", option, text);
+	return value;
+}
+
+static enum ina_schedule schedule_argument(struct argp_state *state, const char *text,
+                                           struct perf_options *options)
+{
+	options->pick = strcmp(text, "model") == 0;
+	if (options->pick)
+		return INA_SCHEDULE_AUTO;
+	if (strcmp(text, "flat") == 0)
+		return INA_SCHEDULE_FLAT;
+	if (strcmp(text, "leader") == 0)
+		return INA_SCHEDULE_LEADER;
+	if (strcmp(text, "parallel") == 0)
+		return INA_SCHEDULE_PARALLEL;
+	if (strcmp(text, "auto") != 0)
+		argp_failure(state, 1, 0,
+		             "--schedule %s: want auto, flat, leader, parallel or model", text);
+	return INA_SCHEDULE_AUTO;
+}
+
 static void late_argument(struct argp_state *state, const char *text, struct perf_options *options)
 {
 	char *colon;
@@ -163,6 +209,10 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 			             "-b %zu: want a multiple of the element size, %zu",
 			             options->begin_bytes, element_bytes);
 	}
+	if (options->compare && (options->schedules || options->pick))
+		argp_failure(
+		        state, 1, 0,
+		        "--compare does not go with --schedules, --explain or --schedule model");
 	if (options->compare && options->algorithm == INA_ALGORITHM_RING)
 		argp_failure(state, 1, 0,
 		             "--compare compares with the ring: it does not go with "
@@ -200,6 +250,24 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_ALGORITHM:
 		options->algorithm = algorithm_argument(state, text);
+		return 0;
+	case KEY_SCHEDULE:
+		options->schedule = schedule_argument(state, text, options);
+		return 0;
+	case KEY_SCHEDULES:
+		options->schedules = true;
+		return 0;
+	case KEY_EXPLAIN:
+		options->explain = true;
+		return 0;
+	case KEY_ALPHA:
+		options->alpha_us = positive_argument(state, "--alpha", text);
+		return 0;
+	case KEY_INTER:
+		options->inter_gbps = positive_argument(state, "--inter", text);
+		return 0;
+	case KEY_INTRA:
+		options->intra_gbps = positive_argument(state, "--intra", text);
 		return 0;
 	case KEY_COMPARE:
 		options->compare = true;
@@ -241,6 +309,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		argp_failure(state, 1, 0, "%s: what is this? See --help", text);
 		return 0;
 	case ARGP_KEY_END:
+		options->pick |= options->explain && !options->schedules;
 		finish(state, options);
 		return 0;
 	default:

@@ -24,7 +24,15 @@ struct perf_options {
 	bool resnet50;
 	bool doctor;
 	bool fixed_point;
+	bool schedules; /* flat ring, leader and parallel side by side */
+	bool pick;      /* the schedule that the cost model says is the fastest */
+	bool explain;
+	/* Of the cost model; 0: measured. */
+	double alpha_us;
+	double inter_gbps;
+	double intra_gbps;
 	enum ina_algorithm algorithm;
+	enum ina_schedule schedule;
 	const char *json; /* NULL: none */
 	int late_rank;    /* -1: none */
 	int late_s;

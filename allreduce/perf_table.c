@@ -118,6 +118,20 @@ static json_t *result_json(const struct perf_row *row, const struct perf_result 
 	return object;
 }
 
+static json_t *schedules_json(const struct perf_row *row, int ranks)
+{
+	static const char *const names[] = {"flat", "leader", "parallel"};
+	json_t *object = json_pack("{s:s}", "picked", names[row->picked]);
+
+	for (int s = 0; s < 3; s++) {
+		json_t *one = result_json(row, &row->schedules[s], ranks);
+
+		json_object_set_new(one, "model_us", json_real(row->modelled_s[s] * 1e6));
+		json_object_set_new(object, names[s], one);
+	}
+	return object;
+}
+
 static json_t *row_json(const struct perf_row *row, int ranks)
 {
 	json_t *object = json_pack("{s:I, s:I, s:s, s:s}", "size_bytes", (json_int_t)row->bytes,
@@ -126,6 +140,8 @@ static json_t *row_json(const struct perf_row *row, int ranks)
 
 	json_object_set_new(object, "model", row->model ? json_string(row->model) : json_null());
 	json_object_set_new(object, "result", result_json(row, &row->result, ranks));
+	if (row->has_schedules)
+		json_object_set_new(object, "schedules", schedules_json(row, ranks));
 	if (row->compared) {
 		json_object_set_new(object, "ring", result_json(row, &row->ring, ranks));
 		json_object_set_new(object, "speed_up", json_real(speed_up(row)));

@@ -25,6 +25,11 @@ struct perf_row {
 	const char *model; /* NULL, or whose tensors these are */
 	bool checked;
 	struct perf_result result;
+	/* By flat ring, leader and parallel, and what the cost model says of each, in seconds. */
+	struct perf_result schedules[3];
+	double modelled_s[3];
+	int picked; /* the fastest by the model */
+	bool has_schedules;
 	bool compared;
 	struct perf_result ring;
 };

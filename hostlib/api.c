@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "number.h"
+#include "parallel.h"
 #include "plain.h"
 
 static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
@@ -202,7 +203,8 @@ enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (comm->ranks == 1)
+	/* On rails only shared memory is sent from. */
+	if (comm->ranks == 1 || comm->parallel)
 		return INA_OK;
 	return ina_memory_register(&comm->memory, memory, bytes, &comm->latest);
 }
@@ -241,6 +243,8 @@ enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
+	if (comm->parallel)
+		return ina_parallel_fd(comm, fd);
 	if (comm->pollset.fd < 0)
 		status = ina_pollset_open(&comm->pollset, comm, &comm->latest);
 	*fd = comm->pollset.fd;

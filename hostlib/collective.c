@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "number.h"
+#include "parallel.h"
 
 static size_t bytes_of(const struct ina_request *request)
 {
@@ -37,7 +38,7 @@ static void linger(struct ina_comm *comm, unsigned int entry)
 	comm->lingering[place].until = comm->window.numbered;
 }
 
-static void finish(struct ina_comm *comm, enum ina_status status)
+void ina_collective_finish(struct ina_comm *comm, enum ina_status status)
 {
 	struct ina_request *request = comm->first;
 	bool lingers = status == INA_OK && comm->aggregated;
@@ -61,7 +62,7 @@ static void finish(struct ina_comm *comm, enum ina_status status)
 void ina_collective_abort(struct ina_comm *comm)
 {
 	while (comm->first)
-		finish(comm, comm->failure.status);
+		ina_collective_finish(comm, comm->failure.status);
 }
 
 enum ina_status ina_collective_drain(struct ina_comm *comm, struct ina_failure *failure)
@@ -222,7 +223,7 @@ enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure 
 	comm->ring.overflow = false;
 	comm->ring.wish = false;
 	count_call(comm);
-	finish(comm, INA_OK);
+	ina_collective_finish(comm, INA_OK);
 	return INA_OK;
 }
 
@@ -293,7 +294,7 @@ static void copy_alone(struct ina_comm *comm)
 	if (request->count > 0 && request->send != request->recv)
 		memcpy(request->recv, request->send, bytes_of(request));
 	comm->stats.calls++;
-	finish(comm, INA_OK);
+	ina_collective_finish(comm, INA_OK);
 }
 
 static void step_transfer(struct ina_comm *comm, int timeout_ms)
@@ -318,7 +319,7 @@ static void step_transfer(struct ina_comm *comm, int timeout_ms)
 	}
 	if (transferred(comm)) {
 		count_call(comm);
-		finish(comm, INA_OK);
+		ina_collective_finish(comm, INA_OK);
 		return;
 	}
 	if (count > 0) {
@@ -336,6 +337,10 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 
 	if (!comm->first)
 		return;
+	if (comm->parallel) {
+		ina_parallel_step(comm, timeout_ms);
+		return;
+	}
 	if (comm->ranks == 1) {
 		copy_alone(comm);
 		return;

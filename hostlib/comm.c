@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
+#include "parallel.h"
 
 #define LEAVE_TIMEOUT_MS 5000
 
@@ -16,10 +18,9 @@
 
 static const struct ina_transfer NOTHING;
 
-/* Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get. */
-static enum ina_status agree(struct ina_comm *comm, const char *what, const char *doing,
-                             bool must_equal, uint32_t *value, int64_t deadline_ms,
-                             struct ina_failure *failure)
+enum ina_status ina_comm_agree(struct ina_comm *comm, const char *what, const char *doing,
+                               bool must_equal, uint32_t *value, int64_t deadline_ms,
+                               struct ina_failure *failure)
 {
 	struct ina_failure own = *failure;
 	const struct ina_vote vote = {
@@ -167,29 +168,20 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	        comm->ranks, options->join_timeout_ms);
 }
 
-static enum ina_status connect_all(struct ina_comm *comm, struct ina_failure *failure)
+/* Flat: connections round the ring of all ranks, memory, and a JOIN. */
+static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roster *roster,
+                                   int64_t deadline_ms, struct ina_failure *failure)
 {
 	const struct ina_options *options = &comm->settings.options;
-	int64_t deadline_ms = ina_now_ms() + options->open_timeout_ms;
-	struct ina_roster roster;
 	uint32_t value;
 	bool joined;
-	enum ina_status status = ina_control_init(&comm->control, comm->rank, comm->ranks, failure);
-
-	if (status == INA_OK)
-		status = ina_fabric_open(&comm->fabric, &comm->settings, failure);
-	if (status == INA_OK)
-		status = ina_rendezvous(&comm->control, &comm->settings, &comm->fabric.local,
-		                        deadline_ms, &roster, failure);
-	if (status != INA_OK)
-		return status;
+	enum ina_status status;
 
 	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
-	comm->job_id = roster.job_id;
-	ina_fabric_connect(&comm->fabric, &comm->control, &roster, deadline_ms, failure);
+	ina_fabric_connect(&comm->fabric, &comm->control, roster, deadline_ms, failure);
 	value = comm->fabric.path_mtu;
-	status = agree(comm, "path MTU", "connect to its neighbours", true, &value, deadline_ms,
-	               failure);
+	status = ina_comm_agree(comm, "path MTU", "connect to its neighbours", true, &value,
+	                        deadline_ms, failure);
 	if (status != INA_OK)
 		return status;
 
@@ -198,11 +190,62 @@ static enum ina_status connect_all(struct ina_comm *comm, struct ina_failure *fa
 	         run_empty(comm, INA_WIRE_JOIN, (int32_t)comm->window_packets,
 	                   options->join_timeout_ms);
 	value = joined;
-	status = agree(comm, "", "answer the aggregator's JOIN", false, &value,
-	               deadline_ms + options->join_timeout_ms, failure);
+	status = ina_comm_agree(comm, "", "answer the aggregator's JOIN", false, &value,
+	                        deadline_ms + options->join_timeout_ms, failure);
 	if (status == INA_OK)
 		status = choose_algorithm(comm, value != 0, joined, failure);
-	return status;
+	if (status != INA_OK)
+		return status;
+	comm->stats.algorithm = comm->aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
+	comm->stats.path_mtu = comm->fabric.path_mtu;
+	comm->stats.message_bytes = comm->settings.options.message_bytes;
+	comm->stats.window = comm->settings.options.window;
+	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
+	return INA_OK;
+}
+
+static void find_machines(struct ina_comm *comm, const struct ina_roster *roster,
+                          struct ina_topology *topology)
+{
+	uint64_t hosts[INA_MAX_RANKS];
+
+	for (int r = 0; r < comm->ranks; r++)
+		hosts[r] = roster->endpoints[r].host;
+	ina_topology_make(topology, hosts, comm->ranks, comm->rank,
+	                  comm->settings.options.schedule);
+	comm->stats.machines = (unsigned int)topology->machines;
+	comm->stats.local_ranks = (unsigned int)topology->locals;
+}
+
+/* The ranks meet, and find out who is on whose machine; flat, or on rails, they connect. */
+static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
+{
+	int64_t deadline_ms = ina_now_ms() + comm->settings.options.open_timeout_ms;
+	struct ina_endpoint *local = &comm->fabric.local;
+	struct ina_topology topology;
+	struct ina_roster roster;
+	int listener = -1;
+	enum ina_status status = ina_control_init(&comm->control, comm->rank, comm->ranks, failure);
+
+	if (status == INA_OK)
+		status = ina_fabric_open(&comm->fabric, &comm->settings, failure);
+	if (status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT) {
+		status = ina_topology_identity(&local->host, failure);
+		if (status == INA_OK)
+			status = ina_rail_listen(&listener, &local->rail_port, failure);
+	}
+	if (status == INA_OK)
+		status = ina_rendezvous(&comm->control, &comm->settings, local, deadline_ms,
+		                        &roster, failure);
+	if (status == INA_OK) {
+		comm->job_id = roster.job_id;
+		find_machines(comm, &roster, &topology);
+		if (topology.rails > 0)
+			return ina_parallel_open(comm, &topology, &roster, listener, failure);
+	}
+	if (listener >= 0)
+		close(listener);
+	return status == INA_OK ? connect_all(comm, &roster, deadline_ms, failure) : status;
 }
 
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure)
@@ -218,17 +261,18 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
 	status = ina_log_open(comm, failure);
-	if (status == INA_OK && comm->ranks > 1)
-		status = connect_all(comm, failure);
 	if (status != INA_OK)
 		return status;
-	comm->stats.algorithm = comm->aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
-	comm->stats.path_mtu = comm->fabric.path_mtu;
-	comm->stats.message_bytes = comm->settings.options.message_bytes;
-	comm->stats.window = comm->settings.options.window;
-	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
-	ina_log_opened(comm);
-	return INA_OK;
+	if (comm->plain)
+		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
+	comm->stats.machines = comm->stats.local_ranks = 1;
+	if (comm->ranks > 1)
+		status = meet(comm, failure);
+	else
+		comm->stats.algorithm = INA_ALGORITHM_RING;
+	if (status == INA_OK && !comm->parallel)
+		ina_log_opened(comm);
+	return status;
 }
 
 /* All ranks have called ina_close(): the flows end, and nobody goes before all have. */
@@ -266,15 +310,17 @@ static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
 	if (comm->aggregated && !comm->plain)
 		run_empty(comm, INA_WIRE_LEAVE, 0, LEAVE_TIMEOUT_MS);
 	*failure = none;
-	return agree(comm, "", "leave", false, &value, ina_now_ms() + 2 * LEAVE_TIMEOUT_MS,
-	             failure);
+	return ina_comm_agree(comm, "", "leave", false, &value, ina_now_ms() + 2 * LEAVE_TIMEOUT_MS,
+	                      failure);
 }
 
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure)
 {
 	failure->status = INA_OK;
-	if (comm->failure.status == INA_OK && comm->ranks > 1 && comm->memory.slab_mr &&
-	    comm->stats.algorithm != INA_ALGORITHM_AUTO) {
+	if (comm->parallel)
+		ina_parallel_close(comm, failure);
+	else if (comm->failure.status == INA_OK && comm->ranks > 1 && comm->memory.slab_mr &&
+	         comm->stats.algorithm != INA_ALGORITHM_AUTO) {
 		comm->previous = comm->current;
 		comm->current = (struct ina_call){
 		        .kind = INA_CALL_CLOSE,

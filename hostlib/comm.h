@@ -101,6 +101,7 @@ struct ina_comm {
 	int64_t deadline_ms;   /* of the first request */
 	int64_t progressed_ms; /* when something last completed */
 	struct ina_stats stats;
+	struct ina_parallel *parallel; /* NULL: flat */
 };
 
 /* How long without a completion until rank 0 is told that this rank waits. */
@@ -121,6 +122,14 @@ enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *co
 
 /* The completion channel will tell of the next completion, but not of those that are there. */
 void ina_progress_arm(struct ina_comm *comm);
+
+/*
+ * Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get;
+ * *value becomes the smallest, or must be the same everywhere.
+ */
+enum ina_status ina_comm_agree(struct ina_comm *comm, const char *what, const char *doing,
+                               bool must_equal, uint32_t *value, int64_t deadline_ms,
+                               struct ina_failure *failure);
 
 /* Opens and closes everything but what the struct holds. close is safe at any stage. */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
@@ -165,6 +174,9 @@ void ina_collective_release(struct ina_comm *comm, bool all);
 
 /* Waits until there are none of these. INA_ERR_TIMEOUT: the successor does not acknowledge. */
 enum ina_status ina_collective_drain(struct ina_comm *comm, struct ina_failure *failure);
+
+/* Ends the first request, whose turn it is. */
+void ina_collective_finish(struct ina_comm *comm, enum ina_status status);
 
 /* Ends all requests with the communicator's failure. */
 void ina_collective_abort(struct ina_comm *comm);

@@ -15,7 +15,7 @@
 
 #include "error.h"
 
-#define INA_CONTROL_MAGIC 0x324C525443414E49u /* "INACTRL2" */
+#define INA_CONTROL_MAGIC 0x334C525443414E49u /* "INACTRL3" */
 #define INA_CONTROL_TEXT  400
 
 enum ina_control_type {
@@ -47,9 +47,11 @@ struct ina_call {
 };
 
 struct ina_endpoint {
-	uint32_t address; /* IPv4, network order */
-	uint16_t port;    /* of the RDMA connection manager, network order */
-	uint16_t reserved;
+	uint32_t address;   /* IPv4, network order */
+	uint16_t port;      /* of the RDMA connection manager, network order */
+	uint16_t rail_port; /* of TCP, where this rank would wait for others of its rail; network
+	                       order */
+	uint64_t host;      /* the same for all ranks of a machine, if they may share memory */
 };
 
 struct ina_hello {
@@ -59,6 +61,8 @@ struct ina_hello {
 	uint32_t algorithm;
 	uint32_t fixed_point; /* 0, or 1 */
 	uint32_t patience_ms; /* how long the rank still waits for an answer */
+	uint32_t schedule;
+	uint32_t reserved;
 	struct ina_endpoint endpoint;
 };
 

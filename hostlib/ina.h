@@ -79,8 +79,21 @@ enum ina_op {
 
 enum ina_algorithm {
 	INA_ALGORITHM_AUTO = 0, /* the aggregator if and as long as it answers, else the ring */
-	INA_ALGORITHM_INA = 1,  /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
+	INA_ALGORITHM_INA = 1, /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
 	INA_ALGORITHM_RING = 2, /* the ring */
+};
+
+/* How the ranks of a machine go about it, where some machine has several of them. */
+enum ina_schedule {
+	INA_SCHEDULE_AUTO = 0, /* parallel */
+	INA_SCHEDULE_FLAT = 1, /* as if every rank had a machine of its own */
+	/* The ranks of a machine add up in shared memory, and the lowest one speaks for it. */
+	INA_SCHEDULE_LEADER = 2,
+	/*
+	 * As many ranks of each machine as the smallest machine has take a part of the sum each,
+	 * and all-reduce it with their like on the other machines, all at the same time.
+	 */
+	INA_SCHEDULE_PARALLEL = 3,
 };
 
 /*
@@ -102,7 +115,8 @@ struct ina_options {
 	const char *bind;
 	const char *device; /* RDMA device, "rxe0"; NULL: the one that has the address */
 
-	enum ina_algorithm algorithm;
+	enum ina_algorithm algorithm; /* between machines, where the schedule is not flat */
+	enum ina_schedule schedule;   /* the same on all ranks */
 
 	/*
 	 * Messages under way at once, and bytes of a message with its framing of 48 bytes
@@ -166,6 +180,9 @@ struct ina_stats {
 	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
+	unsigned int machines;     /* that the ranks are on: those that may share memory */
+	unsigned int local_ranks;  /* on this one */
+	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
 	uint64_t strangers;        /* who connected to this rank and was none of ours: sent away */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
@@ -186,8 +203,9 @@ INA_API const char *ina_status_name(enum ina_status status);
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, the same rank
- * twice, window, message size, algorithm, fixed point, path MTU), INA_ERR_TIMEOUT (the text names who is
- * missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
+ * twice, window, message size, algorithm, schedule, fixed point, path MTU), INA_ERR_TIMEOUT (the text
+ * names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR,
+ * INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
                                  size_t why_size);
@@ -213,7 +231,8 @@ INA_API const char *ina_error(const ina_comm *comm);
  * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
  * the aggregator are received elsewhere, and copied once when they have been checked, in place and
  * for the last messages of a call (a window of them): the others may yet need these if the
- * aggregator drops out.
+ * aggregator drops out. Where a machine has several ranks, elements are copied to and from memory
+ * that they share, and its sum is rounded in each addition, as by the ring.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
  * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each

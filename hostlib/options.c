@@ -200,6 +200,10 @@ static enum ina_status check_numbers(const struct ina_options *options, struct i
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the option algorithm is %d: there is none",
 		                (int)options->algorithm);
+	if (options->schedule != INA_SCHEDULE_AUTO && options->schedule != INA_SCHEDULE_FLAT &&
+	    options->schedule != INA_SCHEDULE_LEADER && options->schedule != INA_SCHEDULE_PARALLEL)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "the option schedule is %d: there is none", (int)options->schedule);
 	if (options->window < 1 || options->window > INA_WINDOW_PACKETS_MAX)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the option window is %u messages: it must be from 1 to %u",
@@ -244,6 +248,7 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 	if (status == INA_OK)
 		status = check_numbers(&settings->options, failure);
 	settings->receives = settings->options.window;
+	settings->listener = -1;
 	settings->options.root = NULL;
 	settings->options.bind = NULL;
 	settings->options.device = NULL;

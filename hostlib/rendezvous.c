@@ -65,12 +65,43 @@ static const char *algorithm_name(uint32_t algorithm)
 	}
 }
 
+static const char *schedule_name(uint32_t schedule)
+{
+	static const char *const names[] = {"auto", "flat", "leader", "parallel"};
+
+	return schedule < sizeof(names) / sizeof(names[0]) ? names[schedule] : "unknown";
+}
+
+enum ina_status ina_rail_listen(int *listener, uint16_t *port, struct ina_failure *failure)
+{
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	socklen_t size = sizeof(any);
+
+	*listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*listener < 0 || bind(*listener, (struct sockaddr *)&any, size) != 0 ||
+	    listen(*listener, STRANGERS_MAX) != 0 ||
+	    getsockname(*listener, (struct sockaddr *)&any, &size) != 0) {
+		ina_fail(failure, INA_ERR_SYSTEM, "no port to wait at for ranks of a rail: %s",
+		         strerror(errno));
+		if (*listener >= 0)
+			close(*listener);
+		*listener = -1;
+		return failure->status;
+	}
+	*port = any.sin_port;
+	return INA_OK;
+}
+
 static enum ina_status listen_at_root(struct gathering *g, struct ina_failure *failure)
 {
 	const struct sockaddr_in *root = &g->settings->root;
 	char where[64];
 	int one = 1;
 
+	if (g->settings->listener >= 0) {
+		g->listener = g->settings->listener;
+		return INA_OK;
+	}
 	format_root(g->settings, where, sizeof(where));
 	g->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (g->listener < 0)
@@ -145,6 +176,9 @@ static void compare_hello(struct gathering *g, uint32_t rank, const struct ina_h
 		ina_fail(m, INA_ERR_MISMATCH,
 		         "rank %u asks for float32 in %s point, rank 0 does not", rank,
 		         hello->fixed_point ? "fixed" : "floating");
+	else if (hello->schedule != (uint32_t)own->schedule)
+		ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for schedule %s, rank 0 for %s", rank,
+		         schedule_name(hello->schedule), schedule_name(own->schedule));
 	else if (hello->window != own->window)
 		ina_fail(m, INA_ERR_MISMATCH, "rank %u has a window of %u messages, rank 0 of %u",
 		         rank, hello->window, own->window);
@@ -399,6 +433,7 @@ static enum ina_status join_rendezvous(struct ina_control *control,
 	        .algorithm = options->algorithm,
 	        .patience_ms = (uint32_t)ina_left_ms(deadline_ms, options->open_timeout_ms),
 	        .fixed_point = options->fixed_point != 0,
+	        .schedule = options->schedule,
 	        .endpoint = *local,
 	};
 	if (ina_link_send(link, &frame, deadline_ms) != 0)

@@ -13,6 +13,7 @@ enum option_key {
 	KEY_HOSTS = 'n',
 	KEY_QUIET = 'q',
 	KEY_MTU = 0x100,
+	KEY_RANKS,
 	KEY_AGGREGATOR,
 	KEY_STEER,
 	KEY_JOB_TTL,
@@ -53,6 +54,11 @@ enum option_key {
 
 static const struct argp_option option_table[] = {
         {"hosts", KEY_HOSTS, "N", 0, "number of hosts, 1 to 8", 1},
+        {"ranks-per-host", KEY_RANKS, "G[,G...]", 0,
+         "commands that each host runs at once, each with a rank of its own: one number for all, "
+         "or "
+         "one for each (default 1)",
+         1},
         {"mtu", KEY_MTU, "BYTES", 0, "RoCE path MTU: 256, 512, 1024, 2048 or 4096 (default)", 1},
         {"memory", KEY_MEMORY, "MIB", 0, "memory of each host (default 512)", 1},
         {"aggregator", KEY_AGGREGATOR, "KIND", 0,
@@ -162,6 +168,44 @@ static void parse_delay_rank(struct lab_options *options, const struct argp_stat
 	options->delay_s[index] = number(state, "--delay-rank", colon + 1, 0, 86400);
 }
 
+/* G or G,G,...; the numbers of hosts are compared once both are known. */
+static void parse_ranks(struct lab_options *options, const struct argp_state *state, char *text)
+{
+	int count = 0;
+
+	for (char *next, *word = text; word; word = next, count++) {
+		next = strchr(word, ',');
+		if (next)
+			*next++ = '\0';
+		if (count == LAB_MAX_HOSTS)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--ranks-per-host takes %d numbers at most", LAB_MAX_HOSTS);
+		options->rank_counts[count] =
+		        (int)whole_number(state, "--ranks-per-host", word, 1, LAB_MAX_RANKS);
+	}
+	options->rank_count_given = count;
+}
+
+static void spread_ranks(struct lab_options *options, const struct argp_state *state)
+{
+	int total = 0;
+
+	if (!options->rank_count_given)
+		options->rank_counts[0] = options->rank_count_given = 1;
+	for (int h = 1; h < options->host_count && options->rank_count_given == 1; h++)
+		options->rank_counts[h] = options->rank_counts[0];
+	if (options->rank_count_given != 1 && options->rank_count_given != options->host_count)
+		argp_failure(
+		        state, LAB_EXIT_USAGE, 0,
+		        "--ranks-per-host has %d numbers for %d hosts: want one, or one for each",
+		        options->rank_count_given, options->host_count);
+	for (int h = 0; h < options->host_count; h++)
+		total += options->rank_counts[h];
+	if (total > LAB_MAX_RANKS)
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "--ranks-per-host: %d ranks are more than %d", total, LAB_MAX_RANKS);
+}
+
 static const char *option_name(int key)
 {
 	for (const struct argp_option *option = option_table; option->name; option++)
@@ -187,6 +231,7 @@ static void check_together(struct lab_options *options, const struct argp_state 
 {
 	if (!options->host_count)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "say how many hosts, as in -n 4");
+	spread_ranks(options, state);
 	if (options->is_virtual && options->host_count < 2)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs two hosts or more");
 	if (!options->is_virtual && options->virtual_option)
@@ -232,6 +277,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_HOSTS:
 		options->host_count = (int)whole_number(state, "-n", value, 1, LAB_MAX_HOSTS);
+		return 0;
+	case KEY_RANKS:
+		parse_ranks(options, state, value);
 		return 0;
 	case KEY_MTU:
 		one_of(state, "--mtu", value, mtus);

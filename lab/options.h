@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #define LAB_MAX_HOSTS 8
+#define LAB_MAX_RANKS 64 /* of all hosts together */
 
 /* ina-lab's own exit codes, as timeout(1) and env(1) have them; all others are the command's. */
 enum lab_exit {
@@ -16,18 +17,20 @@ enum lab_exit {
 
 struct lab_options {
 	int host_count;
-	int path_mtu_bytes;            /* RoCE path MTU: 256, 512, 1024, 2048 or 4096 */
-	int memory_mib;                /* of each host */
-	double timeout_s;              /* for the whole run */
-	double grace_s;                /* for the other ranks once one has failed */
-	double delay_s[LAB_MAX_HOSTS]; /* how much later each rank's command starts */
-	const char *stats_path;        /* or NULL; relative to the caller's folder */
-	const char *aggregator;        /* rtl, model or off */
-	bool is_virtual;               /* in virtual time */
-	const char *seed;              /* of faults and, in virtual time, of the hosts' kernels */
+	int rank_counts[LAB_MAX_HOSTS]; /* commands that each host runs at once */
+	int rank_count_given;           /* entries of rank_counts that the user gave */
+	int path_mtu_bytes;             /* RoCE path MTU: 256, 512, 1024, 2048 or 4096 */
+	int memory_mib;                 /* of each host */
+	double timeout_s;               /* for the whole run */
+	double grace_s;                 /* for the other ranks once one has failed */
+	double delay_s[LAB_MAX_HOSTS];  /* how much later each rank's command starts */
+	const char *stats_path;         /* or NULL; relative to the caller's folder */
+	const char *aggregator;         /* rtl, model or off */
+	bool is_virtual;                /* in virtual time */
+	const char *seed;               /* of faults and, in virtual time, of the hosts' kernels */
 	bool quiet;
-	const char *virtual_option;    /* one that is for virtual time only, or NULL */
-	char **command; /* NULL-terminated, inside the caller's argv */
+	const char *virtual_option; /* one that is for virtual time only, or NULL */
+	char **command;             /* NULL-terminated, inside the caller's argv */
 
 	/* What the bridge is told beyond its ports, as it came: "--loss-up", "0.01", ... */
 	const char *bridge_arguments[64];

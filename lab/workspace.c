@@ -84,14 +84,14 @@ static bool make_folder(struct lab_workspace *workspace)
 	return false;
 }
 
-static FILE *open_order(const struct lab_workspace *workspace, const char *name, int rank)
+static FILE *open_order(const struct lab_workspace *workspace, const char *name, int host)
 {
 	char path[PATH_MAX + 64];
 
-	if (rank < 0)
+	if (host < 0)
 		snprintf(path, sizeof(path), "%s/%s", workspace->path, name);
 	else
-		snprintf(path, sizeof(path), "%s/%s.%d", workspace->path, name, rank);
+		snprintf(path, sizeof(path), "%s/%s.%d", workspace->path, name, host);
 	return fopen(path, "we");
 }
 
@@ -118,12 +118,15 @@ static bool write_strings(const struct lab_workspace *workspace, const char *nam
  * that C libraries flush by the line, but nothing that moves cursors or colours. Through the
  * simulated RTL a full window takes longer than libina's ACK timeout: hosts would send it twice.
  */
-static bool write_environment(const struct lab_workspace *workspace, int rank, int count,
-                              bool is_simulated)
+static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
+                              int count, bool is_simulated)
 {
 	static const char *const ours[] = {
 	        "INA_RANK=", "INA_RANKS=", "INA_ROOT=", "INA_BIND=", "TERM="};
-	FILE *file = open_order(workspace, "environment", rank);
+	char name[32];
+
+	snprintf(name, sizeof(name), "environment.%d", host);
+	FILE *file = open_order(workspace, name, local);
 
 	for (char **entry = environ; file && *entry; entry++) {
 		bool taken = !strchr(*entry, '=');
@@ -136,7 +139,7 @@ static bool write_environment(const struct lab_workspace *workspace, int rank, i
 		fprintf(file,
 		        "TERM=dumb%cINA_RANK=%d%cINA_RANKS=%d%cINA_ROOT=192.0.2.1%c"
 		        "INA_BIND=192.0.2.%d%c",
-		        0, rank, 0, count, 0, 0, rank + 1, 0);
+		        0, rank, 0, count, 0, 0, host + 1, 0);
 	if (file && is_simulated && !getenv("INA_ACK_TIMEOUT"))
 		fprintf(file, "INA_ACK_TIMEOUT=%d%c", SIMULATED_ACK_TIMEOUT, 0);
 	return close_order(file);
@@ -168,6 +171,22 @@ static bool write_network(const struct lab_workspace *workspace, int rank,
 	return close_order(file);
 }
 
+/* Ranks are counted host by host. */
+static bool write_environments(const struct lab_workspace *workspace,
+                               const struct lab_options *options)
+{
+	const bool is_simulated = !strcmp(options->aggregator, "rtl") && !options->is_virtual;
+	int count = 0, rank = 0;
+
+	for (int host = 0; host < options->host_count; host++)
+		count += options->rank_counts[host];
+	for (int host = 0; host < options->host_count; host++)
+		for (int local = 0; local < options->rank_counts[host]; local++)
+			if (!write_environment(workspace, host, local, rank++, count, is_simulated))
+				return false;
+	return true;
+}
+
 static bool write_orders(const struct lab_workspace *workspace, const struct lab_options *options,
                          const char *guest_init)
 {
@@ -181,13 +200,10 @@ static bool write_orders(const struct lab_workspace *workspace, const struct lab
 	if (!write_strings(workspace, "command", options->command) ||
 	    !write_strings(workspace, "directory", (char *[]){here, NULL}))
 		return false;
-	for (int rank = 0; rank < options->host_count; rank++)
-		if (!write_environment(workspace, rank, options->host_count,
-		                       !strcmp(options->aggregator, "rtl") &&
-		                               !options->is_virtual) ||
-		    !write_network(workspace, rank, options))
+	for (int host = 0; host < options->host_count; host++)
+		if (!write_network(workspace, host, options))
 			return false;
-	return true;
+	return write_environments(workspace, options);
 }
 
 double lab_workspace_machine_mhz(void)

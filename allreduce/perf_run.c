@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All-reduces, timed and checked. */
+#include "perf_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "pattern.h"
+#include "wire_bytes.h"
+
+/* #wrong travels as an int32 of each rank. */
+#define WRONG_MAX (INT32_MAX / INA_MAX_RANKS)
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int perf_complain(const ina_comm *comm, const char *doing, enum ina_status status)
+{
+	fprintf(stderr, "ina-perf: %s: %s: %s\n", doing, ina_status_name(status), ina_error(comm));
+	return -1;
+}
+
+int perf_sum_one(struct perf *perf, ina_comm *comm, int32_t value, int32_t *sum)
+{
+	enum ina_status status;
+
+	perf->scratch[0] = value;
+	status = ina_allreduce(comm, &perf->scratch[0], &perf->scratch[1], 1, INA_INT32, INA_SUM);
+	if (status != INA_OK)
+		return perf_complain(comm, "all-reduce of one element", status);
+	*sum = perf->scratch[1];
+	return 0;
+}
+
+/* Sums over ranks. Every rank also acts on its own count: the sum is for the table. */
+static int add_wrong(struct perf *perf, ina_comm *comm, uint64_t wrong, uint64_t *sum)
+{
+	int32_t all = 0;
+
+	if (perf_sum_one(perf, comm, wrong < WRONG_MAX ? (int32_t)wrong : WRONG_MAX, &all) != 0)
+		return -1;
+	*sum = (uint64_t)all > wrong ? (uint64_t)all : wrong;
+	return 0;
+}
+
+/* One all-reduce with fresh data, timed if `result` is given, checked if asked for. */
+static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_type type,
+                    struct perf_result *result, uint64_t *wrong)
+{
+	const char *device = perf->head.stats.device;
+	struct pattern pattern = {
+	        .type = type,
+	        .op = perf->options.op,
+	        .seed = perf->options.seed + perf->seed++,
+	        .ranks = perf->ranks,
+	        .slack = perf->options.fixed_point && type == INA_FLOAT32 &&
+	                                 perf->options.op == INA_SUM
+	                         ? perf->head.fixed_bound
+	                         : 0,
+	};
+	uint64_t before = 0;
+	uint64_t after = 0;
+	size_t first = 0;
+	int32_t met;
+	uint64_t found = 0;
+	double start;
+	double end;
+	bool counted;
+	enum ina_status status;
+
+	pattern_fill(&pattern, perf->rank, perf->send, count);
+	if (perf->recv != perf->send)
+		memset(perf->recv, 0xEE, count * pattern_bytes(type));
+	if (perf_sum_one(perf, comm, 1, &met) != 0)
+		return -1;
+	counted = wire_bytes_read(device, &before) == 0;
+	start = now_s();
+	status = ina_allreduce(comm, perf->send, perf->recv, count, type, pattern.op);
+	end = now_s();
+	if (status != INA_OK)
+		return perf_complain(comm, "all-reduce", status);
+	counted = counted && wire_bytes_read(device, &after) == 0;
+	if (result) {
+		result->time_s += end - start;
+		result->wire_bytes = counted ? result->wire_bytes + (double)(after - before) : -1;
+	}
+	if (perf->options.check)
+		found = pattern_check(&pattern, perf->recv, count, &first, &perf->head.farthest);
+	if (found > 0)
+		fprintf(stderr,
+		        "ina-perf: rank %d: %" PRIu64
+		        " of %zu elements are wrong, the first is number %zu\n",
+		        perf->rank, found, count, first);
+	*wrong += found;
+	return 0;
+}
+
+int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,
+                  enum ina_type type, struct perf_result *result)
+{
+	int iterations = perf->options.iterations;
+	struct ina_stats stats;
+	uint64_t wrong = 0;
+
+	*result = (struct perf_result){0};
+	for (int i = 0; i < perf->options.warmups + iterations; i++) {
+		bool timed = i >= perf->options.warmups;
+
+		for (size_t t = 0; t < tensors; t++) {
+			if (run_once(perf, comm, counts[t], type, timed ? result : NULL, &wrong) !=
+			    0)
+				return -1;
+		}
+	}
+	if (add_wrong(perf, comm, wrong, &result->wrong) != 0)
+		return -1;
+	perf->any_wrong = perf->any_wrong || result->wrong > 0;
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	result->algorithm = stats.algorithm;
+	result->time_s /= iterations;
+	if (result->wire_bytes > 0)
+		result->wire_bytes /= iterations;
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is where. */
+#include "topology.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ina_topology_rank(const struct ina_topology *topology, int machine, int local)
+{
+	for (int r = 0; r < topology->ranks; r++) {
+		if (topology->machine_of[r] == machine && topology->local_of[r] == local)
+			return r;
+	}
+	return -1;
+}
+
+/* Machines get their numbers, and ranks their local indices, in the order of ranks. */
+static void place(struct ina_topology *topology, const uint64_t *hosts, int counts[INA_MAX_RANKS])
+{
+	for (int r = 0; r < topology->ranks; r++) {
+		int earlier = 0;
+
+		while (earlier < r && hosts[earlier] != hosts[r])
+			earlier++;
+		topology->machine_of[r] =
+		        earlier < r ? topology->machine_of[earlier] : topology->machines++;
+		topology->local_of[r] = counts[topology->machine_of[r]]++;
+	}
+}
+
+void ina_topology_make(struct ina_topology *topology, const uint64_t *hosts, int ranks, int rank,
+                       enum ina_schedule schedule)
+{
+	int counts[INA_MAX_RANKS] = {0};
+
+	*topology = (struct ina_topology){.ranks = ranks};
+	place(topology, hosts, counts);
+	topology->fewest = ranks;
+	for (int m = 0; m < topology->machines; m++) {
+		if (counts[m] < topology->fewest)
+			topology->fewest = counts[m];
+		if (counts[m] > topology->most)
+			topology->most = counts[m];
+	}
+	topology->machine = topology->machine_of[rank];
+	topology->local = topology->local_of[rank];
+	topology->locals = counts[topology->machine];
+	if (topology->most > 1 && schedule != INA_SCHEDULE_FLAT)
+		topology->rails = schedule == INA_SCHEDULE_LEADER ? 1 : topology->fewest;
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static uint64_t hash(uint64_t state, const void *data, size_t bytes)
+{
+	const unsigned char *from = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		state = (state ^ from[i]) * 0x100000001B3u;
+	return state;
+}
+
+/* A kernel is another one after each boot; in another network namespace no socket is found. */
+enum ina_status ina_topology_identity(uint64_t *identity, struct ina_failure *failure)
+{
+	char boot[64];
+	struct stat network;
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, boot, sizeof(boot));
+
+	if (fd >= 0)
+		close(fd);
+	if (got <= 0 || stat("/proc/self/ns/net", &network) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "cannot tell from /proc which machine this is (%s); the option "
+		                "schedule INA_SCHEDULE_FLAT does without",
+		                strerror(errno));
+	*identity = hash(0xCBF29CE484222325u, boot, (size_t)got);
+	*identity = hash(*identity, &network.st_dev, sizeof(network.st_dev));
+	*identity = hash(*identity, &network.st_ino, sizeof(network.st_ino));
+	return INA_OK;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cost model against examples worked by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cost_model.h"
+
+/* 4 machines of 2: 1 us, 10 GB/s between them, 40 GB/s inside. */
+static struct cost_model four_by_two(bool aggregated)
+{
+	return (struct cost_model){.ranks = 8,
+	                           .machines = 4,
+	                           .locals = 2,
+	                           .aggregated = aggregated,
+	                           .alpha_s = 1e-6,
+	                           .inter = 10e9,
+	                           .intra = 40e9};
+}
+
+static void assert_us(const struct cost_model *model, enum cost_schedule schedule, double us)
+{
+	assert_float_equal((float)(cost_of(model, schedule, 1e6) * 1e6), (float)us, 1e-3f);
+}
+
+/* 1 MB takes 100 us between machines and 25 us inside one. */
+static void by_hand(void **state)
+{
+	struct cost_model model = four_by_two(true);
+
+	(void)state;
+	assert_us(&model, COST_FLAT, 14 * 1 + 1.75 * 100);
+	assert_us(&model, COST_LEADER, 2 * 1 + 2 * 25 + 100);
+	assert_us(&model, COST_PARALLEL, 2 * 1 + 25 + 100);
+	model = four_by_two(false);
+	assert_us(&model, COST_FLAT, 14 * 1 + 1.75 * 100);
+	assert_us(&model, COST_LEADER, 6 * 1 + 2 * 25 + 150);
+	assert_us(&model, COST_PARALLEL, 6 * 1 + 25 + 150);
+}
+
+static void the_fastest(void **state)
+{
+	struct cost_model model = four_by_two(true);
+
+	(void)state;
+	assert_int_equal(cost_fastest(&model, 1e6), COST_PARALLEL);
+	model.intra = 1e9; /* slower inside than between: leave the ranks alone */
+	assert_int_equal(cost_fastest(&model, 1e6), COST_FLAT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand),
+	                                   cmocka_unit_test(the_fastest)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
