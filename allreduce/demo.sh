@@ -28,7 +28,7 @@ echo "Four hosts, stock Linux with stock rdma_rxe; aggregator: $aggregator."
 echo
 echo "1. In virtual time: links of 100 Gb/s, the RTL at 250 MHz, hosts whose own work takes no time."
 echo "   The same figures on every machine."
-run virtual -b 4 -e 16M -f 16 -t float -n 1 -w 1 -- --virtual-time
+run virtual -b 4 -e 16M -f 4 -t float -n 1 -w 1 -- --virtual-time
 echo
 echo "2. In real time: this machine's processors are hosts, switch and simulated RTL, and it is them that is measured."
 run demo -b 4 -e 16M -f 4 -t float -n 2 -w 1 --model resnet50 --

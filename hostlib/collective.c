@@ -183,7 +183,8 @@ static bool transferred(const struct ina_comm *comm)
 
 	if (!comm->aggregated)
 		return ina_ring_done(&comm->ring);
-	/* Without a cache, the memory may be other memory in the next call: no registration stays. */
+	/* Without a cache, the memory may be other memory in the next call: no registration stays.
+	 */
 	return ina_window_done(window) &&
 	       (comm->settings.options.cache_entries > 0 || window->unacknowledged == 0);
 }

@@ -16,7 +16,8 @@
 #define INA_FIXED_MIN (-126)
 #define INA_FIXED_MAX 128
 
-/* The smallest e, INA_FIXED_MIN at least, such that all |x| < 2^e; or INA_FIXED_NONE. Any alignment. */
+/* The smallest e, INA_FIXED_MIN at least, such that all |x| < 2^e; or INA_FIXED_NONE. Any
+ * alignment. */
 int32_t ina_fixed_exponent(const void *elements, size_t count);
 
 /*

@@ -86,7 +86,8 @@ static int listen_at(const char *folder, const char *name)
 	const int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder_fd, name);
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder_fd,
+	         name);
 	const bool listens = folder_fd >= 0 && fd >= 0 &&
 	                     !bind(fd, (struct sockaddr *)&address, sizeof(address)) &&
 	                     !listen(fd, LAB_MAX_HOSTS);
@@ -191,9 +192,8 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	if (options->stats_path && !can_write(options->stats_path))
 		return false;
 	bridge->pid = -1;
-	if (options->is_virtual
-	            ? listen_all(workspace, options->host_count, bridge_ends)
-	            : make_links(port_count(options), bridge_ends, bridge->host_ends))
+	if (options->is_virtual ? listen_all(workspace, options->host_count, bridge_ends)
+	                        : make_links(port_count(options), bridge_ends, bridge->host_ends))
 		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends);
 	const int error = errno;
 	for (int i = 0; i <= LAB_MAX_HOSTS; i++)

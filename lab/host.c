@@ -54,41 +54,24 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	if (options->is_virtual)
 		snprintf(network, sizeof(network), "virtio_uml.device=" LAB_NETWORK_SOCKET ":1",
 		         host->rank);
-	else /* Without the MTU here the device begins with 1500, and rxe with a path MTU of 1024. */
+	else /* Without the MTU here the device begins with 1500, and rxe with a path MTU of 1024.
+	      */
 		snprintf(network, sizeof(network), "vec0:transport=fd,fd=%d,depth=128,mtu=%d,gro=0",
 		         GUEST_FD_NETWORK, lab_workspace_device_mtu(options));
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", workspace->memory_path);
 	snprintf(home, sizeof(home), "HOME=%s", workspace->path);
 
-	char *const argv[] = {(char *)kernel,
-	                      memory,
-	                      umid_folder,
-	                      umid,
-	                      "root=/dev/root",
-	                      "rootfstype=hostfs",
-	                      "rootflags=/",
-	                      "rw",
-	                      init,
-	                      folder,
-	                      rank,
-	                      mhz,
-	                      network,
-	                      "con=null",
-	                      "con0=null,fd:1",
-	                      "con1=null,fd:4",
-	                      "con2=null,fd:5",
-	                      "con3=fd:6",
-	                      /* Or programs wait long for the first random number. */
-	                      "random.trust_cpu=1",
-	                      /* The rest is for virtual time. Sent packets are freed as others are
-	                       * sent: no interrupt tells of them. */
-	                      options->is_virtual ? clock : NULL,
-	                      seed,
-	                      "ina_virtual=1",
-	                      "virtio_net.napi_tx=0",
-	                      /* Memory that the kernel does not clear decides some IP identifiers. */
-	                      "init_on_alloc=1",
-	                      NULL};
+	char *const argv[] = {
+	        (char *)kernel, memory, umid_folder, umid, "root=/dev/root", "rootfstype=hostfs",
+	        "rootflags=/", "rw", init, folder, rank, mhz, network, "con=null", "con0=null,fd:1",
+	        "con1=null,fd:4", "con2=null,fd:5", "con3=fd:6",
+	        /* Or programs wait long for the first random number. */
+	        "random.trust_cpu=1",
+	        /* The rest is for virtual time. Sent packets are freed as others are
+	         * sent: no interrupt tells of them. */
+	        options->is_virtual ? clock : NULL, seed, "ina_virtual=1", "virtio_net.napi_tx=0",
+	        /* Memory that the kernel does not clear decides some IP identifiers. */
+	        "init_on_alloc=1", NULL};
 	char *const environment[] = {temporary, home, "PATH=/usr/bin:/bin", NULL};
 	return lab_reaper_start(reaper, &(struct lab_start){
 	                                        .path = kernel,
@@ -114,7 +97,8 @@ bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
 	if (null >= 0 && log >= 0 && !pipe2(output, O_CLOEXEC) && !pipe2(errors, O_CLOEXEC) &&
 	    !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk)) {
 		const int from[GUEST_FD_COUNT] = {
-		        null, log, log, network >= 0 ? network : null, output[1], errors[1], talk[1]};
+		        null,      log,       log,    network >= 0 ? network : null,
+		        output[1], errors[1], talk[1]};
 		host->kernel_pid = start_kernel(host, reaper, workspace, options, kernel, from);
 	} else {
 		host->kernel_pid = -1;

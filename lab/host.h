@@ -38,7 +38,8 @@ struct lab_host {
 
 /*
  * Starts the kernel. `network` is the host's end of the link to the bridge, one Ethernet frame a
- * datagram, or -1 in virtual time; it stays the caller's. Prints one line and returns false on failure.
+ * datagram, or -1 in virtual time; it stays the caller's. Prints one line and returns false on
+ * failure.
  */
 bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
                     const struct lab_workspace *workspace, const struct lab_options *options,

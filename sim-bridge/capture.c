@@ -31,8 +31,8 @@ struct capture {
 	uint8_t record[SNAP_BYTES];
 };
 
-struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns,
-                             char *error, size_t error_bytes)
+struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns, char *error,
+                             size_t error_bytes)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 

@@ -23,11 +23,12 @@ enum capture_direction {
 struct capture;
 
 /*
- * Creates the file. `epoch_ns`: added to times, to make them times since the Unix epoch. Frames past `limit_bytes` are left out, and capture_close() says so in one
- * line on stderr. NULL, with one line in `error`, if the file cannot be made.
+ * Creates the file. `epoch_ns`: added to times, to make them times since the Unix epoch. Frames
+ * past `limit_bytes` are left out, and capture_close() says so in one line on stderr. NULL, with
+ * one line in `error`, if the file cannot be made.
  */
-struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns,
-                             char *error, size_t error_bytes);
+struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns, char *error,
+                             size_t error_bytes);
 
 /* Writes the file out. False, with one line in `error`, if some of it could not be written. */
 bool capture_close(struct capture *capture, char *error, size_t error_bytes);

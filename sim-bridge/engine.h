@@ -42,9 +42,9 @@ struct engine_operations {
 	void (*run)(struct engine *engine);
 
 	/*
-	 * Virtual time, in place of work() and run(): turns its clock until it has emitted something,
-	 * or has nothing to do before `until_ns`, and returns how far it came. A frame's first beat
-	 * enters at the first edge after its time. NULL: what is put is emitted at once.
+	 * Virtual time, in place of work() and run(): turns its clock until it has emitted
+	 * something, or has nothing to do before `until_ns`, and returns how far it came. A frame's
+	 * first beat enters at the first edge after its time. NULL: what is put is emitted at once.
 	 */
 	uint64_t (*advance)(struct engine *engine, uint64_t until_ns);
 
@@ -66,7 +66,7 @@ struct engine {
 	unsigned jobs;
 	unsigned window_packets;
 	uint64_t time_ns; /* virtual time: of what is put, set by the caller; of what is emitted */
-	char error[200]; /* not empty: it is stuck, and does nothing any more */
+	char error[200];  /* not empty: it is stuck, and does nothing any more */
 };
 
 /*

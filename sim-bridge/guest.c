@@ -49,8 +49,7 @@ static bool receive(int fd, struct um_timetravel_msg *message)
 
 static bool send_message(int fd, uint32_t operation, uint32_t number, uint64_t time_ns)
 {
-	const struct um_timetravel_msg message = {
-	        .op = operation, .seq = number, .time = time_ns};
+	const struct um_timetravel_msg message = {.op = operation, .seq = number, .time = time_ns};
 
 	return send(fd, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message);
 }

@@ -18,8 +18,8 @@ enum { FRAMES_A_PORT = 2 * PORT_QUEUE_FRAMES };
 struct program {
 	struct options options;
 	struct frame_pool pool;
-	struct loop loop;          /* in real time */
-	struct virtual_time time;  /* in virtual time */
+	struct loop loop;         /* in real time */
+	struct virtual_time time; /* in virtual time */
 	struct bridge bridge;
 	FILE *stats; /* or NULL */
 	char error[256];
@@ -178,11 +178,11 @@ int main(int argc, char **argv)
 		goto out_error;
 	if (open_time(program) != 0)
 		goto out_time;
-	if (is_virtual(program) ? bridge_open(&program->bridge, &program->options.bridge,
-	                                      &program->pool, virtual_time_transmit,
-	                                      &program->time) != 0
-	                        : bridge_open(&program->bridge, &program->options.bridge,
-	                                      &program->pool, loop_transmit, &program->loop) != 0)
+	if (is_virtual(program)
+	            ? bridge_open(&program->bridge, &program->options.bridge, &program->pool,
+	                          virtual_time_transmit, &program->time) != 0
+	            : bridge_open(&program->bridge, &program->options.bridge, &program->pool,
+	                          loop_transmit, &program->loop) != 0)
 		goto out_time;
 	good = run(program);
 	bridge_close(&program->bridge);

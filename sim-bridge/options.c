@@ -141,8 +141,8 @@ static void check_ports(struct argp_state *state, struct options *options)
 			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
 	if (options->bridge.ports < 2)
 		argp_error(state, "a switch needs two ports or more: --port fd=N twice");
-	if (is_virtual && !port_is_usable(options->virtual_time.time.clock_fd, true, reason,
-	                                  sizeof(reason)))
+	if (is_virtual &&
+	    !port_is_usable(options->virtual_time.time.clock_fd, true, reason, sizeof(reason)))
 		argp_error(state, "--virtual-time: %s", reason);
 	options->bridge.is_virtual = is_virtual;
 	options->bridge.forwarding_ns = is_virtual ? options->virtual_time.switch_delay_ns : 0;

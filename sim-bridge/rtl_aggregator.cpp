@@ -114,8 +114,8 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl",   put, work,          run,    advance,
-                                      age, read_counters, clocks, close_rtl};
+const engine_operations operations = {"rtl", put,           work,   run,      advance,
+                                      age,   read_counters, clocks, close_rtl};
 
 template <class Top, unsigned PORTS>
 std::unique_ptr<Pipelines> make(RtlEngine *rtl, uint64_t clock_hz, engine_emit *emit, void *context)

@@ -37,7 +37,8 @@ class Pipelines
 	virtual unsigned ports() const = 0;
 	virtual void put(unsigned port, const uint8_t *frame, size_t length, uint64_t time_ns) = 0;
 
-	// As in engine_operations. Frames that wait for those of other ports go on waiting in work().
+	// As in engine_operations. Frames that wait for those of other ports go on waiting in
+	// work().
 	virtual engine_state work() = 0;
 	virtual void run() = 0;
 	virtual uint64_t advance(uint64_t until_ns) = 0;

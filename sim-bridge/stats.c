@@ -100,8 +100,7 @@ static json_t *stats_object(const struct bridge *bridge,
 	json_t *port_objects = json_array();
 
 	for (unsigned i = 0; i < bridge->config.ports; i++)
-		json_array_append_new(port_objects,
-		                      port_object(ports[i], bridge->links[i]));
+		json_array_append_new(port_objects, port_object(ports[i], bridge->links[i]));
 	json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
 	json_object_set_new(object, "ports", port_objects);
 	json_object_set_new(object, "steered_frames", number(bridge->steered_frames));

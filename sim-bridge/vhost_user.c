@@ -122,8 +122,7 @@ static bool send_all(int fd, const void *from, size_t bytes)
 	size_t done = 0;
 
 	while (done < bytes) {
-		ssize_t sent =
-		        send(fd, (const char *)from + done, bytes - done, MSG_NOSIGNAL);
+		ssize_t sent = send(fd, (const char *)from + done, bytes - done, MSG_NOSIGNAL);
 
 		if (sent < 0 && errno != EINTR)
 			return false;
@@ -154,7 +153,8 @@ static bool read_message(int fd, struct message *message)
 	message->fd_count = 0;
 	if (recvmsg(fd, &header, MSG_WAITALL | MSG_CMSG_CLOEXEC) != sizeof(message->header))
 		return false;
-	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part;
+	     part = CMSG_NXTHDR(&header, part)) {
 		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
 			continue;
 		message->fd_count = (unsigned)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -186,7 +186,8 @@ static bool map_memory(struct vhost_device *device, const struct message *messag
 	for (unsigned i = 0; i < message->memory.count; i++) {
 		const size_t bytes =
 		        message->memory.regions[i].bytes + message->memory.regions[i].offset;
-		void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, message->fds[i], 0);
+		void *map =
+		        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, message->fds[i], 0);
 
 		if (map == MAP_FAILED)
 			return false;

@@ -35,8 +35,8 @@ bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, 
 	*queue = (struct virtqueue){
 	        .memory = memory,
 	        .size = size,
-	        .descriptors = guest_memory_at(memory, descriptors,
-	                                       size * sizeof(struct vring_desc)),
+	        .descriptors =
+	                guest_memory_at(memory, descriptors, size * sizeof(struct vring_desc)),
 	        .available = guest_memory_at(memory, available,
 	                                     sizeof(struct vring_avail) + size * sizeof(uint16_t)),
 	        .used = guest_memory_at(memory, used,

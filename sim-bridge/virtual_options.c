@@ -36,8 +36,7 @@ static const struct argp_option table[] = {
          "Of the switch, beside receiving the whole frame and queueing (default 300ns)", 5},
         {"rtl-clock", KEY_RTL_CLOCK, "HZ", 0, "Of the aggregator's RTL (default 250M)", 5},
         {"queue", KEY_QUEUE, "BYTES", 0,
-         "Each port of the switch queues so much, and drops the rest (default 2M; 0: no limit)",
-         5},
+         "Each port of the switch queues so much, and drops the rest (default 2M; 0: no limit)", 5},
         {"ecn-threshold", KEY_MARKING, "BYTES", 0,
          "A longer queue marks frames with congestion experienced (default 0: never)", 5},
         {"host-packet-cost", KEY_HOST_PACKET_COST, "NS", 0,
@@ -169,7 +168,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case KEY_VIRTUAL_TIME:
-		options->time.clock_fd = strncmp(text, "fd=", 3) ? -1 : (int)strtol(text + 3, &end, 10);
+		options->time.clock_fd =
+		        strncmp(text, "fd=", 3) ? -1 : (int)strtol(text + 3, &end, 10);
 		if (options->time.clock_fd < 0 || *end || end == text + 3)
 			argp_error(state, "--virtual-time %s: must be fd=N, N a listening socket",
 			           text);

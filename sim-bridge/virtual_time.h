@@ -64,6 +64,7 @@ struct virtual_time {
 	uint64_t frames;   /* that hosts sent and received */
 	uint64_t runs;     /* of hosts */
 	bool is_over;
+	double shown_s;  /* of real time: progress was shown last */
 	char error[256]; /* not empty: time could not go on */
 };
 
