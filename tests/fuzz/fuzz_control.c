@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "clock.h"
+#include "../../hostlib/clock.h" /* sim-bridge has one of that name, too */
 #include "fuzz.h"
 #include "rendezvous.h"
 #include "settlement.h"
