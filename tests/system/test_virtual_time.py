@@ -2,6 +2,7 @@
 """Virtual time: what the model of the network says is what the hosts measure, every time."""
 import json
 import re
+import subprocess
 
 import pytest
 from lab import PERF, assert_all_right, perf, run
@@ -71,6 +72,12 @@ def assert_all_right_of_both(result):
     assert result.algorithms() == {"ina", "ring"}, result
 
 
+def may_fix_addresses():
+    """Some containers do not let a program have its memory at fixed addresses (personality(2))."""
+    return subprocess.run(["setarch", "--addr-no-randomize", "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_fix_addresses(), reason="this machine forbids personality(2): runs may differ (lab/README.md)")
 def test_the_same_again(tmp_path):
     """The same seed: the same output, counters and capture to the last byte; another seed: another."""
     options = [*VIRTUAL, "--loss-up", "0.002", "--loss-down", "0.002", "--duplicate", "0.002", "--reorder", "0.002"]
