@@ -129,6 +129,24 @@ enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failur
 	return advance(comm, failure);
 }
 
+void ina_collective_begin(struct ina_comm *comm)
+{
+	struct ina_request *request = comm->first;
+
+	request->active = true;
+	comm->previous = comm->current;
+	comm->current = (struct ina_call){
+	        .number = comm->previous.number + 1,
+	        .count = request->count,
+	        .kind = INA_CALL_ALLREDUCE,
+	        .type = (uint16_t)request->type,
+	        .op = (uint16_t)request->op,
+	};
+	comm->control.stall_told = false;
+	comm->progressed_ms = ina_now_ms();
+	comm->deadline_ms = comm->progressed_ms + comm->settings.options.timeout_ms;
+}
+
 static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failure)
 {
 	struct ina_request *request = comm->first;
@@ -145,24 +163,13 @@ static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failu
 	};
 	enum ina_status status;
 
-	request->active = true;
+	ina_collective_begin(comm);
 	comm->summed = 0;
 	comm->summed_bytes = 0;
 	comm->interrupted = false;
 	comm->window.active = false;
 	comm->ring.active = false;
-	comm->previous = comm->current;
-	comm->current = (struct ina_call){
-	        .number = comm->previous.number + 1,
-	        .count = request->count,
-	        .kind = INA_CALL_ALLREDUCE,
-	        .type = (uint16_t)request->type,
-	        .op = (uint16_t)request->op,
-	};
-	comm->control.stall_told = false;
 	comm->control.news = true; /* what came before may concern this call */
-	comm->progressed_ms = ina_now_ms();
-	comm->deadline_ms = comm->progressed_ms + comm->settings.options.timeout_ms;
 
 	/* The result first: in place, its registration serves for both. */
 	status = hold(request, request->recv, true, &transfer.recv_lkey, failure);

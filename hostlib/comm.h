@@ -175,6 +175,9 @@ void ina_collective_release(struct ina_comm *comm, bool all);
 /* Waits until there are none of these. INA_ERR_TIMEOUT: the successor does not acknowledge. */
 enum ina_status ina_collective_drain(struct ina_comm *comm, struct ina_failure *failure);
 
+/* The first request's turn has come: it is the current call from now on. */
+void ina_collective_begin(struct ina_comm *comm);
+
 /* Ends the first request, whose turn it is. */
 void ina_collective_finish(struct ina_comm *comm, enum ina_status status);
 

@@ -83,20 +83,7 @@ void ina_parallel_mend(struct ina_comm *comm, int timeout_ms)
 
 static void activate(struct ina_comm *comm)
 {
-	const struct ina_request *request = comm->first;
-
-	comm->first->active = true;
-	comm->previous = comm->current;
-	comm->current = (struct ina_call){
-	        .number = comm->previous.number + 1,
-	        .count = request->count,
-	        .kind = INA_CALL_ALLREDUCE,
-	        .type = (uint16_t)request->type,
-	        .op = (uint16_t)request->op,
-	};
-	comm->control.stall_told = false;
-	comm->progressed_ms = ina_now_ms();
-	comm->deadline_ms = comm->progressed_ms + comm->settings.options.timeout_ms;
+	ina_collective_begin(comm);
 	ina_pipeline_start(comm);
 }
 

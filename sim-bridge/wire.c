@@ -27,10 +27,8 @@ bool wire_send(struct wire *wire, uint64_t now_ns, unsigned bytes, uint64_t *arr
 {
 	uint64_t queued = wire_queued_bytes(wire, now_ns);
 
-	if (wire->limit_bytes && queued + bytes > wire->limit_bytes) {
-		wire->dropped++;
+	if (wire->limit_bytes && queued + bytes > wire->limit_bytes)
 		return false;
-	}
 	if (queued + bytes > wire->most_bytes)
 		wire->most_bytes = queued + bytes;
 	if (wire->free_ps < now_ns * 1000)

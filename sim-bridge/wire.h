@@ -15,7 +15,6 @@ struct wire {
 	uint64_t delay_ns;    /* of the cable */
 	uint64_t limit_bytes; /* of the queue; 0: none */
 	uint64_t free_ps;     /* until when it is taken */
-	uint64_t dropped;     /* frames that found the queue full */
 	uint64_t most_bytes;  /* that the queue ever held */
 };
 
