@@ -72,6 +72,7 @@ struct ina_comm {
 	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
 	bool log_to_stderr; /* INA_LOG */
 	bool plain;         /* plain.h: what comes back is the predecessor's */
+	bool is_rail;       /* of another communicator, which notices who is gone */
 	bool aggregated;    /* the JOIN came back as a sum; or plain: the window is at work */
 
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */

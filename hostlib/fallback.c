@@ -216,9 +216,12 @@ void ina_comm_mend(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_failure failure;
 	int count = 0;
-	enum ina_status status = timeout_ms > 0
-	                                 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
-	                                 : ina_progress_poll(comm, &count, &failure);
+	enum ina_status status;
+
+	if (comm->phase == INA_SETTLING)
+		timeout_ms = ina_settlement_tick(&comm->settlement, timeout_ms);
+	status = timeout_ms > 0 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
+	                        : ina_progress_poll(comm, &count, &failure);
 
 	ina_control_pump(&comm->control, 0);
 	switch (comm->phase) {

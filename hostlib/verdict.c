@@ -19,16 +19,6 @@ static void set_text(char *text, const char *from)
 	snprintf(text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1, from);
 }
 
-/* Is a rank gone? At rank 0 any, elsewhere rank 0. Returns its number, or -1. */
-static int gone_rank(const struct ina_control *control)
-{
-	for (int i = 0; i < control->peer_count; i++) {
-		if (control->peers[i].gone)
-			return i;
-	}
-	return -1;
-}
-
 /* Can the two calls of two ranks never meet, however long one waits? */
 static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
 {
@@ -49,14 +39,14 @@ static bool has_voted(const struct ina_control *control, int rank)
 	return peer->has_report && peer->report.phase == control->phase;
 }
 
-/* Rank 0: a rank that is gone without a vote, or -1. */
-static int lost_voter(const struct ina_control *control)
+/* Rank 0: is a rank absent without a vote? */
+static bool has_lost_voter(const struct ina_control *control)
 {
 	for (int r = 1; r < control->ranks; r++) {
-		if (control->peers[r].gone && !has_voted(control, r))
-			return r;
+		if (ina_control_is_absent(control, r) && !has_voted(control, r))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 /* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
@@ -64,13 +54,10 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
                         struct ina_failure *failure)
 {
 	bool complete = true;
-	int lost = lost_voter(control);
 
 	/* First: what its neighbours saw is that their connections to it failed. */
-	if (lost >= 0) {
-		ina_fail(failure, INA_ERR_PEER, "rank %d is gone", lost);
-		return true;
-	}
+	if (has_lost_voter(control))
+		return ina_control_lost(control, failure);
 	*minimum = vote->value;
 	for (int r = 1; r < control->ranks; r++) {
 		const struct ina_report *report = &control->peers[r].report;
@@ -147,9 +134,9 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
                                  struct ina_failure *failure)
 {
 	if (!control->has_decision || control->decision.phase != control->phase) {
-		if (vote->call.kind != INA_CALL_NONE && (control->asked || control->has_verdict))
+		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
-		if (control->peers[0].gone) {
+		if (ina_control_is_absent(control, 0)) {
 			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
 			return INA_NOT_AGREED;
 		}
@@ -207,13 +194,15 @@ enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote 
 
 bool ina_open_failed_elsewhere(struct ina_control *control)
 {
+	struct ina_failure ignored;
+
 	ina_control_pump(control, 0);
-	if (gone_rank(control) >= 0)
+	if (ina_control_lost(control, &ignored))
 		return true;
 	if (control->has_decision && control->decision.status != INA_OK)
 		return true;
-	for (int i = 0; i < control->peer_count; i++) {
-		if (control->peers[i].has_report && control->peers[i].report.status != INA_OK)
+	for (int r = 0; r < control->ranks; r++) {
+		if (control->peers[r].has_report && control->peers[r].report.status != INA_OK)
 			return true;
 	}
 	return false;
@@ -221,10 +210,12 @@ bool ina_open_failed_elsewhere(struct ina_control *control)
 
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current)
 {
-	if (control->asked || control->has_verdict || gone_rank(control) >= 0)
+	struct ina_failure ignored;
+
+	if (control->asked || control->has_verdict || ina_control_lost(control, &ignored))
 		return true;
-	for (int i = 0; i < control->peer_count; i++) {
-		const struct ina_peer *peer = &control->peers[i];
+	for (int r = 0; r < control->ranks; r++) {
+		const struct ina_peer *peer = &control->peers[r];
 
 		if (peer->has_fault)
 			return true;
@@ -369,7 +360,6 @@ enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *h
 	uint64_t number = stuck_call(faults, has_fault, ranks);
 	unsigned char silent[INA_MAX_RANKS] = {0};
 	unsigned char lost[INA_MAX_RANKS] = {0};
-	char names[200];
 	int first = -1;
 	int silent_count = 0;
 	int lost_count = 0;
@@ -383,14 +373,13 @@ enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *h
 		    (first < 0 || faults[r].message < faults[first].message))
 			first = r;
 	}
-	if (lost_count > 0) {
-		ina_list_ranks(names, sizeof(names), lost, ranks);
-		return ina_fail(failure, INA_ERR_PEER, "%s %s gone", names,
-		                lost_count == 1 ? "is" : "are");
-	}
+	if (lost_count > 0)
+		return ina_fail_gone(failure, lost, ranks);
 	if (judge_calls(faults, has_fault, ranks, number, failure))
 		return failure->status;
 	if (first >= 0 && faults[first].status == INA_ERR_TIMEOUT && silent_count > 0) {
+		char names[200];
+
 		ina_list_ranks(names, sizeof(names), silent, ranks);
 		return ina_fail(failure, INA_ERR_TIMEOUT,
 		                "all-reduce %" PRIu64 " waits for %s: rank %d %s", number, names,
