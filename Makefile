@@ -4,8 +4,8 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo demo-multigpu test torture lockstep bench-rtl bench-virtual synth formal \
-	formal-mutants waves fuzz clean distclean help
+.PHONY: all deps kernel build install demo demo-multigpu test torture lockstep bench bench-rtl bench-virtual synth \
+	formal formal-mutants waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -46,6 +46,10 @@ torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, JOBS at 
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
+
+bench: kernel build ## in wall-clock time: against our ring, Gloo, Open MPI; small ones, CPU time, overlap (10 minutes)
+	@cmake --build $(BUILD) --target bench-programs
+	@tests/bench/wall.py --build $(BUILD) --json $(BUILD)/bench.json
 
 bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' goodput through its simulation
 	@cmake --build $(BUILD) --target bench-rtl-programs

@@ -59,17 +59,12 @@ enum ina_status ina_plain_open(const struct ina_options *options, ina_comm **com
 enum ina_status ina_close(ina_comm *comm)
 {
 	struct ina_failure failure = {INA_OK, ""};
-	struct ina_request *request;
 
 	if (!comm)
 		return INA_OK;
 	if (comm->first) /* abandoned: the end of the control connection tells the others */
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
 	ina_comm_close(comm, &failure);
-	while ((request = comm->first) != NULL) {
-		comm->first = request->next;
-		free(request);
-	}
 	free(comm);
 	return failure.status;
 }
@@ -129,7 +124,11 @@ enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv
 	status = check_call(comm, send, recv, count, type, op);
 	if (status != INA_OK)
 		return status;
-	made = calloc(1, sizeof(*made));
+	made = comm->spare_requests;
+	if (made)
+		comm->spare_requests = made->next;
+	else
+		made = malloc(sizeof(*made));
 	if (!made)
 		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
 	*made = (struct ina_request){
@@ -145,11 +144,13 @@ enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv
 
 static enum ina_status take_result(ina_request *request)
 {
+	struct ina_comm *comm = request->comm;
 	enum ina_status status = request->status;
 
 	if (status != INA_OK)
-		request->comm->latest = request->comm->failure;
-	free(request);
+		comm->latest = comm->failure;
+	request->next = comm->spare_requests;
+	comm->spare_requests = request;
 	return status;
 }
 
@@ -174,13 +175,8 @@ enum ina_status ina_wait(ina_request *request)
 {
 	if (!request)
 		return INA_ERR_ARGUMENT;
-	while (!request->done) {
-		struct ina_comm *comm = request->comm;
-		int left_ms = comm->first->active ? ina_left_ms(comm->deadline_ms, INA_STALL_MS)
-		                                  : INA_STALL_MS;
-
-		ina_collective_step(comm, left_ms > 0 ? left_ms : 1);
-	}
+	while (!request->done)
+		ina_collective_step(request->comm, INA_STALL_MS);
 	return take_result(request);
 }
 

@@ -144,6 +144,7 @@ void ina_collective_begin(struct ina_comm *comm)
 	};
 	comm->control.stall_told = false;
 	comm->progressed_ms = ina_now_ms();
+	comm->moved = false;
 	comm->deadline_ms = comm->progressed_ms + comm->settings.options.timeout_ms;
 }
 
@@ -272,11 +273,25 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 	       ina_all_stalled(&comm->control, &comm->current);
 }
 
+/*
+ * The clock, and with it the time of the latest progress. It is read before a wait, and where
+ * nothing has come, but not for each completion: not everywhere is that as cheap as it should be.
+ */
+static int64_t read_clock(struct ina_comm *comm)
+{
+	int64_t now_ms = ina_now_ms();
+
+	if (comm->moved)
+		comm->progressed_ms = now_ms;
+	comm->moved = false;
+	return now_ms;
+}
+
 /* Nothing has come for a moment, or something over the control channel: is anything wrong? */
 static void look_around(struct ina_comm *comm)
 {
 	struct ina_failure failure;
-	int64_t now_ms = ina_now_ms();
+	int64_t now_ms = read_clock(comm);
 
 	comm->control.news = false;
 	if (ina_disturbed(&comm->control, &comm->current)) {
@@ -305,6 +320,22 @@ static void copy_alone(struct ina_comm *comm)
 	ina_collective_finish(comm, INA_OK);
 }
 
+/* What has completed; if nothing has, waits for it, up to timeout_ms (0: not) and the deadline. */
+static enum ina_status complete(struct ina_comm *comm, int timeout_ms, int *count,
+                                struct ina_failure *failure)
+{
+	enum ina_status status = timeout_ms > 0 ? ina_progress_look(comm, count, failure)
+	                                        : ina_progress_poll(comm, count, failure);
+	int64_t left_ms;
+
+	if (status != INA_OK || *count > 0 || timeout_ms == 0)
+		return status;
+	left_ms = comm->deadline_ms - read_clock(comm);
+	if (left_ms > timeout_ms)
+		left_ms = timeout_ms;
+	return ina_progress_sleep(comm, left_ms > 0 ? (int)left_ms : 0, count, failure);
+}
+
 static void step_transfer(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_failure failure;
@@ -316,8 +347,7 @@ static void step_transfer(struct ina_comm *comm, int timeout_ms)
 		if (comm->phase != INA_STEADY)
 			return;
 	}
-	status = timeout_ms > 0 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
-	                        : ina_progress_poll(comm, &count, &failure);
+	status = complete(comm, timeout_ms, &count, &failure);
 	ina_collective_release(comm, false);
 	if (status == INA_OK && count > 0)
 		status = advance(comm, &failure);
@@ -331,12 +361,23 @@ static void step_transfer(struct ina_comm *comm, int timeout_ms)
 		return;
 	}
 	if (count > 0) {
-		comm->progressed_ms = ina_now_ms();
+		comm->moved = true;
 		return;
 	}
 	if (timeout_ms == 0)
 		ina_control_pump(&comm->control, 0);
 	look_around(comm);
+}
+
+/* A wait of at most timeout_ms that ends with the first request's time; 0 is no wait. */
+static int bounded(const struct ina_comm *comm, int timeout_ms)
+{
+	int left_ms;
+
+	if (timeout_ms == 0 || !comm->first->active)
+		return timeout_ms;
+	left_ms = ina_left_ms(comm->deadline_ms, timeout_ms);
+	return left_ms > 0 ? left_ms : 1;
 }
 
 void ina_collective_step(struct ina_comm *comm, int timeout_ms)
@@ -346,7 +387,7 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 	if (!comm->first)
 		return;
 	if (comm->parallel) {
-		ina_parallel_step(comm, timeout_ms);
+		ina_parallel_step(comm, bounded(comm, timeout_ms));
 		return;
 	}
 	if (comm->ranks == 1) {
@@ -358,5 +399,5 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 	if (comm->phase == INA_STEADY)
 		step_transfer(comm, timeout_ms);
 	else
-		ina_comm_mend(comm, timeout_ms);
+		ina_comm_mend(comm, bounded(comm, timeout_ms));
 }

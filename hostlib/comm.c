@@ -328,6 +328,16 @@ static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
 	                      failure);
 }
 
+static void free_requests(struct ina_request *first)
+{
+	while (first) {
+		struct ina_request *next = first->next;
+
+		free(first);
+		first = next;
+	}
+}
+
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure)
 {
 	failure->status = INA_OK;
@@ -350,5 +360,7 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 	ina_memory_close(&comm->memory);
 	ina_fabric_close(&comm->fabric);
 	ina_control_close(&comm->control);
+	free_requests(comm->first);
+	free_requests(comm->spare_requests);
 	return failure->status;
 }

@@ -94,13 +94,15 @@ struct ina_comm {
 
 	struct ina_request *first; /* the one whose turn it is */
 	struct ina_request *last;
+	struct ina_request *spare_requests; /* for the next calls, which need not allocate any */
 	struct ina_call current;
 	struct ina_call previous;
 	struct ina_transfer transfer; /* of the first request, when its turn has come */
 	uint64_t summed;              /* messages of it that the aggregator did before the ring */
 	uint64_t summed_bytes;
 	int64_t deadline_ms;   /* of the first request */
-	int64_t progressed_ms; /* when something last completed */
+	int64_t progressed_ms; /* when something last completed, or, while `moved`, before that */
+	bool moved;            /* something has completed, and the clock was not looked at since */
 	struct ina_stats stats;
 	struct ina_parallel *parallel; /* NULL: flat */
 };
@@ -115,9 +117,19 @@ struct ina_comm {
 enum ina_status ina_progress_poll(struct ina_comm *comm, int *count, struct ina_failure *failure);
 
 /*
- * As ina_progress_poll(), but if nothing is there waits for a completion, or for news on the
- * control channel (which are taken in), up to timeout_ms.
+ * As ina_progress_poll(), but looks more than once if nothing is there, the last time after the
+ * channel has been told to tell of the next one.
  */
+enum ina_status ina_progress_look(struct ina_comm *comm, int *count, struct ina_failure *failure);
+
+/*
+ * After that: waits for a completion, or for news on the control channel (which are taken in), up
+ * to timeout_ms, and takes the completions.
+ */
+enum ina_status ina_progress_sleep(struct ina_comm *comm, int timeout_ms, int *count,
+                                   struct ina_failure *failure);
+
+/* The one, and if there was nothing, the other. */
 enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
                                   struct ina_failure *failure);
 

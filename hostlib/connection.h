@@ -40,6 +40,12 @@ struct ina_fabric {
 	union ibv_gid gid;
 	int gid_index;
 	unsigned int unacknowledged_events;
+	/* What the channel will tell of, if it has not already. */
+	enum {
+		INA_TELL_NOTHING,
+		INA_TELL_MESSAGES, /* the next that comes, but not what becomes of our sends */
+		INA_TELL_ALL,
+	} told;
 	uint64_t strangers;    /* connection requests that were not our predecessor's */
 	unsigned int path_mtu; /* bytes, of the connection to the successor */
 	char device[64];

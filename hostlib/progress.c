@@ -109,6 +109,7 @@ static void take_channel_event(struct ina_fabric *fabric)
 
 	if (ibv_get_cq_event(fabric->channel, &cq, &context) != 0)
 		return;
+	fabric->told = INA_TELL_NOTHING;
 	if (++fabric->unacknowledged_events == 1024) {
 		ibv_ack_cq_events(fabric->cq, fabric->unacknowledged_events);
 		fabric->unacknowledged_events = 0;
@@ -119,29 +120,55 @@ void ina_progress_arm(struct ina_comm *comm)
 {
 	take_channel_event(&comm->fabric);
 	/* Where this fails, so does the next wait, and says so; until then there is the timer. */
-	ibv_req_notify_cq(comm->fabric.cq, 0);
+	if (ibv_req_notify_cq(comm->fabric.cq, 0) == 0)
+		comm->fabric.told = INA_TELL_ALL;
 }
 
-enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
-                                  struct ina_failure *failure)
+/* Nothing can go on but by a message that comes: an acknowledgement is no reason to wake up. */
+static bool awaits_message(const struct ina_comm *comm)
 {
-	struct pollfd fds[INA_MAX_RANKS + 2];
-	enum ina_status status;
-	int links;
-	int others;
+	if (comm->phase != INA_STEADY || !comm->first || !comm->first->active)
+		return false;
+	return comm->aggregated ? ina_window_awaits_message(&comm->window)
+	                        : ina_ring_awaits_message(&comm->ring);
+}
 
-	for (unsigned int i = 0; i <= comm->settings.options.poll_count; i++) {
-		status = ina_progress_poll(comm, count, failure);
-		if (status != INA_OK || *count > 0)
-			return status;
-	}
-	/* Armed first, looked at once more, then asleep: nothing can slip in between. */
-	if (ibv_req_notify_cq(comm->fabric.cq, 0) != 0)
+/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+static enum ina_status arm_and_look(struct ina_comm *comm, int *count, struct ina_failure *failure)
+{
+	struct ina_fabric *fabric = &comm->fabric;
+	bool messages = awaits_message(comm);
+
+	*count = 0;
+	if (fabric->told == INA_TELL_ALL || (messages && fabric->told == INA_TELL_MESSAGES))
+		return INA_OK;
+	if (ibv_req_notify_cq(fabric->cq, messages) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: no notification of completions",
-		                comm->fabric.device);
-	status = ina_progress_poll(comm, count, failure);
+		                fabric->device);
+	fabric->told = messages ? INA_TELL_MESSAGES : INA_TELL_ALL;
+	return ina_progress_poll(comm, count, failure);
+}
+
+enum ina_status ina_progress_look(struct ina_comm *comm, int *count, struct ina_failure *failure)
+{
+	enum ina_status status = INA_OK;
+
+	*count = 0;
+	for (unsigned int i = 0;
+	     i <= comm->settings.options.poll_count && status == INA_OK && *count == 0; i++)
+		status = ina_progress_poll(comm, count, failure);
 	if (status != INA_OK || *count > 0)
 		return status;
+	return arm_and_look(comm, count, failure);
+}
+
+/* Waits for one of the descriptors. *event: the completion channel's has told of something. */
+static enum ina_status wait_for_any(struct ina_comm *comm, int timeout_ms, bool *event,
+                                    struct ina_failure *failure)
+{
+	struct pollfd fds[INA_MAX_RANKS + 2];
+	int links;
+	int others;
 
 	fds[0] = (struct pollfd){.fd = comm->fabric.channel->fd, .events = POLLIN};
 	links = ina_control_pollfds(&comm->control, fds + 1);
@@ -150,13 +177,46 @@ enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *co
 		fds[others++] = (struct pollfd){.fd = comm->fabric.events->fd, .events = POLLIN};
 	if (poll(fds, (nfds_t)others, timeout_ms) < 0 && errno != EINTR)
 		return ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
-	if (fds[0].revents)
+	*event = fds[0].revents != 0;
+	if (*event)
 		take_channel_event(&comm->fabric);
-	for (int i = 1; i <= links; i++) {
-		if (fds[i].revents) {
+	for (int i = 1; i < others; i++) {
+		if (!fds[i].revents)
+			continue;
+		*event = false;
+		if (i <= links) {
 			ina_control_pump(&comm->control, 0);
 			break;
 		}
 	}
-	return ina_progress_poll(comm, count, failure);
+	return INA_OK;
+}
+
+enum ina_status ina_progress_sleep(struct ina_comm *comm, int timeout_ms, int *count,
+                                   struct ina_failure *failure)
+{
+	bool event = true;
+	enum ina_status status = INA_OK;
+
+	*count = 0;
+	/* An event may be of what has been taken since: that is no reason to wake anybody. */
+	while (event && status == INA_OK && *count == 0) {
+		status = arm_and_look(comm, count, failure);
+		if (status != INA_OK || *count > 0)
+			break;
+		status = wait_for_any(comm, timeout_ms, &event, failure);
+		if (status == INA_OK)
+			status = ina_progress_poll(comm, count, failure);
+	}
+	return status;
+}
+
+enum ina_status ina_progress_wait(struct ina_comm *comm, int timeout_ms, int *count,
+                                  struct ina_failure *failure)
+{
+	enum ina_status status = ina_progress_look(comm, count, failure);
+
+	if (status != INA_OK || *count > 0)
+		return status;
+	return ina_progress_sleep(comm, timeout_ms, count, failure);
 }

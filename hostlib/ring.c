@@ -9,9 +9,6 @@
 #include "connection.h"
 #include "reduce.h"
 
-/* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
-#define CREDIT_SENDS_MAX 4u
-
 static int step_count(const struct ina_ring *ring)
 {
 	return 2 * (ring->lane.ranks - 1);
@@ -154,14 +151,14 @@ static int post_credit(struct ina_ring *ring)
 	struct ibv_send_wr request = {
 	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND, ring->lane.epoch),
 	        .opcode = IBV_WR_SEND_WITH_IMM,
-	        .send_flags = IBV_SEND_SIGNALED,
+	        .send_flags = IBV_SEND_SIGNALED | IBV_SEND_SOLICITED,
 	        .imm_data = htonl((uint32_t)ring->receives),
 	};
 
 	return ibv_post_send(ring->lane.rx, &request, &bad);
 }
 
-static int post_send(struct ina_ring *ring)
+static int add_send(struct ina_ring *ring, struct ina_lot *lot)
 {
 	const struct ina_lane *lane = &ring->lane;
 	struct ina_slot *slot = &lane->tx_slots[ring->sends % lane->window];
@@ -172,7 +169,7 @@ static int post_send(struct ina_ring *ring)
 	ina_message_frame(slot, &lane->context, (uint32_t)ring->sends, length, total_of(ring),
 	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
 	                          (ring->wish ? INA_WIRE_REJOIN : 0u));
-	return ina_lane_send(lane, INA_WORK_RING_SEND, slot,
+	return ina_lane_send(lane, lot, INA_WORK_RING_SEND, slot,
 	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
 	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
 }
@@ -194,7 +191,7 @@ static int advance_receives(struct ina_ring *ring)
 		next(ring, &ring->in_post);
 	}
 	untold = (uint32_t)ring->receives - ring->announced;
-	if (untold == 0 || ring->credit_sends == CREDIT_SENDS_MAX ||
+	if (untold == 0 || ring->credit_sends == INA_RING_CREDIT_SENDS_MAX ||
 	    (untold < quarter && ring->in_post.index < ring->in_count))
 		return 0;
 	ring->announced = (uint32_t)ring->receives;
@@ -212,13 +209,17 @@ static bool may_send(const struct ina_ring *ring)
 
 enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure)
 {
+	struct ina_lot lot;
 	int error = advance_receives(ring);
 
+	lot.count = 0;
 	while (error == 0 && may_send(ring)) {
-		error = post_send(ring);
+		error = add_send(ring, &lot);
 		ring->sends++;
 		next(ring, &ring->out);
 	}
+	if (error == 0)
+		error = ina_lane_post(&ring->lane, &lot);
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "a message of the ring cannot be posted: %s", strerror(error));

@@ -17,6 +17,9 @@
 
 #include "transfer.h"
 
+/* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
+#define INA_RING_CREDIT_SENDS_MAX 4u
+
 /* A place in the sequence of messages of one direction. */
 struct ina_ring_cursor {
 	int shift; /* the chunk of step s is rank - shift - s */
@@ -67,6 +70,14 @@ void ina_ring_credit_sent(struct ina_ring *ring);
 static inline bool ina_ring_done(const struct ina_ring *ring)
 {
 	return ring->in.index == ring->in_count && ring->sent == ring->out_count;
+}
+
+/* Nothing but a message or a credit helps: no acknowledgement allows anything. */
+static inline bool ina_ring_awaits_message(const struct ina_ring *ring)
+{
+	return ring->active && ring->in.index < ring->in_count &&
+	       ring->out.index - ring->sent < ring->lane.window &&
+	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX;
 }
 
 #endif

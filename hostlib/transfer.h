@@ -48,9 +48,27 @@ static inline uint64_t ina_work_id(enum ina_work work, uint32_t epoch)
 	return (uint64_t)work << 32 | epoch;
 }
 
-/* Posts a message of the lane's connection, by the slot that frames it. 0, or an errno. */
-int ina_lane_send(const struct ina_lane *lane, enum ina_work work, const struct ina_slot *slot,
-                  const void *elements, uint32_t elements_lkey, uint32_t length_bytes);
+/*
+ * Messages that are posted together: the device is rung for once. Each message that is added stays
+ * in this memory, and goes nowhere, until the lot is full or posted.
+ */
+#define INA_LOT_MESSAGES 16
+
+struct ina_lot {
+	unsigned int count;
+	struct ibv_send_wr requests[INA_LOT_MESSAGES];
+	struct ibv_sge sges[INA_LOT_MESSAGES][INA_MESSAGE_SGES];
+};
+
+/* Adds a message of the lane's connection, by the slot that frames it. 0, or an errno. */
+int ina_lane_send(const struct ina_lane *lane, struct ina_lot *lot, enum ina_work work,
+                  const struct ina_slot *slot, const void *elements, uint32_t elements_lkey,
+                  uint32_t length_bytes);
+
+/* Posts what has been added. 0, or an errno. */
+int ina_lane_post(const struct ina_lane *lane, struct ina_lot *lot);
+
+/* Posts the receive of a message. 0, or an errno. */
 int ina_lane_receive(const struct ina_lane *lane, enum ina_work work, const struct ina_slot *slot,
                      void *elements, uint32_t elements_lkey, uint32_t length_bytes);
 

@@ -184,7 +184,7 @@ static const uint8_t *source_of(struct ina_window *window, uint64_t index, uint3
 	return integers;
 }
 
-static int post_send(struct ina_window *window, uint64_t index)
+static int add_send(struct ina_window *window, uint64_t index, struct ina_lot *lot)
 {
 	struct ina_lane *lane = &window->lane;
 	struct ina_slot *slot = &lane->tx_slots[place_of(window, index)];
@@ -197,11 +197,14 @@ static int post_send(struct ina_window *window, uint64_t index)
 	context.exponent = own_exponent(window, index);
 	ina_message_frame(slot, &context, (uint32_t)(window->first + index), length,
 	                  remaining_of(window, index), 0);
-	return ina_lane_send(lane, INA_WORK_WINDOW_SEND, slot, source, lkey, length);
+	return ina_lane_send(lane, lot, INA_WORK_WINDOW_SEND, slot, source, lkey, length);
 }
 
-/* The next message: its receive, and those of the messages that can come before it is sent. */
-static enum ina_status post(struct ina_window *window, struct ina_failure *failure)
+/*
+ * The next message: its receive, and those of the messages that can come before it is sent. The
+ * message itself goes with its lot. 0, or an errno.
+ */
+static int post(struct ina_window *window, struct ina_lot *lot)
 {
 	uint64_t end = window->posted + 1 + window->receives - window->lane.window;
 	int error = 0;
@@ -209,13 +212,10 @@ static enum ina_status post(struct ina_window *window, struct ina_failure *failu
 	while (error == 0 && window->expected < end && window->expected < window->count)
 		error = post_receive(window, window->expected++);
 	if (error == 0)
-		error = post_send(window, window->posted);
-	if (error != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "message %" PRIu64 " cannot be posted: %s",
-		                window->posted, strerror(error));
+		error = add_send(window, window->posted, lot);
 	window->posted++;
 	window->unacknowledged++;
-	return INA_OK;
+	return error;
 }
 
 static void finish_message(struct ina_window *window)
@@ -250,14 +250,20 @@ static bool may_post(const struct ina_window *window)
 
 enum ina_status ina_window_advance(struct ina_window *window, struct ina_failure *failure)
 {
+	struct ina_lot lot;
+	int error = 0;
+
+	lot.count = 0;
 	while (window->finished < window->received)
 		finish_message(window);
-	while (may_post(window)) {
-		enum ina_status status = post(window, failure);
-
-		if (status != INA_OK)
-			return status;
-	}
+	while (error == 0 && may_post(window))
+		error = post(window, &lot);
+	if (error == 0)
+		error = ina_lane_post(&window->lane, &lot);
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "messages before number %" PRIu64 " cannot be posted: %s",
+		                window->posted, strerror(error));
 	return INA_OK;
 }
 

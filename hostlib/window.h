@@ -74,6 +74,13 @@ static inline bool ina_window_done(const struct ina_window *window)
 	return window->finished == window->count && (window->keeps || window->unacknowledged == 0);
 }
 
+/* Nothing but a sum helps: neither may more be sent, nor will an acknowledgement allow it. */
+static inline bool ina_window_awaits_message(const struct ina_window *window)
+{
+	return window->active && window->received < window->posted &&
+	       window->unacknowledged < window->lane.window;
+}
+
 /* Messages of the connection whose sends have completed. */
 static inline uint64_t ina_window_acknowledged(const struct ina_window *window)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gloo's ring all-reduce over ibverbs (Debian's libgloo-dev), beside ours in tests/bench/virtual.py:
+// Gloo's ring all-reduce over ibverbs (Debian's libgloo-dev), beside ours in tests/bench/wall.py and
+// virtual.py:
 //
 //     gloo_ring FOLDER ROUNDS BYTES...
 //
-// runs on every host of a lab and prints, on rank 0, a line of JSON for each size. FOLDER is where
+// runs on every host of a lab and prints a line of JSON for each size. FOLDER is where
 // the ranks find each other, empty before; every element of the last round is checked.
 #include <chrono>
 #include <cstdio>
@@ -102,9 +103,8 @@ int main(int argc, char **argv)
 		const Measurement measured = measure(context, bytes, rounds);
 
 		wrong += measured.wrong;
-		if (rank == 0)
-			std::printf("{\"size_bytes\": %zu, \"time_us\": %.2f, \"wrong\": %zu}\n",
-			            bytes, measured.time_us, measured.wrong);
+		std::printf("{\"rank\": %d, \"size_bytes\": %zu, \"time_us\": %.2f, \"wrong\": %zu}\n",
+		            rank, bytes, measured.time_us, measured.wrong);
 	}
 	std::fflush(nullptr);
 	// Gloo's threads wait for a device that hosts close as they end.
