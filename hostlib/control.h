@@ -15,7 +15,7 @@
 
 #include "error.h"
 
-#define INA_CONTROL_MAGIC 0x334C525443414E49u /* "INACTRL3" */
+#define INA_CONTROL_MAGIC 0x344C525443414E49u /* "INACTRL4" */
 #define INA_CONTROL_TEXT  400
 
 enum ina_control_type {
@@ -44,6 +44,11 @@ struct ina_call {
 	uint32_t kind; /* enum ina_call_kind */
 	uint16_t type; /* enum ina_type */
 	uint16_t op;   /* enum ina_op */
+};
+
+struct ina_stall {
+	struct ina_call call; /* the earliest one that is unfinished */
+	uint64_t latest;      /* the number of the last one that this rank has begun */
 };
 
 struct ina_endpoint {
@@ -115,7 +120,7 @@ struct ina_control_frame {
 		struct ina_welcome welcome;
 		struct ina_report report;
 		struct ina_decision decision;
-		struct ina_call stall;
+		struct ina_stall stall;
 		struct ina_fault fault;
 		struct ina_plan plan;
 	};
@@ -136,7 +141,7 @@ struct ina_peer {
 	bool has_stall;
 	bool has_fault;
 	struct ina_report report;
-	struct ina_call stall;
+	struct ina_stall stall;
 	struct ina_fault fault;
 };
 
