@@ -26,7 +26,7 @@ struct ina_peer {
 	bool has_stall;
 	bool has_fault;
 	struct ina_report report;
-	struct ina_call stall;
+	struct ina_stall stall;
 	struct ina_fault fault;
 };
 

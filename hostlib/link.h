@@ -45,6 +45,11 @@ struct ina_call {
 	uint16_t op;   /* enum ina_op */
 };
 
+struct ina_stall {
+	struct ina_call call; /* the earliest one that is unfinished */
+	uint64_t latest;      /* the number of the last one that this rank has begun */
+};
+
 struct ina_endpoint {
 	uint32_t address;  /* IPv4, network order */
 	uint16_t port;     /* of the RDMA connection manager, network order */
@@ -115,7 +120,7 @@ struct ina_control_frame {
 		struct ina_welcome welcome;
 		struct ina_report report;
 		struct ina_decision decision;
-		struct ina_call stall;
+		struct ina_stall stall;
 		struct ina_fault fault;
 		struct ina_plan plan;
 		uint64_t greeting; /* the job's id */

@@ -219,7 +219,7 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 
 		if (peer->has_fault)
 			return true;
-		if (peer->has_stall && calls_conflict(&peer->stall, current))
+		if (peer->has_stall && calls_conflict(&peer->stall.call, current))
 			return true;
 		if (peer->has_report && calls_conflict(&peer->report.call, current))
 			return true;
@@ -227,26 +227,28 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 	return false;
 }
 
-void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current, uint64_t latest)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
 
 	if (control->rank == 0 || control->stall_told)
 		return;
-	frame.stall = *current;
+	frame.stall = (struct ina_stall){.call = *current, .latest = latest};
 	ina_control_send(control, 0, &frame);
 	control->stall_told = true;
 }
 
-bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current)
+bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current,
+                     uint64_t latest)
 {
 	if (control->rank != 0)
 		return false;
 	for (int r = 1; r < control->ranks; r++) {
 		const struct ina_peer *peer = &control->peers[r];
 
-		if (!peer->has_stall || peer->stall.kind != current->kind ||
-		    peer->stall.number != current->number)
+		/* Neither has yet to begin what the other waits for. */
+		if (!peer->has_stall || peer->stall.call.kind != current->kind ||
+		    peer->stall.call.number > latest || peer->stall.latest < current->number)
 			return false;
 	}
 	return true;
@@ -275,14 +277,20 @@ static void describe_call(char *text, size_t size, const struct ina_call *call, 
 		snprintf(text, size, "nothing");
 }
 
-/* The call of this number that the rank is in or has just finished; else the one that it is in. */
+/*
+ * The call of this number that the rank is in or finished last; else the one that it is in. NULL:
+ * it has finished that all-reduce and others since, which is proof that all ranks agreed on it.
+ */
 static const struct ina_call *call_of(const struct ina_fault *fault, uint64_t number)
 {
-	if (fault->current.kind != INA_CALL_ALLREDUCE || fault->current.number != number) {
-		if (fault->previous.kind == INA_CALL_ALLREDUCE && fault->previous.number == number)
-			return &fault->previous;
-	}
-	return &fault->current;
+	const struct ina_call *current = &fault->current;
+	const struct ina_call *previous = &fault->previous;
+
+	if (current->kind == INA_CALL_ALLREDUCE && current->number == number)
+		return current;
+	if (previous->kind != INA_CALL_ALLREDUCE || previous->number < number)
+		return current;
+	return previous->number == number ? previous : NULL;
 }
 
 static bool same_call(const struct ina_call *a, const struct ina_call *b)
@@ -316,7 +324,7 @@ static bool judge_calls(const struct ina_fault *faults, const unsigned char *has
 		char mine[96];
 		char theirs[96];
 
-		if (!has_fault[r])
+		if (!has_fault[r] || !call_of(&faults[r], number))
 			continue;
 		if (reference < 0) {
 			reference = r;
