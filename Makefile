@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo demo-multigpu test torture lockstep bench bench-rtl bench-virtual synth \
+.PHONY: all deps kernel build install demo demo-multigpu test torture soak lockstep bench bench-rtl bench-virtual synth \
 	formal formal-mutants waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
@@ -43,6 +43,10 @@ SEEDS ?= 100
 FIRST ?= 1
 torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, JOBS at a time, in virtual time; all must end well
 	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --jobs $(or $(JOBS),$$(nproc))
+
+MINUTES ?= 10
+soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, in real time; memory must not grow
+	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED))
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)

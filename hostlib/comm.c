@@ -54,7 +54,7 @@ static void make_lanes(struct ina_comm *comm)
 	         * Only one of the algorithms is at work at a time: they share it. The sums that
 	         * the window keeps are in the spare when the ring takes over.
 	         */
-	        .staging = (uint8_t *)(slots + 3 * window + receives),
+	        .staging = (uint8_t *)(slots + 4 * window + receives),
 	        .context = {.job_id = comm->job_id,
 	                    .rank_count = (uint16_t)comm->ranks,
 	                    .rank = (uint32_t)comm->rank},
@@ -63,7 +63,7 @@ static void make_lanes(struct ina_comm *comm)
 	lane.tx = connections[INA_PURPOSE_AGGREGATE].tx->qp;
 	lane.rx = connections[INA_PURPOSE_AGGREGATE].rx->qp;
 	lane.tx_slots = slots;
-	lane.rx_slots = slots + 3 * window;
+	lane.rx_slots = slots + 4 * window;
 	comm->window.lane = lane;
 	comm->window.receives = receives;
 	comm->window.keeps = !comm->plain;
@@ -90,7 +90,7 @@ static enum ina_status prepare(struct ina_comm *comm, struct ina_failure *failur
 		return status;
 	status = ina_memory_open(
 	        &comm->memory, comm->fabric.pd,
-	        options->window * (3 * sizeof(struct ina_slot) + pieces * options->message_bytes) +
+	        options->window * (4 * sizeof(struct ina_slot) + pieces * options->message_bytes) +
 	                comm->settings.receives * sizeof(struct ina_slot),
 	        options->cache_entries, failure);
 	if (status != INA_OK)

@@ -135,7 +135,7 @@ static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure
 {
 	struct ibv_context *context = fabric->listener->verbs;
 	/* Two sends and two receives a message of each purpose, and some for credits. */
-	int entries = (int)(7 * fabric->window + fabric->receives + 64);
+	int entries = (int)(8 * fabric->window + fabric->receives + 64);
 	int flags;
 
 	fabric->pd = ibv_alloc_pd(context);
@@ -211,13 +211,15 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
                                struct ina_failure *failure)
 {
-	/* Room for a window of messages or of credits, a JOIN and a LEAVE, whichever way they go.
-	 */
+	/* Of the ring, two windows; and of credits, one and one more. */
+	unsigned int receives =
+	        fabric->receives > 2 * fabric->window ? fabric->receives : 2 * fabric->window;
+	/* Room for messages or credits, a JOIN and a LEAVE, whichever way they go. */
 	struct ibv_qp_init_attr attributes = {
 	        .send_cq = fabric->cq,
 	        .recv_cq = fabric->cq,
 	        .cap = {.max_send_wr = fabric->window + 8,
-	                .max_recv_wr = fabric->receives + 8,
+	                .max_recv_wr = receives + 8,
 	                .max_send_sge = SGE_COUNT,
 	                .max_recv_sge = SGE_COUNT},
 	        .qp_type = IBV_QPT_RC,

@@ -131,7 +131,7 @@ static uint32_t total_of(const struct ina_ring *ring)
 static int post_receive(struct ina_ring *ring)
 {
 	const struct ina_lane *lane = &ring->lane;
-	uint64_t place = ring->receives % lane->window;
+	uint64_t place = ring->receives % ina_ring_receives(lane->window);
 	uint32_t length;
 	uint64_t offset = message_at(ring, &ring->in_post, &length);
 	uint8_t *landing = ring->transfer.recv + offset;
@@ -151,7 +151,7 @@ static int post_credit(struct ina_ring *ring)
 	struct ibv_send_wr request = {
 	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND, ring->lane.epoch),
 	        .opcode = IBV_WR_SEND_WITH_IMM,
-	        .send_flags = IBV_SEND_SIGNALED | IBV_SEND_SOLICITED,
+	        .send_flags = IBV_SEND_SIGNALED,
 	        .imm_data = htonl((uint32_t)ring->receives),
 	};
 
@@ -174,15 +174,17 @@ static int add_send(struct ina_ring *ring, struct ina_lot *lot)
 	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
 }
 
-/* Receives in good time, and the predecessor told of them a quarter of a window at once. */
+/*
+ * Receives for two windows, and the predecessor told of them a window at once: it has a window's
+ * credit even so.
+ */
 static int advance_receives(struct ina_ring *ring)
 {
 	uint32_t window = ring->lane.window;
-	uint32_t quarter = window / 4 > 0 ? window / 4 : 1;
 	uint32_t untold;
 
 	while (ring->in_post.index < ring->in_count &&
-	       ring->in_post.index - ring->in.index < window) {
+	       ring->in_post.index - ring->in.index < ina_ring_receives(window)) {
 		int error = post_receive(ring);
 
 		if (error != 0)
@@ -192,7 +194,7 @@ static int advance_receives(struct ina_ring *ring)
 	}
 	untold = (uint32_t)ring->receives - ring->announced;
 	if (untold == 0 || ring->credit_sends == INA_RING_CREDIT_SENDS_MAX ||
-	    (untold < quarter && ring->in_post.index < ring->in_count))
+	    (untold < window && ring->in_post.index < ring->in_count))
 		return 0;
 	ring->announced = (uint32_t)ring->receives;
 	ring->credit_sends++;
@@ -203,8 +205,7 @@ static bool may_send(const struct ina_ring *ring)
 {
 	return ring->out.index < ring->out_count &&
 	       ring->out.index - ring->sent < ring->lane.window &&
-	       ring->out.index < ring->own_count + ring->in.index &&
-	       (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
+	       ring->out.index < ring->own_count + ring->in.index && ina_ring_has_credit(ring);
 }
 
 enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure)
@@ -230,7 +231,7 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
                                   struct ina_failure *failure)
 {
 	const struct ina_lane *lane = &ring->lane;
-	uint64_t place = ring->arrived % lane->window;
+	uint64_t place = ring->arrived % ina_ring_receives(lane->window);
 	const struct ina_slot *slot = &lane->rx_slots[place];
 	int predecessor = ina_predecessor(lane->rank, lane->ranks);
 	uint32_t length;

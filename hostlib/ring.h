@@ -20,6 +20,12 @@
 /* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
 #define INA_RING_CREDIT_SENDS_MAX 4u
 
+/* Receives posted ahead at most, and slots and staging for them. */
+static inline uint32_t ina_ring_receives(uint32_t window)
+{
+	return 2 * window;
+}
+
 /* A place in the sequence of messages of one direction. */
 struct ina_ring_cursor {
 	int shift; /* the chunk of step s is rank - shift - s */
@@ -72,12 +78,19 @@ static inline bool ina_ring_done(const struct ina_ring *ring)
 	return ring->in.index == ring->in_count && ring->sent == ring->out_count;
 }
 
-/* Nothing but a message or a credit helps: no acknowledgement allows anything. */
+/* May another message be sent, for all that the successor has said? */
+static inline bool ina_ring_has_credit(const struct ina_ring *ring)
+{
+	return (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
+}
+
+/* Nothing but a message helps: neither a credit nor an acknowledgement allows anything. */
 static inline bool ina_ring_awaits_message(const struct ina_ring *ring)
 {
 	return ring->active && ring->in.index < ring->in_count &&
 	       ring->out.index - ring->sent < ring->lane.window &&
-	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX;
+	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX &&
+	       (ring->out.index == ring->out_count || ina_ring_has_credit(ring));
 }
 
 #endif

@@ -22,7 +22,7 @@ struct ina_lane {
 	struct ibv_qp *tx;
 	struct ibv_qp *rx;
 	struct ina_slot *tx_slots; /* one for each message under way */
-	struct ina_slot *rx_slots;
+	struct ina_slot *rx_slots; /* one for each receive posted */
 	uint8_t *staging; /* limit_bytes for each message under way; of the window, twice that */
 	uint32_t lkey;    /* of slots and staging */
 	uint32_t epoch;   /* connections before this one: what they still complete is ignored */

@@ -4,7 +4,8 @@
  *
  *	churn SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]
  *
- * opens and closes so many communicators one after the other, and in each all-reduces up to ROUNDS
+ * opens and closes so many communicators one after the other (or, with an s behind the number, for
+ * so many seconds, as the ranks agree in the last call of each), and in each all-reduces up to ROUNDS
  * times less than ELEMENTS numbers of random type and operation, several at once, in place or not,
  * each rank at its own moments. ALGORITHM is auto, ina or ring. A communicator that fails is left
  * for the next one; but where a VICTIM is to die, the other ranks then go on in one of their own,
@@ -15,9 +16,12 @@
  *
  *	TIME communicator INDEX PHASE STATUS TEXT
  *
- * TIME is the host's clock in s, PHASE open, call, close or, where all went well, done. Exits with
+ * TIME is the host's clock in s, PHASE open, call, close or, where all went well, done; with
+ * seconds given also memory, with the bytes allocated and the KiB resident. Exits with
  * 0 if no number was wrong, whatever the statuses: torture.py judges those.
  */
+#include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,6 +68,8 @@ struct churn {
 	size_t elements;
 	struct buffers buffers[OUTSTANDING];
 	bool is_wrong;
+	int64_t end_s; /* of the host's clock; 0: there is none */
+	bool is_over;  /* for all ranks */
 };
 
 /* xorshift64*, Vigna 2016. From 0 to bound - 1. */
@@ -267,6 +273,46 @@ static enum ina_status run_calls(struct churn *churn, ina_comm *comm)
 	return status;
 }
 
+static int64_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* Is time up, for any of the ranks? They must all stop behind the same communicator. */
+static enum ina_status agree_on_end(struct churn *churn, ina_comm *comm)
+{
+	int32_t over[2] = {now_s() >= churn->end_s};
+	enum ina_status status =
+	        ina_allreduce(comm, &over[0], &over[1], 1, INA_INT32, INA_MAX);
+
+	ina_deregister(comm, over, sizeof(over));
+	churn->is_over = over[1];
+	return status;
+}
+
+static size_t allocated_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Pages in memory, in KiB. */
+static long resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	long pages = 0;
+
+	if (!file || fscanf(file, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (sysconf(_SC_PAGESIZE) >> 10);
+}
+
 static enum ina_status run_communicator(struct churn *churn, const struct ina_options *options)
 {
 	char why[INA_ERROR_SIZE];
@@ -280,6 +326,8 @@ static enum ina_status run_communicator(struct churn *churn, const struct ina_op
 		return status;
 	}
 	status = run_calls(churn, comm);
+	if (status == INA_OK && churn->end_s > 0)
+		status = agree_on_end(churn, comm);
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	closed = ina_close(comm);
 	if (status != INA_OK)
@@ -290,6 +338,9 @@ static enum ina_status run_communicator(struct churn *churn, const struct ina_op
 	    (unsigned long long)stats.messages_aggregated, (unsigned long long)stats.messages_ring,
 	    (unsigned long long)stats.messages_retried, (unsigned long long)stats.fallbacks,
 	    (unsigned long long)stats.rejoins);
+	if (churn->end_s > 0)
+		say(churn, "memory", "now heap %zu resident %ld", allocated_bytes(),
+		    resident_kib());
 	return closed;
 }
 
@@ -346,14 +397,22 @@ int main(int argc, char **argv)
 	}
 	const int victim = argc > 6 ? atoi(argv[6]) : -1;
 	const uint64_t seed = churn.common;
+	const bool is_timed = argv[2][strlen(argv[2]) - 1] == 's';
+	const int count = is_timed ? INT_MAX : atoi(argv[2]);
+
+	churn.end_s = is_timed ? now_s() + atoi(argv[2]) : 0;
 
 	for (int b = 0; b < OUTSTANDING; b++) {
 		churn.buffers[b].send = malloc(4 * ELEMENTS_MAX + 1);
 		churn.buffers[b].recv = malloc(4 * ELEMENTS_MAX + 1);
 		if (!churn.buffers[b].send || !churn.buffers[b].recv)
 			return 2;
+		/* All of it is in memory from the beginning on: what is more later is a leak. */
+		memset(churn.buffers[b].send, 0xEE, 4 * ELEMENTS_MAX + 1);
+		memset(churn.buffers[b].recv, 0xEE, 4 * ELEMENTS_MAX + 1);
 	}
-	for (churn.index = 0; churn.index < atoi(argv[2]) && !churn.is_wrong; churn.index++) {
+	for (churn.index = 0; churn.index < count && !churn.is_wrong && !churn.is_over;
+	     churn.index++) {
 		/* Of the communicator alone: a rank that failed in the last is in step again. */
 		churn.common = (seed + (uint64_t)churn.index * 2) * 0x9E3779B97F4A7C15u | 1;
 		churn.own = churn.common + 2 * (uint64_t)options.rank * 1000003;
@@ -364,7 +423,7 @@ int main(int argc, char **argv)
 		if (run_communicator(&churn, &options) != INA_OK && victim >= 0)
 			break;
 	}
-	churn.index = atoi(argv[2]);
+	churn.index = count;
 	churn.common = seed;
 	if (victim >= 0 && options.rank != victim && options.ranks > 2)
 		run_survivors(&churn, &options, victim);

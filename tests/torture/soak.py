@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Minutes of communicators that come and go (churn.c) on four hosts, in real time, with losses, duplicates, frames that
+change places, and ranks that are late at random. Every number must be right, no call may fail, and memory must not grow:
+that of the programs on the hosts, and the switch's.
+
+    tests/torture/soak.py [--build build] [--seconds 600] [--seed N] [--aggregator rtl]
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import verdict
+
+HOSTS, CALLS, ELEMENTS = 4, 60, 100000
+FAULTS = {"--loss-up": 0.005, "--loss-down": 0.005, "--duplicate": 0.005, "--reorder": 0.005}
+# What a run takes that is not churn's time: its last communicator, and a busy machine.
+GRACE_S = 180
+# Memory is warm behind the first fifth: what is the most of it then must be the most of all, but for so much.
+WARM_UP = 0.2
+# (The switch keeps as many frames as it ever had to queue at once: windows of all hosts, sent again.)
+HOST_SLACK_KIB, SWITCH_SLACK_KIB = 256, 8192
+# Of what is allocated when a communicator is closed, not a byte may be more. What is freed is to be free at once: glibc's
+# caches, full only after some hundred communicators, would look like growth.
+TUNABLES = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mmap_threshold=65536"
+SAMPLE_S = 0.2
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", default="build", type=Path, help="the folder with ina-lab and churn (build)")
+    parser.add_argument("--seconds", type=int, default=600, help="of real time (600)")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of faults and work (the time)")
+    parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
+    return parser.parse_args()
+
+
+def resident_kib(pid):
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+
+
+def bridge_of(lab_pid):
+    """The process id of the run's own bridge, or None."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            name, rest = (entry / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
+        except OSError:
+            continue
+        if name == "ina-bridge" and int(rest.split()[1]) == lab_pid:
+            return int(entry.name)
+    return None
+
+
+def watch(lab, samples):
+    """The switch's memory, as long as it is there."""
+    while lab.poll() is None:
+        try:
+            bridge = bridge_of(lab.pid)
+            if bridge:
+                samples.append(resident_kib(bridge))
+        except (OSError, IndexError):
+            pass
+        time.sleep(SAMPLE_S)
+
+
+def growth(samples):
+    """By how much what comes later is more than the most while it got warm."""
+    warm = max(1, int(len(samples) * WARM_UP))
+    return max(samples[warm:], default=0) - max(samples[:warm])
+
+
+def judge(lines, switch_kib):
+    """What is wrong, and what is worth knowing."""
+    wrong = [verdict.complaint(line) for line in lines if line.phase not in ("done", "memory", "end")]
+    wrong += [verdict.complaint(line) for line in lines if line.status == "WRONG"]
+    ended = [line.rank for line in lines if line.phase == "end"]
+    if sorted(ended) != list(range(HOSTS)):
+        wrong.append(f"only ranks {ended} came to the end")
+    facts = []
+    for rank in range(HOSTS):
+        done = [line for line in lines if line.rank == rank and line.phase == "done"]
+        if not done:
+            wrong.append(f"rank {rank} has done nothing")
+            continue
+        calls = sum(line.count("calls") for line in done)
+        memory = [line for line in lines if line.rank == rank and line.phase == "memory"]
+        resident = [line.count("resident") for line in memory]
+        heap = [line.count("heap") for line in memory]
+        facts.append(f"rank {rank}: {len(done)} communicators, {calls} all-reduces; {resident[-1]} KiB in memory, "
+                     f"growth {growth(resident)} KiB; {heap[-1]} bytes allocated, growth {growth(heap)}")
+        if growth(resident) > HOST_SLACK_KIB or growth(heap) > 0:
+            wrong.append(f"memory of rank {rank} grows: {facts[-1]}")
+    facts.append(f"switch: {switch_kib[-1]} KiB in memory, growth {growth(switch_kib)} KiB")
+    if growth(switch_kib) > SWITCH_SLACK_KIB:
+        wrong.append(f"memory of the {facts[-1]}")
+    return wrong, facts
+
+
+def main():
+    options = parse()
+    faults = [str(word) for fault in FAULTS.items() for word in fault]
+    command = [str(options.build / "ina-lab"), "run", "-n", str(HOSTS), "--aggregator", options.aggregator,
+               "--seed", str(options.seed), *faults, "--timeout", str(options.seconds + GRACE_S), "--",
+               "env", TUNABLES, str((options.build / "churn").resolve()), str(options.seed), f"{options.seconds}s", str(CALLS), str(ELEMENTS),
+               "auto"]
+    print(f"soak: seed {options.seed}, {options.seconds} s, aggregator {options.aggregator}", flush=True)
+    switch_kib = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as lab:
+        watcher = threading.Thread(target=watch, args=(lab, switch_kib))
+        watcher.start()
+        out = lab.stdout.read()
+    watcher.join()
+    wrong, facts = judge(verdict.read(out, 0), switch_kib)
+    print("\n".join(f"soak: {fact}" for fact in facts))
+    if lab.returncode != 0:
+        wrong.append(f"exit code {lab.returncode}")
+    if wrong:
+        sys.exit("\n".join(f"soak: {line}" for line in wrong[:20]) + f"\nsoak: seed {options.seed}: {' '.join(command)}")
+    print("soak: every sum right, memory flat")
+
+
+if __name__ == "__main__":
+    main()
