@@ -92,10 +92,14 @@ static bool is_control(const struct packet *packet, uint8_t type)
 	       header.type == type;
 }
 
-static struct judgement take(struct judge *judge, unsigned job, const struct packet *packet)
+static struct judgement take(struct judge *judge, unsigned job, struct packet *packet)
 {
 	struct flow *flow = &judge->flows[job];
 
+	if (packet_asks_for_ack(&packet->header))
+		flow->recovers = false;
+	if (flow->recovers)
+		packet_ask_for_ack(&packet->header);
 	queue_push(&judge->queues[job], packet);
 	flow->next_psn = (packet->psn + 1) & PACKET_PSN_MASK;
 	flow->suspicion = 0;
@@ -105,7 +109,7 @@ static struct judgement take(struct judge *judge, unsigned job, const struct pac
 	return (struct judgement){.verdict = VERDICT_TAKE, .job = (int)job};
 }
 
-static struct judgement admit(struct judge *judge, const struct packet *packet)
+static struct judgement admit(struct judge *judge, struct packet *packet)
 {
 	struct ina_wire_header header = message_header(packet);
 	int job = jobs_admit(judge->jobs, judge->port, &header);
@@ -128,7 +132,7 @@ static struct judgement break_and_pass(struct judge *judge, unsigned job)
 }
 
 static struct judgement judge_expected(struct judge *judge, unsigned job,
-                                       const struct packet *packet)
+                                       struct packet *packet)
 {
 	const struct queue *queue = &judge->queues[job];
 
@@ -140,7 +144,8 @@ static struct judgement judge_expected(struct judge *judge, unsigned job,
 }
 
 /* `age` packets before the next one, 1 for the last taken. */
-static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32_t age)
+static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32_t age,
+                                       struct packet *packet)
 {
 	const struct queue *queue = &judge->queues[job];
 	uint32_t fill = queue_fill(queue);
@@ -154,6 +159,7 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32
 		return pass();
 	}
 	judge->counters->duplicates_answered++;
+	packet_ask_for_ack(&packet->header);
 	return (struct judgement){
 	        .verdict = VERDICT_RESEND,
 	        .job = (int)job,
@@ -178,6 +184,7 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, uint32_t 
 	/* No member of a job can be that far ahead: the addresses now belong to another. */
 	if (distance >= judge->queues[job].slot_count)
 		return break_and_pass(judge, job);
+	judge->flows[job].recovers = true;
 	return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
 }
 
@@ -193,7 +200,7 @@ static struct judgement judge_shapeless(struct judge *judge, unsigned job, int32
 	return discard(&judge->counters->icrc_dropped);
 }
 
-struct judgement judge_packet(struct judge *judge, const struct packet *packet)
+struct judgement judge_packet(struct judge *judge, struct packet *packet)
 {
 	if (!packet->roce_request)
 		return pass();
@@ -212,7 +219,7 @@ struct judgement judge_packet(struct judge *judge, const struct packet *packet)
 	if (distance == 0)
 		return judge_expected(judge, (unsigned)job, packet);
 	if (distance < 0)
-		return judge_repeated(judge, (unsigned)job, (uint32_t)-distance);
+		return judge_repeated(judge, (unsigned)job, (uint32_t)-distance, packet);
 	return judge_ahead(judge, (unsigned)job, (uint32_t)distance, packet);
 }
 

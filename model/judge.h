@@ -20,6 +20,7 @@ struct flow {
 	struct packet_key key;
 	uint32_t next_psn;
 	unsigned suspicion; /* how often its next PSN came in a form that cannot be joined */
+	bool recovers;      /* past a gap; nothing that asks for an ACK has been taken since */
 };
 
 struct judge {
@@ -51,8 +52,11 @@ bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct q
                 struct jobs *jobs, struct ina_counters *counters);
 void judge_close(struct judge *judge);
 
-/* Decides, and does what concerns the flow, its queue and its job. */
-struct judgement judge_packet(struct judge *judge, const struct packet *packet);
+/*
+ * Decides, and does what concerns the flow, its queue and its job. What was lost and comes again is
+ * made to ask for an ACK: packet->header changes, the frame does not.
+ */
+struct judgement judge_packet(struct judge *judge, struct packet *packet);
 
 /* The flow of a job has left. What waits in its queue is forgotten with it. */
 void judge_forget(struct judge *judge, unsigned job);

@@ -169,3 +169,13 @@ bool packet_is_well_formed(const struct packet *packet)
 		least = sizeof(struct ina_wire_header);
 	return packet->payload_bytes >= least;
 }
+
+bool packet_asks_for_ack(const struct packet_header *header)
+{
+	return header->bytes[header->bth_at + PACKET_BTH_ACK_AT] & PACKET_BTH_ACK;
+}
+
+void packet_ask_for_ack(struct packet_header *header)
+{
+	header->bytes[header->bth_at + PACKET_BTH_ACK_AT] |= PACKET_BTH_ACK;
+}

@@ -52,6 +52,7 @@ enum {
 
 	PACKET_BTH_RESV8A_AT = 4,
 	PACKET_BTH_QPN_AT = 5,
+	PACKET_BTH_ACK_AT = 8, /* its highest bit */
 	PACKET_BTH_PSN_AT = 9,
 	PACKET_BTH_BYTES = 12,
 };
@@ -70,6 +71,7 @@ enum {
 #define PACKET_PSN_MASK 0xFFFFFFu
 /* Added to the PSN of a probe: ahead of all that a receiver may expect (docs/protocol.md, PSNs). */
 #define PACKET_PROBE_PSN_OFFSET 0x400000u
+#define PACKET_BTH_ACK          0x80u /* AckReq */
 #define PACKET_ECN_MASK         0x03u
 #define PACKET_ECN_CE           0x03u
 
@@ -131,6 +133,10 @@ bool packet_opcode_ends(uint8_t opcode);
 
 /* Long enough for what docs/protocol.md puts into a packet of its opcode. For candidates. */
 bool packet_is_well_formed(const struct packet *packet);
+
+/* Does its sender ask its receiver for an acknowledgement? Let it. */
+bool packet_asks_for_ack(const struct packet_header *header);
+void packet_ask_for_ack(struct packet_header *header);
 
 uint16_t packet_be16(const uint8_t *bytes);
 

@@ -23,8 +23,8 @@ module ina_counters #(
     input  logic [JOB_COUNT-1:0] newly_broken,
     input  logic [JOB_COUNT-1:0] newly_expired,
 
-    // A retransmission was not answered: its sum had left the history.
-    input  logic                 dropped,
+    // Ports whose retransmission was not answered: its sum had left the history.
+    input  logic [PORT_COUNT-1:0] dropped,
 
     // A join or raw packet has been popped: its ports and its size.
     input  logic                             done_valid,
@@ -49,13 +49,13 @@ module ina_counters #(
   logic [JOB_COUNT-1:0]                         was_freed;
   logic [JOB_COUNT-1:0]                         was_broken;
   logic [JOB_COUNT-1:0]                         was_expired;
-  logic                                         was_dropped;
+  logic [PORT_COUNT-1:0]                        was_dropped;
   logic [PORT_COUNT-1:0]                        raw;     // ports whose packet was popped, as it is
   logic [PORT_COUNT-1:0]                        joined;  // or summed
   logic [12:0]                                  bytes;   // of each of them
 
   assign happened = was_judged != '0 || was_passed != '0 || was_marked != '0 || was_opened
-      || was_freed != '0 || was_broken != '0 || was_expired != '0 || was_dropped || raw != '0
+      || was_freed != '0 || was_broken != '0 || was_expired != '0 || was_dropped != '0 || raw != '0
       || joined != '0;
 
   always_ff @(posedge clk) begin
@@ -103,7 +103,7 @@ module ina_counters #(
       steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(was_freed);
       steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(was_broken);
       steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(was_opened);
-      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= COUNT_W'(was_dropped);
+      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= ones_of_ports(was_dropped);
       steps[ina_pkg::COUNT_PACKETS_RAW*COUNT_W +: COUNT_W]     <= ones_of_ports(raw);
       steps[ina_pkg::COUNT_PACKETS_JOINED*COUNT_W +: COUNT_W]  <= ones_of_ports(joined);
       ports      <= ones_of_ports(joined);

@@ -68,10 +68,12 @@ module ina_ingress #(
     output logic [JOB_W-1:0]      resend_job,
     output logic [SLOT_W-1:0]     resend_slot,
     output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
+    output logic [ina_pkg::QUADS_W-1:0] resend_quads,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry,
     output logic                  resend_commit,  // one more waits, its header is commit_header
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry,
     output logic [JOB_COUNT-1:0]  resend_pending,
+    output logic [JOB_COUNT-1:0]  resend_behind,
 
     output logic [ina_pkg::COUNTER_COUNT-1:0] judged,
     output logic                              passed,
@@ -144,6 +146,7 @@ module ina_ingress #(
   logic [JOB_W-1:0]  judge_resend_job;
   logic [SLOT_W-1:0] judge_resend_slot;
   logic [ina_pkg::ORDINAL_W-1:0] judge_resend_ordinal;
+  logic              judge_caught_up;
 
   // The judge looks at the queue with a frame's first and last beats.
   assign watch_read     = en ? next_valid && (next_first || next_last) : checked_valid;
@@ -173,6 +176,7 @@ module ina_ingress #(
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),
       .resend_probe(judge_resend_probe), .resend_job(judge_resend_job),
       .resend_slot(judge_resend_slot), .resend_ordinal(judge_resend_ordinal),
+      .caught_up(judge_caught_up),
       .events(judged));
 
   assign resend_commit = judge_resend_valid && judge_resend_ready;
@@ -181,10 +185,10 @@ module ina_ingress #(
       .clk, .rst,
       .s_valid(judge_resend_valid), .s_ready(judge_resend_ready), .s_probe(judge_resend_probe),
       .s_job(judge_resend_job), .s_slot(judge_resend_slot), .s_ordinal(judge_resend_ordinal),
-      .s_entry(resend_commit_entry),
+      .s_quads(commit_header.quads), .s_entry(resend_commit_entry), .s_caught_up(judge_caught_up),
       .m_valid(resend_valid), .m_ready(resend_pop), .m_probe(resend_probe), .m_job(resend_job),
-      .m_slot(resend_slot), .m_ordinal(resend_ordinal), .m_entry(resend_entry),
-      .pending(resend_pending));
+      .m_slot(resend_slot), .m_ordinal(resend_ordinal), .m_quads(resend_quads),
+      .m_entry(resend_entry), .pending(resend_pending), .behind(resend_behind));
 
   logic pass_busy;
 
@@ -196,6 +200,6 @@ module ina_ingress #(
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
 
   assign busy = parse_busy || parsed_valid || check_busy || token_valid || pass_busy
-      || resend_pending != '0;
+      || resend_pending != '0 || resend_behind != '0;
 
 endmodule

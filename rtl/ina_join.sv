@@ -11,7 +11,7 @@
 // out raw. Joins behind it that were chosen already are called off in the same way.
 //
 // A retransmission has one operand, the sum from the history, and it is always the first: m_leaves
-// are the tree's operands, m_mask the ports that the result goes to.
+// are the tree's operands, m_mask the ports that the result goes to, each with its own header.
 
 module ina_join #(
     parameter int PORT_COUNT = 4,

@@ -12,6 +12,8 @@
 // went raw only ever raw, and a packet past a gap, whose fate is open, not at all: a probe goes in
 // its place, whose PSN no receiver will ever accept, and which draws the same NAK. So whatever the
 // network delays, a receiver cannot put a message together from raw packets and a summed trailer.
+//
+// What was lost and comes again is made to ask for an ACK (docs/protocol.md, PSNs).
 
 module ina_judge #(
     parameter int JOB_COUNT  = 4,
@@ -82,13 +84,15 @@ module ina_judge #(
     input  logic [ina_pkg::ORDINAL_W-1:0]    queue_sum_count,
     input  logic [SLOT_W-1:0]                queue_sum_slot,
 
-    // Retransmissions to be answered, and probes. One that finds no room is dropped.
+    // Retransmissions to be answered, and probes. One that finds no room is dropped. One that is not
+  // to be answered says that its flow has nothing more to be.
     output logic              resend_valid,
     input  logic              resend_ready,
     output logic              resend_probe,
     output logic [JOB_W-1:0]  resend_job,
     output logic [SLOT_W-1:0] resend_slot,
     output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
+    output logic              caught_up,  // of resend_job
 
     output logic [ina_pkg::COUNTER_COUNT-1:0] events  // what this clock adds one to
 );
@@ -308,6 +312,21 @@ module ina_judge #(
     end
   end
 
+  // Every answer asks for an ACK, and what is taken behind a gap until the sender asks itself: a
+  // sender that has gone back heeds no other NAK until an ACK has come.
+  logic [JOB_COUNT-1:0] recovers;
+  logic                 asks;
+  logic                 asked;
+
+  assign asked = s_header.bytes[ina_pkg::BTH_ACK_AT*8 + 7];
+  assign asks  = !asked && !probes && (resends || (!answered && recovers[flow_job]));
+
+  always_ff @(posedge clk) begin
+    if (probes) recovers[flow_job] <= 1'b1;
+    if (takes && asked && !answered) recovers[flow_job] <= 1'b0;
+    if (opens) recovers[granted_job] <= 1'b0;  // its first packet, the JOIN, has no flow_job
+  end
+
   assign advance = decide && !answered && hit && s_candidate && s_ok && well_formed && writing;
   assign suspect = decide && hit && !s_candidate && s_roce_data && distance == '0;
 
@@ -315,6 +334,7 @@ module ina_judge #(
   // the first of the last three bytes of the headers.
   localparam logic [31:0] PSN_22_CRC = ina_crc_pkg::advance(32'h40, 24);
   localparam logic [31:0] PSN_23_CRC = ina_crc_pkg::advance(32'h80, 24);
+  localparam logic [31:0] ACK_CRC    = ina_crc_pkg::advance(32'h80, 32);  // of AckReq, right before it
   logic [7:0] psn_high;
   logic [7:0] probe_psn_high;
 
@@ -337,6 +357,7 @@ module ina_judge #(
     write_valid   <= s_valid && (en ? writing : opens);
     commit_valid  <= takes;
     resend_wanted <= resends;
+    caught_up     <= decide && hit && !answered && s_candidate && s_ok && (!resends || probes);
     happened      <= happens;
     if (rst) begin
       token_valid   <= 1'b0;
@@ -346,6 +367,7 @@ module ina_judge #(
       write_valid   <= 1'b0;
       commit_valid  <= 1'b0;
       resend_wanted <= 1'b0;
+      caught_up     <= 1'b0;
       happened      <= '0;
     end
   end
@@ -365,6 +387,10 @@ module ina_judge #(
       resend_sums  <= queue_sum_count;
     end
     if (takes || resends) commit_header <= s_header;
+    if (asks) begin
+      commit_header.bytes[ina_pkg::BTH_ACK_AT*8 + 7] <= 1'b1;
+      commit_header.crc <= s_header.crc ^ ACK_CRC;
+    end
     if (probes) begin
       commit_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8] <= probe_psn_high;
       commit_header.crc <= s_header.crc

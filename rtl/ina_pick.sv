@@ -4,6 +4,10 @@
 // broken job, or a retransmission. The three kinds take turns; of each kind, who was served last
 // waits longest.
 //
+// Hosts that go back together ask for the same sums: a retransmission is chosen together with those
+// of all other ports that want the same packet of the history. No sum is chosen of a job whose
+// receivers are behind (ina_resend).
+//
 //   look    what could go, and has room wherever it leaves: bits for all jobs side by side
 //   choose  one of them, by turns
 //   go      its queues move on, its slot is read; it waits as m_* in the next clock
@@ -39,13 +43,16 @@ module ina_pick #(
     input  logic                            opened,       // a context has a new job
     input  logic [JOB_W-1:0]                opened_job,
 
-    // The oldest retransmission of each port, and its removal once it has begun.
+    // The oldest retransmission of each port, and its removal once it has begun. Two that want the
+    // same sum may be of different lengths, for a host can send anything again.
     input  logic [PORT_COUNT-1:0]                    resend_valid,
     input  logic [PORT_COUNT-1:0]                    resend_probe,
     input  logic [PORT_COUNT*JOB_W-1:0]              resend_job,
     input  logic [PORT_COUNT*SLOT_W-1:0]             resend_slot,
     input  logic [PORT_COUNT*ina_pkg::ORDINAL_W-1:0] resend_ordinal,
+    input  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   resend_quads,
     input  logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending,  // the jobs of all that wait
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]          resend_behind,   // jobs whose sums should wait
     input  logic [PORT_COUNT-1:0]                    resend_pop,
 
     // Room, and the chosen packets' progress.
@@ -71,12 +78,13 @@ module ina_pick #(
     output logic                  m_dropped,
 
     output logic [JOB_COUNT-1:0] job_quiet,  // nothing of it is chosen, or asked for from history
-    output logic                 dropped,    // one clock, for ina_counters
+    output logic [PORT_COUNT-1:0] dropped,   // one clock, for ina_counters: of which ports
     output logic                 busy        // there is something to choose
 );
 
   localparam int CHOSEN_MAX = 3;
   localparam int ORDINAL_W  = ina_pkg::ORDINAL_W;
+  localparam int QUADS_W    = ina_pkg::QUADS_W;
 
   logic [FILL_W-1:0]     ahead [JOB_COUNT];  // chosen and not yet popped
   logic [JOB_COUNT-1:0]  any_ahead;
@@ -109,11 +117,21 @@ module ina_pick #(
   logic [PORT_COUNT-1:0]           credit;
   logic [JOB_COUNT-1:0]            raw_jobs;
 
+  logic [JOB_COUNT-1:0] behind;  // a receiver of it, a clock ago
+
+  always_ff @(posedge clk) begin : gather
+    logic [JOB_COUNT-1:0] any;
+
+    any = '0;
+    for (int p = 0; p < PORT_COUNT; p++) any = any | resend_behind[p*JOB_COUNT +: JOB_COUNT];
+    behind <= any;
+  end
+
   assign alive    = job_valid & ~job_closing & ~c_choice;
   assign raw_jobs = alive & job_broken & ~any_ahead;
 
   always_comb begin
-    join_ready = alive & job_complete & ~job_broken;
+    join_ready = alive & job_complete & ~job_broken & ~behind;
     join_room  = '1;
     for (int p = 0; p < PORT_COUNT; p++) begin
       credit[p]  = rebuild_room[p] && (chosen[p] != 2'(CHOSEN_MAX))
@@ -136,6 +154,7 @@ module ina_pick #(
   logic [PORT_COUNT*JOB_COUNT-1:0] raws;
   logic [PORT_COUNT-1:0]           raw_ports;
   logic [PORT_COUNT-1:0]           resends;
+  logic [PORT_COUNT*PORT_COUNT-1:0] alike;   // of each port, whose retransmissions want the same
   logic                            found;
 
   assign ready = join_ready != '0 || raw_ready != '0 || resend_ready != '0;
@@ -147,12 +166,25 @@ module ina_pick #(
     if (looks) begin
       joins   <= join_ready & join_room;
       resends <= resend_ready & credit;
+      for (int p = 0; p < PORT_COUNT; p++)
+        for (int q = 0; q < PORT_COUNT; q++)
+          alike[p*PORT_COUNT + q] <= resend_ready[q] && credit[q] && are_alike(p, q);
       for (int p = 0; p < PORT_COUNT; p++) begin
         raws[p*JOB_COUNT +: JOB_COUNT] <= credit[p] ? raw_ready[p*JOB_COUNT +: JOB_COUNT] : '0;
         raw_ports[p] <= credit[p] && raw_ready[p*JOB_COUNT +: JOB_COUNT] != '0;
       end
     end
   end
+
+  // One sum of the history for all of them, each with its own header.
+  function automatic logic are_alike(input int p, input int q);
+    are_alike = p == q
+        || (resend_probe[p] == resend_probe[q]
+            && resend_job[p*JOB_W +: JOB_W] == resend_job[q*JOB_W +: JOB_W]
+            && resend_slot[p*SLOT_W +: SLOT_W] == resend_slot[q*SLOT_W +: SLOT_W]
+            && resend_ordinal[p*ORDINAL_W +: ORDINAL_W] == resend_ordinal[q*ORDINAL_W +: ORDINAL_W]
+            && resend_quads[p*QUADS_W +: QUADS_W] == resend_quads[q*QUADS_W +: QUADS_W]);
+  endfunction
 
   // Choose: of the kinds, of the jobs, of the ports, and of each port's jobs.
   logic [2:0]                      kinds;  // resend, raw, join
@@ -186,6 +218,7 @@ module ina_pick #(
   logic [PORT_COUNT-1:0]       mask;
   logic [JOB_W-1:0]            join_job;
   logic [PORT_COUNT-1:0]       join_mask;
+  logic [PORT_COUNT-1:0]       resend_mask;
   logic [PORT_COUNT*JOB_W-1:0] raw_jobs_of;
 
   function automatic logic [JOB_W-1:0] number_of(input logic [JOB_COUNT-1:0] one);
@@ -198,6 +231,9 @@ module ina_pick #(
     join_job    = '0;
     join_mask   = '0;
     raw_jobs_of = '0;
+    resend_mask = '0;
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (resend_port[p]) resend_mask = resend_mask | alike[p*PORT_COUNT +: PORT_COUNT];
     if (found && kinds[0]) begin
       join_job = number_of(join_choice);
       for (int p = 0; p < PORT_COUNT; p++)
@@ -215,7 +251,7 @@ module ina_pick #(
     if (found) begin
       choice = kind[0] ? join_choice : '0;
       job    = kind[0] ? join_job : '0;
-      mask   = kind[0] ? join_mask : kind[1] ? raw_port : resend_port;
+      mask   = kind[0] ? join_mask : kind[1] ? raw_port : resend_mask;
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (kind[1] && raw_port[p]) choice = choice | raw_choices[p*JOB_COUNT +: JOB_COUNT];
         if (kind[1] && raw_port[p]) job = job | raw_jobs_of[p*JOB_W +: JOB_W];
@@ -264,7 +300,7 @@ module ina_pick #(
 
   always_ff @(posedge clk) begin
     if (!m_valid || m_ready) m_valid <= c_valid;
-    dropped <= goes && lost && !rst;
+    dropped <= (goes && lost && !rst) ? c_mask : '0;
     if (goes) begin
       m_kind        <= c_kind;
       m_job         <= c_job;

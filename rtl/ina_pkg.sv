@@ -47,6 +47,7 @@ package ina_pkg;
   localparam int BTH_OPCODE_AT    = 66;
   localparam int BTH_RESERVED_AT  = 70;  // resv8a
   localparam int BTH_QPN_AT       = 71;
+  localparam int BTH_ACK_AT       = 74;  // its highest bit: AckReq
   localparam int BTH_PSN_AT       = 75;
 
   // A frame's form, {is_ipv6, has_vlan}: its payload begins at byte 54, 58 (2'b01), 74 or 78.

@@ -5,6 +5,11 @@
 // The ordinal of its sum goes with each retransmission, by which ina_pick finds out whether the
 // sum is still in the history when its turn comes. Its header waits in ina_queue, behind those of
 // the packets that were taken, at the number of its entry here.
+//
+// A host that goes back sends again, in order, all that its receiver may lack. A fresh sum that
+// overtakes these answers would be past a gap to the receiver: another NAK, and another way back. So
+// `behind` says which jobs' sums should wait: from the first answer on, until a packet has come that
+// needs none and all answers have gone. Where no packet comes for PATIENCE clocks, it ends as well.
 
 module ina_resend #(
     parameter int JOB_COUNT  = 4,
@@ -21,7 +26,9 @@ module ina_resend #(
     input  logic [JOB_W-1:0]                   s_job,
     input  logic [SLOT_W-1:0]                  s_slot,
     input  logic [ina_pkg::ORDINAL_W-1:0]      s_ordinal,
+    input  logic [ina_pkg::QUADS_W-1:0]        s_quads,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] s_entry,
+    input  logic                               s_caught_up,  // a packet of s_job that needs no answer
 
     output logic                               m_valid,
     input  logic                               m_ready,
@@ -29,14 +36,17 @@ module ina_resend #(
     output logic [JOB_W-1:0]                   m_job,
     output logic [SLOT_W-1:0]                  m_slot,
     output logic [ina_pkg::ORDINAL_W-1:0]      m_ordinal,
+    output logic [ina_pkg::QUADS_W-1:0]        m_quads,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] m_entry,
 
-    output logic [JOB_COUNT-1:0] pending  // something of this job is in here
+    output logic [JOB_COUNT-1:0] pending,  // something of this job is in here
+    output logic [JOB_COUNT-1:0] behind    // its sums should wait
 );
 
   localparam int DEPTH   = ina_pkg::RESEND_DEPTH;
-  localparam int WIDTH   = 1 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W;
+  localparam int WIDTH   = 1 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W + ina_pkg::QUADS_W;
   localparam int COUNT_W = $clog2(DEPTH) + 1;
+  localparam int PATIENCE_W = 12;  // 4096 clocks: four of the largest packets at 10 Gb/s
 
   logic [COUNT_W-1:0] count;
   logic push;
@@ -50,8 +60,9 @@ module ina_resend #(
 
   ina_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) fifo (
       .clk, .rst,
-      .s_valid(push), .s_ready(unused_ready), .s_data({s_probe, s_job, s_slot, s_ordinal}),
-      .m_valid, .m_ready, .m_data({m_probe, m_job, m_slot, m_ordinal}),
+      .s_valid(push), .s_ready(unused_ready),
+      .s_data({s_probe, s_job, s_slot, s_ordinal, s_quads}),
+      .m_valid, .m_ready, .m_data({m_probe, m_job, m_slot, m_ordinal, m_quads}),
       .count);
 
   always_ff @(posedge clk) begin
@@ -73,6 +84,29 @@ module ina_resend #(
       end
     end
     if (rst) pending <= '0;
+  end
+
+  logic [COUNT_W-1:0]    answers;   // that wait here
+  logic [JOB_COUNT-1:0]  goes_back; // more are to come
+  logic [PATIENCE_W-1:0] patience;
+  logic                  answer;
+
+  assign answer = s_valid && !s_probe;
+
+  always_ff @(posedge clk) begin
+    answers <= answers + COUNT_W'(push && !s_probe) - COUNT_W'(pop && !m_probe);
+    if (answer) patience <= '1;
+    else if (goes_back != '0) patience <= patience - 1'b1;
+    if (goes_back != '0 && patience == '0) goes_back <= '0;
+    if (s_caught_up) goes_back[s_job] <= 1'b0;
+    if (answer) goes_back[s_job] <= 1'b1;
+    if (behind != '0) behind <= goes_back | (answers != '0 ? behind : '0);
+    if (answer) behind[s_job] <= 1'b1;
+    if (rst) begin
+      answers   <= '0;
+      goes_back <= '0;
+      behind    <= '0;
+    end
   end
 
 endmodule

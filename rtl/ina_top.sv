@@ -89,7 +89,9 @@ module ina_top #(
   logic [PORT_COUNT*JOB_W-1:0]              resend_job;
   logic [PORT_COUNT*SLOT_W-1:0]             resend_slot;
   logic [PORT_COUNT*ORDINAL_W-1:0]          resend_ordinal;
+  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   resend_quads;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
+  logic [PORT_COUNT*JOB_COUNT-1:0]          resend_behind;
 
   // The chosen packet, and the reads for it.
   logic                  pick_valid;
@@ -188,7 +190,7 @@ module ina_top #(
   logic [PORT_COUNT-1:0] ingress_busy;
   logic [PORT_COUNT-1:0] rebuild_busy;
   logic                  jobs_busy;
-  logic                  answer_dropped;
+  logic [PORT_COUNT-1:0] answer_dropped;
   logic                  pick_busy;
   logic                  join_busy;
   logic                  tree_busy;
@@ -225,8 +227,8 @@ module ina_top #(
       .clk, .rst,
       .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
       .opened(job_opened), .opened_job(answer_job),
-      .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_ordinal, .resend_pending,
-      .resend_pop, .rebuild_room, .settled, .done_valid, .done_job(sum_job),
+      .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_ordinal, .resend_quads,
+      .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled, .done_valid, .done_job(sum_job),
       .undo_valid, .undo_job, .take_valid, .take_job, .take_slot,
       .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
       .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
@@ -338,8 +340,10 @@ module ina_top #(
         .resend_probe(resend_probe[p]), .resend_job(resend_job[p*JOB_W +: JOB_W]),
         .resend_slot(resend_slot[p*SLOT_W +: SLOT_W]),
         .resend_ordinal(resend_ordinal[p*ORDINAL_W +: ORDINAL_W]),
+        .resend_quads(resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
         .resend_entry, .resend_commit, .resend_commit_entry,
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
+        .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]),
         .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .busy(ingress_busy[p]));
 
     ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (

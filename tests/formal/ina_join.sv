@@ -7,7 +7,8 @@
 //   1. A packet enters the tree as it was chosen: kind, job, slot and ports; for a join those are
 //      all ports of the job (ina_pick, 2). Chosen packets enter in their order, none twice.
 //   2. Every port that takes part contributes the beat of its own queue at this job, slot and
-//      beat, and no other port anything; a retransmission the history's, alone; a probe zeros.
+//      beat, and no other port anything; a retransmission the history's, alone, whatever ports it
+//      goes to; a probe zeros.
 //   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
 //      with the last one of the packet's length.
 //   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat: the
@@ -40,7 +41,8 @@ module formal_ina_join (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // ina_pick. A join has the ports of its job, a raw packet or retransmission one.
+  // ina_pick. A join has the ports of its job, a raw packet one, a retransmission any whose oldest
+  // ones have the same length.
   (* anyseq *) logic                  s_valid;
   (* anyseq *) logic [1:0]            s_kind;
   (* anyseq *) logic [JOB_W-1:0]      s_job;
@@ -56,7 +58,9 @@ module formal_ina_join (
 
   always_comb begin
     assume (s_kind != 2'd3 && s_mask != '0);
-    assume (s_kind == ina_pkg::KIND_JOIN || s_mask == 2'd1 || s_mask == 2'd2);
+    assume (s_kind != ina_pkg::KIND_RAW || s_mask == 2'd1 || s_mask == 2'd2);
+    if (s_valid && s_kind == ina_pkg::KIND_RESEND && s_mask == '1)
+      assume (oldest_quads[3:0] == oldest_quads[7:4]);
     assume (!(s_probe || s_dropped) || s_kind == ina_pkg::KIND_RESEND);
     assume (!(s_probe && s_dropped));
     // A port's next retransmission is chosen when the one before has been removed.
@@ -70,6 +74,8 @@ module formal_ina_join (
         | ((s_valid && s_ready && s_kind == ina_pkg::KIND_RESEND) ? s_mask : '0);
     if (rst) resending <= '0;
   end
+
+  logic [PORT_COUNT*4-1:0] oldest_quads;  // of each port's oldest retransmission
 
   // The RAMs: what was read in the clock before, and stays. A place's packet has one length.
   logic                  peek_read;
@@ -130,6 +136,8 @@ module formal_ina_join (
 
     always_ff @(posedge clk) if (rst || resend_pop[p]) resend_quads <= any_resend;
     always_comb assume (any_resend != '0 && any_resend <= 4'd12);
+
+    assign oldest_quads[p*4 +: 4] = resend_quads;
 
     always_comb begin
       peek_quads[p*QUADS_W +: QUADS_W] = QUADS_W'(peeked);
@@ -388,6 +396,8 @@ module formal_ina_join (
       sum:      cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_JOIN);
       two_sums: cover (sums == 2'd2);
       undone:   cover (mismatch_valid && sums == 2'd1);
+      together: cover (is_followed && m_last && m_kind == ina_pkg::KIND_RESEND && m_mask == '1
+          && !probe);
       resent:   cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_RESEND);
     end
   end

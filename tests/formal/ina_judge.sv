@@ -11,8 +11,8 @@
 //   3. A contribution of the followed connection is taken only with the flow's next PSN: with the
 //      PSN after the one that was taken last. So none is taken twice, and none out of order.
 //      The packet with that PSN is taken where there is room and its iCRC and shape are right.
-//   4. It is taken into its own job, only if its iCRC is right, only with its own header, and only
-//      if all its beats were written there: beat 0, 1, 2 and so on without a gap.
+//   4. It is taken into its own job, only if its iCRC is right, only with its own header (but see 11),
+//      and only if all its beats were written there: beat 0, 1, 2 and so on without a gap.
 //   5. Nothing of it is taken while it has no flow; its first packet is the JOIN that was granted.
 //   6. A frame is not both taken and passed, and nothing is taken where the queue has no room.
 //   7. A retransmission of the followed connection is answered only if its packet has left the
@@ -22,6 +22,9 @@
 //   9. The port's ingress stops only for a JOIN: while it waits for its answer, and two clocks
 //      besides.
 //  10. A LEAVE that is taken before its job is complete breaks it.
+//  11. What is answered asks for an ACK, and what is taken behind a gap, until one that asked itself
+//      has been taken; nothing else does that did not. The CRC differs by just that bit.
+//  12. Of the followed connection, whatever is decided but an answer says that none is needed.
 
 module formal_ina_judge (
     input logic clk
@@ -31,7 +34,10 @@ module formal_ina_judge (
   localparam int JOB_W      = 1;
   localparam int FILL_W     = 2;
   localparam int RAW_W      = 24;
-  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2;  // see `any_packet`
+  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1;  // see `any_packet`
+  localparam int ACK_AT     = ina_pkg::BTH_ACK_AT*8 + 7;
+  localparam int CRC_AT     = ina_pkg::HEADER_W + ina_pkg::QUADS_W + 3;
+  localparam logic [31:0] ACK_CRC = ina_crc_pkg::advance(32'h80, 32);
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -95,6 +101,7 @@ module formal_ina_judge (
     header_of[ina_pkg::HEADER_W +: 3]          = packet[10:8];
     header_of[ina_pkg::IPV4_SOURCE_AT*8 +: 2]  = packet[3:2];
     header_of[ina_pkg::BTH_OPCODE_AT*8 +: 3]   = packet[13:11];
+    header_of[ACK_AT]                          = packet[16];
     header_of[ina_pkg::BTH_PSN_AT*8 +: 24]     =
         {{packet[7], packet[7], packet[7], packet[7], packet[7:4]}, {16{packet[7]}}};
   endfunction
@@ -108,6 +115,15 @@ module formal_ina_judge (
   assign s_header = header_of(s_packet);
   assign d_header = header_of(d_packet);
   assign s_psn    = psn_of(s_packet);
+
+  // The header of d_*, asking for an ACK: the bit lies 32 bits before the headers' end.
+  ina_pkg::header_t asking;
+
+  always_comb begin
+    asking = d_header;
+    asking[ACK_AT] = 1'b1;
+    asking[CRC_AT +: 32] = d_header[CRC_AT +: 32] ^ (d_header[ACK_AT] ? 32'd0 : ACK_CRC);
+  end
 
   // The packet of the clock before, by its fields.
   logic                d_valid, d_first, d_last, d_ok, d_en;
@@ -209,6 +225,7 @@ module formal_ina_judge (
   logic              resend_valid;
   logic              resend_probe;
   logic [JOB_W-1:0]  resend_job;
+  logic              caught_up;
   (* anyseq *) logic resend_ready;
   logic [ina_pkg::COUNTER_COUNT-1:0] events;
 
@@ -226,6 +243,7 @@ module formal_ina_judge (
       .watch_job, .queue_fill, .queue_raw(RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
       .queue_sum_slot('0),
       .resend_valid, .resend_ready, .resend_probe, .resend_job, .resend_slot(), .resend_ordinal(),
+      .caught_up,
       .events);
 
   // The followed connection's record. next_psn is what it was when d_* was decided.
@@ -287,6 +305,14 @@ module formal_ina_judge (
     had_token <= !rst && !(d_valid && d_en) && (had_token || token_valid);
   end
 
+  // Past a gap, and nothing that asked for an ACK taken since.
+  logic recovers;
+
+  always_ff @(posedge clk) begin
+    if (decided && resend_valid && resend_probe) recovers <= 1'b1;
+    if (ours && commit_valid && (granted_2 || d_header[ACK_AT])) recovers <= 1'b0;
+  end
+
   logic [23:0] distance;
   logic [23:0] age;
   logic        decided;  // a contribution of a flow, with a right iCRC
@@ -329,7 +355,7 @@ module formal_ina_judge (
         end
         p4_right:  assert (d_ok && d_candidate && well_formed);
         p4_whole:  assert (whole);
-        p4_header: assert (commit_header == d_header);
+        p4_header: assert (commit_header == ((recovers && !granted_2) ? asking : d_header));
         p10_leave: assert (granted_2 || break_valid || d_complete
             || !(d_type == ina_pkg::TYPE_LEAVE && d_opcode == ina_pkg::RC_SEND_ONLY
                  && d_quads == 3'd3));
@@ -355,18 +381,20 @@ module formal_ina_judge (
           p7_alone: assert (!commit_valid);
         end
         if (distance[23] && resend_valid) begin
-          p7_as_it_is: assert (!resend_probe && commit_header == d_header);
+          p7_as_it_is: assert (!resend_probe && commit_header == asking);
         end
         if (!distance[23] && distance != '0) begin
           p8_gap:   assert (!token_pass || d_broken || break_valid);
           p8_probe: assert (!resend_valid || resend_probe);
         end
         p4_hit: assert (hit_valid && hit_job == job);
+        p12_caught_up: assert (d_freed || caught_up == !(resend_valid && !resend_probe));
       end
       p6_either: assert (!(commit_valid && (token_pass || resend_valid)));
       p6_passed: assert (!(resend_valid && token_pass));
       p6_commit: assert (!commit_valid || (token_valid && write_valid));
-      p6_only:   assert (token_valid || !(break_valid || leave_valid || hit_valid || resend_valid));
+      p6_only:   assert (token_valid || !(break_valid || leave_valid || hit_valid || resend_valid
+          || caught_up));
       p6_room:   assert (!commit_valid || write_opens
           || fills[write_job*FILL_W +: FILL_W] < FILL_W'(SLOT_COUNT));
       p6_count:  assert (events[ina_pkg::COUNT_PACKETS_TAKEN] == commit_valid
@@ -392,6 +420,7 @@ module formal_ina_judge (
     if (!rst) begin
       three:    cover (taken == 3'd3 && next_psn == 24'd1);
       again:    cover (freed && flow && taken == 3'd2);
+      recovery: cover (ours && commit_valid && recovers && !d_header[ACK_AT] && !granted_2);
       answers:  cover (ours && d_flow && resend_valid && !resend_probe);
       probes:   cover (ours && d_flow && resend_valid && resend_probe);
       two_jobs: cover (has_flow == '1);

@@ -8,7 +8,8 @@
 //      job's ports, and each of these has one.
 //   3. A raw packet is the next one of one port of a broken job, and nothing of the job is under
 //      way then; after it, the job is never joined again.
-//   4. A retransmission is chosen of a port that has one, once, with its own job, slot and kind.
+//   4. A retransmission is chosen of ports that have one, once, with their own job, slot and kind;
+//      of several only where they want the same sum, and are as long.
 //   5. Every port that a packet leaves on has had room since the packet before it went, and
 //      CHOSEN_MAX (here two) at most have gone there of which ina_rebuild has not known for two
 //      clocks.
@@ -17,6 +18,7 @@
 //   8. A retransmission is dropped if and only if its sum was overwritten: more than SLOT_COUNT
 //      sums of its job were chosen from it on, those that were called off not counted.
 //   9. No job's queues move on in two clocks on end.
+//  10. No sum is chosen of a job one of whose receivers has been behind since the packet before.
 
 module formal_ina_pick (
     input logic clk
@@ -47,6 +49,8 @@ module formal_ina_pick (
   (* anyseq *) logic [PORT_COUNT*JOB_W-1:0]     resend_job;
   (* anyseq *) logic [PORT_COUNT*SLOT_W-1:0]    resend_slot;
   (* anyseq *) logic [PORT_COUNT*3-1:0]         ordinal_low;
+  (* anyseq *) logic [PORT_COUNT-1:0]           quads_low;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] resend_behind;
   (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] resend_pending;
   (* anyseq *) logic [PORT_COUNT-1:0]           resend_pop;
   (* anyseq *) logic [PORT_COUNT-1:0]           rebuild_room;
@@ -58,6 +62,7 @@ module formal_ina_pick (
   (* anyseq *) logic [PORT_COUNT*SLOT_W-1:0]    next_slot;
   (* anyseq *) logic                            m_ready;
   logic [PORT_COUNT*ORDINAL_W-1:0] resend_ordinal;
+  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] resend_quads;
   logic [PORT_COUNT-1:0]        take_valid;
   logic [JOB_W-1:0]             take_job;
   logic [PORT_COUNT*SLOT_W-1:0] take_slot;
@@ -73,7 +78,7 @@ module formal_ina_pick (
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
       .opened, .opened_job, .resend_valid, .resend_probe, .resend_job, .resend_slot,
-      .resend_ordinal, .resend_pending, .resend_pop, .rebuild_room, .settled,
+      .resend_ordinal, .resend_quads, .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
       .done_valid, .done_job, .undo_valid, .undo_job, .take_valid, .take_job, .take_slot,
       .m_valid, .m_ready, .m_kind, .m_job, .m_slot, .m_mask, .m_probe, .m_dropped, .job_quiet,
       .dropped(), .busy());
@@ -163,11 +168,12 @@ module formal_ina_pick (
   // ina_resend: the oldest stays until it is popped.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_resend
     logic was_there;
-    logic [SLOT_W+JOB_W+3:0] what;
-    logic [SLOT_W+JOB_W+3:0] what_before;
+    logic [SLOT_W+JOB_W+4:0] what;
+    logic [SLOT_W+JOB_W+4:0] what_before;
 
     assign what = {resend_probe[p], resend_job[p*JOB_W +: JOB_W], resend_slot[p*SLOT_W +: SLOT_W],
-                   ordinal_low[p*3 +: 3]};
+                   ordinal_low[p*3 +: 3], quads_low[p]};
+    assign resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W] = ina_pkg::QUADS_W'(quads_low[p]);
     assign resend_ordinal[p*ORDINAL_W +: ORDINAL_W] =
         {{(ORDINAL_W-3){ordinal_low[p*3 + 2]}}, ordinal_low[p*3 +: 3]};
     always_ff @(posedge clk) begin
@@ -259,6 +265,19 @@ module formal_ina_pick (
     room_since  <= rst ? '0 : (new_packet ? room_before : room_since) | rebuild_room;
   end
 
+  // The same of jobs whose sums need not wait, which is heard a clock late.
+  logic [JOB_COUNT-1:0] free_now;
+  logic [JOB_COUNT-1:0] free_1;
+  logic [JOB_COUNT-1:0] free_2;
+  logic [JOB_COUNT-1:0] free_since;
+
+  assign free_now = ~(resend_behind[0 +: JOB_COUNT] | resend_behind[JOB_COUNT +: JOB_COUNT]);
+  always_ff @(posedge clk) begin
+    free_1     <= free_now;
+    free_2     <= free_1;
+    free_since <= rst ? '0 : (new_packet ? free_2 : free_since) | free_1;
+  end
+
   logic [PORT_COUNT-1:0] ports;    // of the job whose packets are taken
   logic [PORT_COUNT-1:0] waiting;  // with a packet
   logic [PORT_COUNT-1:0] crowded;  // with this one, more than CHOSEN_MAX of proofs.txt
@@ -274,7 +293,7 @@ module formal_ina_pick (
   assign there       = job_valid[take_job] && valid_for_2[take_job];
   assign lives       = valid_for_2[m_job];  // the same, for what went a clock ago
   assign one_port    = m_mask == 2'd1 || m_mask == 2'd2;
-  assign port        = m_mask[1];
+  assign port        = !m_mask[0];
   assign since       = sums[m_job*ORDINAL_W +: ORDINAL_W]
       - resend_ordinal[port*ORDINAL_W +: ORDINAL_W];
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_of_packet
@@ -322,13 +341,20 @@ module formal_ina_pick (
         p2_ports: assert (m_mask == job_ports);
         p3_after: assert (!raw_seen[m_job]);
       end
+      if (new_sum) begin
+        p10_behind: assert (free_since[m_job]);
+      end
       if (new_packet && m_kind == KIND_RAW) begin
         p3_port:  assert (one_port);
         p3_alone: assert (was_alone);
         p3_job:   assert (!lives || (was_broken[m_job] && (m_mask & ~job_ports) == '0));
       end
       if (new_packet && m_kind == KIND_RESEND) begin
-        p4_one:   assert (one_port && resend_valid[port] && !resending[port]);
+        p4_one:   assert ((m_mask & ~(resend_valid & ~resending)) == '0);
+        p4_alike: assert (one_port || (resend_probe[0] == resend_probe[1]
+            && resend_job[0 +: JOB_W] == resend_job[JOB_W +: JOB_W]
+            && resend_slot[0 +: SLOT_W] == resend_slot[SLOT_W +: SLOT_W]
+            && ordinal_low[2:0] == ordinal_low[5:3] && quads_low[0] == quads_low[1]));
         p4_what:  assert (m_job == resend_job[port*JOB_W +: JOB_W]
             && m_slot == resend_slot[port*SLOT_W +: SLOT_W] && m_probe == resend_probe[port]);
         p8_lost:  assert (!counted[m_job] || m_dropped == (!m_probe && since > ORDINAL_W'(SLOT_COUNT)));
@@ -355,6 +381,7 @@ module formal_ina_pick (
       two_joins: cover (joins == 2'd2 && under_way[3:0] == 4'd2);
       raw:       cover (new_packet && m_kind == KIND_RAW && joins == 2'd1);
       resend:    cover (new_packet && m_kind == KIND_RESEND && joins == 2'd1);
+      together:  cover (new_packet && m_kind == KIND_RESEND && m_mask == '1 && joins == 2'd1);
       loses:     cover (new_packet && m_dropped);
       quiet:     cover (job_quiet == '1 && joins == 2'd2);
       again:     cover (open && joins == 2'd1 && sums[open_job*ORDINAL_W] && takes);

@@ -391,6 +391,7 @@ struct Packet {
 	uint32_t destination_ip = 0xC0000202;
 	uint32_t qpn = 0x000011;
 	uint32_t psn = 0;
+	bool ack = false; // AckReq
 	uint8_t tos = 0xAE; // or traffic class
 	Form form;
 	uint16_t vlan = 0x2007; // tag control information: priority 1, VLAN 7
@@ -450,7 +451,7 @@ inline Bytes make_frame(const Packet &packet)
 	frame[bth] = packet.opcode;
 	put_be16(frame, bth + 2, 0xFFFF); // the default partition
 	put_be32(frame, bth + 4, packet.qpn);
-	put_be32(frame, bth + 8, packet.psn);
+	put_be32(frame, bth + 8, uint32_t{packet.ack} << 31 | packet.psn);
 	put_ip_checksum(frame);
 	frame.insert(frame.end(), packet.payload.begin(), packet.payload.end());
 	frame.resize(frame.size() + ICRC_BYTES);

@@ -46,7 +46,7 @@ int main()
 		dut->freed = static_cast<uint8_t>(random.below(16));
 		dut->newly_broken = static_cast<uint8_t>(random.below(16));
 		dut->newly_expired = static_cast<uint8_t>(random.chance(20) ? random.below(16) : 0);
-		dut->dropped = random.chance(50);
+		dut->dropped = static_cast<uint8_t>(random.below(16));
 		dut->done_valid = random.chance(50);
 		dut->done_raw = random.chance(30);
 		dut->done_mask = static_cast<uint8_t>(random.below(16));
@@ -58,7 +58,7 @@ int main()
 		want.jobs_closed += static_cast<unsigned>(__builtin_popcount(dut->freed));
 		want.jobs_broken += static_cast<unsigned>(__builtin_popcount(dut->newly_broken));
 		want.jobs_expired += static_cast<unsigned>(__builtin_popcount(dut->newly_expired));
-		want.answers_dropped += dut->dropped;
+		want.answers_dropped += static_cast<unsigned>(__builtin_popcount(dut->dropped));
 		if (dut->done_valid) {
 			const uint64_t ports =
 			        static_cast<unsigned>(__builtin_popcount(dut->done_mask));

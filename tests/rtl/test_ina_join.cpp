@@ -119,8 +119,9 @@ class Join
 		packet.dropped = packet.kind == RESEND && !packet.probe && random.chance(30);
 		packet.refused = packet.dropped;
 		dropped += packet.dropped;
-		packet.mask = packet.kind == JOIN ? 1 + static_cast<unsigned>(random.below(15))
-		                                  : 1u << random.below(PORTS);
+		/* A retransmission of one sum by several ports is one packet. */
+		packet.mask = packet.kind == RAW ? 1u << random.below(PORTS)
+		                                 : 1 + static_cast<unsigned>(random.below(15));
 		/* Alike on all ports, but the message has not begun, or not ended. */
 		const bool misplaced =
 		        packet.kind == JOIN && !broken[packet.job] && random.chance(2);
@@ -141,6 +142,8 @@ class Join
 			header.exponent = static_cast<int32_t>(random.next()); // lane 7: MAX
 			if (starts)
 				std::memcpy(&packet.payload[p][0], &header, sizeof(header));
+			if (packet.kind == RESEND)
+				packet.payload[p] = packet.payload[0];
 		}
 		if (packet.kind == JOIN)
 			decide(packet, starts, ends, misplaced);

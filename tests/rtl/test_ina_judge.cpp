@@ -41,10 +41,11 @@ class Judge
 	/// One packet of one beat is in front of the judge. Its header came two clocks before, its
 	/// payload one.
 	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
-	          bool ok = true, bool candidate = true, bool roce = true)
+	          bool ok = true, bool candidate = true, bool roce = true, bool ack = false)
 	{
 		bench::Packet packet;
 
+		packet.ack = ack;
 		packet.opcode = opcode;
 		packet.qpn = flow;
 		packet.psn = psn;
@@ -152,6 +153,11 @@ class Judge
 		return uint32_t{psn[0]} << 16 | bench::get_be16(psn, 1);
 	}
 
+	bool asks_for_ack() const
+	{
+		return bench::get(dut.top.commit_header, 74, 1)[0] >> 7;
+	}
+
 	void set_queue(const Queue &state)
 	{
 		dut->queue_fill = static_cast<uint8_t>(state.fill);
@@ -210,6 +216,8 @@ void test_table(bench::Random &random)
 	const uint32_t flow = 0x123456;
 	const unsigned job = 2;
 	uint32_t next_psn = 0xFFFFF0;
+	bool recovers = false; // past a gap, before an ACK was asked for
+	unsigned asked = 0;
 
 	judge.learn(flow, next_psn++, job);
 	for (unsigned i = 0; i < 200000; i++) {
@@ -228,24 +236,30 @@ void test_table(bench::Random &random)
 			distance = 0;
 		judge.dut->job_broken = broken ? 1 << job : 0;
 		const uint32_t psn = (next_psn + static_cast<uint32_t>(distance)) & 0xFFFFFF;
-		judge.show(flow, psn, DATA_LANE, 4);
+		const bool ack = random.chance(10);
+		judge.show(flow, psn, DATA_LANE, 4, 4, true, true, true, ack);
 		const Verdict want = verdict_by_table(distance, queue, broken);
 		const Verdict got = verdict_of(judge);
 
 		CHECK(judge.dut->hit_valid && judge.dut->hit_job == job, "it is not heard of");
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
-		if (got == TAKE)
-			next_psn = (next_psn + 1) & 0xFFFFFF;
-		if (got == PROBE || got == RESEND) {
+		CHECK(judge.dut->caught_up == (got != RESEND), "caught up: %u", judge.dut->caught_up);
+		if (got == TAKE || got == PROBE || got == RESEND) {
 			bench::Packet sent;
 
+			sent.ack = ack || got == RESEND || (got == TAKE && recovers);
+			CHECK(judge.asks_for_ack() == sent.ack, "asks for an ACK: %u", !sent.ack);
+			asked += got == TAKE && !ack && sent.ack;
 			sent.qpn = flow;
 			sent.psn = judge.resend_psn();
 			CHECK(bench::get_header_crc(judge.dut->commit_header) ==
 			              bench::header_crc(bench::make_frame(sent)),
 			      "a wrong CRC of the headers with PSN %06x", sent.psn);
 		}
+		if (got == TAKE)
+			next_psn = (next_psn + 1) & 0xFFFFFF;
+		recovers = got == PROBE || (recovers && !(got == TAKE && ack));
 		if (got == PROBE)
 			CHECK(judge.resend_psn() == ((psn + PROBE_OFFSET) & 0xFFFFFF),
 			      "a probe with PSN %06x", judge.resend_psn());
@@ -262,6 +276,7 @@ void test_table(bench::Random &random)
 			      judge.dut->resend_ordinal);
 		judge.next();
 	}
+	CHECK(asked > 100, "%u that were lost asked for an ACK", asked);
 }
 
 /// A forbidden shape breaks the job the fourth time; a take in between clears the suspicion.

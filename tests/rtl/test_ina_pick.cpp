@@ -2,7 +2,8 @@
 //
 // ina_pick: whatever it chooses was there to be chosen and has room where it goes, nothing is
 // chosen twice, nothing that could go all the time waits for more than its turns, and an answer
-// whose sum has left the history is marked as dropped.
+// whose sum has left the history is marked as dropped. Retransmissions that want the same go as one
+// packet. No sum is chosen of a job that is behind.
 
 #include "bench.hpp"
 #include "Vina_pick.h"
@@ -40,6 +41,7 @@ class Pick
 		dut->done_valid = dut->undo_valid = 0;
 		set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
 		set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
+		set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
 		dut.reset();
 		for (unsigned j = 0; j < JOBS; j++) {
 			mask[j] = 1 + static_cast<unsigned>(random.below(15));
@@ -72,11 +74,12 @@ class Pick
 		else
 			CHECK(take == 0, "taken from a queue, but not chosen");
 		idle_clocks = dut->m_valid ? 0 : idle_clocks + 1;
+		std::copy(std::begin(behind), std::end(behind), std::begin(was_behind));
 		if (idle_clocks > 2 * LOOK_CLOCKS)
 			check_idle();
 	}
 
-	unsigned counts[3] = {}, dropped = 0;
+	unsigned counts[3] = {}, dropped = 0, merged = 0;
 
       private:
 	struct Chosen {
@@ -89,7 +92,8 @@ class Pick
 	unsigned unsettled[PORTS] = {}, waited[CHOICES] = {}, eligible_for[CHOICES] = {};
 	std::vector<uint64_t> settled_at[PORTS];
 	bool resending[PORTS] = {}, probe[PORTS] = {};
-	unsigned ordinal[PORTS] = {};
+	unsigned resend_job[PORTS] = {}, ordinal[PORTS] = {}, quads[PORTS] = {};
+	bool behind[JOBS] = {}, was_behind[JOBS] = {};
 	int finished_job = -1;
 	bool broken[JOBS] = {}, complete[JOBS] = {}, closing[JOBS] = {};
 	unsigned room = 0, resends = 0, go_slot = 0, idle_clocks = 0;
@@ -103,6 +107,9 @@ class Pick
 				complete[j] = random.chance(75);
 				closing[j] = random.chance(10);
 			}
+		if (random.chance(3))
+			for (unsigned j = 0; j < JOBS; j++)
+				behind[j] = random.chance(30);
 		for (unsigned j = 0; j < JOBS; j++) {
 			set_bits(dut->job_valid, j, 1, 1);
 			set_bits(dut->job_broken, j, 1, broken[j]);
@@ -112,6 +119,7 @@ class Pick
 				waiting[p][j] += random.chance(JOBS > 8 ? 5 : 20);
 				set_bits(dut->job_mask, p * JOBS + j, 1, mask[j] >> p & 1);
 				set_bits(dut->queue_ready, p * JOBS + j, 1, waiting[p][j] > 0);
+				set_bits(dut->resend_behind, p * JOBS + j, 1, behind[j] && p == j % PORTS);
 			}
 		}
 		room = static_cast<unsigned>(random.next() | random.next()) & 0xF;
@@ -119,13 +127,16 @@ class Pick
 			if (!(resends >> p & 1) && random.chance(50)) {
 				resends |= 1u << p;
 				probe[p] = random.chance(30);
-				ordinal[p] = (sums[p % JOBS] - SLOTS - 2 +
-				              static_cast<unsigned>(random.below(6))) &
+				resend_job[p] = static_cast<unsigned>(random.below(JOBS < 2 ? 1 : 2));
+				ordinal[p] = (sums[resend_job[p]] - SLOTS - 1 +
+				              static_cast<unsigned>(random.below(4))) &
 				             0xFFFF;
+				quads[p] = 3 + static_cast<unsigned>(random.chance(20));
 			}
-			set_bits(dut->resend_job, JOB_W * p, JOB_W, p % JOBS);
+			set_bits(dut->resend_job, JOB_W * p, JOB_W, resend_job[p]);
 			set_bits(dut->resend_ordinal, 16 * p, 16, ordinal[p]);
-			set_bits(dut->resend_slot, SLOT_W * p, SLOT_W, p);
+			set_bits(dut->resend_slot, SLOT_W * p, SLOT_W, ordinal[p] % SLOTS);
+			set_bits(dut->resend_quads, 9 * p, 9, quads[p]);
 			set_bits(dut->resend_probe, p, 1, probe[p]);
 			set_bits(dut->take_slot, SLOT_W * p, SLOT_W,
 			         dut->m_mask >> p & 1 ? go_slot : ~go_slot);
@@ -203,7 +214,7 @@ class Pick
 		for (unsigned p = 0; p < PORTS; p++)
 			if ((mask[j] >> p & 1) && waiting[p][j] == 0)
 				return false;
-		return complete[j] && has_credit(mask[j]);
+		return complete[j] && !behind[j] && !was_behind[j] && has_credit(mask[j]);
 	}
 
 	void check_choice(unsigned take, unsigned take_job)
@@ -225,7 +236,10 @@ class Pick
 					      "nothing waits on port %u of job %u", p, dut->m_job);
 				}
 			}
-		check_answer(kind, static_cast<unsigned>(__builtin_ctz(ports)));
+		for (unsigned p = 0; p < PORTS; p++)
+			if (ports >> p & 1)
+				check_answer(kind, p);
+		merged += kind == RESEND && (ports & (ports - 1));
 		if (kind != RESEND) {
 			CHECK(take_job == dut->m_job, "taken from job %u", take_job);
 			CHECK(kind == JOIN || ahead[dut->m_job] == 0, "raw behind others");
@@ -234,7 +248,9 @@ class Pick
 			go_slot = static_cast<unsigned>(random.below(SLOTS));
 		}
 		for (unsigned i = 0; i < CHOICES; i++) {
-			const bool could = eligible_for[i] > LOOK_CLOCKS && i != choice;
+			const bool goes = kind == RESEND && i >= RESEND_AT ? ports >> (i - RESEND_AT) & 1
+			                                                   : i == choice;
+			const bool could = eligible_for[i] > LOOK_CLOCKS && !goes;
 
 			waited[i] = could ? waited[i] + 1 : 0;
 			CHECK(waited[i] < 3 * PORTS * JOBS + 3, "choice %u waits", i);
@@ -248,11 +264,12 @@ class Pick
 		const unsigned since = (sums[dut->m_job] + undone - ordinal[port]) & 0xFFFF;
 		const bool lost = kind == RESEND && !probe[port] && since > SLOTS;
 
-		CHECK(dut->m_dropped == lost && dut->dropped == lost,
+		CHECK(dut->m_dropped == lost && (dut->dropped >> port & 1) == lost,
 		      "%u sums since the one that is asked for: dropped %u", since, dut->m_dropped);
 		dropped += lost;
 		if (kind == RESEND)
-			CHECK(dut->m_probe == probe[port] && dut->m_slot == port,
+			CHECK(dut->m_probe == probe[port] && dut->m_job == resend_job[port] &&
+			              dut->m_slot == ordinal[port] % SLOTS,
 			      "another port's answer");
 	}
 
@@ -273,13 +290,120 @@ class Pick
 			      "a join without some of its ports");
 			return dut.top.m_job;
 		}
+		if (dut.top.m_kind == RESEND)
+			return RESEND_AT + port;
 		CHECK((dut.top.m_mask & (dut.top.m_mask - 1)) == 0, "several ports");
-		if (dut.top.m_kind == RAW)
-			return JOBS + dut.top.m_job * PORTS + port;
-		CHECK(dut.top.m_job == port % JOBS, "another port's retransmission");
-		return RESEND_AT + port;
+		return JOBS + dut.top.m_job * PORTS + port;
 	}
 };
+
+/// One clock after the other with all ports' retransmissions as they are: the masks that are chosen.
+std::vector<unsigned> choices(bench::Dut<Vina_pick> &dut, unsigned clocks)
+{
+	std::vector<unsigned> masks;
+
+	dut->m_ready = 1;
+	for (unsigned i = 0; i < clocks; i++) {
+		dut->resend_pop = dut->settled = 0;
+		if (dut->m_valid) {
+			masks.push_back(dut->m_mask);
+			dut->settled = dut->m_mask;
+			dut->resend_pop = dut->m_kind == RESEND ? dut->m_mask : 0;
+		}
+		dut.tick();
+		if (dut->resend_pop)
+			dut->resend_valid &= static_cast<uint8_t>(~dut->resend_pop);
+	}
+	return masks;
+}
+
+/// All ports want the same, but for one, of which one field differs; -1: none does.
+void ask(bench::Dut<Vina_pick> &dut, int other, unsigned field)
+{
+	for (unsigned p = 0; p < PORTS; p++) {
+		const bool differs = static_cast<int>(p) == other;
+
+		set_bits(dut->resend_probe, p, 1, differs && field == 0);
+		set_bits(dut->resend_job, JOB_W * p, JOB_W, differs && field == 1);
+		set_bits(dut->resend_slot, SLOT_W * p, SLOT_W, differs && field == 2);
+		set_bits(dut->resend_ordinal, 16 * p, 16, 5 + (differs && field == 3));
+		set_bits(dut->resend_quads, 9 * p, 9, 4 + (differs && field == 4));
+	}
+	dut->resend_valid = (1u << PORTS) - 1;
+	dut->rebuild_room = (1u << PORTS) - 1;
+}
+
+void clear(bench::Dut<Vina_pick> &dut)
+{
+	dut->m_ready = 0;
+	dut->opened = 0;
+	dut->resend_valid = dut->resend_pop = dut->settled = 0;
+	dut->rebuild_room = 0;
+	dut->done_valid = dut->undo_valid = 0;
+	set_bits(dut->job_valid, 0, JOBS, 0);
+	set_bits(dut->job_complete, 0, JOBS, 0);
+	set_bits(dut->job_broken, 0, JOBS, 0);
+	set_bits(dut->job_closing, 0, JOBS, 0);
+	set_bits(dut->job_mask, 0, PORTS * JOBS, 0);
+	set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
+	set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
+	set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
+	dut.reset();
+}
+
+/// The same sum for several ports takes one transaction; what differs in anything, one of its own.
+void test_one_transaction()
+{
+	bench::Dut<Vina_pick> dut;
+	constexpr unsigned ALL = (1u << PORTS) - 1, CLOCKS = 40;
+
+	clear(dut);
+	ask(dut, -1, 0);
+	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL}, "the same sum, but not at once");
+	for (unsigned field = 0; field < 5; field++)
+		for (unsigned other = 0; other < PORTS; other++) {
+			if (field == 1 && JOBS < 2)
+				continue;
+			ask(dut, static_cast<int>(other), field);
+			std::vector<unsigned> masks = choices(dut, CLOCKS);
+
+			std::sort(masks.begin(), masks.end());
+			std::vector<unsigned> want = {1u << other, ALL & ~(1u << other)};
+			std::sort(want.begin(), want.end());
+			CHECK(masks == want, "field %u of port %u differs: %zu packets", field,
+			      other, masks.size());
+		}
+	/* A port without room does not hold up the others. */
+	ask(dut, -1, 0);
+	dut->rebuild_room = ALL & ~4u;
+	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL & ~4u}, "others wait for room");
+}
+
+/// A job's sums wait while the receiver of one of them is behind; they go when it has caught up.
+void test_behind()
+{
+	bench::Dut<Vina_pick> dut;
+
+	for (unsigned p = 0; p < PORTS; p++) {
+		clear(dut);
+		dut->opened = 1;
+		dut->opened_job = 0;
+		dut.tick();
+		dut->opened = 0;
+		set_bits(dut->job_valid, 0, 1, 1);
+		set_bits(dut->job_complete, 0, 1, 1);
+		dut->rebuild_room = (1u << PORTS) - 1;
+		set_bits(dut->resend_behind, p * JOBS, 1, 1);
+		for (unsigned q = 0; q < PORTS; q++)
+			set_bits(dut->job_mask, q * JOBS, 1, 1);
+		dut.tick();
+		for (unsigned q = 0; q < PORTS; q++)
+			set_bits(dut->queue_ready, q * JOBS, 1, 1);
+		CHECK(choices(dut, 40).empty(), "a sum overtakes the answers of port %u", p);
+		set_bits(dut->resend_behind, p * JOBS, 1, 0);
+		CHECK(!choices(dut, 6).empty(), "nothing goes when port %u has caught up", p);
+	}
+}
 
 } // namespace
 
@@ -287,14 +411,19 @@ int main()
 {
 	bench::Random random(bench::seed());
 
+	test_one_transaction();
+	test_behind();
+
 	for (unsigned round = 0; round < 20; round++) {
 		Pick pick(random);
 
 		for (unsigned i = 0; i < 5000; i++)
 			pick.clock();
-		CHECK(pick.counts[JOIN] && pick.counts[RAW] && pick.counts[RESEND] && pick.dropped,
-		      "%u joins, %u raw, %u resent, %u dropped", pick.counts[JOIN],
-		      pick.counts[RAW], pick.counts[RESEND], pick.dropped);
+		CHECK(pick.counts[JOIN] && pick.counts[RAW] && pick.counts[RESEND] && pick.dropped &&
+		              pick.merged,
+		      "%u joins, %u raw, %u resent, %u dropped, %u for several ports",
+		      pick.counts[JOIN], pick.counts[RAW], pick.counts[RESEND], pick.dropped,
+		      pick.merged);
 	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_resend: retransmissions come out whole and in order, no two of them at one entry, and `pending`
-// names exactly the jobs of those that are in it.
+// names exactly the jobs of those that are in it. `behind` names a job from its first answer on, until
+// a packet has come that needs none, or none at all for a while, and all answers have gone.
 
 #include "bench.hpp"
 #include "Vina_resend.h"
@@ -14,9 +15,71 @@ namespace
 struct Entry {
 	bool probe;
 	uint8_t job, slot;
-	uint16_t ordinal;
+	uint16_t ordinal, quads;
 	uint8_t at; // the entry
 };
+
+constexpr unsigned PATIENCE_CLOCKS = 4096;
+
+/// One answer, which leaves at once where `goes`.
+void answer(bench::Dut<Vina_resend> &dut, unsigned job, bool goes)
+{
+	dut->s_valid = 1;
+	dut->s_probe = 0;
+	dut->s_job = static_cast<uint8_t>(job);
+	dut->m_ready = goes;
+	dut.tick();
+	dut->s_valid = 0;
+	for (unsigned i = 0; i < 4; i++)
+		dut.tick();
+	dut->m_ready = 0;
+}
+
+void catch_up(bench::Dut<Vina_resend> &dut, unsigned job)
+{
+	dut->s_caught_up = 1;
+	dut->s_job = static_cast<uint8_t>(job);
+	dut.tick();
+	dut->s_caught_up = 0;
+	dut.tick();
+}
+
+void test_behind()
+{
+	bench::Dut<Vina_resend> dut;
+
+	dut->s_valid = dut->m_ready = dut->s_caught_up = 0;
+	dut.reset();
+	CHECK(dut->behind == 0, "behind from the start");
+	answer(dut, 2, true);
+	CHECK(dut->behind == 4 && dut->pending == 0, "no more answers are awaited");
+	catch_up(dut, 1);
+	CHECK(dut->behind == 4, "another job's packet ends it");
+	catch_up(dut, 2);
+	CHECK(dut->behind == 0, "it does not end with a packet that needs no answer");
+
+	answer(dut, 1, false);
+	catch_up(dut, 1);
+	CHECK(dut->behind == 2, "it ends before the answer has gone");
+	dut->m_ready = 1;
+	dut.tick();
+	dut.tick();
+	CHECK(dut->behind == 0, "it does not end when the answer has gone");
+
+	answer(dut, 3, true);
+	for (unsigned i = 0; i < PATIENCE_CLOCKS - 10; i++)
+		dut.tick();
+	CHECK(dut->behind == 8, "it does not wait for the next one");
+	for (unsigned i = 0; i < 20; i++)
+		dut.tick();
+	CHECK(dut->behind == 0, "it waits for ever");
+
+	dut->s_valid = dut->s_probe = 1;
+	dut.tick();
+	dut->s_valid = 0;
+	dut.tick();
+	CHECK(dut->behind == 0, "a probe is no answer");
+}
 
 } // namespace
 
@@ -27,13 +90,15 @@ int main()
 	std::deque<Entry> model;
 	size_t most = 0;
 
-	dut->s_valid = 0;
+	test_behind();
+	dut->s_valid = dut->s_caught_up = 0;
 	dut->m_ready = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 100000; i++) {
 		Entry entry = {random.chance(50), static_cast<uint8_t>(random.below(4)),
 		               static_cast<uint8_t>(random.below(128)),
-		               static_cast<uint16_t>(random.next()), 0};
+		               static_cast<uint16_t>(random.next()),
+		               static_cast<uint16_t>(random.below(512)), 0};
 		unsigned pending = 0;
 
 		dut->s_valid = random.chance(i / 1000 % 2 ? 70 : 30);
@@ -41,6 +106,7 @@ int main()
 		dut->s_job = entry.job;
 		dut->s_slot = entry.slot;
 		dut->s_ordinal = entry.ordinal;
+		dut->s_quads = entry.quads;
 		dut->m_ready = random.chance(50);
 		dut.settle();
 		for (const Entry &waiting : model)
@@ -53,6 +119,7 @@ int main()
 			CHECK(dut->m_probe == front.probe && dut->m_job == front.job &&
 			              dut->m_slot == front.slot &&
 			              dut->m_ordinal == front.ordinal &&
+			              dut->m_quads == front.quads &&
 			              dut->m_entry == front.at,
 			      "not the oldest entry");
 		}

@@ -61,6 +61,7 @@ struct Rank {
 		packet.destination_ip = destination_ip;
 		packet.qpn = qpn;
 		packet.psn = psn(index);
+		packet.ack = packet.opcode == 0x02 || packet.opcode == 0x04; // a message's end
 		packet.tos = tos[index];
 		packet.form = form;
 		packet.vlan = static_cast<uint16_t>((packet.psn & 7) << 13 | vlan); // any priority
