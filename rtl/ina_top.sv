@@ -2,12 +2,12 @@
 //
 // The aggregator, in the order of a packet's life:
 //
-//   ina_ingress (parse, check, judge, pass)  one a port     is it ours, intact, expected?
-//   ina_queue                                one a port     waits for the other ranks
+//   ina_port: ina_ingress                    one a port     is it ours, intact, expected?
+//             ina_queue                      one a port     waits for the other ranks
 //   ina_jobs, ina_pick, ina_join             shared         meets them
 //   ina_tree, ina_trailer, ina_history       shared         is added to theirs, and remembered
 //   ina_payload_crc                          shared
-//   ina_rebuild, ina_merge                   one a port     goes on in its own headers
+//   ina_port: ina_rebuild, ina_merge         one a port     goes on in its own headers
 
 module ina_top #(
     parameter int PORT_COUNT = 4,    // 2 to 8
@@ -46,9 +46,7 @@ module ina_top #(
 
   localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1;
   localparam int SLOT_W     = $clog2(SLOT_COUNT);
-  localparam int FILL_W     = $clog2(SLOT_COUNT + 1);
   localparam int ORDINAL_W  = ina_pkg::ORDINAL_W;
-  localparam int RAW_W      = 24;
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
@@ -187,8 +185,7 @@ module ina_top #(
   logic [PORT_COUNT-1:0]            passed;
   logic [PORT_COUNT*EVENTS_W-1:0]   judged;
 
-  logic [PORT_COUNT-1:0] ingress_busy;
-  logic [PORT_COUNT-1:0] rebuild_busy;
+  logic [PORT_COUNT-1:0] port_busy;
   logic                  jobs_busy;
   logic [PORT_COUNT-1:0] answer_dropped;
   logic                  pick_busy;
@@ -203,9 +200,8 @@ module ina_top #(
   logic others_were_busy;
   logic pick_was_busy;
 
-  assign others_busy = s_axis_tvalid != '0 || age || ingress_busy != '0 || jobs_busy || join_busy
-      || tree_busy || sum_valid || crc_busy || rebuild_busy != '0 || m_axis_tvalid != '0
-      || counters_busy;
+  assign others_busy = s_axis_tvalid != '0 || age || port_busy != '0 || jobs_busy || join_busy
+      || tree_busy || sum_valid || crc_busy || counters_busy;
 
   always_ff @(posedge clk) begin
     others_were_busy <= others_busy;
@@ -228,7 +224,8 @@ module ina_top #(
       .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
       .opened(job_opened), .opened_job(answer_job),
       .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_ordinal, .resend_quads,
-      .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled, .done_valid, .done_job(sum_job),
+      .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
+      .done_valid, .done_job(sum_job),
       .undo_valid, .undo_job, .take_valid, .take_job, .take_slot,
       .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
       .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
@@ -290,102 +287,41 @@ module ina_top #(
       .m_side(out_mask), .m_crc(out_crc), .busy(crc_busy));
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
-    logic                       pass_tvalid;
-    logic                       pass_tready;
-    logic [BEAT_W-1:0]          pass_tdata;
-    logic [KEEP_W-1:0]          pass_tkeep;
-    logic                       pass_tlast;
-    logic                       write_valid;
-    logic [JOB_W-1:0]           write_job;
-    logic [INDEX_W-1:0]         write_beat;
-    logic [BEAT_W-1:0]          write_data;
-    logic                       write_opens;
-    logic                       commit_valid;
-    ina_pkg::header_t           commit_header;
-    logic                       resend_commit;
-    logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry;
-    logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry;
-    logic                       watch_read;
-    logic [JOB_W-1:0]           watch_job;
-    logic [FILL_W-1:0]          queue_fill;
-    logic [RAW_W-1:0]           queue_raw;
-    logic [FILL_W-1:0]          queue_sums;
-    logic [ORDINAL_W-1:0]       queue_sum_count;
-    logic [SLOT_W-1:0]          queue_sum_slot;
-    logic                       rebuilt_tvalid;
-    logic                       rebuilt_tready;
-    logic [BEAT_W-1:0]          rebuilt_tdata;
-    logic [KEEP_W-1:0]          rebuilt_tkeep;
-    logic                       rebuilt_tlast;
-    logic                       rebuilt_tagged;
-    logic [31:0]                rebuilt_tag;
-
-    ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) ingress (
+    ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) port (
         .clk, .rst,
         .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
         .s_axis_tdata(s_axis_tdata[p*BEAT_W +: BEAT_W]),
         .s_axis_tkeep(s_axis_tkeep[p*KEEP_W +: KEEP_W]), .s_axis_tlast(s_axis_tlast[p]),
-        .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
-        .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
+        .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),
+        .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
+        .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
         .ask_valid(ask_valid[p]), .ask_job_id(ask_job_id[p*64 +: 64]),
         .ask_rank_count(ask_rank_count[p*16 +: 16]), .ask_window(ask_window[p*32 +: 32]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_job,
-        .job_complete, .job_broken, .job_freed,
+        .job_valid, .job_complete, .job_broken, .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
-        .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
-        .commit_header, .watch_read, .watch_job,
-        .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
-        .resend_valid(resend_valid[p]), .resend_pop(resend_pop[p]),
-        .resend_probe(resend_probe[p]), .resend_job(resend_job[p*JOB_W +: JOB_W]),
+        .queue_ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
+        .take_valid(take_valid[p]), .take_job, .take_slot(take_slot[p*SLOT_W +: SLOT_W]),
+        .resend_valid(resend_valid[p]), .resend_probe(resend_probe[p]),
+        .resend_job(resend_job[p*JOB_W +: JOB_W]),
         .resend_slot(resend_slot[p*SLOT_W +: SLOT_W]),
         .resend_ordinal(resend_ordinal[p*ORDINAL_W +: ORDINAL_W]),
         .resend_quads(resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
-        .resend_entry, .resend_commit, .resend_commit_entry,
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
-        .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]),
-        .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .busy(ingress_busy[p]));
-
-    ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (
-        .clk, .rst, .job_valid,
-        .write_valid, .write_job, .write_opens, .write_beat, .write_data,
-        .commit_valid, .resend_valid(resend_commit), .resend_entry(resend_commit_entry),
-        .commit_header,
-        .take_valid(take_valid[p]), .take_job, .take_slot(take_slot[p*SLOT_W +: SLOT_W]),
-        .undo_valid(undo_valid && undo_mask[p]), .undo_job,
-        .ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
-        .pop_valid(done_valid && sum_mask[p]), .pop_raw(done_raw), .pop_job(sum_job),
+        .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]), .room(rebuild_room[p]),
         .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),
         .peek_resend(pick_kind == ina_pkg::KIND_RESEND),
         .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
         .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot,
-        .read_resend, .read_entry(resend_entry), .read_beat,
-        .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
-        .read_data(queue_data[p*BEAT_W +: BEAT_W]),
-        .watch_read, .watch_job, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
-        .sum_count(queue_sum_count), .sum_slot(queue_sum_slot));
-
-    ina_rebuild #(.MTU(MTU)) rebuild (
-        .clk, .rst,
-        .s_header_valid(header_valid[p]), .s_header(header[p*HEADER_T_W +: HEADER_T_W]),
-        .s_header_ce(header_ce),
-        .s_valid(out_valid && out_mask[p]), .s_last(out_last),
-        .s_data(out_data), .s_crc(out_crc),
-        .room(rebuild_room[p]), .marked(marked[p]), .busy(rebuild_busy[p]),
-        .m_axis_tvalid(rebuilt_tvalid), .m_axis_tready(rebuilt_tready),
-        .m_axis_tdata(rebuilt_tdata), .m_axis_tkeep(rebuilt_tkeep),
-        .m_axis_tlast(rebuilt_tlast), .m_tagged(rebuilt_tagged), .m_tag(rebuilt_tag));
-
-    ina_merge merge (
-        .clk, .rst,
-        .s0_axis_tvalid(rebuilt_tvalid), .s0_axis_tready(rebuilt_tready),
-        .s0_axis_tdata(rebuilt_tdata), .s0_axis_tkeep(rebuilt_tkeep),
-        .s0_axis_tlast(rebuilt_tlast), .s0_tagged(rebuilt_tagged), .s0_tag(rebuilt_tag),
-        .s1_axis_tvalid(pass_tvalid), .s1_axis_tready(pass_tready),
-        .s1_axis_tdata(pass_tdata), .s1_axis_tkeep(pass_tkeep), .s1_axis_tlast(pass_tlast),
-        .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),
-        .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
-        .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]));
+        .read_resend, .read_beat, .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
+        .read_data(queue_data[p*BEAT_W +: BEAT_W]), .resend_pop(resend_pop[p]),
+        .undo_valid(undo_valid && undo_mask[p]), .undo_job,
+        .header_valid(header_valid[p]), .header(header[p*HEADER_T_W +: HEADER_T_W]), .header_ce,
+        .done_valid(done_valid && sum_mask[p]), .done_raw, .done_job(sum_job),
+        .out_valid(out_valid && out_mask[p]), .out_last, .out_data, .out_crc,
+        .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .marked(marked[p]),
+        .busy(port_busy[p]));
   end
 
   ina_counters #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) counters_ (

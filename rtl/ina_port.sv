@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each port has of its own: the way in, the queue in front of the join, and the way out. All
+// ports share what lies between: jobs, choice, join, tree, history and the payload's CRC.
+
+module ina_port #(
+    parameter int JOB_COUNT  = 4,
+    parameter int SLOT_COUNT = 128,
+    parameter int MTU        = 4096,
+    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    parameter int SLOT_W     = $clog2(SLOT_COUNT)
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic                           s_axis_tvalid,
+    output logic                           s_axis_tready,
+    input  logic [ina_pkg::BEAT_W-1:0]     s_axis_tdata,
+    input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
+    input  logic                           s_axis_tlast,
+
+    output logic                           m_axis_tvalid,  // also says that something is here
+    input  logic                           m_axis_tready,
+    output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
+    output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
+    output logic                           m_axis_tlast,
+
+    // To and from ina_jobs.
+    output logic                 ask_valid,
+    output logic [63:0]          ask_job_id,
+    output logic [15:0]          ask_rank_count,
+    output logic [31:0]          ask_window,
+    input  logic                 answer_valid,
+    input  logic                 answer_granted,
+    input  logic [JOB_W-1:0]     answer_job,
+    input  logic [JOB_COUNT-1:0] job_valid,
+    input  logic [JOB_COUNT-1:0] job_complete,
+    input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] job_freed,
+    output logic                 break_valid,
+    output logic                 leave_valid,
+    output logic                 hit_valid,
+    output logic [JOB_W-1:0]     hit_job,
+
+    // To and from ina_pick.
+    output logic [JOB_COUNT-1:0]          queue_ready,
+    input  logic                          take_valid,
+    input  logic [JOB_W-1:0]              take_job,
+    output logic [SLOT_W-1:0]             take_slot,
+    output logic                          resend_valid,
+    output logic                          resend_probe,
+    output logic [JOB_W-1:0]              resend_job,
+    output logic [SLOT_W-1:0]             resend_slot,
+    output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
+    output logic [ina_pkg::QUADS_W-1:0]   resend_quads,
+    output logic [JOB_COUNT-1:0]          resend_pending,
+    output logic [JOB_COUNT-1:0]          resend_behind,
+    output logic                          room,
+    input  logic                          peek_read,
+    input  logic [JOB_W-1:0]              peek_job,
+    input  logic [SLOT_W-1:0]             peek_slot,
+    input  logic                          peek_resend,
+
+    // To and from ina_join.
+    output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
+    input  logic                             header_read,
+    input  logic                             beat_read,
+    input  logic [JOB_W-1:0]                 read_job,
+    input  logic [SLOT_W-1:0]                read_slot,
+    input  logic                             read_resend,
+    input  logic [ina_pkg::BEAT_INDEX_W-1:0] read_beat,
+    output ina_pkg::header_t                 read_header,
+    output logic [ina_pkg::BEAT_W-1:0]       read_data,
+    input  logic                             resend_pop,
+    input  logic                             undo_valid,
+    input  logic [JOB_W-1:0]                 undo_job,
+    input  logic                             header_valid,
+    input  ina_pkg::header_t                 header,
+    input  logic                             header_ce,
+
+    // The end of a transaction of this port, and its beats.
+    input  logic                       done_valid,
+    input  logic                       done_raw,
+    input  logic [JOB_W-1:0]           done_job,
+    input  logic                       out_valid,
+    input  logic                       out_last,
+    input  logic [ina_pkg::BEAT_W-1:0] out_data,
+    input  logic [31:0]                out_crc,
+
+    // To ina_counters.
+    output logic [ina_pkg::COUNTER_COUNT-1:0] judged,
+    output logic                              passed,
+    output logic                              marked,
+
+    output logic busy
+);
+  localparam int FILL_W = $clog2(SLOT_COUNT + 1);
+  localparam int RAW_W  = 24;
+
+  logic                               pass_tvalid;
+  logic                               pass_tready;
+  logic [ina_pkg::BEAT_W-1:0]         pass_tdata;
+  logic [ina_pkg::BEAT_BYTES-1:0]     pass_tkeep;
+  logic                               pass_tlast;
+  logic                               write_valid;
+  logic [JOB_W-1:0]                   write_job;
+  logic [ina_pkg::BEAT_INDEX_W-1:0]   write_beat;
+  logic [ina_pkg::BEAT_W-1:0]         write_data;
+  logic                               write_opens;
+  logic                               commit_valid;
+  ina_pkg::header_t                   commit_header;
+  logic                               resend_commit;
+  logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry;
+  logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry;
+  logic                               watch_read;
+  logic [JOB_W-1:0]                   watch_job;
+  logic [FILL_W-1:0]                  queue_fill;
+  logic [RAW_W-1:0]                   queue_raw;
+  logic [FILL_W-1:0]                  queue_sums;
+  logic [ina_pkg::ORDINAL_W-1:0]      queue_sum_count;
+  logic [SLOT_W-1:0]                  queue_sum_slot;
+  logic                               rebuilt_tvalid;
+  logic                               rebuilt_tready;
+  logic [ina_pkg::BEAT_W-1:0]         rebuilt_tdata;
+  logic [ina_pkg::BEAT_BYTES-1:0]     rebuilt_tkeep;
+  logic                               rebuilt_tlast;
+  logic                               rebuilt_tagged;
+  logic [31:0]                        rebuilt_tag;
+  logic                               ingress_busy;
+  logic                               rebuild_busy;
+
+  ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) ingress (
+      .clk, .rst,
+      .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
+      .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
+      .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
+      .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
+      .answer_valid, .answer_granted, .answer_job,
+      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
+      .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
+      .commit_header, .watch_read, .watch_job,
+      .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
+      .resend_valid, .resend_pop, .resend_probe, .resend_job, .resend_slot, .resend_ordinal,
+      .resend_quads, .resend_entry, .resend_commit, .resend_commit_entry, .resend_pending,
+      .resend_behind, .judged, .passed, .busy(ingress_busy));
+
+  ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (
+      .clk, .rst, .job_valid,
+      .write_valid, .write_job, .write_opens, .write_beat, .write_data,
+      .commit_valid, .resend_valid(resend_commit), .resend_entry(resend_commit_entry),
+      .commit_header,
+      .take_valid, .take_job, .take_slot, .undo_valid, .undo_job, .ready(queue_ready),
+      .pop_valid(done_valid), .pop_raw(done_raw), .pop_job(done_job),
+      .peek_read, .peek_job, .peek_slot, .peek_resend, .peek_quads,
+      .header_read, .beat_read, .read_job, .read_slot,
+      .read_resend, .read_entry(resend_entry), .read_beat, .read_header, .read_data,
+      .watch_read, .watch_job, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
+      .sum_count(queue_sum_count), .sum_slot(queue_sum_slot));
+
+  ina_rebuild #(.MTU(MTU)) rebuild (
+      .clk, .rst,
+      .s_header_valid(header_valid), .s_header(header), .s_header_ce(header_ce),
+      .s_valid(out_valid), .s_last(out_last), .s_data(out_data), .s_crc(out_crc),
+      .room, .marked, .busy(rebuild_busy),
+      .m_axis_tvalid(rebuilt_tvalid), .m_axis_tready(rebuilt_tready),
+      .m_axis_tdata(rebuilt_tdata), .m_axis_tkeep(rebuilt_tkeep), .m_axis_tlast(rebuilt_tlast),
+      .m_tagged(rebuilt_tagged), .m_tag(rebuilt_tag));
+
+  ina_merge merge (
+      .clk, .rst,
+      .s0_axis_tvalid(rebuilt_tvalid), .s0_axis_tready(rebuilt_tready),
+      .s0_axis_tdata(rebuilt_tdata), .s0_axis_tkeep(rebuilt_tkeep),
+      .s0_axis_tlast(rebuilt_tlast), .s0_tagged(rebuilt_tagged), .s0_tag(rebuilt_tag),
+      .s1_axis_tvalid(pass_tvalid), .s1_axis_tready(pass_tready), .s1_axis_tdata(pass_tdata),
+      .s1_axis_tkeep(pass_tkeep), .s1_axis_tlast(pass_tlast),
+      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
+
+  assign busy = ingress_busy || rebuild_busy || m_axis_tvalid;
+
+endmodule
