@@ -38,8 +38,9 @@ package ina_crc_pkg;
   endfunction
 
   // A matrix is written twice, and the benches hold both to zlib: as XORs of chosen bits for
-  // synthesis, and as tables for simulation, in Verilator several times as fast. With INA_NATIVE_CRC
-  // a beat's is a call of C (ina_native_crc.c), a fifth of the instructions and no tables.
+  // synthesis, and as tables for simulation, in Verilator several times as fast. With
+  // INA_NATIVE_CRC a beat's is a call of C (ina_native_crc.c): a fifth of the instructions, and no
+  // tables.
 `ifdef SYNTHESIS
 
   // Which bits of the register make bit `r` of it before `quads` more quads of zeros. One step back
