@@ -64,6 +64,16 @@ module ina_crc #(
       if (s_valid) m_crc[r] <= ^sums ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
     end
   end
+`elsif INA_NATIVE_CRC
+  always_ff @(posedge clk) begin : call
+    logic [W-1:0] data;
+    if (s_valid) begin
+      data = s_data;
+      if (s_first) data = (s_data | FIRST_ONES) ^ FIRST_START;
+      if (s_other) data = (s_data | OTHER_ONES) ^ OTHER_START;
+      m_crc <= ina_crc_pkg::ina_native_crc(data);
+    end
+  end
 `else
   always_ff @(posedge clk) begin : look_up
     logic [W-1:0] data;

@@ -38,7 +38,9 @@ package ina_crc_pkg;
   endfunction
 
   // A matrix is written twice, and the benches hold both to zlib: as XORs of chosen bits for
-  // synthesis, and as tables for simulation, in Verilator several times as fast.
+  // synthesis, and as tables for simulation, in Verilator several times as fast. With
+  // INA_NATIVE_CRC a beat's is a call of C (ina_native_crc.c): a fifth of the instructions, and no
+  // tables.
 `ifdef SYNTHESIS
 
   // Which bits of the register make bit `r` of it before `quads` more quads of zeros. One step back
@@ -111,9 +113,13 @@ package ina_crc_pkg;
 `else
 
   // All instances share the tables, so that they stay in the processor's cache.
+  typedef logic [31:0] register_table_t [4*256];  // [byte of the register][its value]
+
+`ifdef INA_NATIVE_CRC
+  import "DPI-C" pure function int unsigned ina_native_crc(input bit [BEAT_W-1:0] beat);
+`else
   localparam int BYTES = BEAT_W / 8;
   typedef logic [31:0] beat_table_t [BYTES*256];  // [byte of the beat][its value]
-  typedef logic [31:0] register_table_t [4*256];  // [byte of the register][its value]
 
   // The CRC of a beat that has one byte: followed by one byte less than the byte before it.
   function automatic beat_table_t beat_table();
@@ -126,6 +132,9 @@ package ina_crc_pkg;
     end
   endfunction
 
+  beat_table_t OF_BEAT = beat_table();
+`endif
+
   // advance() of a register that has one byte. Linear: the entry of several bits is that of the
   // lowest one, and that of the others.
   function automatic register_table_t advance_table(input int count);
@@ -137,7 +146,6 @@ package ina_crc_pkg;
     end
   endfunction
 
-  beat_table_t     OF_BEAT    = beat_table();
   register_table_t AFTER_QUAD = advance_table(QUAD_W);
   register_table_t AFTER_BEAT = advance_table(BEAT_W);
 `endif
