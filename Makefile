@@ -4,8 +4,8 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo demo-multigpu test torture soak lockstep bench bench-rtl bench-virtual synth \
-	formal formal-mutants waves fuzz clean distclean help
+.PHONY: all deps kernel build install demo demo-multigpu test test-sanitize torture soak lockstep bench bench-rtl \
+	bench-virtual synth formal formal-mutants waves fuzz clean distclean help
 
 all: deps build ## install missing packages, configure and build everything into build/
 
@@ -38,6 +38,18 @@ demo-multigpu: kernel build ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader-
 
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
+
+# Hosts of a lab have no room for the address sanitizer: their programs get the other one, and memcheck.
+SANITIZED := $(abspath $(BUILD))/sanitize
+test-sanitize: kernel deps ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
+	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_SANITIZE=address,undefined \
+		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab"
+	@cmake --build $(SANITIZED)
+	@cmake -S . -B $(SANITIZED)-hosts -G Ninja --log-level=WARNING -DINA_SANITIZE=undefined \
+		-DINA_PARTS="hostlib;allreduce;lab;system;torture" -DINA_BRIDGE=$(SANITIZED)/ina-bridge
+	@cmake --build $(SANITIZED)-hosts
+	@ctest --test-dir $(SANITIZED) --output-on-failure --progress
+	@ctest --test-dir $(SANITIZED)-hosts --output-on-failure --progress
 
 SEEDS ?= 100
 FIRST ?= 1

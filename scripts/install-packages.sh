@@ -16,6 +16,7 @@ groups=(
 	"libpcap-dev libjansson-dev libdeflate-dev zlib1g-dev"
 	"tests, readers of captures and of manual pages" "libcmocka-dev python3 python3-pytest python3-scapy tshark mandoc"
 	"the picture of make demo-multigpu" "gnuplot-nox"
+	"memory errors on hosts, which have no room for the address sanitizer" "valgrind"
 	"fuzzing, and the compiler and linker of the simulated RTL" "clang-14 libclang-rt-14-dev llvm-14 lld"
 	"the all-reduces that ours is measured beside" "libgloo-dev libopenmpi-dev openmpi-bin"
 	"the hosts' kernel" "linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils patch"

@@ -158,12 +158,17 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 	return true;
 }
 
+/* Of the engine as it is now: a reset puts another one in its place. */
+static bool has_failed(const struct engine *engine)
+{
+	return engine && engine->error[0];
+}
+
 void loop_run(struct loop *loop)
 {
-	const struct engine *engine = loop->bridge->engine;
 	bool has_more = false; /* to do, without anything coming */
 
-	while (loop->open_ports > 0 && !(engine && engine->error[0])) {
+	while (loop->open_ports > 0 && !has_failed(loop->bridge->engine)) {
 		struct epoll_event events[TAGS];
 		bool was_open[BRIDGE_PORTS_MAX];
 

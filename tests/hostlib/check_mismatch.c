@@ -34,6 +34,9 @@
 /* With a stall of 1 s until ranks talk, and reports from all. */
 #define SOON_S 8.0
 
+static float send[ELEMENTS_MAX];
+static float recv[ELEMENTS_MAX];
+
 struct check {
 	const char *mode;
 	struct ina_options options;
@@ -181,10 +184,8 @@ int main(int argc, char **argv)
 	                          : strcmp(algorithm, "ring") == 0 ? INA_ALGORITHM_RING
 	                                                           : INA_ALGORITHM_AUTO;
 	check.odd = check.rank == 1;
-	check.send = calloc(ELEMENTS_MAX, sizeof(float));
-	check.recv = calloc(ELEMENTS_MAX, sizeof(float));
-	if (!check.send || !check.recv)
-		return 2;
+	check.send = send;
+	check.recv = recv;
 	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window") ||
 	    is(&check, "fixed"))
 		return check_open(&check);
