@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cost_model.h"
 #include "doctor.h"
 #include "pattern.h"
 #include "perf_open.h"
@@ -50,6 +51,38 @@ static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum
 	if (perf->rank == 0)
 		perf_table_row(&perf->head, row);
 	return 0;
+}
+
+/* Of one row, by all that run it. */
+static double row_work(const struct perf *perf, const size_t *counts, size_t tensors,
+                       enum ina_type type)
+{
+	const struct perf_options *options = &perf->options;
+	int ways = options->schedules ? COST_COUNT : perf->ring ? 2 : 1;
+	double work = 0;
+
+	for (size_t t = 0; t < tensors; t++)
+		work += perf_work(counts[t], type);
+	return work * ways * (options->warmups + options->iterations);
+}
+
+static double all_work(const struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	size_t tensors[RESNET50_TENSORS_MAX];
+	double work = 0;
+
+	for (int t = 0; t < options->type_count; t++) {
+		for (size_t bytes = options->begin_bytes; bytes <= options->end_bytes;
+		     bytes *= options->factor) {
+			size_t count = bytes / pattern_bytes(options->types[t]);
+
+			work += row_work(perf, &count, 1, options->types[t]);
+		}
+	}
+	if (options->resnet50)
+		work += row_work(perf, tensors, resnet50_tensors(tensors), INA_FLOAT32);
+	return work;
 }
 
 static int run_all(struct perf *perf)
@@ -173,7 +206,7 @@ static int finish(struct perf *perf)
 
 int main(int argc, char **argv)
 {
-	struct perf perf = {0};
+	struct perf perf = {.progress.fd = -1};
 	int result = -1;
 
 	perf_options_parse(&perf.options, argc, argv);
@@ -185,10 +218,13 @@ int main(int argc, char **argv)
 		perf_table_header(&perf.head);
 	if (perf.options.late_rank == perf.rank)
 		sleep((unsigned int)perf.options.late_s);
+	if (perf.rank == 0)
+		progress_open(&perf.progress, all_work(&perf));
 	result = run_all(&perf);
 	if (finish(&perf) != 0)
 		result = -1;
 out_close:
+	progress_close(&perf.progress);
 	schedules_close(&perf);
 	if (close_comm(perf.ring) != 0 || close_comm(perf.comm) != 0)
 		result = -1;

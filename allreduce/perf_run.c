@@ -12,6 +12,7 @@
 
 /* #wrong travels as an int32 of each rank. */
 #define WRONG_MAX (INT32_MAX / INA_MAX_RANKS)
+#define WORK_OF_ANY 65536.0
 
 static double now_s(void)
 {
@@ -48,6 +49,11 @@ static int add_wrong(struct perf *perf, ina_comm *comm, uint64_t wrong, uint64_t
 		return -1;
 	*sum = (uint64_t)all > wrong ? (uint64_t)all : wrong;
 	return 0;
+}
+
+double perf_work(size_t count, enum ina_type type)
+{
+	return WORK_OF_ANY + (double)(count * pattern_bytes(type));
 }
 
 /* One all-reduce with fresh data, timed if `result` is given, checked if asked for. */
@@ -99,6 +105,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 		        " of %zu elements are wrong, the first is number %zu\n",
 		        perf->rank, found, count, first);
 	*wrong += found;
+	progress_add(&perf->progress, perf_work(count, type));
 	return 0;
 }
 

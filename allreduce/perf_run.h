@@ -10,6 +10,7 @@
 
 #include "perf_options.h"
 #include "perf_table.h"
+#include "progress.h"
 
 #define SCRATCH_BYTES 4096u
 
@@ -31,6 +32,7 @@ struct perf {
 	size_t row_count;
 	size_t row_limit;
 	uint64_t seed; /* of the data of the next all-reduce */
+	struct progress progress; /* in all-reduces, see perf_work() */
 	bool was_late;
 	bool any_wrong;
 };
@@ -40,6 +42,12 @@ int perf_complain(const ina_comm *comm, const char *doing, enum ina_status statu
 
 /* All-reduces one int32, and returns its sum in *sum. 0, or -1 with a line printed. */
 int perf_sum_one(struct perf *perf, ina_comm *comm, int32_t value, int32_t *sum);
+
+/*
+ * Work of an all-reduce, for the progress shown: its bytes, and what the meeting before it and the
+ * steps of any all-reduce take, as if it were bytes.
+ */
+double perf_work(size_t count, enum ina_type type);
 
 /* All iterations of one list of tensors by one communicator. 0, or -1 with a line printed. */
 int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of all-reduces: one at a time, in the order in which they were started. */
+/*
+ * The queue of all-reduces, in the order in which they were started. By ring they go one at a time;
+ * with the aggregator the next ones enter the window as soon as there is room in it. The current
+ * call is the first one's, and what has to do with time is about that.
+ */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -28,35 +32,47 @@ void ina_collective_release(struct ina_comm *comm, bool all)
 }
 
 /* The device may still read the memory of the last W messages: at most two registrations each. */
-static void linger(struct ina_comm *comm, unsigned int entry)
+static void linger(struct ina_comm *comm, unsigned int entry, uint64_t until)
 {
 	const unsigned int places = sizeof(comm->lingering) / sizeof(comm->lingering[0]);
 	unsigned int place = (comm->lingering_first + comm->lingering_count++) % places;
 
 	assert(comm->lingering_count <= places);
 	comm->lingering[place].entry = entry;
-	comm->lingering[place].until = comm->window.numbered;
+	comm->lingering[place].until = until;
+}
+
+/* Takes the request out of the ring of work; what it held is given back, now or later. */
+static void release_memory(struct ina_request *request, bool lingers)
+{
+	struct ina_comm *comm = request->comm;
+	const struct ina_flight *flight = ina_window_oldest(&comm->window);
+
+	for (unsigned int i = 0; i < request->entry_count; i++) {
+		if (lingers)
+			linger(comm, request->entries[i], flight->first + flight->count);
+		else
+			ina_memory_put(&comm->memory, request->entries[i]);
+	}
+	request->entry_count = 0;
 }
 
 void ina_collective_finish(struct ina_comm *comm, enum ina_status status)
 {
 	struct ina_request *request = comm->first;
-	bool lingers = status == INA_OK && comm->aggregated;
+	bool in_window = ina_window_is_busy(&comm->window);
 
-	for (unsigned int i = 0; i < request->entry_count; i++) {
-		if (lingers)
-			linger(comm, request->entries[i]);
-		else
-			ina_memory_put(&comm->memory, request->entries[i]);
-	}
+	release_memory(request, status == INA_OK && comm->aggregated && in_window);
+	if (in_window)
+		ina_window_retire(&comm->window);
 	ina_collective_release(comm, false);
-	comm->window.active = false;
-	comm->ring.active = false;
 	request->done = true;
 	request->status = status;
 	comm->first = request->next;
 	if (!comm->first)
 		comm->last = NULL;
+	else if (comm->first->active && status == INA_OK)
+		ina_collective_begin(comm);
 }
 
 void ina_collective_abort(struct ina_comm *comm)
@@ -102,16 +118,96 @@ static enum ina_status hold(struct ina_request *request, const void *memory, boo
 	return status;
 }
 
+/* Makes the request's transfer, and holds its memory. */
+static enum ina_status prepare(struct ina_request *request, struct ina_failure *failure)
+{
+	struct ina_comm *comm = request->comm;
+	struct ina_transfer *transfer = &request->transfer;
+	enum ina_status status;
+
+	*transfer = (struct ina_transfer){
+	        .send = request->send,
+	        .recv = request->recv,
+	        .total_bytes = bytes_of(request),
+	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
+	        .type = request->type,
+	        .op = request->op,
+	        .fixed = comm->settings.options.fixed_point && !comm->plain &&
+	                 request->type == INA_FLOAT32 && request->op == INA_SUM &&
+	                 request->count > 0,
+	};
+	/* The result first: in place, its registration serves for both. */
+	status = hold(request, request->recv, true, &transfer->recv_lkey, failure);
+	if (status == INA_OK)
+		status = hold(request, request->send, false, &transfer->send_lkey, failure);
+	if (status != INA_OK)
+		release_memory(request, false);
+	return status;
+}
+
+static bool overlap(const struct ina_request *a, const void *a_start, const struct ina_request *b,
+                    const void *b_start)
+{
+	uintptr_t from = (uintptr_t)a_start;
+	uintptr_t to = (uintptr_t)b_start;
+
+	return from < to + bytes_of(b) && to < from + bytes_of(a);
+}
+
+/* Would it read or write what an earlier one is yet to write, or write what that one reads? */
+static bool depends(const struct ina_request *request, const struct ina_request *earlier)
+{
+	return overlap(request, request->send, earlier, earlier->recv) ||
+	       overlap(request, request->recv, earlier, earlier->recv) ||
+	       overlap(request, request->recv, earlier, earlier->send);
+}
+
+/* The next one to enter the window, behind those that are in it; NULL: none may. */
+static struct ina_request *next_for_window(struct ina_comm *comm)
+{
+	struct ina_request *next = comm->first;
+
+	if (!comm->aggregated || !next || !next->active || !ina_window_is_busy(&comm->window) ||
+	    !ina_window_has_room(&comm->window))
+		return NULL;
+	while (next && next->active)
+		next = next->next;
+	for (const struct ina_request *r = comm->first; next && r != next; r = r->next) {
+		if (depends(next, r))
+			return NULL;
+	}
+	return next;
+}
+
+/* Where memory cannot be held beside the others', it may be when their turn is over. */
+static enum ina_status fill_window(struct ina_comm *comm, struct ina_failure *failure)
+{
+	struct ina_request *next = next_for_window(comm);
+	enum ina_status status = INA_OK;
+
+	while (status == INA_OK && next && prepare(next, failure) == INA_OK) {
+		next->active = true;
+		ina_window_start(&comm->window, INA_WIRE_DATA, 0, &next->transfer);
+		status = ina_window_advance(&comm->window, failure);
+		next = next_for_window(comm);
+	}
+	return status;
+}
+
 static enum ina_status advance(struct ina_comm *comm, struct ina_failure *failure)
 {
-	return comm->aggregated ? ina_window_advance(&comm->window, failure)
-	                        : ina_ring_advance(&comm->ring, failure);
+	enum ina_status status;
+
+	if (!comm->aggregated)
+		return ina_ring_advance(&comm->ring, failure);
+	status = ina_window_advance(&comm->window, failure);
+	return status == INA_OK ? fill_window(comm, failure) : status;
 }
 
 /* What the aggregator has summed of the transfer is done; the ring begins behind it. */
 static void start_ring(struct ina_comm *comm)
 {
-	struct ina_transfer rest = comm->transfer;
+	struct ina_transfer rest = comm->first->transfer;
 
 	rest.send += comm->summed_bytes;
 	rest.recv += comm->summed_bytes;
@@ -123,7 +219,7 @@ static void start_ring(struct ina_comm *comm)
 enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failure *failure)
 {
 	if (comm->aggregated)
-		ina_window_start(&comm->window, INA_WIRE_DATA, 0, &comm->transfer);
+		ina_window_start(&comm->window, INA_WIRE_DATA, 0, &comm->first->transfer);
 	else
 		start_ring(comm);
 	return advance(comm, failure);
@@ -142,43 +238,37 @@ void ina_collective_begin(struct ina_comm *comm)
 	        .type = (uint16_t)request->type,
 	        .op = (uint16_t)request->op,
 	};
+	comm->summed = 0;
+	comm->summed_bytes = 0;
+	comm->summed_overflow = false;
 	comm->control.stall_told = false;
+	comm->control.news = true; /* what came before may concern this call */
 	comm->progressed_ms = ina_now_ms();
 	comm->moved = false;
 	comm->deadline_ms = comm->progressed_ms + comm->settings.options.timeout_ms;
 }
 
+uint64_t ina_collective_latest(const struct ina_comm *comm)
+{
+	uint64_t number = comm->current.number;
+	const struct ina_request *request = comm->first;
+
+	while (request && request->active && request->next && request->next->active) {
+		request = request->next;
+		number++;
+	}
+	return number;
+}
+
 static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failure)
 {
-	struct ina_request *request = comm->first;
-	struct ina_transfer transfer = {
-	        .send = request->send,
-	        .recv = request->recv,
-	        .total_bytes = bytes_of(request),
-	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
-	        .type = request->type,
-	        .op = request->op,
-	        .fixed = comm->settings.options.fixed_point && !comm->plain &&
-	                 request->type == INA_FLOAT32 && request->op == INA_SUM &&
-	                 request->count > 0,
-	};
 	enum ina_status status;
 
 	ina_collective_begin(comm);
-	comm->summed = 0;
-	comm->summed_bytes = 0;
 	comm->interrupted = false;
-	comm->window.active = false;
-	comm->ring.active = false;
-	comm->control.news = true; /* what came before may concern this call */
-
-	/* The result first: in place, its registration serves for both. */
-	status = hold(request, request->recv, true, &transfer.recv_lkey, failure);
-	if (status == INA_OK)
-		status = hold(request, request->send, false, &transfer.send_lkey, failure);
+	status = prepare(comm->first, failure);
 	if (status != INA_OK)
 		return status;
-	comm->transfer = transfer;
 	if (!comm->rejoin.due)
 		return ina_collective_transfer(comm, failure);
 	ina_rejoin_begin(comm);
@@ -194,46 +284,79 @@ static bool transferred(const struct ina_comm *comm)
 	/* Without a cache, the memory may be other memory in the next call: no registration stays.
 	 */
 	return ina_window_done(window) &&
-	       (comm->settings.options.cache_entries > 0 || window->unacknowledged == 0);
+	       (comm->settings.options.cache_entries > 0 || ina_window_is_acknowledged(window));
 }
 
-static void count_call(struct ina_comm *comm)
+/* What the aggregator has done of the oldest transfer is done for good. */
+static void note_sums(struct ina_comm *comm)
+{
+	const struct ina_flight *flight = ina_window_oldest(&comm->window);
+
+	comm->summed = ina_window_sums(&comm->window);
+	comm->summed_bytes = ina_window_summed_bytes(&comm->window);
+	comm->summed_overflow = flight->overflow;
+	comm->stats.messages_aggregated += comm->summed;
+	comm->stats.bytes_aggregated += comm->summed_bytes;
+	comm->stats.blocks_fixed += flight->blocks_fixed;
+	comm->stats.blocks_float += flight->blocks_float;
+}
+
+/* All sums of the first request are there. */
+static void finish_summed(struct ina_comm *comm)
+{
+	note_sums(comm);
+	comm->stats.calls++;
+	comm->stats.overflows += comm->summed_overflow;
+	ina_collective_finish(comm, INA_OK);
+}
+
+static void finish_by_ring(struct ina_comm *comm)
 {
 	struct ina_stats *stats = &comm->stats;
-	uint64_t bytes = comm->transfer.total_bytes;
-	bool overflow = comm->summed > 0 && comm->window.overflow;
 
-	if (comm->aggregated) {
-		comm->summed = comm->window.count;
-		comm->summed_bytes = bytes;
-		overflow = comm->window.overflow;
-	} else {
-		overflow |= comm->ring.overflow;
-		stats->messages_ring += comm->ring.in_count;
-		stats->bytes_ring += bytes - comm->summed_bytes;
-		comm->rejoin.due |= comm->ring.wish;
-	}
+	stats->messages_ring += comm->ring.in_count;
+	stats->bytes_ring += comm->first->transfer.total_bytes - comm->summed_bytes;
 	stats->calls++;
-	stats->messages_aggregated += comm->summed;
-	stats->bytes_aggregated += comm->summed_bytes;
-	stats->overflows += overflow;
-	if (comm->transfer.fixed && comm->summed > 0) {
-		stats->blocks_fixed += comm->window.blocks_fixed;
-		stats->blocks_float += comm->window.blocks_float;
+	stats->overflows += comm->summed_overflow || comm->ring.overflow;
+	comm->rejoin.due |= comm->ring.wish;
+	ina_collective_finish(comm, INA_OK);
+}
+
+/* Ends the first requests that are done. Returns whether there were any. */
+static bool finish_done(struct ina_comm *comm)
+{
+	bool any = false;
+
+	while (comm->first && comm->first->active && transferred(comm)) {
+		any = true;
+		if (comm->aggregated)
+			finish_summed(comm);
+		else
+			finish_by_ring(comm);
+	}
+	return any;
+}
+
+/* Those behind the first one wait for their turn again: the ring takes one at a time. */
+static void recall(struct ina_comm *comm)
+{
+	for (struct ina_request *r = comm->first->next; r && r->active; r = r->next) {
+		release_memory(r, false);
+		r->active = false;
 	}
 }
 
 enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure)
 {
-	if (comm->summed < comm->window.count)
-		return ina_collective_transfer(comm, failure);
 	/* Ranks that had all sums by themselves are gone to other things: nothing to send. */
-	comm->ring.in_count = 0;
-	comm->ring.overflow = false;
-	comm->ring.wish = false;
-	count_call(comm);
-	ina_collective_finish(comm, INA_OK);
-	return INA_OK;
+	while (ina_window_is_busy(&comm->window) && ina_window_is_summed(&comm->window))
+		finish_summed(comm);
+	if (!ina_window_is_busy(&comm->window))
+		return INA_OK;
+	note_sums(comm);
+	recall(comm);
+	ina_window_stop(&comm->window);
+	return ina_collective_transfer(comm, failure);
 }
 
 static void explain_timeout(const struct ina_comm *comm, struct ina_failure *failure)
@@ -242,10 +365,10 @@ static void explain_timeout(const struct ina_comm *comm, struct ina_failure *fai
 	const struct ina_window *window = &comm->window;
 	const struct ina_ring *ring = &comm->ring;
 
-	if (comm->aggregated && window->received < window->count)
+	if (comm->aggregated && !ina_window_is_summed(window))
 		ina_fail(failure, INA_ERR_TIMEOUT,
 		         "got no sum of message %" PRIu64 " of %" PRIu64 " in %d ms",
-		         window->received, window->count, timeout_ms);
+		         ina_window_sums(window), ina_window_oldest(window)->count, timeout_ms);
 	else if (!comm->aggregated && ring->in.index < ring->in_count)
 		ina_fail(failure, INA_ERR_TIMEOUT,
 		         "got no message %" PRIu64 " of %" PRIu64 " from rank %d in %d ms",
@@ -270,7 +393,7 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 
 	return comm->aggregated && !comm->plain &&
 	       now_ms - comm->progressed_ms >= INA_STALL_MS + patience_ms &&
-	       ina_all_stalled(&comm->control, &comm->current);
+	       ina_all_stalled(&comm->control, &comm->current, ina_collective_latest(comm));
 }
 
 /*
@@ -305,7 +428,7 @@ static void look_around(struct ina_comm *comm)
 		         now_ms - comm->progressed_ms);
 		ina_comm_fault(comm, &failure);
 	} else if (now_ms - comm->progressed_ms >= INA_STALL_MS) {
-		ina_tell_stall(&comm->control, &comm->current);
+		ina_tell_stall(&comm->control, &comm->current, ina_collective_latest(comm));
 	}
 }
 
@@ -336,6 +459,11 @@ static enum ina_status complete(struct ina_comm *comm, int timeout_ms, int *coun
 	return ina_progress_sleep(comm, left_ms > 0 ? (int)left_ms : 0, count, failure);
 }
 
+static enum ina_status begin_transfers(struct ina_comm *comm, struct ina_failure *failure)
+{
+	return comm->first->active ? fill_window(comm, failure) : activate(comm, failure);
+}
+
 static void step_transfer(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_failure failure;
@@ -355,11 +483,8 @@ static void step_transfer(struct ina_comm *comm, int timeout_ms)
 		ina_comm_fault(comm, &failure);
 		return;
 	}
-	if (transferred(comm)) {
-		count_call(comm);
-		ina_collective_finish(comm, INA_OK);
+	if (finish_done(comm))
 		return;
-	}
 	if (count > 0) {
 		comm->moved = true;
 		return;
@@ -394,7 +519,7 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms)
 		copy_alone(comm);
 		return;
 	}
-	if (comm->phase == INA_STEADY && !comm->first->active && activate(comm, &failure) != INA_OK)
+	if (comm->phase == INA_STEADY && begin_transfers(comm, &failure) != INA_OK)
 		ina_comm_fault(comm, &failure);
 	if (comm->phase == INA_STEADY)
 		step_transfer(comm, timeout_ms);

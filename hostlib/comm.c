@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "mesh.h"
 #include "parallel.h"
 
 #define LEAVE_TIMEOUT_MS 5000
@@ -217,6 +218,18 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 	comm->stats.local_ranks = (unsigned int)topology->locals;
 }
 
+/* Every rank to every other one, so that all notice by themselves who is gone. */
+static enum ina_status weave(struct ina_comm *comm, const struct ina_roster *roster, int listener,
+                             int64_t deadline_ms, struct ina_failure *failure)
+{
+	uint32_t nothing = 0;
+
+	ina_mesh_connect(&comm->control, roster, listener, comm->settings.options.peer_timeout_ms,
+	                 deadline_ms, failure);
+	return ina_comm_agree(comm, "", "connect to all others over TCP", false, &nothing,
+	                      deadline_ms, failure);
+}
+
 /* The ranks meet, and find out who is on whose machine; flat, or on rails, they connect. */
 static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 {
@@ -229,14 +242,15 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 
 	if (status == INA_OK)
 		status = ina_fabric_open(&comm->fabric, &comm->settings, failure);
-	if (status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT) {
+	if (status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
 		status = ina_topology_identity(&local->host, failure);
-		if (status == INA_OK)
-			status = ina_rail_listen(&listener, &local->rail_port, failure);
-	}
+	if (status == INA_OK && !comm->is_rail)
+		status = ina_mesh_listen(&listener, &local->tcp_port, failure);
 	if (status == INA_OK)
 		status = ina_rendezvous(&comm->control, &comm->settings, local, deadline_ms,
 		                        &roster, failure);
+	if (status == INA_OK && !comm->is_rail)
+		status = weave(comm, &roster, listener, deadline_ms, failure);
 	if (status == INA_OK) {
 		comm->job_id = roster.job_id;
 		find_machines(comm, &roster, &topology);
@@ -338,6 +352,9 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 		};
 		part(comm, failure);
 	}
+	/* Where it failed before, that was said, or its own end without a word says it. */
+	if (comm->failure.status == INA_OK && comm->control.peers)
+		ina_control_farewell(&comm->control, failure);
 	ina_pollset_close(&comm->pollset);
 	ina_fabric_disconnect(&comm->fabric);
 	ina_memory_close(&comm->memory);

@@ -21,11 +21,12 @@ struct ina_request {
 	size_t count;
 	enum ina_type type;
 	enum ina_op op;
-	bool active; /* its turn has come: transferring, memory held */
+	bool active; /* transferring, memory held: the first ones of the queue */
 	bool done;
 	enum ina_status status;
 	unsigned int entries[2]; /* registrations */
 	unsigned int entry_count;
+	struct ina_transfer transfer; /* while it is active */
 };
 
 /* What a communicator is at. */
@@ -72,6 +73,7 @@ struct ina_comm {
 	char how[120];      /* the all-reduces are done: aggregated, or by ring and why */
 	bool log_to_stderr; /* INA_LOG */
 	bool plain;         /* plain.h: what comes back is the predecessor's */
+	bool is_rail;       /* of another communicator, which notices who is gone */
 	bool aggregated;    /* the JOIN came back as a sum; or plain: the window is at work */
 
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
@@ -80,7 +82,7 @@ struct ina_comm {
 	enum ina_phase phase;
 	struct ina_settlement settlement;
 	struct ina_plan plan; /* while repairing */
-	bool interrupted;     /* the first request was with the aggregator when it dropped out */
+	bool interrupted;     /* requests were with the aggregator when it dropped out */
 	struct ina_rejoin rejoin;
 
 	/* Registrations of finished all-reduces whose last sends have not completed, in order. */
@@ -96,9 +98,10 @@ struct ina_comm {
 	struct ina_request *spare_requests; /* for the next calls, which need not allocate any */
 	struct ina_call current;
 	struct ina_call previous;
-	struct ina_transfer transfer; /* of the first request, when its turn has come */
-	uint64_t summed;              /* messages of it that the aggregator did before the ring */
+	/* Of the first request, by the aggregator before the ring: messages, elements, overflow. */
+	uint64_t summed;
 	uint64_t summed_bytes;
+	bool summed_overflow;
 	int64_t deadline_ms;   /* of the first request */
 	int64_t progressed_ms; /* when something last completed, or, while `moved`, before that */
 	bool moved;            /* something has completed, and the clock was not looked at since */
@@ -173,10 +176,13 @@ void ina_collective_step(struct ina_comm *comm, int timeout_ms);
 enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failure *failure);
 
 /*
- * After the aggregator has dropped out amid the first request, with comm->summed messages of it
- * done on all ranks: by ring from there on, if anything is left.
+ * After the aggregator has dropped out, with the same sums on all ranks: requests of which all
+ * sums are there end, and the first of the others goes on by ring.
  */
 enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure);
+
+/* The call of the last request that is active: the current one, or later. */
+uint64_t ina_collective_latest(const struct ina_comm *comm);
 
 /*
  * Gives back the registrations of finished all-reduces whose sends have completed; all of them if
@@ -190,7 +196,7 @@ enum ina_status ina_collective_drain(struct ina_comm *comm, struct ina_failure *
 /* The first request's turn has come: it is the current call from now on. */
 void ina_collective_begin(struct ina_comm *comm);
 
-/* Ends the first request, whose turn it is. */
+/* Ends the first request, whose turn it is; the next one's begins if it is active already. */
 void ina_collective_finish(struct ina_comm *comm, enum ina_status status);
 
 /* Ends all requests with the communicator's failure. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control channel: a TCP connection from every rank to rank 0, open as long as the
- * communicator. Ranks agree over it at open and close, tell each other of faults, and notice
- * by its end that a rank is gone.
+ * The control channel: TCP connections between all ranks, open as long as the communicator.
+ * Those to rank 0 carry what ranks agree on at open and close, and the faults that they tell of.
+ * The others carry nothing until the end (mesh.h): by them each rank notices by itself that
+ * another one is gone, whatever the rest of them is doing.
  *
- * Everything travels in frames of one size. What arrives is put where it belongs (struct
- * ina_peer at rank 0, struct ina_control elsewhere) and looked at when somebody needs it.
+ * What arrives is put where it belongs and looked at when somebody needs it.
  */
 #ifndef INA_CONTROL_H
 #define INA_CONTROL_H
@@ -14,141 +14,32 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "link.h"
 
-#define INA_CONTROL_MAGIC 0x334C525443414E49u /* "INACTRL3" */
-#define INA_CONTROL_TEXT  400
-
-enum ina_control_type {
-	INA_CONTROL_HELLO = 1, /* to rank 0, first of all */
-	INA_CONTROL_WELCOME,   /* from rank 0, when all have come */
-	INA_CONTROL_REPORT,    /* to rank 0: this rank's part of an agreement */
-	INA_CONTROL_DECISION,  /* from rank 0: what was agreed */
-	INA_CONTROL_STALL,     /* to rank 0: this rank has waited for a while in this call */
-	INA_CONTROL_FAULT,     /* to rank 0: what went wrong here, and in which call */
-	INA_CONTROL_QUERY,     /* from rank 0: send a FAULT, whether anything is wrong or not */
-	INA_CONTROL_VERDICT,   /* from rank 0: the end of the communicator, and why */
-	INA_CONTROL_PLAN,      /* from rank 0: no aggregator any more, and how to go on */
-	INA_CONTROL_TYPES_END,
-};
-
-enum ina_call_kind {
-	INA_CALL_NONE = 0,
-	INA_CALL_ALLREDUCE,
-	INA_CALL_CLOSE,
-};
-
-/* A collective call, as ranks compare it. */
-struct ina_call {
-	uint64_t number; /* ALLREDUCE: 1 for the first; CLOSE: how many came before it */
-	uint64_t count;
-	uint32_t kind; /* enum ina_call_kind */
-	uint16_t type; /* enum ina_type */
-	uint16_t op;   /* enum ina_op */
-};
-
-struct ina_endpoint {
-	uint32_t address;   /* IPv4, network order */
-	uint16_t port;      /* of the RDMA connection manager, network order */
-	uint16_t rail_port; /* of TCP, where this rank would wait for others of its rail; network
-	                       order */
-	uint64_t host;      /* the same for all ranks of a machine, if they may share memory */
-};
-
-struct ina_hello {
-	uint32_t ranks;
-	uint32_t window;
-	uint32_t message_bytes;
-	uint32_t algorithm;
-	uint32_t fixed_point; /* 0, or 1 */
-	uint32_t patience_ms; /* how long the rank still waits for an answer */
-	uint32_t schedule;
-	uint32_t reserved;
-	struct ina_endpoint endpoint;
-};
-
-struct ina_welcome {
-	uint64_t job_id;
-	uint32_t status; /* enum ina_status; the rest is valid for INA_OK only */
-	uint32_t reserved;
-	struct ina_endpoint endpoints[INA_MAX_RANKS];
-	char text[INA_CONTROL_TEXT];
-};
-
-struct ina_report {
-	struct ina_call call;
-	uint32_t phase;
-	uint32_t status;
-	uint32_t value;
-	char text[INA_CONTROL_TEXT];
-};
-
-struct ina_decision {
-	uint32_t phase;
-	uint32_t status;
-	uint32_t minimum;
-	char text[INA_CONTROL_TEXT];
-};
-
-struct ina_fault {
-	struct ina_call current;
-	struct ina_call previous; /* the all-reduce finished last */
-	uint32_t status;          /* INA_OK: nothing wrong here */
-	uint32_t message;         /* of the all-reduce, 0 for the first, where the fault was seen */
-	uint64_t sums; /* messages of the aggregated connection whose sum this rank has */
-	char text[INA_CONTROL_TEXT];
-};
-
-/* Messages [from, until) have reached some ranks as sums and not others; `owner` has them all. */
-struct ina_plan {
-	uint64_t from;
-	uint64_t until;
-	uint32_t owner;
-	uint32_t reserved;
-};
-
-struct ina_control_frame {
-	uint64_t magic;
-	uint32_t type;
-	uint32_t rank; /* the sender's */
-	union {
-		struct ina_hello hello;
-		struct ina_welcome welcome;
-		struct ina_report report;
-		struct ina_decision decision;
-		struct ina_call stall;
-		struct ina_fault fault;
-		struct ina_plan plan;
-	};
-};
-
-/* A TCP connection, and the part of a frame that has arrived on it. */
-struct ina_link {
-	int fd; /* -1: none */
-	size_t in_bytes;
-	struct ina_control_frame in;
-};
-
-/* What rank 0 knows of another rank, or another rank of rank 0. */
+/* What this rank knows of another one. */
 struct ina_peer {
-	struct ina_link link;
-	bool gone;
+	struct ina_link link; /* fd -1: there is no connection between the two */
+	bool gone;            /* it has ended without a word */
+	bool left;            /* it has ended with a farewell */
+	/* At rank 0. */
 	bool has_report;
 	bool has_stall;
 	bool has_fault;
 	struct ina_report report;
-	struct ina_call stall;
+	struct ina_stall stall;
 	struct ina_fault fault;
 };
 
 struct ina_control {
 	int rank;
 	int ranks;
-	int peer_count;         /* entries of peers */
-	struct ina_peer *peers; /* rank 0: by rank, its own unused; others: one, rank 0 */
+	struct ina_peer *peers; /* by rank, this rank's own unused */
 	uint32_t phase;         /* agreements so far */
-	uint64_t strangers;     /* connections to the rendezvous that were no rank's */
+	uint64_t strangers;     /* connections to this rank that were no rank's */
 	bool stall_told;
 	bool news; /* set by whatever arrives, cleared by whoever looks at it */
+	/* The first error with which a rank that has left said farewell; INA_OK: none yet. */
+	struct ina_failure heard;
 	/* Not at rank 0: what it said. */
 	bool has_decision;
 	bool asked;
@@ -158,24 +49,6 @@ struct ina_control {
 	struct ina_decision verdict;
 	struct ina_plan plan;
 };
-
-enum ina_link_result {
-	INA_LINK_NOTHING,
-	INA_LINK_FRAME,   /* link->in holds one; the next read overwrites it */
-	INA_LINK_CLOSED,  /* or broken */
-	INA_LINK_GARBAGE, /* not one of ours */
-};
-
-/* Reads what is there, without waiting, up to one frame. */
-enum ina_link_result ina_link_read(struct ina_link *link);
-
-/* Sends a frame, waiting while the socket is full, until the deadline. Returns 0, or -1. */
-int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms);
-
-/* Options of a control socket: no delay, not blocking, the death of the host noticed. */
-int ina_link_prepare(int fd, int peer_timeout_ms);
-
-void ina_link_close(struct ina_link *link);
 
 /* Makes an empty control block; INA_OK or INA_ERR_MEMORY. ina_control_close() is safe either way.
  */
@@ -187,12 +60,30 @@ void ina_control_close(struct ina_control *control);
 struct ina_control_frame ina_control_frame(const struct ina_control *control,
                                            enum ina_control_type type);
 
-/* Sends to a peer (rank 0 for all but rank 0), with a short wait; a peer that cannot be sent to is
- * gone. */
+/* Sends to a peer, with a short wait; a peer that cannot be sent to is gone. */
 void ina_control_send(struct ina_control *control, int peer, struct ina_control_frame *frame);
 
-/* Sends to all peers, from rank 0. */
+/* Sends to all to whom there is a connection. */
 void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame);
+
+/*
+ * Tells all that this rank says nothing more, so that the end of its connections is no death.
+ * failure: that of the communicator, the same for all ranks; status INA_OK: it was closed.
+ */
+void ina_control_farewell(struct ina_control *control, const struct ina_failure *failure);
+
+/* Is the connection to the rank at its end, with a farewell or without? */
+bool ina_control_is_absent(const struct ina_control *control, int rank);
+
+/*
+ * Has a rank gone without a word, or left with an error? Then the failure names those that are
+ * gone; if there are none, it is what was said at farewell. Who has left without an error has
+ * closed, as all have agreed to.
+ */
+bool ina_control_lost(const struct ina_control *control, struct ina_failure *failure);
+
+/* INA_ERR_PEER with "rank 2 is gone": those whose flag is set. */
+enum ina_status ina_fail_gone(struct ina_failure *failure, const unsigned char *gone, int ranks);
 
 /* Waits up to timeout_ms for anything, and takes in all that has come. */
 void ina_control_pump(struct ina_control *control, int timeout_ms);

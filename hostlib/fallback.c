@@ -13,16 +13,13 @@
 /* For a last message to leave the host before its queue pair is stopped. */
 #define PARTING_MS 20
 
-/* Behind the sums in the spare: whether a sum of the owner's overflowed. */
-#define NOTE_BYTES 16u
-
 /* Nothing is received on the aggregated connections from now on: what is summed, stays so. */
 static void leave_aggregator(struct ina_comm *comm)
 {
 	struct ina_window *window = &comm->window;
-	bool was_active = window->active;
+	bool was_busy = ina_window_is_busy(window);
 
-	if (was_active)
+	if (was_busy)
 		comm->stats.messages_retried += window->posted - window->received;
 	ina_window_salvage(window);
 	ina_window_abandon(window);
@@ -30,9 +27,16 @@ static void leave_aggregator(struct ina_comm *comm)
 	ina_fabric_drop(&comm->fabric, INA_PURPOSE_AGGREGATE);
 	ina_collective_release(comm, true);
 	window->lane.epoch++;
-	window->active = was_active;
-	comm->interrupted = was_active;
+	comm->interrupted = was_busy;
 	comm->aggregated = false;
+}
+
+/* Of the current all-reduce: the message that has not come. */
+static uint32_t message_index(const struct ina_comm *comm)
+{
+	if (!comm->aggregated)
+		return (uint32_t)comm->ring.in.index;
+	return ina_window_is_busy(&comm->window) ? (uint32_t)ina_window_sums(&comm->window) : 0;
 }
 
 void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure)
@@ -46,12 +50,11 @@ void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure)
 	*fault = (struct ina_fault){
 	        .current = comm->current,
 	        .previous = comm->previous,
-	        .sums = ina_window_sums(&comm->window),
+	        .sums = comm->window.received,
 	};
 	if (failure) {
 		fault->status = failure->status;
-		fault->message =
-		        (uint32_t)(comm->aggregated ? comm->window.received : comm->ring.in.index);
+		fault->message = message_index(comm);
 		snprintf(fault->text, sizeof(fault->text), "%.*s", INA_CONTROL_TEXT - 1,
 		         failure->text);
 	}
@@ -82,9 +85,7 @@ static void die(struct ina_comm *comm)
 /* All ranks have all sums that any rank has: the first request goes on behind them, by ring. */
 static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 {
-	struct ina_window *window = &comm->window;
 	bool interrupted = comm->interrupted;
-	uint64_t summed_bytes = ina_window_summed_bytes(window);
 
 	comm->phase = INA_STEADY;
 	comm->interrupted = false;
@@ -93,21 +94,13 @@ static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 	comm->stats.algorithm = INA_ALGORITHM_RING;
 	comm->progressed_ms = ina_now_ms();
 	ina_rejoin_later(comm);
-	window->active = false;
-	if (!interrupted)
-		return INA_OK;
-	comm->summed = window->received;
-	comm->summed_bytes = summed_bytes < comm->transfer.total_bytes ? summed_bytes
-	                                                               : comm->transfer.total_bytes;
-	return ina_collective_resume(comm, failure);
+	return interrupted ? ina_collective_resume(comm, failure) : INA_OK;
 }
 
-/* Did a sum overflow in the transfer that the plan is about? It may be the one before this. */
-static bool overflowed(const struct ina_window *window, const struct ina_plan *plan)
+/* In the spare, behind that many sums: a byte for each that says whether it overflowed. */
+static uint8_t *notes_of(const struct ina_comm *comm, uint64_t count)
 {
-	bool is_current = !window->active || window->first < plan->until;
-
-	return is_current ? window->overflow : window->previous_overflow;
+	return comm->spare + count * comm->window.lane.limit_bytes;
 }
 
 /*
@@ -120,11 +113,10 @@ static enum ina_status start_repair(struct ina_comm *comm, struct ina_failure *f
 	const struct ina_window *window = &comm->window;
 	uint64_t own = comm->settlement.fault.sums;
 	uint64_t count = plan->until - plan->from;
-	size_t note_at = count * window->lane.limit_bytes;
 	struct ina_transfer transfer = {
 	        .send = comm->spare,
 	        .recv = comm->spare,
-	        .total_bytes = note_at + NOTE_BYTES,
+	        .total_bytes = count * window->lane.limit_bytes + (count + 3) / 4 * 4,
 	        .element_bytes = sizeof(uint32_t),
 	        .type = INA_INT32,
 	        .op = INA_SUM,
@@ -140,9 +132,8 @@ static enum ina_status start_repair(struct ina_comm *comm, struct ina_failure *f
 	memset(comm->spare, 0, transfer.total_bytes);
 	if (plan->owner == (uint32_t)comm->rank) {
 		for (uint64_t i = 0; i < count; i++)
-			ina_window_copy_sum(window, plan->from + i,
-			                    comm->spare + i * window->lane.limit_bytes);
-		comm->spare[note_at] = overflowed(window, plan);
+			notes_of(comm, count)[i] = ina_window_copy_sum(
+			        window, plan->from + i, comm->spare + i * window->lane.limit_bytes);
 	}
 	comm->phase = INA_REPAIRING;
 	ina_ring_start(&comm->ring, &transfer);
@@ -156,10 +147,9 @@ static enum ina_status finish_repair(struct ina_comm *comm, struct ina_failure *
 	uint64_t count = comm->plan.until - comm->plan.from;
 
 	comm->stats.messages_ring += comm->ring.in_count;
-	for (uint64_t m = comm->settlement.fault.sums; m < comm->plan.until; m++) {
-		ina_window_supply(window, comm->spare + (m - comm->plan.from) * limit_bytes);
-		window->overflow |= comm->spare[count * limit_bytes] != 0;
-	}
+	for (uint64_t i = comm->settlement.fault.sums - comm->plan.from; i < count; i++)
+		ina_window_supply(window, comm->spare + i * limit_bytes,
+		                  notes_of(comm, count)[i] != 0);
 	return go_on(comm, failure);
 }
 
@@ -216,9 +206,12 @@ void ina_comm_mend(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_failure failure;
 	int count = 0;
-	enum ina_status status = timeout_ms > 0
-	                                 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
-	                                 : ina_progress_poll(comm, &count, &failure);
+	enum ina_status status;
+
+	if (comm->phase == INA_SETTLING)
+		timeout_ms = ina_settlement_tick(&comm->settlement, timeout_ms);
+	status = timeout_ms > 0 ? ina_progress_wait(comm, timeout_ms, &count, &failure)
+	                        : ina_progress_poll(comm, &count, &failure);
 
 	ina_control_pump(&comm->control, 0);
 	switch (comm->phase) {

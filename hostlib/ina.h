@@ -258,8 +258,10 @@ INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *re
 /*
  * As ina_allreduce(), but returns at once: *request is then to be finished by ina_wait(), or by
  * ina_test() until that says so. send and recv belong to the library until then. Requests are
- * carried out one after the other, in the order in which they were started, while the program is
- * inside ina_test() or ina_wait() of any request of the communicator, as is what others need of
+ * carried out in the order in which they were started, and with an aggregator without a pause
+ * between them: several that are outstanding at once are faster than one after the other. A request
+ * may send what an earlier one receives: it waits for that one. All this is done while the program
+ * is inside ina_test() or ina_wait() of any request of the communicator, as is what others need of
  * this rank when the aggregator drops out.
  *
  * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY, or the error of a communicator that has failed;

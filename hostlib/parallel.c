@@ -29,6 +29,7 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	if (!rail)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a rail");
 	parallel->rail = rail;
+	rail->is_rail = true;
 	ina_pollset_init(&rail->pollset);
 	rail->settings = comm->settings;
 	rail->settings.options.rank = topology->machine;
@@ -36,7 +37,7 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	rail->settings.options.schedule = INA_SCHEDULE_FLAT;
 	rail->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
 	                                           .sin_addr.s_addr = leader->address,
-	                                           .sin_port = leader->rail_port};
+	                                           .sin_port = leader->tcp_port};
 	rail->settings.listener = topology->machine == 0 ? listener : -1;
 	if (ina_comm_open(rail, &own) == INA_OK)
 		return INA_OK;

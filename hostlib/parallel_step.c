@@ -74,7 +74,7 @@ void ina_parallel_mend(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_plan ignored;
 
-	ina_control_pump(&comm->control, timeout_ms);
+	ina_control_pump(&comm->control, ina_settlement_tick(&comm->settlement, timeout_ms));
 	/* No aggregator at this storey: no fault can be mended. */
 	if (ina_settlement_poll(&comm->settlement, &comm->control, &ignored, &comm->failure) ==
 	    INA_ENDED)
@@ -150,7 +150,7 @@ static void look_around(struct ina_comm *comm)
 		         where(parallel), comm->settings.options.timeout_ms);
 		ina_comm_fault(comm, &failure);
 	} else if (now_ms - comm->progressed_ms >= INA_STALL_MS) {
-		ina_tell_stall(&comm->control, &comm->current);
+		ina_tell_stall(&comm->control, &comm->current, comm->current.number);
 	}
 }
 

@@ -53,7 +53,7 @@ static enum ina_status take(struct ina_comm *comm, const struct ibv_wc *wc,
 
 	if (work_is_window(wc) && (uint32_t)wc->wr_id != comm->window.lane.epoch)
 		return INA_OK; /* a connection that is no more */
-	if (work_is_window(wc) && !comm->window.active) {
+	if (work_is_window(wc) && !ina_window_is_busy(&comm->window)) {
 		if (work == INA_WORK_WINDOW_SEND)
 			ina_window_sent(&comm->window);
 		return INA_OK; /* of a transfer that is done, or an abandoned JOIN or LEAVE */

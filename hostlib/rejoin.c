@@ -154,8 +154,7 @@ static void send_join(struct ina_comm *comm)
 	window->lane.tx = connection->tx->qp;
 	window->lane.rx = connection->rx->qp;
 	window->lane.context.job_id = comm->fabric.job_id;
-	window->numbered = 0;
-	window->unacknowledged = 0;
+	ina_window_reset(window);
 	comm->rejoin.stage = INA_REJOIN_JOIN;
 	comm->rejoin.deadline_ms = ina_now_ms() + comm->settings.options.join_timeout_ms;
 	ina_window_start(window, INA_WIRE_JOIN, (int32_t)comm->window_packets, &NOTHING);

@@ -12,22 +12,15 @@
 #include <unistd.h>
 
 #include "clock.h"
-
-/* Connections that have not yet said who they are. Past that the oldest goes. */
-#define STRANGERS_MAX 64
-
-/* How long a connection may take to say who it is. */
-#define STRANGER_MS 5000
+#include "door.h"
 
 /* After ranks were found to disagree: for the others to come and hear of it. */
 #define GRACE_MS 3000
 
-#define CONNECT_INTERVAL_MS 50
+/* For a WELCOME to be sent. */
+#define WELCOME_MS 5000
 
-struct stranger {
-	struct ina_link link;
-	int64_t since_ms;
-};
+#define CONNECT_INTERVAL_MS 50
 
 struct gathering {
 	struct ina_control *control;
@@ -35,11 +28,10 @@ struct gathering {
 	struct ina_roster *roster;
 	struct ina_failure mismatch; /* the first that was found */
 	int64_t deadline_ms;         /* the first at which some rank that has come gives up */
-	int listener;
-	int come; /* ranks that have, rank 0 included */
-	struct stranger strangers[STRANGERS_MAX];
+	int come;                    /* ranks that have, rank 0 included */
+	struct ina_door door;
 	/* Ranks that must hear of a mismatch but have no place among the peers. */
-	struct ina_link extras[STRANGERS_MAX];
+	struct ina_link extras[INA_DOOR_PLACES];
 	int extra_count;
 };
 
@@ -72,83 +64,30 @@ static const char *schedule_name(uint32_t schedule)
 	return schedule < sizeof(names) / sizeof(names[0]) ? names[schedule] : "unknown";
 }
 
-enum ina_status ina_rail_listen(int *listener, uint16_t *port, struct ina_failure *failure)
+static enum ina_status listen_at_root(const struct ina_settings *settings, int *listener,
+                                      struct ina_failure *failure)
 {
-	struct sockaddr_in any = {.sin_family = AF_INET};
-	socklen_t size = sizeof(any);
-
-	*listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*listener < 0 || bind(*listener, (struct sockaddr *)&any, size) != 0 ||
-	    listen(*listener, STRANGERS_MAX) != 0 ||
-	    getsockname(*listener, (struct sockaddr *)&any, &size) != 0) {
-		ina_fail(failure, INA_ERR_SYSTEM, "no port to wait at for ranks of a rail: %s",
-		         strerror(errno));
-		if (*listener >= 0)
-			close(*listener);
-		*listener = -1;
-		return failure->status;
-	}
-	*port = any.sin_port;
-	return INA_OK;
-}
-
-static enum ina_status listen_at_root(struct gathering *g, struct ina_failure *failure)
-{
-	const struct sockaddr_in *root = &g->settings->root;
+	const struct sockaddr_in *root = &settings->root;
 	char where[64];
 	int one = 1;
 
-	if (g->settings->listener >= 0) {
-		g->listener = g->settings->listener;
+	*listener = settings->listener;
+	if (*listener >= 0)
 		return INA_OK;
-	}
-	format_root(g->settings, where, sizeof(where));
-	g->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (g->listener < 0)
+	*listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*listener < 0)
 		return ina_fail(failure, INA_ERR_SYSTEM, "no socket for the rendezvous: %s",
 		                strerror(errno));
-	if (setsockopt(g->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
-	    bind(g->listener, (const struct sockaddr *)root, sizeof(*root)) != 0 ||
-	    listen(g->listener, STRANGERS_MAX) != 0)
-		return ina_fail(failure, INA_ERR_SYSTEM,
-		                "rank 0 cannot listen on %s, the address of the rendezvous: %s",
-		                where, strerror(errno));
-	return INA_OK;
-}
-
-static void send_away(struct gathering *g, struct stranger *stranger)
-{
-	if (stranger->link.fd < 0)
-		return;
-	g->control->strangers++;
-	ina_link_close(&stranger->link);
-}
-
-static void accept_strangers(struct gathering *g, int peer_timeout_ms)
-{
-	for (;;) {
-		int fd = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		int place = 0;
-
-		if (fd < 0)
-			return;
-		if (ina_link_prepare(fd, peer_timeout_ms) != 0) {
-			close(fd);
-			continue;
-		}
-		for (int i = 0; i < STRANGERS_MAX; i++) {
-			if (g->strangers[i].link.fd < 0) {
-				place = i;
-				break;
-			}
-			if (g->strangers[i].since_ms < g->strangers[place].since_ms)
-				place = i;
-		}
-		send_away(g, &g->strangers[place]);
-		g->strangers[place].link.fd = fd;
-		g->strangers[place].link.in_bytes = 0;
-		g->strangers[place].since_ms = ina_now_ms();
-	}
+	if (setsockopt(*listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
+	    bind(*listener, (const struct sockaddr *)root, sizeof(*root)) == 0 &&
+	    listen(*listener, INA_DOOR_PLACES) == 0)
+		return INA_OK;
+	format_root(settings, where, sizeof(where));
+	ina_fail(failure, INA_ERR_SYSTEM,
+	         "rank 0 cannot listen on %s, the address of the rendezvous: %s", where,
+	         strerror(errno));
+	close(*listener);
+	return failure->status;
 }
 
 /* Compares what a rank brought with rank 0's. The first difference of all is kept. */
@@ -187,44 +126,26 @@ static void compare_hello(struct gathering *g, uint32_t rank, const struct ina_h
 		         hello->message_bytes, own->message_bytes);
 }
 
-static void take_hello(struct gathering *g, struct stranger *stranger)
+static void take_hello(struct gathering *g, struct ina_link *visitor)
 {
-	uint32_t rank = stranger->link.in.rank;
-	const struct ina_hello *hello = &stranger->link.in.hello;
-
+	uint32_t rank = visitor->in.rank;
+	const struct ina_hello *hello = &visitor->in.hello;
 	int64_t deadline_ms = ina_now_ms() + hello->patience_ms;
 
 	compare_hello(g, rank, hello);
 	if (rank > 0 && rank < (uint32_t)g->control->ranks && g->control->peers[rank].link.fd < 0) {
 		g->roster->endpoints[rank] = hello->endpoint;
-		g->control->peers[rank].link = stranger->link;
+		g->control->peers[rank].link = *visitor;
 		g->come++;
 		/* Who waits no longer must still hear from here who is missing. */
 		if (deadline_ms < g->deadline_ms)
 			g->deadline_ms = deadline_ms;
-	} else if (g->extra_count < STRANGERS_MAX) {
-		g->extras[g->extra_count++] = stranger->link;
+	} else if (g->extra_count < INA_DOOR_PLACES) {
+		g->extras[g->extra_count++] = *visitor;
 	} else {
-		ina_link_close(&stranger->link);
+		ina_link_close(visitor);
 	}
-	stranger->link.fd = -1;
-}
-
-static void read_strangers(struct gathering *g)
-{
-	for (int i = 0; i < STRANGERS_MAX; i++) {
-		struct stranger *stranger = &g->strangers[i];
-		enum ina_link_result result;
-
-		if (stranger->link.fd < 0)
-			continue;
-		result = ina_link_read(&stranger->link);
-		if (result == INA_LINK_FRAME && stranger->link.in.type == INA_CONTROL_HELLO)
-			take_hello(g, stranger);
-		else if (result != INA_LINK_NOTHING ||
-		         ina_now_ms() - stranger->since_ms > STRANGER_MS)
-			send_away(g, stranger);
-	}
+	visitor->fd = -1;
 }
 
 /* Waits for ranks, until all have come, or the deadline, or a while after a mismatch. */
@@ -234,17 +155,13 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 	bool is_short = false; /* after a mismatch */
 
 	while (g->come < g->control->ranks && ina_now_ms() < g->deadline_ms) {
-		struct pollfd fds[STRANGERS_MAX + 1];
-		nfds_t count = 0;
+		struct pollfd fds[INA_DOOR_PLACES + 1];
+		struct ina_link *visitor;
 
-		fds[count++] = (struct pollfd){.fd = g->listener, .events = POLLIN};
-		for (int i = 0; i < STRANGERS_MAX; i++)
-			fds[count++] =
-			        (struct pollfd){.fd = g->strangers[i].link.fd, .events = POLLIN};
-		poll(fds, count, ina_left_ms(g->deadline_ms, 1000));
-		if (fds[0].revents)
-			accept_strangers(g, options->peer_timeout_ms);
-		read_strangers(g);
+		poll(fds, (nfds_t)ina_door_pollfds(&g->door, fds),
+		     ina_left_ms(g->deadline_ms, 1000));
+		while ((visitor = ina_door_next(&g->door, INA_CONTROL_HELLO)) != NULL)
+			take_hello(g, visitor);
 		if (g->mismatch.status != INA_OK && !is_short) {
 			int64_t grace_ms = ina_now_ms() + GRACE_MS;
 
@@ -274,7 +191,7 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 static void welcome_all(struct gathering *g, const struct ina_failure *failure)
 {
 	struct ina_control_frame frame = ina_control_frame(g->control, INA_CONTROL_WELCOME);
-	int64_t deadline_ms = ina_now_ms() + STRANGER_MS;
+	int64_t deadline_ms = ina_now_ms() + WELCOME_MS;
 
 	frame.welcome.job_id = g->roster->job_id;
 	frame.welcome.status = failure->status;
@@ -302,6 +219,7 @@ static enum ina_status host_rendezvous(struct ina_control *control,
 {
 	struct gathering *g = calloc(1, sizeof(*g));
 	struct ina_failure outcome = {INA_OK, ""};
+	int listener;
 
 	if (!g)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the rendezvous");
@@ -309,58 +227,28 @@ static enum ina_status host_rendezvous(struct ina_control *control,
 	g->settings = settings;
 	g->roster = roster;
 	g->deadline_ms = deadline_ms;
-	g->listener = -1;
 	g->come = 1;
-	for (int i = 0; i < STRANGERS_MAX; i++)
-		g->strangers[i].link.fd = -1;
 
-	if (listen_at_root(g, &outcome) != INA_OK)
+	if (listen_at_root(settings, &listener, &outcome) != INA_OK)
 		goto out_free;
+	ina_door_open(&g->door, listener, settings->options.peer_timeout_ms);
 	gather(g, &outcome);
 	if (outcome.status == INA_OK && make_job_id(&roster->job_id) != 0)
 		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",
 		         strerror(errno));
 	/* Closed before anybody is welcomed, so that a rank's next rendezvous cannot get in here.
 	 */
-	close(g->listener);
+	close(listener);
 	welcome_all(g, &outcome);
 
-	for (int i = 0; i < STRANGERS_MAX; i++)
-		send_away(g, &g->strangers[i]);
+	ina_door_close(&g->door);
+	control->strangers += g->door.strangers;
 	for (int i = 0; i < g->extra_count; i++)
 		ina_link_close(&g->extras[i]);
-	g->listener = -1;
 out_free:
-	if (g->listener >= 0)
-		close(g->listener);
 	free(g);
 	return outcome.status == INA_OK ? INA_OK
 	                                : ina_fail(failure, outcome.status, "%s", outcome.text);
-}
-
-/* One attempt. Returns a connected socket, or -1 with errno. */
-static int connect_root(const struct ina_settings *settings, int64_t deadline_ms)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct pollfd wait = {.fd = fd, .events = POLLOUT};
-	int error = 0;
-	socklen_t size = sizeof(error);
-
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (const struct sockaddr *)&settings->root, sizeof(settings->root)) == 0)
-		return fd;
-	if (errno != EINPROGRESS)
-		error = errno;
-	else if (poll(&wait, 1, ina_left_ms(deadline_ms, 5000)) != 1)
-		error = ETIMEDOUT;
-	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-		error = errno;
-	if (error == 0)
-		return fd;
-	close(fd);
-	errno = error;
-	return -1;
 }
 
 static enum ina_status reach_root(struct ina_link *link, const struct ina_settings *settings,
@@ -369,19 +257,14 @@ static enum ina_status reach_root(struct ina_link *link, const struct ina_settin
 	char where[64];
 
 	format_root(settings, where, sizeof(where));
-	for (;;) {
-		link->fd = connect_root(settings, deadline_ms);
-		if (link->fd >= 0)
-			break;
+	while (ina_link_connect(link, &settings->root, settings->options.peer_timeout_ms,
+	                        deadline_ms) != 0) {
 		if (ina_now_ms() >= deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "rank 0 could not be reached at %s within %d ms: %s", where,
 			                settings->options.open_timeout_ms, strerror(errno));
 		poll(NULL, 0, ina_left_ms(deadline_ms, CONNECT_INTERVAL_MS));
 	}
-	if (ina_link_prepare(link->fd, settings->options.peer_timeout_ms) != 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "the socket to rank 0: %s",
-		                strerror(errno));
 	return INA_OK;
 }
 

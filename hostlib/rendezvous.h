@@ -22,11 +22,4 @@ enum ina_status ina_rendezvous(struct ina_control *control, const struct ina_set
                                const struct ina_endpoint *local, int64_t deadline_ms,
                                struct ina_roster *roster, struct ina_failure *failure);
 
-/*
- * A rail's rendezvous is at a port of any number, which the roster of the first one tells.
- * *listener is the caller's, until it is in the settings of a rendezvous, which closes it; *port is
- * in network order. INA_OK or INA_ERR_SYSTEM.
- */
-enum ina_status ina_rail_listen(int *listener, uint16_t *port, struct ina_failure *failure);
-
 #endif

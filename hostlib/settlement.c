@@ -12,6 +12,12 @@
 #define GATHER_MS  5000
 #define VERDICT_MS 10000
 
+/*
+ * How long a rank that knows of another one's end waits for rank 0 to say so. If that is in the
+ * library, it answers at once.
+ */
+#define ALONE_MS 300
+
 /* Ranks other than 0 wait that much longer: rank 0 knows who is missing. */
 #define MARGIN_MS 3000
 
@@ -21,6 +27,10 @@ void ina_settlement_begin(struct ina_settlement *settlement, struct ina_control 
 	        control, control->rank == 0 ? INA_CONTROL_QUERY : INA_CONTROL_FAULT);
 
 	settlement->fatal_ms = 0;
+	settlement->alone_ms = 0;
+	settlement->fault.gone = 0;
+	for (int r = 0; r < control->ranks; r++)
+		settlement->fault.gone |= (uint64_t)control->peers[r].gone << r;
 	if (control->rank == 0) {
 		ina_control_broadcast(control, &frame);
 		return;
@@ -39,19 +49,23 @@ static bool is_mendable(const struct ina_fault *fault)
 static int collect(struct ina_settlement *s, const struct ina_control *control, int *lost)
 {
 	int missing = 0;
+	uint64_t gone = 0;
 
 	*lost = 0;
 	s->faults[0] = s->fault;
 	s->has_fault[0] = 1;
 	s->gone[0] = 0;
+	/* What one rank has lost is lost, even if this one has yet to notice. */
+	for (int r = 1; r < control->ranks; r++)
+		gone |= control->peers[r].has_fault ? control->peers[r].fault.gone : 0;
 	for (int r = 1; r < control->ranks; r++) {
 		const struct ina_peer *peer = &control->peers[r];
 
 		s->faults[r] = peer->fault;
 		s->has_fault[r] = peer->has_fault;
-		s->gone[r] = peer->gone;
+		s->gone[r] = ina_control_is_absent(control, r) || (gone >> r & 1);
 		missing += !peer->has_fault;
-		*lost += peer->gone && !peer->has_fault;
+		*lost += s->gone[r] && !peer->has_fault;
 	}
 	return missing;
 }
@@ -112,7 +126,6 @@ static enum ina_settled end(const struct ina_settlement *s, struct ina_control *
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_VERDICT);
 	unsigned char gone[INA_MAX_RANKS] = {0};
-	char names[200];
 	int gone_count = 0;
 
 	for (int r = 0; r < control->ranks; r++)
@@ -122,11 +135,8 @@ static enum ina_settled end(const struct ina_settlement *s, struct ina_control *
 	else
 		name_late(s, control->ranks, failure);
 	/* The ring could go on, but for a rank that has gone since. */
-	if (s->may_mend && failure->status == INA_ERR_AGGREGATOR && gone_count > 0) {
-		ina_list_ranks(names, sizeof(names), gone, control->ranks);
-		ina_fail(failure, INA_ERR_PEER, "%s %s gone", names,
-		         gone_count == 1 ? "is" : "are");
-	}
+	if (s->may_mend && failure->status == INA_ERR_AGGREGATOR && gone_count > 0)
+		ina_fail_gone(failure, gone, control->ranks);
 	frame.decision.status = failure->status;
 	snprintf(frame.decision.text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1,
 	         failure->text);
@@ -150,10 +160,13 @@ static enum ina_settled decide(struct ina_settlement *s, struct ina_control *con
 	return missing == 0 && !fatal ? mend(s, control, plan) : end(s, control, fatal, failure);
 }
 
-static enum ina_settled follow(const struct ina_settlement *s, struct ina_control *control,
+static enum ina_settled follow(struct ina_settlement *s, struct ina_control *control,
                                int64_t deadline_ms, struct ina_plan *plan,
                                struct ina_failure *failure)
 {
+	int64_t now_ms = ina_now_ms();
+	struct ina_failure lost;
+
 	if (control->has_verdict && control->verdict.status != INA_OK) {
 		ina_fail(failure, control->verdict.status, "%s", control->verdict.text);
 		return INA_ENDED;
@@ -163,15 +176,15 @@ static enum ina_settled follow(const struct ina_settlement *s, struct ina_contro
 		*plan = control->plan;
 		return INA_MENDED;
 	}
-	if (control->peers[0].gone) {
-		/* It may have been in ina_close() already, and have said why nothing came of it. */
-		if (control->has_decision && control->decision.status != INA_OK)
-			ina_fail(failure, control->decision.status, "%s", control->decision.text);
-		else
-			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
-		return INA_ENDED;
+	if (ina_control_lost(control, &lost)) {
+		if (s->alone_ms == 0)
+			s->alone_ms = now_ms + ALONE_MS;
+		if (ina_control_is_absent(control, 0) || now_ms >= s->alone_ms) {
+			*failure = lost;
+			return INA_ENDED;
+		}
 	}
-	if (ina_now_ms() < deadline_ms)
+	if (now_ms < deadline_ms)
 		return INA_UNSETTLED;
 	if (s->fault.status != INA_OK)
 		ina_fail(failure, s->fault.status, "%s (rank 0 did not answer the report of it)",
@@ -182,15 +195,25 @@ static enum ina_settled follow(const struct ina_settlement *s, struct ina_contro
 	return INA_ENDED;
 }
 
+int ina_settlement_tick(const struct ina_settlement *settlement, int timeout_ms)
+{
+	return settlement->alone_ms != 0 && timeout_ms > ALONE_MS / 3 ? ALONE_MS / 3 : timeout_ms;
+}
+
 enum ina_settled ina_settlement_poll(struct ina_settlement *settlement, struct ina_control *control,
                                      struct ina_plan *plan, struct ina_failure *failure)
 {
 	struct ina_settlement *s = settlement;
+	enum ina_settled settled;
 
 	if (control->rank == 0)
 		return decide(s, control, plan, failure);
 	if (s->fatal_ms == 0 && (!s->may_mend || !is_mendable(&s->fault)))
 		s->fatal_ms = ina_now_ms() + VERDICT_MS;
-	return follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
-	              failure);
+	settled = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
+	                 failure);
+	/* Now, since the process may end at once: for those who are to have the same error. */
+	if (settled == INA_ENDED)
+		ina_control_farewell(control, failure);
+	return settled;
 }

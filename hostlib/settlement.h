@@ -14,6 +14,7 @@ struct ina_settlement {
 	bool may_mend;          /* there is an aggregator to do without: the same on all ranks */
 	int64_t deadline_ms;    /* for ranks that are late */
 	int64_t fatal_ms;       /* the deadline once no ring can mend what is known; 0: not yet */
+	int64_t alone_ms;       /* and once a rank is known to be gone; 0: none is. Not rank 0's */
 	/* Rank 0's. */
 	struct ina_fault faults[INA_MAX_RANKS];
 	unsigned char has_fault[INA_MAX_RANKS];
@@ -28,6 +29,9 @@ enum ina_settled {
 
 /* fault, may_mend and deadline_ms are filled in. Tells rank 0, or asks all for their part. */
 void ina_settlement_begin(struct ina_settlement *settlement, struct ina_control *control);
+
+/* How long to wait at most, of timeout_ms, until the next poll. */
+int ina_settlement_tick(const struct ina_settlement *settlement, int timeout_ms);
 
 /*
  * Does not wait, nor look at what has newly come: ina_control_pump() does. Ends by deadline_ms and

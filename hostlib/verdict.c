@@ -19,16 +19,6 @@ static void set_text(char *text, const char *from)
 	snprintf(text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1, from);
 }
 
-/* Is a rank gone? At rank 0 any, elsewhere rank 0. Returns its number, or -1. */
-static int gone_rank(const struct ina_control *control)
-{
-	for (int i = 0; i < control->peer_count; i++) {
-		if (control->peers[i].gone)
-			return i;
-	}
-	return -1;
-}
-
 /* Can the two calls of two ranks never meet, however long one waits? */
 static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
 {
@@ -49,14 +39,14 @@ static bool has_voted(const struct ina_control *control, int rank)
 	return peer->has_report && peer->report.phase == control->phase;
 }
 
-/* Rank 0: a rank that is gone without a vote, or -1. */
-static int lost_voter(const struct ina_control *control)
+/* Rank 0: is a rank absent without a vote? */
+static bool has_lost_voter(const struct ina_control *control)
 {
 	for (int r = 1; r < control->ranks; r++) {
-		if (control->peers[r].gone && !has_voted(control, r))
-			return r;
+		if (ina_control_is_absent(control, r) && !has_voted(control, r))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 /* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
@@ -64,13 +54,10 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
                         struct ina_failure *failure)
 {
 	bool complete = true;
-	int lost = lost_voter(control);
 
 	/* First: what its neighbours saw is that their connections to it failed. */
-	if (lost >= 0) {
-		ina_fail(failure, INA_ERR_PEER, "rank %d is gone", lost);
-		return true;
-	}
+	if (has_lost_voter(control))
+		return ina_control_lost(control, failure);
 	*minimum = vote->value;
 	for (int r = 1; r < control->ranks; r++) {
 		const struct ina_report *report = &control->peers[r].report;
@@ -147,9 +134,9 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
                                  struct ina_failure *failure)
 {
 	if (!control->has_decision || control->decision.phase != control->phase) {
-		if (vote->call.kind != INA_CALL_NONE && (control->asked || control->has_verdict))
+		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
-		if (control->peers[0].gone) {
+		if (ina_control_is_absent(control, 0)) {
 			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
 			return INA_NOT_AGREED;
 		}
@@ -207,13 +194,15 @@ enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote 
 
 bool ina_open_failed_elsewhere(struct ina_control *control)
 {
+	struct ina_failure ignored;
+
 	ina_control_pump(control, 0);
-	if (gone_rank(control) >= 0)
+	if (ina_control_lost(control, &ignored))
 		return true;
 	if (control->has_decision && control->decision.status != INA_OK)
 		return true;
-	for (int i = 0; i < control->peer_count; i++) {
-		if (control->peers[i].has_report && control->peers[i].report.status != INA_OK)
+	for (int r = 0; r < control->ranks; r++) {
+		if (control->peers[r].has_report && control->peers[r].report.status != INA_OK)
 			return true;
 	}
 	return false;
@@ -221,14 +210,16 @@ bool ina_open_failed_elsewhere(struct ina_control *control)
 
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current)
 {
-	if (control->asked || control->has_verdict || gone_rank(control) >= 0)
+	struct ina_failure ignored;
+
+	if (control->asked || control->has_verdict || ina_control_lost(control, &ignored))
 		return true;
-	for (int i = 0; i < control->peer_count; i++) {
-		const struct ina_peer *peer = &control->peers[i];
+	for (int r = 0; r < control->ranks; r++) {
+		const struct ina_peer *peer = &control->peers[r];
 
 		if (peer->has_fault)
 			return true;
-		if (peer->has_stall && calls_conflict(&peer->stall, current))
+		if (peer->has_stall && calls_conflict(&peer->stall.call, current))
 			return true;
 		if (peer->has_report && calls_conflict(&peer->report.call, current))
 			return true;
@@ -236,26 +227,28 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 	return false;
 }
 
-void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current, uint64_t latest)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
 
 	if (control->rank == 0 || control->stall_told)
 		return;
-	frame.stall = *current;
+	frame.stall = (struct ina_stall){.call = *current, .latest = latest};
 	ina_control_send(control, 0, &frame);
 	control->stall_told = true;
 }
 
-bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current)
+bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current,
+                     uint64_t latest)
 {
 	if (control->rank != 0)
 		return false;
 	for (int r = 1; r < control->ranks; r++) {
 		const struct ina_peer *peer = &control->peers[r];
 
-		if (!peer->has_stall || peer->stall.kind != current->kind ||
-		    peer->stall.number != current->number)
+		/* Neither has yet to begin what the other waits for. */
+		if (!peer->has_stall || peer->stall.call.kind != current->kind ||
+		    peer->stall.call.number > latest || peer->stall.latest < current->number)
 			return false;
 	}
 	return true;
@@ -284,14 +277,20 @@ static void describe_call(char *text, size_t size, const struct ina_call *call, 
 		snprintf(text, size, "nothing");
 }
 
-/* The call of this number that the rank is in or has just finished; else the one that it is in. */
+/*
+ * The call of this number that the rank is in or finished last; else the one that it is in. NULL:
+ * it has finished that all-reduce and others since, which is proof that all ranks agreed on it.
+ */
 static const struct ina_call *call_of(const struct ina_fault *fault, uint64_t number)
 {
-	if (fault->current.kind != INA_CALL_ALLREDUCE || fault->current.number != number) {
-		if (fault->previous.kind == INA_CALL_ALLREDUCE && fault->previous.number == number)
-			return &fault->previous;
-	}
-	return &fault->current;
+	const struct ina_call *current = &fault->current;
+	const struct ina_call *previous = &fault->previous;
+
+	if (current->kind == INA_CALL_ALLREDUCE && current->number == number)
+		return current;
+	if (previous->kind != INA_CALL_ALLREDUCE || previous->number < number)
+		return current;
+	return previous->number == number ? previous : NULL;
 }
 
 static bool same_call(const struct ina_call *a, const struct ina_call *b)
@@ -325,7 +324,7 @@ static bool judge_calls(const struct ina_fault *faults, const unsigned char *has
 		char mine[96];
 		char theirs[96];
 
-		if (!has_fault[r])
+		if (!has_fault[r] || !call_of(&faults[r], number))
 			continue;
 		if (reference < 0) {
 			reference = r;
@@ -369,7 +368,6 @@ enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *h
 	uint64_t number = stuck_call(faults, has_fault, ranks);
 	unsigned char silent[INA_MAX_RANKS] = {0};
 	unsigned char lost[INA_MAX_RANKS] = {0};
-	char names[200];
 	int first = -1;
 	int silent_count = 0;
 	int lost_count = 0;
@@ -383,14 +381,13 @@ enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *h
 		    (first < 0 || faults[r].message < faults[first].message))
 			first = r;
 	}
-	if (lost_count > 0) {
-		ina_list_ranks(names, sizeof(names), lost, ranks);
-		return ina_fail(failure, INA_ERR_PEER, "%s %s gone", names,
-		                lost_count == 1 ? "is" : "are");
-	}
+	if (lost_count > 0)
+		return ina_fail_gone(failure, lost, ranks);
 	if (judge_calls(faults, has_fault, ranks, number, failure))
 		return failure->status;
 	if (first >= 0 && faults[first].status == INA_ERR_TIMEOUT && silent_count > 0) {
+		char names[200];
+
 		ina_list_ranks(names, sizeof(names), silent, ranks);
 		return ina_fail(failure, INA_ERR_TIMEOUT,
 		                "all-reduce %" PRIu64 " waits for %s: rank %d %s", number, names,

@@ -5,6 +5,11 @@
  * Message m + W is sent only after sum m has been received and send m completed. W messages are
  * no more packets than the aggregator's history, so what it forgets, every rank has received.
  *
+ * The window belongs to the connection, and its messages are counted from the connection's first.
+ * A transfer begins behind the one before it as soon as that has sent its last message: the window
+ * does not drain between all-reduces that are started one after the other, and small ones share it.
+ * Sums come in the order of messages, so transfers end in the order in which they began.
+ *
  * A transfer is done when its sums have come; the last sends' acknowledgements may be on their way
  * still. The contribution is the caller's again: the aggregator has it, or there would be no sum,
  * and should a packet have to be sent once more, it is answered from the history, whatever it
@@ -25,37 +30,55 @@
 #include "options.h"
 #include "transfer.h"
 
+/* Transfers in a window at most. */
+#define INA_WINDOW_FLIGHTS 32u
+
+/* A transfer in the window. Its messages are [first, first + count) of the connection. */
+struct ina_flight {
+	struct ina_message_context context;
+	struct ina_transfer transfer;
+	uint64_t first;
+	uint64_t count;
+	/* Fixed point: messages without elements at its beginning, the window's; else 0. */
+	uint64_t lead;
+	uint64_t blocks_fixed;
+	uint64_t blocks_float; /* those with an infinity or a NaN in them */
+	bool overflow;         /* some int32 sum overflowed */
+};
+
 struct ina_window {
 	struct ina_lane lane;
 	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
 	uint32_t contributors_due; /* in a message's trailer */
 	uint32_t rank_due;         /* likewise */
 	bool keeps;                /* the last sums for others; not where none are awaited */
-	uint64_t numbered;         /* messages of the connection so far: the next message number */
-	uint64_t unacknowledged;   /* sends of the connection that have not completed */
 	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
-	/* What is being transferred. */
-	bool active;
-	struct ina_transfer transfer;
-	uint64_t first;        /* message number of message 0 */
-	uint64_t count;        /* messages */
-	uint64_t expected;     /* receives posted */
-	uint64_t posted;       /* sends posted */
-	uint64_t received;     /* sums, checked */
-	uint64_t finished;     /* received, and in the result */
+	/* Messages of the connection so far. */
+	uint64_t numbered;       /* of the transfers that were started: the next one's first */
+	uint64_t expected;       /* receives posted */
+	uint64_t posted;         /* sends posted */
+	uint64_t received;       /* sums, checked */
+	uint64_t finished;       /* received, and in the result */
+	uint64_t unacknowledged; /* sends that have not completed */
+	/* What is being transferred, the oldest first. */
+	struct ina_flight flights[INA_WINDOW_FLIGHTS]; /* a ring */
+	unsigned int oldest;
+	unsigned int flight_count;
 	uint32_t contributors; /* in the message received last */
-	bool overflow;         /* some int32 sum overflowed */
-	/* Fixed point: message m of the transfer has block m - lead, and block m's exponent. */
-	uint64_t lead; /* messages without elements: the window's; else 0 */
-	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* of blocks, all ranks', modulo 2 W */
-	uint64_t blocks_fixed;
-	uint64_t blocks_float;  /* those with an infinity or a NaN in them */
-	bool previous_overflow; /* the same of the transfer before */
+	/* By message, modulo 2 W. */
+	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* fixed point: of its block, all ranks' */
+	bool overflowed[2 * INA_WINDOW_PACKETS_MAX];   /* its sum did */
 };
 
+/* A fresh connection: its messages begin with 0. */
+void ina_window_reset(struct ina_window *window);
+
+/* May another transfer begin, and would a message of it go at once? */
+bool ina_window_has_room(const struct ina_window *window);
+
 /*
- * Starts a transfer; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty, and any number of
- * contributors is accepted and left in window->contributors. exponent: of the header.
+ * Starts a transfer behind those under way; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty, and
+ * any number of contributors is accepted and left in window->contributors. exponent: of the header.
  */
 void ina_window_start(struct ina_window *window, enum ina_wire_type type, int32_t exponent,
                       const struct ina_transfer *transfer);
@@ -68,33 +91,59 @@ enum ina_status ina_window_received(struct ina_window *window, uint32_t byte_len
                                     struct ina_failure *failure);
 void ina_window_sent(struct ina_window *window);
 
-/* What is not summed, a receiver may still want from the sender's memory. */
-static inline bool ina_window_done(const struct ina_window *window)
+/* Is anything being transferred? */
+static inline bool ina_window_is_busy(const struct ina_window *window)
 {
-	return window->finished == window->count && (window->keeps || window->unacknowledged == 0);
+	return window->flight_count > 0;
+}
+
+/* The transfer that began first of those under way; there is one. */
+static inline const struct ina_flight *ina_window_oldest(const struct ina_window *window)
+{
+	return &window->flights[window->oldest];
 }
 
 /* Nothing but a sum helps: neither may more be sent, nor will an acknowledgement allow it. */
 static inline bool ina_window_awaits_message(const struct ina_window *window)
 {
-	return window->active && window->received < window->posted &&
+	return ina_window_is_busy(window) && window->received < window->posted &&
 	       window->unacknowledged < window->lane.window;
 }
 
 /* Messages of the connection whose sends have completed. */
 static inline uint64_t ina_window_acknowledged(const struct ina_window *window)
 {
-	return (window->active ? window->first + window->posted : window->numbered) -
-	       window->unacknowledged;
+	return window->posted - window->unacknowledged;
 }
 
-/* Messages of the connection whose sums have come, of this transfer and those before. */
-static inline uint64_t ina_window_sums(const struct ina_window *window)
+/* Are all sums of the oldest transfer there? */
+static inline bool ina_window_is_summed(const struct ina_window *window)
 {
-	return window->active ? window->first + window->received : window->numbered;
+	const struct ina_flight *flight = ina_window_oldest(window);
+
+	return window->finished >= flight->first + flight->count;
 }
 
-/* Of the transfer's elements, those of the sums received. */
+/* Have the sends of the oldest transfer completed? */
+static inline bool ina_window_is_acknowledged(const struct ina_window *window)
+{
+	const struct ina_flight *flight = ina_window_oldest(window);
+
+	return ina_window_acknowledged(window) >= flight->first + flight->count;
+}
+
+/* What is not summed, a receiver may still want from the sender's memory. */
+static inline bool ina_window_done(const struct ina_window *window)
+{
+	return ina_window_is_summed(window) &&
+	       (window->keeps || ina_window_is_acknowledged(window));
+}
+
+/* The oldest transfer is done with: forgets it. */
+void ina_window_retire(struct ina_window *window);
+
+/* Sums of the oldest transfer that have come, and how many bytes of its elements these are. */
+uint64_t ina_window_sums(const struct ina_window *window);
 uint64_t ina_window_summed_bytes(const struct ina_window *window);
 
 /* The connection is at its end: puts what has been received into the result. */
@@ -102,19 +151,20 @@ void ina_window_salvage(struct ina_window *window);
 
 /*
  * Copies the sum of message `number` of the connection to `to`, which has room for limit_bytes: one
- * of the last W that have come. Between ina_window_salvage() and the next use of the staging.
+ * of the last W that have come. Returns whether it overflowed. Between ina_window_salvage() and the
+ * next use of the staging.
  */
-void ina_window_copy_sum(const struct ina_window *window, uint64_t number, uint8_t *to);
+bool ina_window_copy_sum(const struct ina_window *window, uint64_t number, uint8_t *to);
 
 /* A sum that another rank has copied so: into the result, as the next that was received. */
-void ina_window_supply(struct ina_window *window, const uint8_t *sum);
+void ina_window_supply(struct ina_window *window, const uint8_t *sum, bool overflow);
 
-/* No sum comes any more: what completes from now on is ignored. */
+/* No sum comes any more: all transfers are forgotten, and what completes from now on is ignored. */
 void ina_window_stop(struct ina_window *window);
 
 /*
- * Sends a LEAVE, so that an aggregator forgets the flow, and stops. The transfer stays as it was,
- * for what is to be known of it.
+ * Sends a LEAVE, so that an aggregator forgets the flow. The transfers stay as they were, for what
+ * is to be known of them.
  */
 void ina_window_abandon(struct ina_window *window);
 

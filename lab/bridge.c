@@ -115,7 +115,8 @@ static bool listen_all(const struct lab_workspace *workspace, int count, int *br
 }
 
 /* The delays of ranks are the bridge's in virtual time. */
-static int add_virtual_arguments(const struct lab_options *options, char **argv, char (*texts)[32])
+static int add_virtual_arguments(const struct lab_bridge *bridge, const struct lab_options *options,
+                                 char **argv, char (*texts)[32])
 {
 	int count = 0;
 
@@ -123,7 +124,7 @@ static int add_virtual_arguments(const struct lab_options *options, char **argv,
 	argv[count++] = "--virtual-time";
 	argv[count++] = texts[0];
 	if (!options->quiet)
-		argv[count++] = "--progress";
+		argv[count++] = (char *)bridge->progress_argument;
 	for (int rank = 0; rank < options->host_count; rank++) {
 		snprintf(texts[1 + rank], sizeof(texts[0]), "%d:%.9fs", rank,
 		         options->delay_s[rank]);
@@ -152,7 +153,7 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	if (options->is_virtual) {
 		from[fd_count] = bridge_ends[options->host_count];
 		fd_count++;
-		count += add_virtual_arguments(options, argv + count, texts);
+		count += add_virtual_arguments(bridge, options, argv + count, texts);
 	}
 	for (int i = 0; i < options->bridge_argument_count; i++)
 		argv[count++] = (char *)options->bridge_arguments[i];
@@ -184,6 +185,8 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	else
 		snprintf(bridge->stats_path, sizeof(bridge->stats_path), "%s/stats.json",
 		         workspace->path);
+	snprintf(bridge->progress_argument, sizeof(bridge->progress_argument), "--progress=%s/%s",
+	         workspace->path, LAB_PROGRESS_FILE);
 	if (!lab_bridge_find(path)) {
 		fprintf(stderr, "ina-lab: there is no bridge at %s: build it, or set INA_BRIDGE\n",
 		        path);

@@ -119,10 +119,11 @@ static bool write_strings(const struct lab_workspace *workspace, const char *nam
  * simulated RTL a full window takes longer than libina's ACK timeout: hosts would send it twice.
  */
 static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
-                              int count, bool is_simulated)
+                              int count, const struct lab_options *options)
 {
 	static const char *const ours[] = {
-	        "INA_RANK=", "INA_RANKS=", "INA_ROOT=", "INA_BIND=", "TERM="};
+	        "INA_RANK=", "INA_RANKS=", "INA_ROOT=", "INA_BIND=", "INA_PROGRESS=", "TERM="};
+	const bool is_simulated = !strcmp(options->aggregator, "rtl") && !options->is_virtual;
 	char name[32];
 
 	snprintf(name, sizeof(name), "environment.%d", host);
@@ -140,6 +141,8 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 		        "TERM=dumb%cINA_RANK=%d%cINA_RANKS=%d%cINA_ROOT=192.0.2.1%c"
 		        "INA_BIND=192.0.2.%d%c",
 		        0, rank, 0, count, 0, 0, host + 1, 0);
+	if (file && options->is_virtual && !rank)
+		fprintf(file, "INA_PROGRESS=%s/%s%c", workspace->path, LAB_PROGRESS_FILE, 0);
 	if (file && is_simulated && !getenv("INA_ACK_TIMEOUT"))
 		fprintf(file, "INA_ACK_TIMEOUT=%d%c", SIMULATED_ACK_TIMEOUT, 0);
 	return close_order(file);
@@ -175,14 +178,13 @@ static bool write_network(const struct lab_workspace *workspace, int rank,
 static bool write_environments(const struct lab_workspace *workspace,
                                const struct lab_options *options)
 {
-	const bool is_simulated = !strcmp(options->aggregator, "rtl") && !options->is_virtual;
 	int count = 0, rank = 0;
 
 	for (int host = 0; host < options->host_count; host++)
 		count += options->rank_counts[host];
 	for (int host = 0; host < options->host_count; host++)
 		for (int local = 0; local < options->rank_counts[host]; local++)
-			if (!write_environment(workspace, host, local, rank++, count, is_simulated))
+			if (!write_environment(workspace, host, local, rank++, count, options))
 				return false;
 	return true;
 }

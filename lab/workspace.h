@@ -15,6 +15,8 @@
 /* In virtual time: the sockets in the folder, by which hosts have their network and their clock. */
 #define LAB_NETWORK_SOCKET "network%d"
 #define LAB_CLOCK_SOCKET   "clock"
+/* Likewise: where rank 0 may write how much of its work is done, as a line like "42%". */
+#define LAB_PROGRESS_FILE "progress"
 
 struct lab_workspace {
 	char path[PATH_MAX]; /* only letters, digits and /._+-: it goes into kernel arguments */

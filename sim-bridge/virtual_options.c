@@ -48,7 +48,8 @@ static const struct argp_option table[] = {
          "A host's cable is out from then (until then; for ever)", 5},
         {"reset-at", KEY_RESET_AT, "TIME", 0,
          "The aggregator is reset so long after the start of all; may be repeated", 5},
-        {"progress", KEY_PROGRESS, NULL, 0, "Says now and then how far time has got", 5},
+        {"progress", KEY_PROGRESS, "FILE", OPTION_ARG_OPTIONAL,
+         "Says now and then how far time has got, and the share of the work done that FILE tells", 5},
         {0},
 };
 
@@ -197,6 +198,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_PROGRESS:
 		options->time.shows_progress = true;
+		options->time.share_path = text;
 		return 0;
 	default:
 		return parse_host_option(key, text, state);

@@ -40,6 +40,7 @@ struct virtual_config {
 	double host_packet_ns;
 	double host_byte_ns;
 	bool shows_progress;
+	const char *share_path; /* where a program says how much it has done; or NULL */
 	struct virtual_faults faults[BRIDGE_PORTS_MAX];
 	/* When the aggregator is reset, in ns after all hosts have started. */
 	uint64_t resets_ns[VIRTUAL_RESETS_MAX];

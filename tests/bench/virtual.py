@@ -3,7 +3,7 @@
 """What the network and the protocol give, in virtual time: all-reduce through the RTL at 250 MHz against our ring, on
 modelled links of 10, 25 and 100 Gb/s between stock kernels. The figures are the same on every machine.
 
-    tests/bench/virtual.py [--build build] [--parts sweep,small,loss,payload] [--rates 10,25,100] [--hosts 2,4,6,8]
+    tests/bench/virtual.py [--build build] [--parts payload,small,sweep,jobs,parallel,loss] [--rates 10,25,100] [--hosts 2,4,6,8]
                            [--largest 64M] [--json FILE] [--check]
 """
 import argparse
@@ -32,17 +32,23 @@ PUBLISHED = "published: NetReduce up to 1.7 x, CityU's FPGA switch 1.75 x at n =
 WANTED_OF_THEORY = 0.97    # the speed-up, of 2 (n - 1) / n
 WANTED_OF_PLAIN = 0.97     # payload, of ibv_rc_pingpong's
 WANTED_OVER_BUDGET_US = 1.0
+# Parallel all-reduce: against the flat ring over all ranks, and against one rank a machine that speaks for it.
+WANTED_OF_FLAT, WANTED_OF_LEADER = 1.3, 1.0
+SHAPES = ((2, 4), (4, 2))
+PARTS = ("payload", "small", "sweep", "jobs", "parallel", "loss")
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
-    parser.add_argument("--parts", default="payload,small,sweep,loss", help="what to measure, of payload, small, sweep, loss")
+    parser.add_argument("--parts", default=",".join(PARTS),
+                        help="what to measure, of " + ", ".join(PARTS))
     parser.add_argument("--rates", default="10,25,100", help="Gb/s (10,25,100)")
     parser.add_argument("--hosts", default="2,4,6,8", help="numbers of hosts (2,4,6,8)")
     parser.add_argument("--largest", default="64M", help="largest all-reduce of the sweep (64M)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
+    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
     parser.add_argument("--json", help="write the result there as well")
     parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
     options = parser.parse_args()
@@ -53,11 +59,12 @@ def parse():
 
 def lab(options, hosts, rate, switches, command):
     """Runs a command on hosts in virtual time, and returns what it printed."""
-    line = [os.path.join(options.build, "ina-lab"), "run", "-q", "-n", str(hosts), "--virtual-time", "--memory", "1024",
+    line = [os.path.join(options.build, "ina-lab"), "run", *([] if options.progress else ["-q"]), "-n", str(hosts), "--virtual-time", "--memory", "1024",
             "--link-rate", f"{rate}G", "--mtu", str(MTU), "--timeout", str(TIMEOUT_S), *switches, "--", *command]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S + 60, stdin=subprocess.DEVNULL)
+    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=None if options.progress else subprocess.PIPE, text=True,
+                          timeout=TIMEOUT_S + 60, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit(f"virtual: {' '.join(line)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        sys.exit(f"virtual: {' '.join(line)}: exit code {done.returncode}\n{done.stdout}{done.stderr or ''}")
     return done.stdout
 
 
@@ -140,6 +147,50 @@ def sweep(options):
     return results
 
 
+def jobs(options):
+    """Two jobs on the most hosts, so of twice as many ranks: each host's link and the aggregator carry both at once."""
+    hosts, rate, size = max(options.hosts), max(options.rates), ["-t", "float", "-c", "1", "-b", "16M", "-e", "16M", "-n", "4", "-w", "0"]
+    program = os.path.abspath(os.path.join(options.build, "ina-perf"))
+    alone = perf(options, hosts, rate, [], size)[0]["result"]["time_us"]
+    with tempfile.TemporaryDirectory() as folder:
+        reports = [os.path.join(folder, name) for name in ("first.json", "second.json")]
+        # The second job meets at another port of rank 0's.
+        line = (f'set -e; {program} {" ".join(size)} --json {reports[0]} & first=$!; '
+                f'INA_ROOT=$INA_ROOT:18600 {program} {" ".join(size)} --json {reports[1]}; wait $first')
+        lab(options, hosts, rate, ["--aggregator", options.aggregator], ["sh", "-c", line])
+        rows = [json.load(open(report))["rows"][0] for report in reports]
+    for row in rows:
+        assert row["result"]["wrong"] == 0 and row["result"]["algorithm"] == "ina", row
+    times = [row["result"]["time_us"] for row in rows]
+    share = [alone / time for time in times]
+    print(f"{rate:4} Gb/s: 16 MiB on {hosts} hosts in {alone:.1f} us; two jobs at once, {2 * hosts} ranks, in {times[0]:.1f} and "
+          f"{times[1]:.1f} us: {share[0]:.3f} and {share[1]:.3f} of the goodput", flush=True)
+    return [{"rate_gbps": rate, "hosts": hosts, "jobs": 2, "alone_us": alone, "times_us": times, "shares": share, "good": None}]
+
+
+def parallel(options):
+    """Machines of several ranks: flat ring over all of them, leader-only and parallel, beside the cost model."""
+    results = []
+    print(f"# {'machines':>8} {'ranks':>5} {'size (B)':>10}" + "".join(f"{name + ' (us)':>14} {'model':>8}" for name in
+          ("flat", "leader", "parallel")) + f" {'flat/par.':>9} {'leader/par.':>11}", flush=True)
+    for machines, locals_ in SHAPES:
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            lab(options, machines, max(options.rates), ["--ranks-per-host", str(locals_), "--aggregator", options.aggregator],
+                [os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1", "-n", "1", "-w", "1", "-b", "4K",
+                 "-e", "16M", "-f", "16", "--schedules", "--json", report.name])
+            rows = json.load(open(report.name))["rows"]
+        for row in rows:
+            ways = [row["schedules"][name] for name in ("flat", "leader", "parallel")]
+            assert all(way["wrong"] == 0 for way in ways), row
+            flat, leader, ours = (way["time_us"] for way in ways)
+            is_largest = row["size_bytes"] >= 16 << 20
+            good = flat / ours >= WANTED_OF_FLAT and leader / ours > WANTED_OF_LEADER if is_largest else None
+            results.append({"machines": machines, "ranks_a_machine": locals_, "good": good, **row})
+            print(f"{machines:10} {locals_:5} {row['size_bytes']:10}" + "".join(f"{way['time_us']:14.1f} {way['model_us']:8.1f}" for way in
+                  ways) + f" {flat / ours:9.2f} {leader / ours:11.2f}", flush=True)
+    return results
+
+
 def loss(options):
     """Goodput of four hosts at 16 MiB and the highest rate, with frames lost before and behind the switch."""
     results = []
@@ -155,7 +206,7 @@ def loss(options):
 
 def main():
     options = parse()
-    parts = {"payload": payload, "small": small, "sweep": sweep, "loss": loss}
+    parts = dict(zip(PARTS, (payload, small, sweep, jobs, parallel, loss)))
     results, good = {}, True
     for name in options.parts.split(","):
         if name not in parts:

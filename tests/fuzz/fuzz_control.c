@@ -4,7 +4,8 @@
  *
  * The first byte says what is fuzzed. 0: the rendezvous, to which a stranger sends the rest while
  * the ranks meet; unless it says HELLO as a rank would, they meet, and only a counter has changed.
- * Else the control channel of rank 0 (2) or of another rank: the rest is what its links bring, in
+ * 3: the same where the other ranks connect to each other. Else the control channel of rank 0 (2)
+ * or of another rank: the rest is what its links bring, in
  * pieces, with a look at it after each. Before a piece stand a byte that chooses the link, and one
  * that counts its bytes by eights. What is made of that is within its limits.
  */
@@ -16,6 +17,7 @@
 
 #include "../../hostlib/clock.h" /* sim-bridge has one of that name, too */
 #include "fuzz.h"
+#include "mesh.h"
 #include "rendezvous.h"
 #include "settlement.h"
 #include "verdict.h"
@@ -146,7 +148,7 @@ static void look(struct ina_control *control, struct ina_settlement *settlement)
 	uint32_t minimum;
 
 	ina_disturbed(control, &CALL);
-	ina_all_stalled(control, &CALL);
+	ina_all_stalled(control, &CALL, CALL.number);
 	ina_open_failed_elsewhere(control);
 	switch (ina_agree_poll(control, &vote, ina_now_ms() + 1000, &minimum, &failure)) {
 	case INA_NOT_AGREED:
@@ -179,27 +181,31 @@ static void drain(int end)
 		;
 }
 
+/* The other end of a link to a peer. */
+static int give_link(struct ina_control *control, int peer)
+{
+	int pair[2];
+
+	FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
+	control->peers[peer].link.fd = pair[0];
+	return pair[1];
+}
+
 static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 {
 	static struct ina_control control;
 	static struct ina_settlement settlement;
 	struct ina_failure failure;
-	int ends[RANKS];
-	int first = rank == 0 ? 1 : 0;
+	int ends[RANKS - 1];
 
 	FUZZ_CHECK(ina_control_init(&control, rank, RANKS, &failure) == INA_OK);
-	for (int i = first; i < control.peer_count; i++) {
-		int pair[2];
-
-		FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
-		control.peers[i].link.fd = pair[0];
-		ends[i] = pair[1];
-	}
+	for (int i = 0; i < RANKS - 1; i++)
+		ends[i] = give_link(&control, (rank + 1 + i) % RANKS);
 	control.phase = 1;
 	settlement = (struct ina_settlement){
 	        .fault = {.current = CALL}, .may_mend = true, .deadline_ms = ina_now_ms() + 1000};
 	while (size > 2) {
-		int peer = first + input[0] % (control.peer_count - first);
+		int end = ends[input[0] % (RANKS - 1)];
 		size_t length = input[1] * (size_t)8;
 		ssize_t sent;
 
@@ -207,20 +213,81 @@ static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 		size -= 2;
 		if (length > size)
 			length = size;
-		sent = send(ends[peer], input, length, MSG_NOSIGNAL);
+		sent = send(end, input, length, MSG_NOSIGNAL);
 		(void)sent; /* its other end may have closed */
 		input += length;
 		size -= length;
 		ina_control_pump(&control, 0);
 		look(&control, &settlement);
-		for (int i = first; i < control.peer_count; i++)
+		for (int i = 0; i < RANKS - 1; i++)
 			drain(ends[i]);
 	}
-	for (int i = first; i < control.peer_count; i++)
+	for (int i = 0; i < RANKS - 1; i++)
 		close(ends[i]);
 	ina_control_pump(&control, 0);
 	look(&control, &settlement);
 	ina_control_close(&control);
+}
+
+struct weaver {
+	struct ina_control control;
+	struct ina_roster roster;
+	int listener;
+	struct ina_failure failure;
+	enum ina_status status;
+};
+
+static void *weave(void *argument)
+{
+	struct weaver *w = argument;
+
+	w->status = ina_mesh_connect(&w->control, &w->roster, w->listener, 5000,
+	                             ina_now_ms() + 5000, &w->failure);
+	return NULL;
+}
+
+/* Ranks 1 and 2 of three; whoever does not know the job's number is none of them. */
+static void fuzz_mesh(const uint8_t *input, size_t size)
+{
+	static struct weaver weavers[2];
+	struct ina_endpoint first = {.address = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = first.address};
+	struct ina_control_frame frame;
+	pthread_t threads[2];
+	int listener;
+	int roots[2];
+	int fd;
+
+	if (size >= sizeof(frame)) {
+		memcpy(&frame, input, sizeof(frame));
+		if (frame.greeting == 77)
+			return;
+	}
+	memset(weavers, 0, sizeof(weavers));
+	FUZZ_CHECK(ina_mesh_listen(&listener, &first.tcp_port, &weavers[0].failure) == INA_OK);
+	to.sin_port = first.tcp_port;
+	fd = send_stranger(&to, input, size);
+	for (int i = 0; i < 2; i++) {
+		struct weaver *w = &weavers[i];
+
+		FUZZ_CHECK(ina_control_init(&w->control, i + 1, RANKS, &w->failure) == INA_OK);
+		w->roster.job_id = 77;
+		w->roster.endpoints[1] = first;
+		w->listener = i == 0 ? listener : -1;
+		roots[i] = give_link(&w->control, 0);
+		FUZZ_CHECK(pthread_create(&threads[i], NULL, weave, w) == 0);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	close(fd);
+	close(listener);
+	for (int i = 0; i < 2; i++) {
+		FUZZ_CHECK(weavers[i].status == INA_OK);
+		FUZZ_CHECK(weavers[i].control.strangers == (i == 0));
+		FUZZ_CHECK(weavers[i].control.peers[2 - i].link.fd >= 0);
+		ina_control_close(&weavers[i].control);
+		close(roots[i]);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
@@ -229,6 +296,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		return 0;
 	if (input[0] == 0)
 		fuzz_rendezvous(input + 1, size - 1);
+	else if (input[0] == 3)
+		fuzz_mesh(input + 1, size - 1);
 	else
 		fuzz_channel(input[0] == 2 ? 0 : 1, input + 1, size - 1);
 	return 0;

@@ -314,7 +314,7 @@ static void write_options(const char *directory)
 	write_file(directory, "seed.ports33", many, length);
 }
 
-/* Each kind of frame, to rank 0 and to another rank; and what strangers say at the rendezvous. */
+/* Each kind of frame, to rank 0 and to another rank; and what strangers say where ranks meet. */
 static void write_control(const char *directory)
 {
 	const struct ina_call call = {.number = 4,
@@ -333,11 +333,12 @@ static void write_control(const char *directory)
 		if (type == INA_CONTROL_REPORT)
 			frame.report = (struct ina_report){.call = call, .phase = 1, .value = 1024};
 		else if (type == INA_CONTROL_STALL)
-			frame.stall = call;
+			frame.stall = (struct ina_stall){.call = call, .latest = call.number};
 		else if (type == INA_CONTROL_FAULT)
 			frame.fault = (struct ina_fault){
 			        .current = call, .status = INA_ERR_AGGREGATOR, .sums = 7};
-		else if (type == INA_CONTROL_DECISION || type == INA_CONTROL_VERDICT)
+		else if (type == INA_CONTROL_DECISION || type == INA_CONTROL_VERDICT ||
+		         type == INA_CONTROL_FAREWELL)
 			frame.decision = (struct ina_decision){.phase = 1, .minimum = 1024};
 		else if (type == INA_CONTROL_PLAN)
 			frame.plan = (struct ina_plan){.from = 3, .until = 7, .owner = 2};
@@ -349,9 +350,11 @@ static void write_control(const char *directory)
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
 			write_file(directory, name, bytes, sizeof(bytes));
 		}
-		bytes[2] = 0; /* to the rendezvous */
-		snprintf(name, sizeof(name), "seed.%u.0", type);
-		write_file(directory, name, bytes + 2, sizeof(bytes) - 2);
+		for (int role = 0; role <= 3; role += 3) { /* to the rendezvous, to the mesh */
+			bytes[2] = (uint8_t)role;
+			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
+			write_file(directory, name, bytes + 2, sizeof(bytes) - 2);
+		}
 	}
 	write_file(directory, "seed.http", request, sizeof(request) - 1);
 }

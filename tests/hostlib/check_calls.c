@@ -5,6 +5,7 @@
  *	check_calls MODE
  *
  *	many     hundreds of all-reduces outstanding, at any address, finished in another order
+ *	chained  all-reduces outstanding that take what the ones before them give
  *	threads  several threads at once, each with a communicator of its own
  *	poll     two communicators under way in one thread, which sleeps in poll() meanwhile
  *	huge     more than 2^31 bytes in one call
@@ -24,11 +25,12 @@
 
 #define MANY         300
 #define MANY_BYTES   (4u * 3000)
+#define CHAIN_COUNT  50000u
 #define THREADS      4
 #define THREAD_CALLS 40
 #define POLL_CALLS   20
 #define POLL_COUNT   200000u
-#define CONTEXTS     4 /* of the lab's aggregator */
+#define CONTEXTS     4                          /* of the lab's aggregator */
 #define HUGE_COUNT   (((size_t)1 << 29) + 1237) /* int32: 2^31 bytes and some */
 
 static int complain(const char *what, const ina_comm *comm)
@@ -110,6 +112,59 @@ static int check_many(void)
 		if (ina_wait(requests[i]) != INA_OK)
 			return complain("many, wait", comm);
 		if (!is_sum(data, i * 10, ina_comm_ranks(comm), i) || data[i * 40] != 0x77)
+			return 1;
+	}
+	return ina_close(comm) != INA_OK;
+}
+
+/* The sum, so many times over again: what every rank has, added up. */
+static int is_multiple(const uint32_t *data, size_t count, int ranks, unsigned int salt,
+                       uint32_t by)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t sum = 0;
+
+		for (int r = 0; r < ranks; r++)
+			sum += value(r, i, salt);
+		if (data[i] != sum * by) {
+			fprintf(stderr, "check_calls: chained: element %zu of %zu is wrong\n", i,
+			        count);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/* x to y, y to z, y in place, y to x: requests that may not share the window. */
+static int check_chained(void)
+{
+	static uint32_t x[CHAIN_COUNT];
+	static uint32_t y[CHAIN_COUNT];
+	static uint32_t z[CHAIN_COUNT];
+	static uint32_t *const from[] = {x, y, y, y};
+	static uint32_t *const to[] = {y, z, y, x};
+	static const size_t counts[] = {1, 100, CHAIN_COUNT};
+	ina_comm *comm = open_at(INA_DEFAULT_PORT);
+
+	if (!comm)
+		return 1;
+	for (unsigned int k = 0; k < 3 * 5; k++) {
+		ina_request *requests[4];
+		size_t count = counts[k % 3];
+		uint32_t n = (uint32_t)ina_comm_ranks(comm);
+
+		fill(x, count, ina_comm_rank(comm), k);
+		for (int i = 0; i < 4; i++) {
+			if (ina_allreduce_start(comm, from[i], to[i], count, INA_INT32, INA_SUM,
+			                        &requests[i]) != INA_OK)
+				return complain("chained, start", comm);
+		}
+		for (int i = 3; i >= 0; i--) {
+			if (ina_wait(requests[i]) != INA_OK)
+				return complain("chained, wait", comm);
+		}
+		if (!is_multiple(z, count, (int)n, k, n) || !is_multiple(y, count, (int)n, k, n) ||
+		    !is_multiple(x, count, (int)n, k, n * n))
 			return 1;
 	}
 	return ina_close(comm) != INA_OK;
@@ -318,6 +373,8 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (strcmp(mode, "chained") == 0)
+		return check_chained();
 	if (strcmp(mode, "many") == 0)
 		return check_many();
 	if (strcmp(mode, "threads") == 0)
@@ -328,6 +385,7 @@ int main(int argc, char **argv)
 		return check_huge();
 	if (strcmp(mode, "refused") == 0)
 		return check_refused();
-	fprintf(stderr, "check_calls: wants a mode: many, threads, poll, huge or refused\n");
+	fprintf(stderr,
+	        "check_calls: wants a mode: many, chained, threads, poll, huge or refused\n");
 	return 2;
 }

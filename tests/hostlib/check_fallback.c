@@ -18,7 +18,7 @@
 #include "ina.h"
 
 #define COUNT_MAX   600000u
-#define OUTSTANDING 3
+#define OUTSTANDING 8
 
 /* What all ranks do in a round. */
 struct round {

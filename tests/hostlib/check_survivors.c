@@ -2,10 +2,12 @@
 /*
  * The end of a host. To be run on every rank, 3 at least:
  *
- *	check_survivors VICTIM [late]
+ *	check_survivors VICTIM [late | busy RANK]
  *
  * All ranks all-reduce without end; with `late` the victim sleeps outside the library, and all
- * others wait for it. Each says "ready" before. Then somebody kills or freezes the victim's host.
+ * others wait for it; with `busy` another rank does, for 20 s, and the others must not wait for it
+ * to hear of the victim's end. Each says "ready" before, and "heard" when it has. Between them
+ * somebody kills or freezes the victim's host.
  * Every other rank exits with 0 if it got INA_ERR_PEER soon enough, with a text that names the
  * victim, and if the survivors' new communicator works.
  */
@@ -18,6 +20,8 @@
 #include "ina.h"
 
 #define COUNT 65536u
+
+#define BUSY_S 20u
 
 /* peer_timeout_ms of 5 s, and what the machine may take beside it. */
 #define SOON_S 8.0
@@ -49,7 +53,7 @@ static void fill(int rank)
 }
 
 /* Until it fails. Returns the seconds from the last success on; < 0: something was wrong. */
-static double run_until_failure(ina_comm *comm, int victim, int late)
+static double run_until_failure(ina_comm *comm, int victim, int late, int busy)
 {
 	int rank = ina_comm_rank(comm);
 	int ranks = ina_comm_ranks(comm);
@@ -59,6 +63,9 @@ static double run_until_failure(ina_comm *comm, int victim, int late)
 
 	fill(rank);
 	printf("ready\n");
+	/* What all gave before the end may still be summed: so only once. */
+	if (rank == busy)
+		sleep(BUSY_S);
 	for (;;) {
 		since_s = now_s();
 		if (late && rank == victim)
@@ -71,6 +78,7 @@ static double run_until_failure(ina_comm *comm, int victim, int late)
 	}
 	snprintf(name, sizeof(name), "rank %d", victim);
 	printf("%s: %s\n", ina_status_name(status), ina_error(comm));
+	printf("heard: rank %d after %.2f s\n", rank, now_s() - since_s);
 	if (status != INA_ERR_PEER || !strstr(ina_error(comm), name))
 		return -1;
 	return now_s() - since_s;
@@ -103,7 +111,8 @@ int main(int argc, char **argv)
 	struct ina_options options;
 	char why[INA_ERROR_SIZE];
 	int victim = argc > 1 ? atoi(argv[1]) : 1;
-	int late = argc > 2;
+	int late = argc > 2 && strcmp(argv[2], "late") == 0;
+	int busy = argc > 3 ? atoi(argv[3]) : -1;
 	double took_s;
 	ina_comm *comm;
 	int rank;
@@ -111,14 +120,14 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ina_options_init(&options);
-	options.open_timeout_ms = 20000;
+	options.open_timeout_ms = 20000 + (int)BUSY_S * 1000;
 	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) {
 		printf("WRONG: ina_open: %s\n", why);
 		return 1;
 	}
 	rank = ina_comm_rank(comm);
 	ranks = ina_comm_ranks(comm);
-	took_s = run_until_failure(comm, victim, late);
+	took_s = run_until_failure(comm, victim, late, busy);
 	ina_close(comm);
 	/* A late victim was waited for all the time; the test takes that time itself. */
 	if (took_s < 0 || (!late && took_s > SOON_S)) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "settlement.h"
@@ -132,6 +133,16 @@ static void a_rank_reports_and_goes(void **state)
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
 
+/* Rank 0 itself has yet to notice. */
+static void another_rank_has_lost_one(void **state)
+{
+	(void)state;
+	control.peers[3].has_fault = false;
+	control.peers[1].fault.status = INA_OK;
+	control.peers[1].fault.gone = 1u << 3;
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
 static void calls_differ(void **state)
 {
 	(void)state;
@@ -189,10 +200,38 @@ static void rank_0_is_gone(void **state)
 static void rank_0_went_for_a_reason(void **state)
 {
 	(void)state;
-	control.peers[0].gone = true;
-	control.has_decision = true;
-	control.decision.status = INA_ERR_PEER;
-	strcpy(control.decision.text, "rank 3 is gone");
+	control.peers[0].left = true;
+	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+/* As long as rank 0 may know better, it is asked; then this rank ends alone. */
+static void rank_0_is_away(void **state)
+{
+	(void)state;
+	control.peers[3].gone = true;
+	assert_int_equal(poll_once(), INA_UNSETTLED);
+	assert_in_range(ina_settlement_tick(&settlement, 1000), 1, 200);
+	usleep(400000);
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+static void rank_0_knows_better(void **state)
+{
+	(void)state;
+	control.peers[3].gone = true;
+	assert_int_equal(poll_once(), INA_UNSETTLED);
+	the_verdict_comes(state);
+}
+
+/* Rank 1 has given its reason and ended; that is not the death of rank 1. */
+static void a_reason_is_heard(void **state)
+{
+	(void)state;
+	control.peers[1].left = true;
+	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
+	assert_int_equal(poll_once(), INA_UNSETTLED);
+	usleep(400000);
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
 
@@ -211,6 +250,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(a_late_rank_is_waited_for, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_rank_is_gone, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_rank_reports_and_goes, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(another_rank_has_lost_one, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(calls_differ, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(something_worse, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(there_is_no_aggregator_to_lose, rank_0, finish),
@@ -218,6 +258,9 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(the_verdict_comes, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_is_gone, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_went_for_a_reason, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_is_away, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_knows_better, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(a_reason_is_heard, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_does_not_answer, rank_2, finish),
 	};
 

@@ -91,6 +91,20 @@ static void one_is_ahead(void **state)
 	judged(INA_ERR_MISMATCH, "999");
 }
 
+/* Small all-reduces share a window: a rank may have finished many that another has yet to. */
+static void one_is_far_ahead(void **state)
+{
+	(void)state;
+	faults[0].previous = allreduce(11, 3, INA_INT32);
+	faults[0].current = allreduce(12, 77, INA_INT32);
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+	faults[0].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 11};
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+	/* The others are compared all the same. */
+	faults[2].current.count = 999;
+	judged(INA_ERR_MISMATCH, "rank 2 called all-reduce 5 with 999 float32, rank 1 with 1000");
+}
+
 static void one_closes(void **state)
 {
 	(void)state;
@@ -176,6 +190,38 @@ static void gone_while_connecting(void **state)
 	ina_control_close(&control);
 }
 
+static void stalled_in(struct ina_control *control, int rank, uint64_t number, uint64_t latest)
+{
+	control->peers[rank].has_stall = true;
+	control->peers[rank].stall =
+	        (struct ina_stall){.call = allreduce(number, 10, INA_INT32), .latest = latest};
+}
+
+/* Rank 0 waits in all-reduce 5, and has begun those up to 8. */
+static void all_are_stalled(void **state)
+{
+	struct ina_control control;
+	struct ina_failure failure;
+	const struct ina_call call = allreduce(5, 10, INA_INT32);
+
+	(void)state;
+	assert_int_equal(ina_control_init(&control, 0, RANKS, &failure), INA_OK);
+	for (int r = 1; r < RANKS - 1; r++)
+		stalled_in(&control, r, 5, 5);
+	assert_false(ina_all_stalled(&control, &call, 8)); /* one has not said so */
+	stalled_in(&control, RANKS - 1, 4, 6);
+	assert_true(ina_all_stalled(&control, &call, 8));
+	stalled_in(&control, RANKS - 1, 7, 7);
+	assert_true(ina_all_stalled(&control, &call, 8));
+	/* What it was stalled in is over, and it may be away. */
+	stalled_in(&control, RANKS - 1, 4, 4);
+	assert_false(ina_all_stalled(&control, &call, 8));
+	/* It waits for this rank. */
+	stalled_in(&control, RANKS - 1, 9, 9);
+	assert_false(ina_all_stalled(&control, &call, 8));
+	ina_control_close(&control);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,10 +229,12 @@ int main(void)
 	        cmocka_unit_test_setup(counts_differ, all_alike),
 	        cmocka_unit_test_setup(types_differ, all_alike),
 	        cmocka_unit_test_setup(one_is_ahead, all_alike),
+	        cmocka_unit_test_setup(one_is_far_ahead, all_alike),
 	        cmocka_unit_test_setup(one_closes, all_alike),
 	        cmocka_unit_test_setup(one_is_gone, all_alike),
 	        cmocka_unit_test_setup(one_is_silent, all_alike),
 	        cmocka_unit_test(gone_while_connecting),
+	        cmocka_unit_test(all_are_stalled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

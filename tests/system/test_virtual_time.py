@@ -66,6 +66,22 @@ def test_a_small_one(tmp_path):
     assert network_us - 0.1 < result.results()[0]["time_us"] < network_us + 1, (network_us, result)
 
 
+def test_progress(tmp_path):
+    """The share of the work done stands beside the time, and is all of it in the end."""
+    result = run(tmp_path, 4, VIRTUAL, ["sh", "-c", f"{PERF} -b 16M -e 16M -t float -n 4 && [ $INA_RANK != 0 ] || cat $INA_PROGRESS"])
+    assert result.code == 0, result
+    assert "[0] 100%" in result.out.splitlines(), result
+    assert re.search(r"virtual time [0-9.]+ s, [0-9]+ frames, *[0-9]+% of the work done", result.err), result
+
+
+def test_rping(tmp_path):
+    """librdmacm's connections, messages, reads and writes, as the program is."""
+    result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off"],
+                 ["sh", "-c", "[ $INA_RANK = 0 ] && exec rping -s -a $INA_BIND -C 5 -v; sleep 1; exec rping -c -a $INA_ROOT -C 5 -v"])
+    assert result.code == 0, result
+    assert result.out.count("ping data: ") == 10, result
+
+
 def assert_all_right_of_both(result):
     assert result.code == 0, result
     assert result.wrong() == 0, result
