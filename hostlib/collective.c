@@ -464,31 +464,39 @@ static enum ina_status begin_transfers(struct ina_comm *comm, struct ina_failure
 	return comm->first->active ? fill_window(comm, failure) : activate(comm, failure);
 }
 
-static void step_transfer(struct ina_comm *comm, int timeout_ms)
+/*
+ * Takes the completions that are there, or waits for some, and goes on as far as they allow.
+ * Returns whether anything came of it; else there is time to look round.
+ */
+static bool take_completions(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_failure failure;
-	enum ina_status status = INA_OK;
 	int count = 0;
+	enum ina_status status = complete(comm, timeout_ms, &count, &failure);
 
-	if (comm->control.news) {
-		look_around(comm);
-		if (comm->phase != INA_STEADY)
-			return;
-	}
-	status = complete(comm, timeout_ms, &count, &failure);
 	ina_collective_release(comm, false);
 	if (status == INA_OK && count > 0)
 		status = advance(comm, &failure);
 	if (status != INA_OK) {
 		ina_comm_fault(comm, &failure);
-		return;
+		return true;
 	}
 	if (finish_done(comm))
-		return;
-	if (count > 0) {
+		return true;
+	if (count > 0)
 		comm->moved = true;
-		return;
+	return count > 0;
+}
+
+static void step_transfer(struct ina_comm *comm, int timeout_ms)
+{
+	if (comm->control.news) {
+		look_around(comm);
+		if (comm->phase != INA_STEADY)
+			return;
 	}
+	if (take_completions(comm, timeout_ms))
+		return;
 	if (timeout_ms == 0)
 		ina_control_pump(&comm->control, 0);
 	look_around(comm);
@@ -503,6 +511,18 @@ static int bounded(const struct ina_comm *comm, int timeout_ms)
 		return timeout_ms;
 	left_ms = ina_left_ms(comm->deadline_ms, timeout_ms);
 	return left_ms > 0 ? left_ms : 1;
+}
+
+void ina_collective_work(struct ina_comm *comm)
+{
+	struct ina_failure failure;
+
+	if (comm->phase == INA_STEADY && begin_transfers(comm, &failure) != INA_OK)
+		ina_comm_fault(comm, &failure);
+	if (comm->phase == INA_STEADY && !comm->control.news)
+		take_completions(comm, 0);
+	else
+		ina_collective_step(comm, 0);
 }
 
 void ina_collective_step(struct ina_comm *comm, int timeout_ms)

@@ -172,6 +172,12 @@ enum ina_status ina_rejoin_step(struct ina_comm *comm, struct ina_failure *failu
 /* Advances the first request as far as it goes; waits for it up to timeout_ms if that is not 0. */
 void ina_collective_step(struct ina_comm *comm, int timeout_ms);
 
+/*
+ * For a flat communicator of several ranks with a request, as ina_collective_step() without
+ * waiting, but looks round at nothing else: for who is told when there is a reason to.
+ */
+void ina_collective_work(struct ina_comm *comm);
+
 /* Starts the transfer of the first request, by the aggregator or, what it has not done, by ring. */
 enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failure *failure);
 

@@ -182,18 +182,99 @@ enum ina_status ina_local_open(struct ina_local *local, const struct ina_topolog
 	return status;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t ina_local_all_contributed(const struct ina_local *local)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < local->count; i++)
+		least = smaller(least, atomic_load(&local->ranks[i].contributed));
+	return least;
+}
+
+uint64_t ina_local_all_taken(const struct ina_local *local)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < local->count; i++)
+		least = smaller(least, atomic_load(&local->ranks[i].taken));
+	return least;
+}
+
+uint64_t ina_local_all_reduced(const struct ina_local *local)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int r = 0; r < local->rails; r++)
+		least = smaller(least, atomic_load(&local->ranks[r].reduced));
+	return least;
+}
+
+uint64_t ina_local_all_published(const struct ina_local *local)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int r = 0; r < local->rails; r++)
+		least = smaller(least, atomic_load(&local->ranks[r].published));
+	return least;
+}
+
+/* How far all have come: enough to say whether any of them can go on. */
+struct progress {
+	uint64_t contributed;
+	uint64_t reduced;
+	uint64_t published;
+	uint64_t taken;
+};
+
+/* A wake-up costs two changes of process, where processors are few: not for a part of a step. */
+static bool can_go_on(const struct ina_local_rank *rank, uint32_t wants, const struct progress *all)
+{
+	uint64_t reduced = atomic_load(&rank->reduced);
+
+	if (all->published > atomic_load(&rank->taken))
+		return true;
+	if ((wants & INA_LOCAL_CONTRIBUTE) &&
+	    ina_local_is_free(all->reduced, atomic_load(&rank->contributed)))
+		return true;
+	return (wants & INA_LOCAL_REDUCE) && all->contributed > reduced &&
+	       ina_local_is_free(all->taken, reduced);
+}
+
 void ina_local_wake(struct ina_local *local)
 {
 	const uint64_t one = 1;
+	const struct progress all = {
+	        .contributed = ina_local_all_contributed(local),
+	        .reduced = ina_local_all_reduced(local),
+	        .published = ina_local_all_published(local),
+	        .taken = ina_local_all_taken(local),
+	};
 
 	for (int i = 0; i < local->count; i++) {
-		if (i == local->index || !atomic_load(&local->ranks[i].sleeping) ||
-		    !atomic_exchange(&local->ranks[i].sleeping, 0))
+		struct ina_local_rank *rank = &local->ranks[i];
+		uint32_t wants = atomic_load(&rank->wants);
+
+		if (i == local->index || wants == 0 || !can_go_on(rank, wants, &all) ||
+		    !atomic_exchange(&rank->wants, 0))
 			continue;
 		/* Full is as good as written: it is readable. */
 		if (write(local->wake[i], &one, sizeof(one)) < 0)
 			continue;
 	}
+}
+
+void ina_local_awake(struct ina_local *local, bool woken)
+{
+	uint64_t ignored;
+
+	atomic_store(&local->ranks[local->index].wants, 0);
+	if (woken && read(local->wake[local->index], &ignored, sizeof(ignored)) < 0)
+		return;
 }
 
 int ina_local_pollfds(const struct ina_local *local, struct pollfd *fds)
@@ -211,11 +292,8 @@ int ina_local_pollfds(const struct ina_local *local, struct pollfd *fds)
 int ina_local_look(struct ina_local *local)
 {
 	struct pollfd fds[INA_MAX_RANKS];
-	uint64_t ignored;
 	int found = -1;
 
-	if (read(local->wake[local->index], &ignored, sizeof(ignored)) < 0)
-		ignored = 0;
 	for (int i = 0; i < local->count; i++)
 		fds[i] = (struct pollfd){.fd = local->alive[i]};
 	if (poll(fds, (nfds_t)local->count, 0) < 0)

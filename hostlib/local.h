@@ -20,13 +20,20 @@
 
 #define INA_LOCAL_DEPTH 4u
 
+/* What a rank that sleeps would do if it could; 0: it is awake. */
+enum ina_local_want {
+	INA_LOCAL_SLEEPS = 1,
+	INA_LOCAL_CONTRIBUTE = 2,
+	INA_LOCAL_REDUCE = 4,
+};
+
 /* What all ranks of a machine know of one of them. */
 struct ina_local_rank {
 	alignas(128) _Atomic uint64_t contributed; /* steps whose contributions are there */
 	_Atomic uint64_t reduced;                  /* owners: steps that they have added up */
 	_Atomic uint64_t published; /* owners: steps whose sums of all machines are there */
 	_Atomic uint64_t taken;     /* steps whose sums this rank has copied */
-	_Atomic uint32_t sleeping;  /* to be woken when anything has changed */
+	_Atomic uint32_t wants;     /* of enum ina_local_want */
 	_Atomic uint64_t overflow;  /* owners: the latest call in which an addition overflowed */
 	struct ina_call call;       /* valid when its first step has been contributed */
 };
@@ -58,8 +65,24 @@ enum ina_status ina_local_open(struct ina_local *local, const struct ina_topolog
                                int64_t deadline_ms, struct ina_failure *failure);
 void ina_local_close(struct ina_local *local);
 
-/* Wakes all others that sleep. */
+/* Wakes the others that sleep and can go on. All sleep for what is to be taken. */
 void ina_local_wake(struct ina_local *local);
+
+/* Steps that all ranks have contributed to, or taken; that all owners have added up, or published.
+ */
+uint64_t ina_local_all_contributed(const struct ina_local *local);
+uint64_t ina_local_all_taken(const struct ina_local *local);
+uint64_t ina_local_all_reduced(const struct ina_local *local);
+uint64_t ina_local_all_published(const struct ina_local *local);
+
+/* Is a place free for a step, when all for whom it was meant are done with so many steps? */
+static inline bool ina_local_is_free(uint64_t done, uint64_t step)
+{
+	return done + INA_LOCAL_DEPTH > step;
+}
+
+/* This rank is awake. woken: somebody may have woken it, which is taken note of. */
+void ina_local_awake(struct ina_local *local, bool woken);
 
 /* Looks without waiting at who is still there. Returns a local index that is gone, or -1. */
 int ina_local_look(struct ina_local *local);

@@ -15,6 +15,18 @@
  * all-reduces. */
 #define STEP_BYTES ((size_t)1 << 22)
 
+/*
+ * Messages under way on a rail. All of a machine's rails are on one link, and each needs some to be
+ * on their way while others' are: twice its share of a window keeps the link busy, and more only
+ * waits in queues, until it is taken for lost.
+ */
+static unsigned int rail_window(unsigned int window, int rails)
+{
+	unsigned int share = (2 * window + (unsigned int)rails - 1) / (unsigned int)rails;
+
+	return share < window ? share : window;
+}
+
 /* The flat communicator of this rank's rail: ranks are machines there. */
 static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster *roster,
                                  int listener, struct ina_failure *failure)
@@ -35,6 +47,8 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	rail->settings.options.rank = topology->machine;
 	rail->settings.options.ranks = topology->machines;
 	rail->settings.options.schedule = INA_SCHEDULE_FLAT;
+	rail->settings.options.window = rail->settings.receives =
+	        rail_window(comm->settings.options.window, topology->rails);
 	rail->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
 	                                           .sin_addr.s_addr = leader->address,
 	                                           .sin_port = leader->tcp_port};
@@ -69,7 +83,7 @@ static void describe(struct ina_comm *comm, bool aggregated)
 		stats->path_mtu = rail->stats.path_mtu;
 		stats->message_bytes = rail->stats.message_bytes;
 	}
-	stats->window = comm->settings.options.window;
+	stats->window = rail_window(comm->settings.options.window, topology->rails);
 	snprintf(comm->how, sizeof(comm->how), "%d machines of %d to %d ranks, %d rails, %s",
 	         topology->machines, topology->fewest, topology->most, topology->rails,
 	         topology->machines == 1 ? "nothing between machines"
@@ -167,6 +181,7 @@ static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
 		if (parallel->rail)
 			ina_parallel_attend(parallel->rail);
 		poll(fds, (nfds_t)ina_parallel_pollfds(comm, fds), INA_STALL_MS);
+		ina_local_awake(&parallel->local, true);
 		ina_local_look(&parallel->local);
 	}
 }

@@ -36,6 +36,7 @@ struct ina_parallel {
 	struct ina_local local;
 	struct ina_comm *rail; /* NULL: this rank owns none */
 	struct ina_pipeline pipeline;
+	bool noticed; /* the latest wait ended by something other than work, or by its time */
 	int differs;  /* a local rank that is in another call; -1: none */
 	int epoll_fd; /* -1: nobody has asked for one */
 	int timer_fd;
@@ -69,6 +70,9 @@ int ina_parallel_pollfds(const struct ina_comm *comm, struct pollfd *fds);
 /* Begins the first request, and takes it as far as it goes without waiting. */
 void ina_pipeline_start(struct ina_comm *comm);
 bool ina_pipeline_done(const struct ina_comm *comm);
+
+/* What this rank would do if others of its machine let it: enum ina_local_want. */
+uint32_t ina_pipeline_wants(const struct ina_comm *comm);
 
 /* *moved: whether anything has. Errors are this rank's fault, to be settled among all ranks. */
 enum ina_status ina_pipeline_advance(struct ina_comm *comm, bool *moved,

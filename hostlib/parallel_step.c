@@ -33,6 +33,16 @@ int ina_parallel_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 	return count;
 }
 
+/* A completion, or a wake-up: not a word of the control channel, nor an end. */
+static bool is_work(const struct ina_comm *comm, int fd)
+{
+	const struct ina_parallel *parallel = comm->parallel;
+
+	return fd == parallel->local.wake[parallel->local.index] ||
+	       (parallel->rail && parallel->rail->ranks > 1 &&
+	        fd == parallel->rail->fabric.channel->fd);
+}
+
 void ina_parallel_attend(struct ina_comm *rail)
 {
 	if (rail->first || rail->ranks == 1 || rail->failure.status != INA_OK)
@@ -197,37 +207,65 @@ static void follow(struct ina_comm *comm)
 		          NULL);
 }
 
+static bool is_under_way(const struct ina_comm *comm)
+{
+	return comm->phase == INA_STEADY && comm->first && comm->first->active;
+}
+
+/* Sleeps. Who looks round each time pays for more calls of the kernel than the work takes. */
+static void wait_for_work(struct ina_comm *comm, int timeout_ms)
+{
+	struct ina_parallel *parallel = comm->parallel;
+	struct pollfd fds[INA_PARALLEL_FDS];
+	int count = ina_parallel_pollfds(comm, fds);
+	bool work = false;
+
+	if (parallel->differs >= 0 && timeout_ms > DIFFERENCE_MS)
+		timeout_ms = DIFFERENCE_MS;
+	if (poll(fds, (nfds_t)count, timeout_ms) > 0) {
+		work = true;
+		for (int i = 0; i < count; i++)
+			work = work && (!fds[i].revents || is_work(comm, fds[i].fd));
+	}
+	parallel->noticed = !work;
+	ina_local_awake(&parallel->local, fds[0].revents != 0);
+}
+
 void ina_parallel_step(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_parallel *parallel = comm->parallel;
-	_Atomic uint32_t *sleeping = &parallel->local.ranks[parallel->local.index].sleeping;
-	struct pollfd fds[INA_PARALLEL_FDS];
+	struct ina_local *local = &parallel->local;
 
 	if (comm->phase != INA_STEADY) {
 		ina_parallel_mend(comm, timeout_ms);
 		return;
 	}
+	if (timeout_ms == 0) {
+		parallel->noticed = true;
+		ina_local_awake(local, true);
+	}
 	if (!comm->first->active)
 		activate(comm);
 	if (go(comm) && timeout_ms > 0)
 		return;
-	if (comm->phase != INA_STEADY || !comm->first || !comm->first->active)
+	if (!is_under_way(comm))
 		return;
-	look_around(comm);
-	if (comm->phase != INA_STEADY)
+	if (parallel->noticed)
+		look_around(comm);
+	if (!is_under_way(comm))
 		return;
 	/* Armed first, looked at once more, then asleep: nothing can slip in between. */
-	atomic_store(sleeping, 1);
+	atomic_store(&local->ranks[local->index].wants, ina_pipeline_wants(comm));
 	if (parallel->rail && parallel->rail->first && parallel->rail->ranks > 1)
 		ina_progress_arm(parallel->rail);
-	if (go(comm) && timeout_ms > 0)
+	if (go(comm) && timeout_ms > 0) {
+		ina_local_awake(local, false);
 		return;
-	if (comm->phase != INA_STEADY || !comm->first || !comm->first->active)
+	}
+	if (!is_under_way(comm))
 		return;
 	if (timeout_ms > 0)
-		poll(fds, (nfds_t)ina_parallel_pollfds(comm, fds),
-		     parallel->differs >= 0 && timeout_ms > DIFFERENCE_MS ? DIFFERENCE_MS
-		                                                          : timeout_ms);
+		wait_for_work(comm, timeout_ms);
 	else
 		follow(comm);
 }

@@ -98,24 +98,6 @@ bool ina_pipeline_done(const struct ina_comm *comm)
 	       parallel->pipeline.base + parallel->pipeline.steps;
 }
 
-/* Has a place been left by all, if this step is to have it? */
-static bool is_free(uint64_t left, uint64_t step)
-{
-	return left + INA_LOCAL_DEPTH > step;
-}
-
-static uint64_t least_reduced(const struct ina_parallel *parallel)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int r = 0; r < parallel->topology.rails; r++) {
-		uint64_t reduced = atomic_load(&parallel->local.ranks[r].reduced);
-
-		least = reduced < least ? reduced : least;
-	}
-	return least;
-}
-
 static bool contribute(struct ina_comm *comm)
 {
 	struct ina_parallel *parallel = comm->parallel;
@@ -124,7 +106,7 @@ static bool contribute(struct ina_comm *comm)
 	const uint8_t *send = comm->first->send;
 
 	if (p->contributed == p->steps ||
-	    !is_free(least_reduced(parallel), p->base + p->contributed))
+	    !ina_local_is_free(ina_local_all_reduced(local), p->base + p->contributed))
 		return false;
 	for (int r = 0; r < parallel->topology.rails; r++) {
 		size_t bytes = segment_size(parallel, p->contributed, r);
@@ -166,16 +148,6 @@ static bool all_contributed(struct ina_comm *comm)
 	return true;
 }
 
-/* Everybody has taken the sum whose place is needed. */
-static bool is_taken(const struct ina_parallel *parallel, uint64_t step)
-{
-	for (int i = 0; i < parallel->local.count; i++) {
-		if (!is_free(atomic_load(&parallel->local.ranks[i].taken), step))
-			return false;
-	}
-	return true;
-}
-
 static void add_up(struct ina_comm *comm, uint8_t *sum, size_t bytes)
 {
 	struct ina_parallel *parallel = comm->parallel;
@@ -211,16 +183,20 @@ static enum ina_status reduce(struct ina_comm *comm, bool *moved, struct ina_fai
 	uint64_t step = p->base + p->reduced;
 	size_t bytes;
 	uint8_t *sum;
+	bool goes;
 
 	*moved = false;
-	if (p->reduced == p->steps || !is_free(p->base + p->published, step) ||
-	    !is_taken(parallel, step) || !all_contributed(comm))
+	if (p->reduced == p->steps || !ina_local_is_free(p->base + p->published, step))
 		return INA_OK;
 	bytes = segment_size(parallel, p->reduced, rail);
+	/* The first rail's first step goes even if it is empty, for the call to be compared. */
+	goes = bytes > 0 || (p->reduced == 0 && rail == 0);
+	if (goes && (!ina_local_is_free(ina_local_all_taken(&parallel->local), step) ||
+	             !all_contributed(comm)))
+		return INA_OK;
 	sum = ina_local_reduced(&parallel->local, rail, step);
 	add_up(comm, sum, bytes);
-	/* The first rail's first step goes even if it is empty, for the call to be compared. */
-	if ((bytes > 0 || (p->reduced == 0 && rail == 0)) &&
+	if (goes &&
 	    ina_allreduce_start(parallel->rail, sum, ina_local_sum(&parallel->local, rail, step),
 	                        bytes / ina_type_bytes((int)request->type), request->type,
 	                        request->op, &p->requests[step % INA_LOCAL_DEPTH]) != INA_OK) {
@@ -240,8 +216,10 @@ static enum ina_status publish(struct ina_comm *comm, bool *moved, struct ina_fa
 	struct ina_request **place = &p->requests[(p->base + p->published) % INA_LOCAL_DEPTH];
 
 	*moved = false;
-	if (parallel->rail->first)
+	if (parallel->rail->first && (parallel->noticed || parallel->rail->ranks == 1))
 		ina_collective_step(parallel->rail, 0);
+	else if (parallel->rail->first)
+		ina_collective_work(parallel->rail);
 	*moved = parallel->rail->last_completions > 0;
 	parallel->rail->last_completions = 0;
 	if (p->published == p->reduced || (*place && !(*place)->done))
@@ -285,6 +263,14 @@ static bool take(struct ina_comm *comm)
 	}
 	atomic_store(&own(parallel)->taken, p->base + all);
 	return moved;
+}
+
+uint32_t ina_pipeline_wants(const struct ina_comm *comm)
+{
+	const struct ina_pipeline *p = &comm->parallel->pipeline;
+
+	return INA_LOCAL_SLEEPS | (p->contributed < p->steps ? INA_LOCAL_CONTRIBUTE : 0u) |
+	       (comm->parallel->rail && p->reduced < p->steps ? INA_LOCAL_REDUCE : 0u);
 }
 
 enum ina_status ina_pipeline_advance(struct ina_comm *comm, bool *moved,
