@@ -99,9 +99,6 @@ module ina_pick #(
   logic [JOB_W-1:0]      c_job;
   logic [PORT_COUNT-1:0] c_mask;
   logic [PORT_COUNT-1:0] c_takes;    // those of them whose queues move on: none of a retransmission
-  logic                  c_probe;    // of a retransmission
-  logic [SLOT_W-1:0]     c_slot;     // likewise
-  logic [ORDINAL_W-1:0]  c_ordinal;  // likewise
   logic                  goes;
 
   assign goes       = c_valid && (!m_valid || m_ready);
@@ -272,16 +269,6 @@ module ina_pick #(
       c_mask   <= mask;
       c_takes  <= kind[2] ? '0 : mask;
     end
-    // Of the retransmission that would go: whether one goes is known too late to wait for it.
-    if (found) begin
-      for (int p = 0; p < PORT_COUNT; p++) begin
-        if (resend_port[p]) begin
-          c_probe   <= resend_probe[p];
-          c_slot    <= resend_slot[p*SLOT_W +: SLOT_W];
-          c_ordinal <= resend_ordinal[p*ORDINAL_W +: ORDINAL_W];
-        end
-      end
-    end
     if (rst) begin
       c_valid  <= 1'b0;
       c_choice <= '0;
@@ -294,6 +281,24 @@ module ina_pick #(
   logic [ORDINAL_W-1:0] sums_since;
   logic                 lost;
   logic [SLOT_W-1:0]    m_resend_slot;
+
+  // Of the retransmission that goes: all its ports want the same, so any of them will do.
+  logic                 c_probe;
+  logic [SLOT_W-1:0]    c_slot;
+  logic [ORDINAL_W-1:0] c_ordinal;
+
+  always_comb begin
+    c_probe   = 1'b0;
+    c_slot    = '0;
+    c_ordinal = '0;
+    for (int p = 0; p < PORT_COUNT; p++) begin
+      if (c_mask[p]) begin
+        c_probe   = c_probe | resend_probe[p];
+        c_slot    = c_slot | resend_slot[p*SLOT_W +: SLOT_W];
+        c_ordinal = c_ordinal | resend_ordinal[p*ORDINAL_W +: ORDINAL_W];
+      end
+    end
+  end
 
   assign sums_since = sums_chosen[c_job] - c_ordinal;
   assign lost = c_kind == ina_pkg::KIND_RESEND && !c_probe && sums_since > ORDINAL_W'(SLOT_COUNT);
