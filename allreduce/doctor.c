@@ -39,9 +39,8 @@ static const char *remedy(enum ina_status status)
 	case INA_ERR_MISMATCH:
 		return "start all ranks alike, and give all hosts and switches the same MTU";
 	case INA_ERR_TIMEOUT:
-		return "start --doctor on all hosts; let TCP to rank 0's port and UDP port 4791 "
-		       "through "
-		       "firewalls; give switches the hosts' MTU or more";
+		return "start --doctor on all hosts; let TCP between all of them and UDP port 4791 "
+		       "through firewalls; give switches the hosts' MTU or more";
 	case INA_ERR_PEER:
 		return "see what that rank says";
 	case INA_ERR_DEVICE:
@@ -50,9 +49,8 @@ static const char *remedy(enum ina_status status)
 		return "raise the limit on locked memory: ulimit -l unlimited";
 	case INA_ERR_AGGREGATOR:
 		return "switch aggregation on in the switch between the hosts, with one rank on a "
-		       "port, or wait until it "
-		       "has "
-		       "room for another job; until then all-reduce goes by ring";
+		       "port, or wait until it has room for another job; until then all-reduce "
+		       "goes by ring";
 	default:
 		return "see the text";
 	}

@@ -100,6 +100,22 @@ enum ina_status ina_launch_ranks(struct ina_launch *launch, struct ina_failure *
 	return INA_OK;
 }
 
+void ina_launch_half(char *text, size_t size)
+{
+	text[0] = '\0';
+	for (size_t i = 0; i < LAUNCHER_COUNT; i++) {
+		const struct launcher *launcher = &LAUNCHERS[i];
+		bool says_rank = getenv(launcher->rank) != NULL;
+
+		if (!launcher->ranks || says_rank == (getenv(launcher->ranks) != NULL))
+			continue;
+		snprintf(text, size, " (%s is set, but not %s)",
+		         says_rank ? launcher->rank : launcher->ranks,
+		         says_rank ? launcher->ranks : launcher->rank);
+		return;
+	}
+}
+
 /* "node[003-010,12]-ib,other" begins with node003-ib. */
 static void first_node(const char *list, char *name, size_t size)
 {

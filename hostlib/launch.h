@@ -6,6 +6,8 @@
 #ifndef INA_LAUNCH_H
 #define INA_LAUNCH_H
 
+#include <stddef.h>
+
 #include "error.h"
 
 struct ina_launch {
@@ -22,6 +24,12 @@ struct ina_launch {
  * INA_ERR_ARGUMENT.
  */
 enum ina_status ina_launch_ranks(struct ina_launch *launch, struct ina_failure *failure);
+
+/*
+ * Where no launcher says both: " (RANK is set, but not WORLD_SIZE)", of the first that says half,
+ * or "". For the text of an error.
+ */
+void ina_launch_half(char *text, size_t size);
 
 /* Where rank 0 is, as ina_address_parse() reads it. */
 struct ina_launch_root {

@@ -51,7 +51,7 @@ static enum ina_status reach(struct ina_control *control, int rank, const struct
 	if (ina_link_connect(link, &to, peer_timeout_ms, deadline_ms) == 0 &&
 	    ina_link_send(link, &frame, deadline_ms) == 0)
 		return INA_OK;
-	return ina_fail(failure, INA_ERR_PEER,
+	return ina_fail(failure, INA_ERR_TIMEOUT,
 	                "rank %d could not be reached at TCP port %u of %s: %s; a firewall must "
 	                "let all ranks connect to each other",
 	                rank, ntohs(to.sin_port),

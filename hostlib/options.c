@@ -83,6 +83,7 @@ static enum ina_status check_half(const struct ina_launch *launch, bool has_rank
 static enum ina_status make_ranks(struct ina_options *options, struct ina_failure *failure)
 {
 	struct ina_launch launch = {0};
+	char half[100];
 	bool has_rank;
 	bool has_ranks;
 
@@ -99,15 +100,18 @@ static enum ina_status make_ranks(struct ina_options *options, struct ina_failur
 	if (launch.launcher && check_half(&launch, has_rank, options->rank, has_ranks,
 	                                  options->ranks, failure) != INA_OK)
 		return failure->status;
+	ina_launch_half(half, sizeof(half));
 	if (!has_ranks && !launch.ranks_name)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
-		        "the number of ranks is not given: set the option ranks, or "
-		        "INA_RANKS in the environment, or start by mpirun, srun or torchrun");
+		        "the number of ranks is not given%s: set the option ranks, or "
+		        "INA_RANKS in the environment, or start by mpirun, srun or torchrun",
+		        half);
 	if (!has_rank && !launch.launcher)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "the rank is not given: set the option rank, or INA_RANK in the "
-		                "environment, or start by mpirun, srun or torchrun");
+		                "the rank is not given%s: set the option rank, or INA_RANK in the "
+		                "environment, or start by mpirun, srun or torchrun",
+		                half);
 	if (!has_ranks && launch.ranks > INA_MAX_RANKS)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s says %s=%d: there can be %d ranks at most", launch.launcher,

@@ -120,3 +120,23 @@ def test_too_little_locked_memory_alone_is_enough_to_fail():
     code, ranks = doctor(2, "model", before="ulimit -l 8192; prefix='setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock';")
     assert code == 1
     assert all(findings(lines) == {**dict.fromkeys(ALL, "ok"), "memlock": "FAIL"} for lines in ranks), ranks
+
+
+def test_a_neighbour_that_is_not_reached():
+    """Both reach rank 0, but not each other: as with a firewall, or with a switch that keeps ports apart."""
+    code, ranks = doctor(3, "model", before=on_rank_1("ip neigh replace 192.0.2.3 lladdr 02:00:00:00:00:99 dev vec0 nud permanent"))
+    assert code == 1
+    for lines in ranks:
+        assert findings(lines) == {**dict.fromkeys(LOCAL, "ok"), "neighbours": "FAIL", "aggregator": "skip"}
+        assert "rank 1 could not be reached at TCP port" in lines["neighbours"][1], lines
+        assert "through firewalls" in lines["neighbours"][1]
+
+
+def test_no_room_at_the_aggregator():
+    """Four jobs that wait for a late rank are all that the bridge has room for."""
+    held = 'for port in 1 2 3 4; do INA_ROOT=192.0.2.1:1900$port "$0" -b 4 -e 4 -n 1 --late 1:50 >/dev/null 2>&1 & done; sleep 5;'
+    code, ranks = doctor(2, "model", before=held)
+    assert code == 1
+    for lines in ranks:
+        assert findings(lines) == {**dict.fromkeys(ALL, "ok"), "aggregator": "FAIL"}, lines
+        assert "wait until it has room for another job" in lines["aggregator"][1]

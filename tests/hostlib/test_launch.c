@@ -238,6 +238,25 @@ static void pmix(void **state)
 	expect(NULL, 1, 3, "192.0.2.1", INA_DEFAULT_PORT);
 }
 
+/* What a shell or half a launcher has left is not believed, but named. */
+static void halves(void **state)
+{
+	(void)state;
+	set("RANK=1");
+	refuse(NULL, "the number of ranks is not given (RANK is set, but not WORLD_SIZE)");
+	set("INA_RANKS=2");
+	refuse(NULL, "the rank is not given (RANK is set, but not WORLD_SIZE)");
+	set("INA_RANK=1");
+	set("INA_ROOT=192.0.2.1");
+	expect(NULL, 1, 2, "192.0.2.1", INA_DEFAULT_PORT);
+	clearenv();
+	set("SLURM_NTASKS=4"); /* in the shell that salloc starts */
+	refuse(NULL, "(SLURM_NTASKS is set, but not SLURM_PROCID)");
+	clearenv();
+	set("PMI_SIZE=4");
+	refuse(NULL, "(PMI_SIZE is set, but not PMI_RANK)");
+}
+
 static void nonsense(void **state)
 {
 	(void)state;
@@ -269,6 +288,7 @@ int main(void)
 	        cmocka_unit_test_setup(contradictions, clear),
 	        cmocka_unit_test_setup(ours_first, clear),
 	        cmocka_unit_test_setup(pmix, clear),
+	        cmocka_unit_test_setup(halves, clear),
 	        cmocka_unit_test_setup(nonsense, clear),
 	};
 
