@@ -410,16 +410,25 @@ static int64_t read_clock(struct ina_comm *comm)
 	return now_ms;
 }
 
-/* Nothing has come for a moment, or something over the control channel: is anything wrong? */
+/* Is what has come over the control channel a fault? */
+static bool is_disturbed(struct ina_comm *comm)
+{
+	comm->control.news = false;
+	if (!ina_disturbed(&comm->control, &comm->current))
+		return false;
+	ina_comm_fault(comm, NULL);
+	return true;
+}
+
+/* Nothing has come for a moment: is anything wrong? */
 static void look_around(struct ina_comm *comm)
 {
 	struct ina_failure failure;
 	int64_t now_ms = read_clock(comm);
 
-	comm->control.news = false;
-	if (ina_disturbed(&comm->control, &comm->current)) {
-		ina_comm_fault(comm, NULL);
-	} else if (now_ms >= comm->deadline_ms) {
+	if (is_disturbed(comm))
+		return;
+	if (now_ms >= comm->deadline_ms) {
 		explain_timeout(comm, &failure);
 		ina_comm_fault(comm, &failure);
 	} else if (aggregator_is_dead(comm, now_ms)) {
@@ -490,11 +499,8 @@ static bool take_completions(struct ina_comm *comm, int timeout_ms)
 
 static void step_transfer(struct ina_comm *comm, int timeout_ms)
 {
-	if (comm->control.news) {
-		look_around(comm);
-		if (comm->phase != INA_STEADY)
-			return;
-	}
+	if (comm->control.news && is_disturbed(comm))
+		return;
 	if (take_completions(comm, timeout_ms))
 		return;
 	if (timeout_ms == 0)
