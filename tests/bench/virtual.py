@@ -168,26 +168,37 @@ def jobs(options):
     return [{"rate_gbps": rate, "hosts": hosts, "jobs": 2, "alone_us": alone, "times_us": times, "shares": share, "good": None}]
 
 
+def alone(options, machines, locals_, schedule, sizes):
+    """One way, with nothing else open in its processes: its rows."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        lab(options, machines, max(options.rates), ["--ranks-per-host", str(locals_), "--aggregator", options.aggregator],
+            [os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1", "-n", "1", "-w", "1", *sizes,
+             *schedule, "--json", report.name])
+        return json.load(open(report.name))["rows"]
+
+
 def parallel(options):
     """Machines of several ranks: flat ring over all of them, leader-only and parallel, beside the cost model."""
-    results = []
-    print(f"# {'machines':>8} {'ranks':>5} {'size (B)':>10}" + "".join(f"{name + ' (us)':>14} {'model':>8}" for name in
-          ("flat", "leader", "parallel")) + f" {'flat/par.':>9} {'leader/par.':>11}", flush=True)
+    results, ways = [], ("flat", "leader", "parallel")
+    sizes = ["-b", "4K", "-e", "16M", "-f", "16"]
+    print(f"# {'machines':>8} {'ranks':>5} {'size (B)':>10}" + "".join(f"{way + ' (us)':>14} {'model':>8}" for way in ways) +
+          f" {'flat/par.':>9} {'leader/par.':>11}", flush=True)
     for machines, locals_ in SHAPES:
-        with tempfile.NamedTemporaryFile(suffix=".json") as report:
-            lab(options, machines, max(options.rates), ["--ranks-per-host", str(locals_), "--aggregator", options.aggregator],
-                [os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1", "-n", "1", "-w", "1", "-b", "4K",
-                 "-e", "16M", "-f", "16", "--schedules", "--json", report.name])
-            rows = json.load(open(report.name))["rows"]
-        for row in rows:
-            ways = [row["schedules"][name] for name in ("flat", "leader", "parallel")]
-            assert all(way["wrong"] == 0 for way in ways), row
-            flat, leader, ours = (way["time_us"] for way in ways)
+        # The three by turns in the same processes, for the model's calibration; what counts is each by itself.
+        models = alone(options, machines, locals_, ["--schedules"], sizes)
+        tables = {way: alone(options, machines, locals_, ["--schedule", way, *(["--algorithm", "ring"] if way == "flat" else [])], sizes)
+                  for way in ways}
+        for index, row in enumerate(models):
+            times = {way: tables[way][index]["result"]["time_us"] for way in ways}
+            assert all(tables[way][index]["result"]["wrong"] == row["schedules"][way]["wrong"] == 0 for way in ways), row
+            gains = {way: times[way] / times["parallel"] for way in ("flat", "leader")}
             is_largest = row["size_bytes"] >= 16 << 20
-            good = flat / ours >= WANTED_OF_FLAT and leader / ours > WANTED_OF_LEADER if is_largest else None
-            results.append({"machines": machines, "ranks_a_machine": locals_, "good": good, **row})
-            print(f"{machines:10} {locals_:5} {row['size_bytes']:10}" + "".join(f"{way['time_us']:14.1f} {way['model_us']:8.1f}" for way in
-                  ways) + f" {flat / ours:9.2f} {leader / ours:11.2f}", flush=True)
+            good = gains["flat"] >= WANTED_OF_FLAT and gains["leader"] > WANTED_OF_LEADER if is_largest else None
+            results.append({"machines": machines, "ranks_a_machine": locals_, "size_bytes": row["size_bytes"], "times_us": times,
+                            "by_turns": row["schedules"], "good": good})
+            print(f"{machines:10} {locals_:5} {row['size_bytes']:10}" + "".join(
+                  f"{times[way]:14.1f} {row['schedules'][way]['model_us']:8.1f}" for way in ways) +
+                  f" {gains['flat']:9.2f} {gains['leader']:11.3f}", flush=True)
     return results
 
 
