@@ -75,6 +75,12 @@ struct frame_form frame_form_of(const struct frame *frame)
 	return form;
 }
 
+void frame_ask_for_ack(struct frame *frame)
+{
+	frame->bytes[frame_bth_at(frame_form_of(frame)) + 8] |= 0x80;
+	frame_seal(frame);
+}
+
 uint16_t frame_ip_sum(const struct frame *frame)
 {
 	unsigned ip = frame_ip_at(frame_form_of(frame));

@@ -58,6 +58,9 @@ uint32_t frame_icrc(const struct frame *frame);
 /* Puts that iCRC at its end, and a right IP checksum into its header, if that is IPv4. */
 void frame_seal(struct frame *frame);
 
+/* Sets AckReq (BTH, byte 8, bit 7), and the iCRC that is right then. */
+void frame_ask_for_ack(struct frame *frame);
+
 /* One's complement sum over the IPv4 header: 0xFFFF where its checksum is right. */
 uint16_t frame_ip_sum(const struct frame *frame);
 

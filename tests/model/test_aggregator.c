@@ -51,11 +51,10 @@ static void complete(struct rig *rig, unsigned index)
 		put_data(rig, rank, index, element_of(rank, index));
 }
 
-/* What came out is the packet that `rank` sent, with the sum as payload and an iCRC to match. */
-static void assert_sum(const struct rig *rig, unsigned position, unsigned rank, unsigned index)
+/* Out came `frame` of `rank`, with the sum as payload and an iCRC to match. */
+static void assert_summed(const struct rig *rig, unsigned position, unsigned rank, struct frame want)
 {
 	const struct rig_emitted *emitted = &rig->emitted[position];
-	struct frame want = rig_data(rig, rank, index, sum_of_four(index));
 	uint32_t contributors = 4, last_rank = 3;
 
 	memcpy(want.bytes + want.length - 20, &contributors, 4);
@@ -64,6 +63,22 @@ static void assert_sum(const struct rig *rig, unsigned position, unsigned rank, 
 	assert_int_equal(emitted->port, rank);
 	assert_int_equal(emitted->frame.length, want.length);
 	assert_memory_equal(emitted->frame.bytes, want.bytes, want.length);
+}
+
+/* Out came the sum under the header that `rank` sent. */
+static void assert_sum(const struct rig *rig, unsigned position, unsigned rank, unsigned index)
+{
+	assert_summed(rig, position, rank, rig_data(rig, rank, index, sum_of_four(index)));
+}
+
+/* Out came the sum, and for what was lost before, it asks for an ACK. */
+static void assert_sum_again(const struct rig *rig, unsigned position, unsigned rank,
+                             unsigned index)
+{
+	struct frame want = rig_data(rig, rank, index, sum_of_four(index));
+
+	frame_ask_for_ack(&want);
+	assert_summed(rig, position, rank, want);
 }
 
 static void test_sum_waits_for_all(void **state)
@@ -129,7 +144,21 @@ static void test_gap(void **state)
 	rig_assert_count(rig, frames_passed, 0);
 	complete(rig, 1);
 	assert_int_equal(rig->emitted_count, 4);
-	assert_sum(rig, 1, 1, 1);
+	assert_sum(rig, 0, 0, 1);
+	assert_sum_again(rig, 1, 1, 1);
+	complete(rig, 2);
+	assert_sum_again(rig, 1, 1, 2);
+
+	/* Up to the next packet that asks for one itself. */
+	struct frame asks = rig_data(rig, 1, 3, element_of(1, 3));
+	frame_ask_for_ack(&asks);
+	rig_put(rig, 1, &asks);
+	for (unsigned rank = 0; rank < 4; rank++)
+		if (rank != 1)
+			put_data(rig, rank, 3, element_of(rank, 3));
+	assert_sum_again(rig, 1, 1, 3);
+	complete(rig, 4);
+	assert_sum(rig, 1, 1, 4);
 }
 
 /* d too large for any window: another connection, which must not suffer; the job goes raw. */
@@ -152,7 +181,7 @@ static void test_beyond_any_window(void **state)
 	/* What was summed before is still only sent with the sum; what went raw, raw. */
 	put_data(rig, 0, 1, 999);
 	assert_int_equal(rig->emitted_count, 1);
-	assert_sum(rig, 0, 0, 1);
+	assert_sum_again(rig, 0, 0, 1);
 	struct frame raw = rig_data(rig, 0, 2, 7);
 	rig_put(rig, 0, &raw);
 	rig_assert_passed(rig, 0, &raw);
@@ -206,7 +235,7 @@ static void test_answered(void **state)
 	for (unsigned index = 12; index > 12 - WINDOW; index--) {
 		put_data(rig, 2, index, 999); /* its memory may hold anything by now */
 		assert_int_equal(rig->emitted_count, 1);
-		assert_sum(rig, 0, 2, index);
+		assert_sum_again(rig, 0, 2, index);
 	}
 	rig_assert_count(rig, duplicates_answered, WINDOW);
 
@@ -245,7 +274,7 @@ static void test_answered_while_others_wait(void **state)
 		put_data(rig, 1, index, element_of(1, index));
 	put_data(rig, 1, 1, 0);
 	assert_int_equal(rig->emitted_count, 1);
-	assert_sum(rig, 0, 1, 1);
+	assert_sum_again(rig, 0, 1, 1);
 	put_data(rig, 1, 3, 0);
 	rig_assert_nothing(rig);
 }

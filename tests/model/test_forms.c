@@ -120,6 +120,7 @@ static void test_probes_and_answers(void **state)
 			struct frame probe =
 			        rig_frame(rig, rank, 4 + 0x400000, SEND_ONLY, zeros, sizeof(zeros));
 
+			frame_ask_for_ack(&answer);
 			rig_put(rig, rank, &again);
 			rig_assert_passed(rig, rank, &answer);
 			rig_put(rig, rank, &ahead);
