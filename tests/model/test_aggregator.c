@@ -52,7 +52,8 @@ static void complete(struct rig *rig, unsigned index)
 }
 
 /* Out came `frame` of `rank`, with the sum as payload and an iCRC to match. */
-static void assert_summed(const struct rig *rig, unsigned position, unsigned rank, struct frame want)
+static void assert_summed(const struct rig *rig, unsigned position, unsigned rank,
+                          struct frame want)
 {
 	const struct rig_emitted *emitted = &rig->emitted[position];
 	uint32_t contributors = 4, last_rank = 3;
