@@ -47,16 +47,6 @@ static bool is_there(const struct ina_control *control, int rank)
 	return control->peers[rank].link.fd >= 0 && !ina_control_is_absent(control, rank);
 }
 
-void ina_control_send(struct ina_control *control, int peer, struct ina_control_frame *frame)
-{
-	struct ina_peer *to = &control->peers[peer];
-
-	if (!is_there(control, peer))
-		return;
-	if (ina_link_send(&to->link, frame, ina_now_ms() + SEND_TIMEOUT_MS) != 0)
-		to->gone = true;
-}
-
 void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame)
 {
 	for (int r = 0; r < control->ranks; r++)
@@ -204,6 +194,18 @@ static void read_peer(struct ina_control *control, int from)
 			break;
 		}
 	}
+}
+
+void ina_control_send(struct ina_control *control, int peer, struct ina_control_frame *frame)
+{
+	struct ina_peer *to = &control->peers[peer];
+
+	if (!is_there(control, peer) ||
+	    ina_link_send(&to->link, frame, ina_now_ms() + SEND_TIMEOUT_MS) == 0)
+		return;
+	/* It has closed the connection; what it said before has come, and counts. */
+	read_peer(control, peer);
+	to->gone = !to->left;
 }
 
 void ina_control_pump(struct ina_control *control, int timeout_ms)
