@@ -43,12 +43,15 @@ def start(folder, aggregator, *arguments, n=4):
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
-@pytest.mark.parametrize("aggregator, arguments", [
-    ("model", [2]), ("model", [0]), ("model", [1, "late"]), ("off", [2]), ("off", [3, "late"]),
-    ("reset", [1]), ("reset", [3]), ("model", [2, "busy", 0]), ("model", [0, "busy", 1]), ("off", [2, "busy", 0])],
-    ids=lambda value: "-".join(map(str, value)) if isinstance(value, list) else value)
-def test_a_host_is_gone(tmp_path, how, aggregator, arguments):
+KILLED, FROZEN = signal.SIGKILL, signal.SIGSTOP
+
+
+@pytest.mark.parametrize("aggregator, arguments, how", [
+    ("model", [2], KILLED), ("model", [2], FROZEN), ("model", [0], KILLED), ("model", [0], FROZEN), ("model", [1, "late"], KILLED),
+    ("off", [2], FROZEN), ("off", [3, "late"], KILLED), ("reset", [1], KILLED), ("reset", [3], FROZEN),
+    ("model", [2, "busy", 0], KILLED), ("model", [2, "busy", 0], FROZEN), ("model", [0, "busy", 1], KILLED), ("off", [2, "busy", 0], KILLED)],
+    ids=lambda value: "-".join(map(str, value)) if isinstance(value, list) else value.name if isinstance(value, signal.Signals) else value)
+def test_a_host_is_gone(tmp_path, aggregator, arguments, how):
     n = 4
     process = start(tmp_path, aggregator, *arguments, n=n)
     watchdog = threading.Timer(100, process.kill)
