@@ -481,8 +481,8 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 
 		if (status != INA_OK || ready)
 			return status;
-		if (ina_open_failed_elsewhere(control))
-			return ina_fail(failure, INA_ERR_PEER, "another rank could not connect");
+		if (ina_open_failed_elsewhere(control, failure))
+			return failure->status;
 		if (ina_now_ms() >= deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
 			                missing_connection(fabric, missing, sizeof(missing)));

@@ -93,8 +93,8 @@ static enum ina_status await(struct ina_local_meeting *meeting, int fd, const ch
 		poll(fds, (nfds_t)count + 1, ina_left_ms(meeting->deadline_ms, 200));
 		if (fds[count].revents)
 			return INA_OK;
-		if (ina_open_failed_elsewhere(meeting->control))
-			return ina_fail(failure, INA_ERR_PEER, "another rank has failed");
+		if (ina_open_failed_elsewhere(meeting->control, failure))
+			return failure->status;
 		if (ina_now_ms() >= meeting->deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "%s did not come to share memory in time", whom);
@@ -184,8 +184,8 @@ static enum ina_status reach(struct ina_local_meeting *meeting, int fd, struct i
 	socklen_t size = make_name(meeting, &name);
 
 	while (connect(fd, (struct sockaddr *)&name, size) != 0) {
-		if (ina_open_failed_elsewhere(meeting->control))
-			return ina_fail(failure, INA_ERR_PEER, "another rank has failed");
+		if (ina_open_failed_elsewhere(meeting->control, failure))
+			return failure->status;
 		if (ina_now_ms() >= meeting->deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "rank %d, of the same machine, was not found: %s",

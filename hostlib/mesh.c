@@ -94,8 +94,8 @@ static enum ina_status await_higher(struct ina_control *control, struct ina_door
 			return INA_OK;
 		if (ina_now_ms() >= deadline_ms)
 			break;
-		if (ina_open_failed_elsewhere(control))
-			return ina_fail(failure, INA_ERR_PEER, "another rank has failed");
+		if (ina_open_failed_elsewhere(control, failure))
+			return failure->status;
 		count = ina_door_pollfds(door, fds);
 		count += ina_control_pollfds(control, fds + count);
 		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));

@@ -192,20 +192,19 @@ enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote 
 	}
 }
 
-bool ina_open_failed_elsewhere(struct ina_control *control)
+bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure)
 {
-	struct ina_failure ignored;
+	bool failed;
 
 	ina_control_pump(control, 0);
-	if (ina_control_lost(control, &ignored))
+	if (ina_control_lost(control, failure))
 		return true;
-	if (control->has_decision && control->decision.status != INA_OK)
-		return true;
-	for (int r = 0; r < control->ranks; r++) {
-		if (control->peers[r].has_report && control->peers[r].report.status != INA_OK)
-			return true;
-	}
-	return false;
+	failed = control->has_decision && control->decision.status != INA_OK;
+	for (int r = 0; r < control->ranks; r++)
+		failed |= control->peers[r].has_report && control->peers[r].report.status != INA_OK;
+	if (failed)
+		ina_fail(failure, INA_ERR_PEER, "another rank has failed");
+	return failed;
 }
 
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current)

@@ -36,8 +36,11 @@ enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_
                                   int64_t deadline_ms, uint32_t *minimum,
                                   struct ina_failure *failure);
 
-/* While opening: has the agreement already failed elsewhere, or a rank gone? Does not wait. */
-bool ina_open_failed_elsewhere(struct ina_control *control);
+/*
+ * While opening: has the agreement already failed elsewhere, or is a rank gone? Then `failure` is
+ * INA_ERR_PEER, and names who is gone, if that is it. Does not wait.
+ */
+bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure);
 
 /* In a call: has anything come over the control channel that calls for a settlement? */
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);

@@ -149,7 +149,7 @@ static void look(struct ina_control *control, struct ina_settlement *settlement)
 
 	ina_disturbed(control, &CALL);
 	ina_all_stalled(control, &CALL, CALL.number);
-	ina_open_failed_elsewhere(control);
+	ina_open_failed_elsewhere(control, &failure);
 	switch (ina_agree_poll(control, &vote, ina_now_ms() + 1000, &minimum, &failure)) {
 	case INA_NOT_AGREED:
 		FUZZ_CHECK(failure.status != INA_OK);
