@@ -49,6 +49,15 @@ static bool has_lost_voter(const struct ina_control *control)
 	return false;
 }
 
+/* Of a rank's vote. INA_ERR_PEER is about another rank, which its text names. */
+static void pass_on(int rank, enum ina_status status, const char *text, struct ina_failure *failure)
+{
+	if (status == INA_ERR_PEER)
+		ina_fail(failure, status, "%s", text);
+	else
+		ina_fail(failure, status, "rank %d: %s", rank, text);
+}
+
 /* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
 static bool count_votes(struct ina_control *control, const struct ina_vote *vote, uint32_t *minimum,
                         struct ina_failure *failure)
@@ -71,7 +80,7 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
 			continue;
 		}
 		if (report->status != INA_OK) {
-			ina_fail(failure, report->status, "rank %d: %s", r, report->text);
+			pass_on(r, report->status, report->text, failure);
 			return true;
 		}
 		/* A rank that failed before it knew the value has none. */
@@ -86,7 +95,7 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
 	}
 	/* Last: rank 0 may have stopped only because of what another rank reported. */
 	if (vote->failed->status != INA_OK) {
-		ina_fail(failure, vote->failed->status, "rank 0: %s", vote->failed->text);
+		pass_on(0, vote->failed->status, vote->failed->text, failure);
 		return true;
 	}
 	return complete;
