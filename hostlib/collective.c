@@ -42,7 +42,7 @@ static void linger(struct ina_comm *comm, unsigned int entry, uint64_t until)
 	comm->lingering[place].until = until;
 }
 
-/* Takes the request out of the ring of work; what it held is given back, now or later. */
+/* The registrations that the request holds are given back, now or when the device has let go. */
 static void release_memory(struct ina_request *request, bool lingers)
 {
 	struct ina_comm *comm = request->comm;
