@@ -61,6 +61,22 @@ def test_in_network_against_ring(tmp_path):
     assert result.aggregator["duplicates_answered"] == 0, result
 
 
+def test_a_link_inside_a_machine(tmp_path):
+    """Two machines of four ranks at 10 Gb/s: the leader reads the others' elements, and they its sums; in parallel each reads
+    three quarters of both. One step, so nothing overlaps, neither with the 100 Gb/s between the machines."""
+    size = 1 << 20
+    result = run(tmp_path, 2, [*VIRTUAL, "--ranks-per-host", "4", "--aggregator", "model"],
+                 ["env", "INA_INTRA_GBPS=10", PERF, "-b", size, "-e", size, "-n", "2", "--schedules",
+                  "--json", tmp_path / "perf.json"])
+    assert result.code == 0, result
+    row, = json.loads((tmp_path / "perf.json").read_text())["rows"]
+    for schedule, read in (("leader", 3 + 1), ("parallel", 2 * 3 / 4)):
+        measured = row["schedules"][schedule]
+        assert measured["wrong"] == 0, result
+        expected_us = read * size * 8 / 10e3 + size * 8 / 100e3
+        assert expected_us < measured["time_us"] < 1.005 * expected_us + 10, (schedule, expected_us, measured)
+
+
 def test_a_small_one(tmp_path):
     """8 bytes: two links, the switch, the RTL's clocks, and 1 us at most of hosts and library."""
     result = perf(tmp_path, 4, [*VIRTUAL, "--link-delay", "2us"], ["-b", "8", "-e", "8", "-t", "float", "-n", "20"])
