@@ -16,6 +16,8 @@
 //      record, with zeros before IP.
 //   8. Behind the iCRC of a candidate of the right length there are zeros.
 //   9. Behind a candidate's last beat there is a clock of en without one.
+//  10. A candidate is what has the headers of a contribution in one of the four forms, complete, and
+//      nothing else is.
 
 module formal_ina_parse (
     input logic clk
@@ -77,8 +79,47 @@ module formal_ina_parse (
   logic [1:0] recent;     // a beat went in with the latest clocks of en
   logic [2:0] heads;      // headers that have come
   logic [BEAT_W-1:0] head;  // the latest
+  logic [BEAT_W-1:0] first_beat;
+  logic [7:0]        contributes;  // of each frame, from its second beat on
+
+  // 10: the wire's bytes, as docs/protocol.md has them.
+  function automatic logic is_contribution(input logic [2*BEAT_W-1:0] wire_bytes);
+    logic                tagged;
+    logic [2*BEAT_W-1:0] ip;
+    logic [2*BEAT_W-1:0] udp;
+    logic [15:0]         ip_length;
+    logic [15:0]         udp_length;
+    logic                plain;  // UDP behind a header without options, not a fragment
+
+    tagged     = wire_bytes[12*8 +: 16] == 16'h0081;
+    ip         = tagged ? wire_bytes >> 18*8 : wire_bytes >> 14*8;
+    udp        = ip >> 20*8;
+    ip_length  = {ip[2*8 +: 8], ip[3*8 +: 8]} - 16'd20;
+    plain      = ip[7:0] == 8'h45 && (ip[6*8 +: 16] & 16'hFF3F) == '0 && ip[9*8 +: 8] == 8'd17;
+    if ((tagged ? wire_bytes[16*8 +: 16] : wire_bytes[12*8 +: 16]) == 16'hDD86) begin
+      udp       = ip >> 40*8;
+      ip_length = {ip[4*8 +: 8], ip[5*8 +: 8]};
+      plain     = ip[7:4] == 4'd6 && ip[6*8 +: 8] == 8'd17;
+    end else if ((tagged ? wire_bytes[16*8 +: 16] : wire_bytes[12*8 +: 16]) != 16'h0008) begin
+      plain     = 1'b0;
+    end
+    udp_length = {udp[4*8 +: 8], udp[5*8 +: 8]};
+    is_contribution = plain && udp[2*8 +: 16] == 16'hB712 && udp_length == ip_length
+        && udp_length >= 16'd40 && udp_length <= 16'(MTU + 24) && udp_length[3:0] == 4'd8
+        && (udp[8*8 +: 8] <= 8'd2 || udp[8*8 +: 8] == 8'd4);
+  endfunction
 
   assign taken = m_valid && en;
+
+  // IPv6's reach into the second beat.
+  logic headers_end;
+
+  always_comb begin
+    headers_end = 1'b1;
+    if (first_beat[12*8 +: 16] == 16'hDD86) headers_end = s_keep[9];
+    if (first_beat[12*8 +: 16] == 16'h0081 && first_beat[16*8 +: 16] == 16'hDD86)
+      headers_end = s_keep[13];
+  end
 
   always_ff @(posedge clk) begin
     if (s_valid) begin
@@ -88,11 +129,14 @@ module formal_ina_parse (
         at_58[begun]  <= s_data[58*8 +: 8];
         psn_4[begun]  <= s_data[51*8 +: 8];
         psn_4v[begun] <= s_data[55*8 +: 8];
+        first_beat    <= s_data;
+        contributes[begun] <= 1'b0;
       end else if (in_beat == 4'd1) begin
         at_74[ended]  <= s_data[10*8 +: 8];
         at_78[ended]  <= s_data[14*8 +: 8];
         psn_6[ended]  <= s_data[7*8 +: 8];
         psn_6v[ended] <= s_data[11*8 +: 8];
+        contributes[ended] <= is_contribution({s_data, first_beat}) && headers_end;
       end
       if (s_last) lengths[ended] <= {in_beat, 6'd0} + 10'd64 - 10'(absent);
     end
@@ -154,6 +198,7 @@ module formal_ina_parse (
         p1_frame: assert (out != begun);
         p1_first: assert (m_first == !in_packet);
         p7_once:  assert (!m_first || heads == out + 1'b1);
+        p10_shape: assert (!m_first || m_candidate == contributes[out]);
         if (!m_candidate) begin
           p2_one:   assert (m_first && m_last);
         end else begin
