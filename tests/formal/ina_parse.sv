@@ -10,7 +10,8 @@
 //      form's headers, its payload and the iCRC.
 //   4. Header, candidate and roce_data stay over the packet.
 //   5. A candidate's header and payload are those of its frame: MAC's first byte, PSN's first
-//      byte, and the first byte of the payload, where the form has them.
+//      byte, and bytes of the payload's first, second, fourth and last quad, where the form has
+//      them.
 //   6. No packet waits: it is out three clocks of en after its frame's last beat.
 //   7. A packet's headers come once, before its first beat: a candidate's as they are in its
 //      record, with zeros before IP.
@@ -60,10 +61,6 @@ module formal_ina_parse (
   // Frames: begun, ended, and given out.
   logic [9:0] lengths  [8];
   logic [7:0] macs     [8];  // byte 0
-  logic [7:0] at_54    [8];
-  logic [7:0] at_58    [8];
-  logic [7:0] at_74    [8];
-  logic [7:0] at_78    [8];
   logic [7:0] psn_4    [8];  // bytes 51, 55, 71, 75
   logic [7:0] psn_4v   [8];
   logic [7:0] psn_6    [8];
@@ -125,15 +122,11 @@ module formal_ina_parse (
     if (s_valid) begin
       if (!in_frame) begin
         macs[begun]   <= s_data[7:0];
-        at_54[begun]  <= s_data[54*8 +: 8];
-        at_58[begun]  <= s_data[58*8 +: 8];
         psn_4[begun]  <= s_data[51*8 +: 8];
         psn_4v[begun] <= s_data[55*8 +: 8];
         first_beat    <= s_data;
         contributes[begun] <= 1'b0;
       end else if (in_beat == 4'd1) begin
-        at_74[ended]  <= s_data[10*8 +: 8];
-        at_78[ended]  <= s_data[14*8 +: 8];
         psn_6[ended]  <= s_data[7*8 +: 8];
         psn_6v[ended] <= s_data[11*8 +: 8];
         contributes[ended] <= is_contribution({s_data, first_beat}) && headers_end;
@@ -192,6 +185,30 @@ module formal_ina_parse (
   assign before    = form_ipv6 ? (form_vlan ? 10'd78 : 10'd74) : (form_vlan ? 10'd58 : 10'd54);
   assign right     = ended != out && lengths[out] == before + 10'({m_header.quads, 4'd0}) + 10'd4;
 
+  // 5: one bit of each of these bytes of the payload, as it stands in a frame of each form.
+  logic [3:0] payload_right;
+
+  for (genvar k = 0; k < 4; k++) begin : gen_payload
+    localparam int AT = k == 0 ? 0 : k == 1 ? 31 : k == 2 ? 48 : 127;
+    logic [7:0] v4, v4_vlan, v6, v6_vlan;  // of each frame
+    logic       here;                      // in this beat
+
+    always_ff @(posedge clk) begin
+      if (s_valid) begin
+        if (in_beat == 4'((AT + 54) / 64)) v4[ended]      <= s_data[(AT + 54) % 64 * 8];
+        if (in_beat == 4'((AT + 58) / 64)) v4_vlan[ended] <= s_data[(AT + 58) % 64 * 8];
+        if (in_beat == 4'((AT + 74) / 64)) v6[ended]      <= s_data[(AT + 74) % 64 * 8];
+        if (in_beat == 4'((AT + 78) / 64)) v6_vlan[ended] <= s_data[(AT + 78) % 64 * 8];
+      end
+    end
+
+    assign here = out_quads <= 5'(AT / 16) && out_quads + 5'(m_quads) > 5'(AT / 16);
+
+    assign payload_right[k] = !here
+        || m_data[AT % 64 * 8] == (form_ipv6 ? (form_vlan ? v6_vlan[out] : v6[out])
+                                             : (form_vlan ? v4_vlan[out] : v4[out]));
+  end
+
   always_comb begin
     if (!rst) begin
       if (m_valid) begin
@@ -214,6 +231,7 @@ module formal_ina_parse (
                     && (m_quads > 3'd2 || m_data[416-1:288] == '0)
                     && (m_quads > 3'd3 || m_data[512-1:416] == '0)));
           end
+          p5_data: assert ((m_last && m_wrong_length) || payload_right == '1);
           p5_mac: assert (m_header.bytes[7:0] == macs[out]);
           p5_psn: assert (m_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8]
               == (form_ipv6 ? (form_vlan ? psn_6v[out] : psn_6[out])
@@ -222,8 +240,6 @@ module formal_ina_parse (
             p7_head: assert (head == {m_header.bytes[ina_pkg::HEADER_W-1:ina_pkg::IP_AT*8], 32'd0});
             p7_ipv4: assert (form_ipv6
                 || m_header.bytes[ina_pkg::IPV4_AT*8-1:ina_pkg::IP_AT*8] == '0);
-            p5_data: assert (m_data[7:0] == (form_ipv6 ? (form_vlan ? at_78[out] : at_74[out])
-                                                       : (form_vlan ? at_58[out] : at_54[out])));
           end
         end
         if (goes_on && in_packet) begin
