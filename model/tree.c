@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each node is a loop over all lanes, simple enough for the compiler to make vectors of it. */
+/*
+ * Each node is a loop over a piece of the elements: simple enough for the compiler to make vectors
+ * of it, and short enough for all nodes of a piece to stay in the processor's first cache.
+ */
 #include "tree.h"
 
 #include <assert.h>
@@ -9,6 +12,10 @@
 #include <string.h>
 
 #include "ina_wire.h"
+#include "vector.h"
+
+/* What becomes of a lane that is no element: the sum, all bits, or the largest. */
+enum lane_rule { LANE_SUM, LANE_BITS, LANE_LARGEST };
 
 enum {
 	HEADER_LANES = sizeof(struct ina_wire_header) / 4,
@@ -77,20 +84,17 @@ bool tree_open(struct tree *tree, unsigned port_count)
 	tree->leaf_count = 1;
 	while (tree->leaf_count < port_count)
 		tree->leaf_count *= 2;
-	tree->nodes = calloc(tree->leaf_count, sizeof(*tree->nodes));
+	tree->nodes = calloc(2 * tree->leaf_count, sizeof(*tree->nodes));
 	tree->operands = calloc(tree->leaf_count, sizeof(*tree->operands));
-	tree->wide = calloc(tree->leaf_count, sizeof(*tree->wide));
-	return tree->nodes && tree->operands && tree->wide;
+	return tree->nodes && tree->operands;
 }
 
 void tree_close(struct tree *tree)
 {
 	free(tree->nodes);
 	free(tree->operands);
-	free(tree->wide);
 	tree->nodes = NULL;
 	tree->operands = NULL;
-	tree->wide = NULL;
 }
 
 void tree_clear(struct tree *tree)
@@ -105,22 +109,48 @@ void tree_set_operand(struct tree *tree, unsigned port, const union payload *pay
 }
 
 /* Two's complement, modulo 2^32. Bit 31 of the result: some lane overflowed. */
-static uint32_t add_int32(const union payload *a, const union payload *b,
-                          union payload *restrict sum, unsigned begin, unsigned end)
+INA_VECTOR static uint32_t add_int32(const uint32_t *a, const uint32_t *b,
+                                     uint32_t *restrict result, unsigned count)
 {
 	uint32_t overflow = 0;
 
-	for (unsigned i = begin; i < end; i++) {
-		uint32_t s = a->words[i] + b->words[i];
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t sum = a[i] + b[i];
 
 		/* Both operands have the sign that the sum has not. */
-		overflow |= (a->words[i] ^ s) & (b->words[i] ^ s);
-		sum->words[i] = s;
+		overflow |= (a[i] ^ sum) & (b[i] ^ sum);
+		result[i] = sum;
 	}
 	return overflow;
 }
 
-static float one_nan(float value)
+INA_VECTOR static void max_int32(const uint32_t *a, const uint32_t *b, uint32_t *restrict result,
+                                 unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		result[i] = (int32_t)a[i] > (int32_t)b[i] ? a[i] : b[i];
+}
+
+INA_VECTOR static void min_int32(const uint32_t *a, const uint32_t *b, uint32_t *restrict result,
+                                 unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		result[i] = (int32_t)a[i] < (int32_t)b[i] ? a[i] : b[i];
+}
+
+static uint32_t combine_integers(enum ina_wire_operation operation, const uint32_t *a,
+                                 const uint32_t *b, uint32_t *restrict result, unsigned count)
+{
+	if (operation == INA_WIRE_SUM)
+		return add_int32(a, b, result, count);
+	if (operation == INA_WIRE_MAX)
+		max_int32(a, b, result, count);
+	else
+		min_int32(a, b, result, count);
+	return 0;
+}
+
+static inline float one_nan(float value)
 {
 	static const uint32_t bits = TREE_CANONICAL_NAN;
 	float nan;
@@ -130,14 +160,14 @@ static float one_nan(float value)
 }
 
 /* IEEE 754-2019, 9.6: a NaN makes the result one, and -0 is less than +0. */
-static float maximum(float a, float b)
+static inline float maximum(float a, float b)
 {
 	if (a == b)
 		return signbit(a) ? b : a;
 	return a > b ? a : b > a ? b : one_nan(NAN);
 }
 
-static float minimum(float a, float b)
+static inline float minimum(float a, float b)
 {
 	if (a == b)
 		return signbit(a) ? a : b;
@@ -145,8 +175,8 @@ static float minimum(float a, float b)
 }
 
 /* The host's own float32 arithmetic (to nearest even), but for the bits of a NaN. */
-static void combine_floats(enum ina_wire_operation operation, const float *a, const float *b,
-                           float *result, unsigned count)
+INA_VECTOR static void combine_floats(enum ina_wire_operation operation, const float *a,
+                                      const float *b, float *restrict result, unsigned count)
 {
 	if (operation == INA_WIRE_SUM)
 		for (unsigned i = 0; i < count; i++)
@@ -157,84 +187,6 @@ static void combine_floats(enum ina_wire_operation operation, const float *a, co
 	else
 		for (unsigned i = 0; i < count; i++)
 			result[i] = minimum(a[i], b[i]);
-}
-
-static void max_int32(const union payload *a, const union payload *b, union payload *sum,
-                      unsigned begin, unsigned end)
-{
-	for (unsigned i = begin; i < end; i++)
-		sum->words[i] =
-		        (int32_t)a->words[i] > (int32_t)b->words[i] ? a->words[i] : b->words[i];
-}
-
-static void min_int32(const union payload *a, const union payload *b, union payload *sum,
-                      unsigned begin, unsigned end)
-{
-	for (unsigned i = begin; i < end; i++)
-		sum->words[i] =
-		        (int32_t)a->words[i] < (int32_t)b->words[i] ? a->words[i] : b->words[i];
-}
-
-static void add_trailer(const union payload *a, const union payload *b, union payload *sum,
-                        unsigned begin)
-{
-	unsigned contributors = begin + CONTRIBUTORS_LANE;
-	unsigned flags = begin + FLAGS_LANE;
-
-	sum->words[contributors] = a->words[contributors] + b->words[contributors];
-	sum->words[flags] = a->words[flags] | b->words[flags];
-	max_int32(a, b, sum, flags + 1, begin + TRAILER_LANES);
-}
-
-/* The elements of 32 bits; those of 16 are combine_halves()'s. */
-static void combine_words(const struct tree_layout *layout, const union payload *a,
-                          const union payload *b, union payload *sum, unsigned begin, unsigned end,
-                          uint32_t *overflow)
-{
-	if (layout->number_type == INA_WIRE_FLOAT32)
-		combine_floats(layout->operation, a->floats + begin, b->floats + begin,
-		               sum->floats + begin, end - begin);
-	else if (layout->number_type != INA_WIRE_INT32)
-		return;
-	else if (layout->operation == INA_WIRE_SUM)
-		*overflow |= add_int32(a, b, sum, begin, end);
-	else if (layout->operation == INA_WIRE_MAX)
-		max_int32(a, b, sum, begin, end);
-	else
-		min_int32(a, b, sum, begin, end);
-}
-
-static unsigned elements_begin(const struct tree_layout *layout)
-{
-	return layout->starts ? HEADER_LANES : 0;
-}
-
-static unsigned elements_end(const struct tree_layout *layout)
-{
-	return layout->payload_bytes / 4 - (layout->ends ? TRAILER_LANES : 0);
-}
-
-/* The value of the subtree under a node; NULL where it has no operand. */
-static const union payload *node_value(struct tree *tree, const struct tree_layout *layout,
-                                       unsigned node, uint32_t *overflow)
-{
-	if (node >= tree->leaf_count)
-		return tree->operands[node - tree->leaf_count];
-
-	const union payload *a = node_value(tree, layout, 2 * node, overflow);
-	const union payload *b = node_value(tree, layout, 2 * node + 1, overflow);
-	if (!a || !b)
-		return a ? a : b;
-
-	union payload *sum = &tree->nodes[node];
-	unsigned end = elements_end(layout);
-
-	if (layout->starts)
-		max_int32(a, b, sum, 0, HEADER_LANES);
-	combine_words(layout, a, b, sum, elements_begin(layout), end, overflow);
-	if (layout->ends)
-		add_trailer(a, b, sum, end);
-	return sum;
 }
 
 static void widen(enum ina_wire_number_type type, const uint8_t *bytes, float *wide, unsigned count)
@@ -264,51 +216,112 @@ static void round_to(enum ina_wire_number_type type, const float *wide, uint8_t 
 	}
 }
 
-/* The elements of 16 bits, level by level, written to `sum` where they belong. */
-static void combine_halves(struct tree *tree, const struct tree_layout *layout, uint8_t *sum)
+/* Are there elements of 16 bits to be combined? A single operand stays as it is, NaNs and all. */
+static bool has_halves(const struct tree *tree, const struct tree_layout *layout)
 {
-	unsigned begin = elements_begin(layout), count = 2 * (elements_end(layout) - begin);
-	float *values[TREE_LEAVES_MAX];
+	unsigned operands = 0;
 
-	for (unsigned i = 0; i < tree->leaf_count; i++) {
-		values[i] = tree->operands[i] ? tree->wide[i] : NULL;
-		if (values[i])
-			widen(layout->number_type, tree->operands[i]->bytes + 4 * begin, values[i],
-			      count);
+	for (unsigned port = 0; port < tree->leaf_count; port++)
+		operands += tree->operands[port] != NULL;
+	return operands > 1 && (layout->number_type == INA_WIRE_BFLOAT16 ||
+	                        layout->number_type == INA_WIRE_FLOAT16);
+}
+
+/*
+ * One piece: `lanes` lanes of every operand, from lane `begin` on. Every node has the value of the
+ * one operand under it, or combines two in a place of its own; NULL where there is none. Returns
+ * the int32 overflow of all nodes.
+ */
+static uint32_t combine_piece(struct tree *tree, const struct tree_layout *layout, unsigned begin,
+                              unsigned lanes, uint8_t *sum)
+{
+	bool halves = has_halves(tree, layout),
+	     floats = halves || layout->number_type == INA_WIRE_FLOAT32;
+	unsigned count = halves ? 2 * lanes : lanes;
+	const void *values[2 * TREE_LEAVES_MAX] = {NULL};
+	uint32_t overflow = 0;
+
+	for (unsigned port = 0; port < tree->leaf_count; port++) {
+		const union payload *operand = tree->operands[port];
+		unsigned leaf = tree->leaf_count + port;
+
+		if (operand && halves)
+			widen(layout->number_type, operand->bytes + 4 * begin,
+			      tree->nodes[leaf].floats, count);
+		if (operand)
+			values[leaf] =
+			        halves ? (const void *)&tree->nodes[leaf] : &operand->words[begin];
 	}
-	for (unsigned width = tree->leaf_count / 2; width > 0; width /= 2)
-		for (unsigned i = 0; i < width; i++) {
-			float *a = values[2 * i], *b = values[2 * i + 1];
+	for (unsigned node = tree->leaf_count - 1; node > 0; node--) {
+		const void *a = values[2 * node], *b = values[2 * node + 1];
+		union tree_piece *own = &tree->nodes[node];
 
-			if (a && b)
-				combine_floats(layout->operation, a, b, a, count);
-			values[i] = a ? a : b;
-		}
-	round_to(layout->number_type, values[0], sum + 4 * begin, count);
+		values[node] = a && b ? own : a ? a : b;
+		if (a && b && floats)
+			combine_floats(layout->operation, a, b, own->floats, count);
+		else if (a && b)
+			overflow |= combine_integers(layout->operation, a, b, own->words, count);
+	}
+	if (halves)
+		round_to(layout->number_type, values[1], sum, count);
+	else
+		memcpy(sum, values[1], 4 * lanes);
+	return overflow;
 }
 
-static bool has_halves(const struct tree_layout *layout)
+/* The operands' lanes: their sum, all their bits, the largest. Their order makes no difference. */
+static uint32_t combine_lane(const struct tree *tree, unsigned lane, enum lane_rule rule)
 {
-	return layout->number_type == INA_WIRE_BFLOAT16 || layout->number_type == INA_WIRE_FLOAT16;
+	uint32_t sum = 0, bits = 0;
+	int32_t largest = INT32_MIN;
+
+	for (unsigned port = 0; port < tree->leaf_count; port++) {
+		const union payload *operand = tree->operands[port];
+
+		if (!operand)
+			continue;
+		sum += operand->words[lane];
+		bits |= operand->words[lane];
+		if ((int32_t)operand->words[lane] > largest)
+			largest = (int32_t)operand->words[lane];
+	}
+	return rule == LANE_SUM ? sum : rule == LANE_BITS ? bits : (uint32_t)largest;
 }
 
-static unsigned operand_count(const struct tree *tree)
+static enum lane_rule trailer_rule(unsigned lane)
 {
-	unsigned count = 0;
+	return lane == CONTRIBUTORS_LANE ? LANE_SUM : lane == FLAGS_LANE ? LANE_BITS : LANE_LARGEST;
+}
 
-	for (unsigned i = 0; i < tree->leaf_count; i++)
-		count += tree->operands[i] != NULL;
-	return count;
+static void write_lane(uint8_t *sum, unsigned lane, uint32_t value)
+{
+	memcpy(sum + sizeof(value) * lane, &value, sizeof(value));
+}
+
+static bool combine_elements(struct tree *tree, const struct tree_layout *layout, uint8_t *sum)
+{
+	unsigned begin = layout->starts ? HEADER_LANES : 0;
+	unsigned end = layout->payload_bytes / 4 - (layout->ends ? TRAILER_LANES : 0);
+	uint32_t overflow = 0;
+
+	for (unsigned lane = begin; lane < end; lane += TREE_PIECE_LANES)
+		overflow |=
+		        combine_piece(tree, layout, lane,
+		                      end - lane < TREE_PIECE_LANES ? end - lane : TREE_PIECE_LANES,
+		                      sum + 4 * lane);
+	return overflow >> 31;
 }
 
 bool tree_sum(struct tree *tree, const struct tree_layout *layout, uint8_t *sum)
 {
-	uint32_t overflow = 0;
-	const union payload *value = node_value(tree, layout, 1, &overflow);
+	unsigned trailer = layout->payload_bytes / 4 - TRAILER_LANES;
 
-	assert(value);
-	memcpy(sum, value->bytes, layout->payload_bytes);
-	if (has_halves(layout) && operand_count(tree) > 1)
-		combine_halves(tree, layout, sum);
-	return overflow >> 31;
+	if (layout->starts)
+		for (unsigned lane = 0; lane < HEADER_LANES; lane++)
+			write_lane(sum, lane, combine_lane(tree, lane, LANE_LARGEST));
+	if (layout->ends)
+		for (unsigned lane = 0; lane < TRAILER_LANES; lane++)
+			write_lane(sum, trailer + lane,
+			           combine_lane(tree, trailer + lane, trailer_rule(lane)));
+	return combine_elements(tree, layout, sum);
 }

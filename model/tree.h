@@ -20,15 +20,22 @@
 /* What every NaN that an operation makes looks like: quiet, positive, no payload. */
 #define TREE_CANONICAL_NAN 0x7FC00000u
 
-enum { TREE_LEAVES_MAX = 32 };
+enum {
+	TREE_LEAVES_MAX = 32,
+	TREE_PIECE_LANES = 256, /* are worked on at a time */
+};
+
+/* The values of a piece at a node: of 32 bits, or of 16 bits and widened. */
+union tree_piece {
+	uint32_t words[2 * TREE_PIECE_LANES];
+	float floats[2 * TREE_PIECE_LANES];
+};
 
 struct tree {
 	unsigned leaf_count; /* a power of two */
-	union payload
-	        *nodes; /* partial sums; node 1 is the root, the children of i are 2i, 2i + 1 */
+	/* Node 1 is the root, the children of i are 2i and 2i + 1, the leaves come last. */
+	union tree_piece *nodes;
 	const union payload **operands; /* one a leaf, or NULL */
-	/* One a leaf: what numbers of 16 bits become. */
-	float (*wide)[2 * PACKET_LANES];
 };
 
 /* What the lanes of the packets at hand are. */

@@ -12,11 +12,12 @@
 
 #include "tree.h"
 
-enum { PORTS_MAX = 8, LANES = 16, BYTES = LANES * 4 };
+/* Two pieces of the model's work, and a part of one. */
+enum { PORTS_MAX = 8, LANES = 600, BYTES = LANES * 4 };
 
 static union payload operands[PORTS_MAX];
 
-/* One beat of elements: what becomes of `operands` over the ports of `mask`. */
+/* Nothing but elements: what becomes of `operands` over the ports of `mask`. */
 static bool combine_elements(unsigned ports, unsigned mask, enum ina_wire_number_type type,
                              enum ina_wire_operation operation, uint32_t *sum)
 {
@@ -170,46 +171,57 @@ static void test_overflow_is_of_nodes(void **state)
 	assert_false(sum_elements(2, 3, true, sum)); /* float32 has no such flag */
 }
 
-/* Header and trailer lanes: the largest, the sum, the or. Only elements overflow. */
-static void test_header_and_trailer(void **state)
+/* A message in one packet of two ranks: in the header the largest, in the trailer each its own. */
+static void combine_message(unsigned lanes, enum ina_wire_number_type type,
+                            enum ina_wire_operation operation)
 {
 	struct tree tree;
-	struct tree_layout layout = {.payload_bytes = BYTES, .starts = true, .ends = true};
+	struct tree_layout layout = {.payload_bytes = lanes * 4,
+	                             .starts = true,
+	                             .ends = true,
+	                             .number_type = type,
+	                             .operation = operation};
+	const unsigned trailer = lanes - 4;
 	uint32_t sum[LANES];
 
-	(void)state;
 	memset(operands, 0, sizeof(operands));
 	operands[0].words[7] = (uint32_t)-5;
 	operands[1].words[7] = (uint32_t)-3;
 	operands[0].words[6] = operands[1].words[6] = 0x7FFFFFFF;
-	operands[0].words[8] = 40;
-	operands[1].words[8] = 2;
-	operands[0].words[12] = operands[1].words[12] = 0x7FFFFFFF;
-	operands[0].words[13] = 4;
-	operands[1].words[13] = 1;
-	operands[0].words[14] = 7;
-	operands[1].words[14] = 7;
-	operands[0].words[15] = 0;
-	operands[1].words[15] = 1;
+	operands[0].words[8] = operands[0].words[trailer - 1] = 40;
+	operands[1].words[8] = operands[1].words[trailer - 1] = 2;
+	operands[0].words[trailer] = operands[1].words[trailer] = 0x7FFFFFFF;
+	operands[0].words[trailer + 1] = 4;
+	operands[1].words[trailer + 1] = 1;
+	operands[0].words[trailer + 2] = operands[1].words[trailer + 2] = 7;
+	operands[1].words[trailer + 3] = 1;
 
 	assert_true(tree_open(&tree, 2));
-	for (unsigned i = 0; i < 12; i++) {
-		layout.number_type = INA_WIRE_INT32 + i / 3;
-		layout.operation = INA_WIRE_SUM + i % 3;
-		tree_clear(&tree);
-		tree_set_operand(&tree, 0, &operands[0]);
-		tree_set_operand(&tree, 1, &operands[1]);
-		assert_false(tree_sum(&tree, &layout, (uint8_t *)sum));
-		assert_int_equal(sum[6], 0x7FFFFFFF);
-		assert_int_equal(sum[7], (uint32_t)-3);
-		if (layout.operation == INA_WIRE_SUM)
-			assert_int_equal(sum[8], 42); /* also as subnormals */
-		assert_int_equal(sum[12], 0xFFFFFFFE);
-		assert_int_equal(sum[13], 5);
-		assert_int_equal(sum[14], 7);
-		assert_int_equal(sum[15], 1);
-	}
+	tree_clear(&tree);
+	tree_set_operand(&tree, 0, &operands[0]);
+	tree_set_operand(&tree, 1, &operands[1]);
+	assert_false(tree_sum(&tree, &layout, (uint8_t *)sum));
 	tree_close(&tree);
+	assert_int_equal(sum[6], 0x7FFFFFFF);
+	assert_int_equal(sum[7], (uint32_t)-3);
+	if (operation == INA_WIRE_SUM) {
+		assert_int_equal(sum[8], 42); /* also as subnormals */
+		assert_int_equal(sum[trailer - 1], 42);
+	}
+	assert_int_equal(sum[trailer], 0xFFFFFFFE);
+	assert_int_equal(sum[trailer + 1], 5);
+	assert_int_equal(sum[trailer + 2], 7);
+	assert_int_equal(sum[trailer + 3], 1);
+}
+
+/* Header and trailer lanes: the largest, the sum, the or. Only elements overflow. */
+static void test_header_and_trailer(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 12; i++) {
+		combine_message(16, INA_WIRE_INT32 + i / 3, INA_WIRE_SUM + i % 3);
+		combine_message(LANES, INA_WIRE_INT32 + i / 3, INA_WIRE_SUM + i % 3);
+	}
 }
 
 /* Worked by hand from the formats' tables (IEEE 754-2019, 3.4; bfloat16: binary32's upper half). */
