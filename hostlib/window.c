@@ -47,7 +47,7 @@ static bool has_place(const struct ina_window *window)
 {
 	return window->unacknowledged < window->lane.window &&
 	       window->posted < window->finished + window->lane.window &&
-	       2 * window->awaited_bytes < (uint64_t)window->lane.window * window->lane.limit_bytes;
+	       2 * window->awaited_bytes < (int64_t)window->lane.window * window->lane.limit_bytes;
 }
 
 bool ina_window_has_room(const struct ina_window *window)

@@ -66,7 +66,11 @@ struct ina_window {
 	uint64_t received;       /* sums, checked */
 	uint64_t finished;       /* received, and in the result */
 	uint64_t unacknowledged; /* sends that have not completed */
-	uint64_t awaited_bytes;  /* elements of those posted and not finished */
+	/*
+	 * Elements of the messages posted and not finished. Negative where the predecessor's come
+	 * first: without an aggregator (plain.h) they need no message of ours.
+	 */
+	int64_t awaited_bytes;
 	/* What is being transferred, the oldest first. */
 	struct ina_flight flights[INA_WINDOW_FLIGHTS]; /* a ring */
 	unsigned int oldest;
