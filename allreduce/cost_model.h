@@ -5,12 +5,14 @@
  * ASPLOS 2023, whose parallel algorithm this is; the ring's form is Patarasuk and Yuan's, 2009):
  *
  *	flat ring	2 (P - 1) alpha + 2 (P - 1) / P * M / B_inter
- *	leader		a + 2 (g - 1) * M / B_intra + c * M / B_inter
+ *	leader		a + g * M / B_intra + c * M / B_inter
  *	parallel	a + 2 (g - 1) / g * M / B_intra + c * M / B_inter
  *
  * One machine's link is shared by its g lanes, so g times M / g go through it. Between machines c
  * is 1 and a is 2 alpha if the aggregator sums, c is 2 (n - 1) / n and a is 2 (n - 1) alpha by
- *ring. B_intra and B_inter are taken one after the other: where they overlap, the model says too
+ *ring. B_intra is the rate at which a rank reads what others of its machine have: the leader reads
+ *the g - 1 others' elements, and they all at once its sums; in parallel each reads (g - 1) / g of
+ *both. B_intra and B_inter are taken one after the other: where they overlap, the model says too
  *much.
  */
 #ifndef INA_COST_MODEL_H
@@ -35,6 +37,9 @@ double cost_of(const struct cost_model *model, enum cost_schedule schedule, doub
 
 /* The one that takes least; of equals the parallel one, then the leader. */
 enum cost_schedule cost_fastest(const struct cost_model *model, double bytes);
+
+/* Of that, seconds inside the machines. */
+double cost_inside(const struct cost_model *model, enum cost_schedule schedule, double bytes);
 
 /* Bytes that a machine sends, over those of the elements: 1, or 2 (n - 1) / n. */
 double cost_share(const struct cost_model *model);

@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo-multigpu.sh [BUILD]: machines with several ranks, each a process that stands for a GPU: 2 machines of 4, then 4 of 2.
 # Flat ring, leader-only and parallel side by side, every element checked, in virtual time: links of 100 Gb/s, the RTL at
-# 250 MHz, and a host's own work costs nothing. INA_AGGREGATOR: rtl (the default), or model. Leaves demo/multigpu-*.json
-# and demo/multigpu.svg.
+# 250 MHz; a GPU reads the others of its machine over a link of INA_INTRA_GBPS (252: PCIe 4.0 x16, 16 GT/s on 16 lanes,
+# 128b/130b), and a host's work costs nothing else. INA_AGGREGATOR: rtl (the default), or model. Leaves
+# demo/multigpu-*.json and demo/multigpu.svg.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build}")
 demo=$PWD/demo
 mkdir -p "$demo"
+export INA_INTRA_GBPS=${INA_INTRA_GBPS:-252}
 
 for shape in 2x4 4x2; do
-	echo "${shape%x*} machines x ${shape#*x} GPUs, stock Linux with stock rdma_rxe, in virtual time; aggregator: ${INA_AGGREGATOR:-rtl}."
+	echo "${shape%x*} machines x ${shape#*x} GPUs, stock Linux with stock rdma_rxe, in virtual time;"
+	echo "links of 100 Gb/s between machines, of $INA_INTRA_GBPS Gb/s inside them; aggregator: ${INA_AGGREGATOR:-rtl}."
 	"$build/ina-lab" run -q -n "${shape%x*}" --ranks-per-host "${shape#*x}" --virtual-time \
 		--aggregator "${INA_AGGREGATOR:-rtl}" --timeout 1200 -- \
 		"$build/ina-perf" -b 4K -e 16M -f 8 -n 1 -w 1 --schedules --json "$demo/multigpu-$shape.json" 2>"$demo/multigpu-$shape.log" |

@@ -51,7 +51,8 @@ static const struct argp_option OPTIONS[] = {
         {"alpha", KEY_ALPHA, "MICROSECONDS", 0, "Of the cost model: a message's latency (measured)",
          2},
         {"inter", KEY_INTER, "GBIT/S", 0, "... a machine's link (measured)", 2},
-        {"intra", KEY_INTRA, "GBIT/S", 0, "... copying inside a machine (measured)", 2},
+        {"intra", KEY_INTRA, "GBIT/S", 0,
+         "... of a rank inside its machine (INA_INTRA_GBPS, else measured)", 2},
         {"compare", KEY_COMPARE, NULL, 0, "Each size by the aggregator, then by ring", 2},
         {"model", KEY_MODEL, "NAME", 0, "resnet50: all its gradient tensors, one row", 2},
         {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 2},
@@ -317,6 +318,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
+/* What libina models, if it does; libina itself complains of what is no number. */
+static double modelled_intra_gbps(void)
+{
+	const char *text = getenv("INA_INTRA_GBPS");
+
+	return text ? strtod(text, NULL) : 0;
+}
+
 void perf_options_parse(struct perf_options *options, int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -337,6 +346,7 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .factor = 2,
 	        .types = {INA_FLOAT32},
 	        .type_count = 1,
+	        .intra_gbps = modelled_intra_gbps(),
 	        .op = INA_SUM,
 	        .iterations = 5,
 	        .warmups = 1,

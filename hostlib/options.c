@@ -19,6 +19,7 @@
 #define DEFAULT_ACK_TIMEOUT     14 /* 4.096 us * 2^14 = 67 ms (IBTA vol. 1, 9.7.6.1.3) */
 #define ACK_TIMEOUT_MAX         31
 #define DEFAULT_JOIN_TIMEOUT_MS 2000
+#define INTRA_GBPS_MAX          1000000
 #define DEFAULT_TIMEOUT_MS      300000
 #define DEFAULT_PEER_TIMEOUT_MS 5000
 
@@ -197,6 +198,21 @@ static enum ina_status make_ack_timeout(struct ina_options *options, struct ina_
 	return INA_OK;
 }
 
+static enum ina_status make_intra(struct ina_settings *settings, struct ina_failure *failure)
+{
+	const char *text = getenv("INA_INTRA_GBPS");
+	int gbps = 0;
+
+	if (text && ina_parse_int(text, 1, INTRA_GBPS_MAX, &gbps) != 0)
+		return ina_fail(
+		        failure, INA_ERR_ARGUMENT,
+		        "INA_INTRA_GBPS is \"%.40s\": it must be a number from 1 to %d, for "
+		        "Gb/s between the ranks of a machine",
+		        text, INTRA_GBPS_MAX);
+	settings->intra_gbps = (unsigned int)gbps;
+	return INA_OK;
+}
+
 static enum ina_status check_numbers(const struct ina_options *options, struct ina_failure *failure)
 {
 	if (options->algorithm != INA_ALGORITHM_AUTO && options->algorithm != INA_ALGORITHM_INA &&
@@ -249,6 +265,8 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 		status = make_addresses(settings, failure);
 	if (status == INA_OK)
 		status = make_ack_timeout(&settings->options, failure);
+	if (status == INA_OK)
+		status = make_intra(settings, failure);
 	if (status == INA_OK)
 		status = check_numbers(&settings->options, failure);
 	settings->receives = settings->options.window;

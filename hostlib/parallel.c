@@ -108,6 +108,8 @@ static enum ina_status open_all(struct ina_comm *comm, const struct ina_roster *
 	failure->status = INA_OK;
 	if (topology->local < topology->rails)
 		open_rail(comm, roster, listener, failure);
+	if (failure->status == INA_OK)
+		ina_intra_open(&parallel->intra, comm->settings.intra_gbps, failure);
 	segment = (uint32_t)(STEP_BYTES / (size_t)topology->rails + 63) / 64 * 64;
 	if (ina_comm_agree(comm, "", "connect with the other machines", false, &segment,
 	                   deadline_ms, failure) != INA_OK)
@@ -143,6 +145,7 @@ enum ina_status ina_parallel_open(struct ina_comm *comm, const struct ina_topolo
 	comm->parallel->topology = *topology;
 	comm->parallel->differs = -1;
 	comm->parallel->epoll_fd = comm->parallel->timer_fd = -1;
+	comm->parallel->intra.timer_fd = -1;
 	ina_local_init(&comm->parallel->local);
 	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
 	/* The rails have their own. */
@@ -206,6 +209,7 @@ enum ina_status ina_parallel_close(struct ina_comm *comm, struct ina_failure *fa
 	if (failure->status == INA_OK && comm->failure.status == INA_OK)
 		*failure = own;
 	ina_local_close(&parallel->local);
+	ina_intra_close(&parallel->intra);
 	if (parallel->epoll_fd >= 0)
 		close(parallel->epoll_fd);
 	if (parallel->timer_fd >= 0)

@@ -12,6 +12,7 @@
 #define INA_PARALLEL_H
 
 #include "comm.h"
+#include "intra.h"
 #include "local.h"
 #include "rendezvous.h"
 
@@ -25,7 +26,10 @@ struct ina_pipeline {
 	uint64_t contributed;
 	uint64_t reduced;
 	uint64_t published;
-	uint64_t taken[INA_MAX_RANKS];                 /* by rail */
+	uint64_t taken[INA_MAX_RANKS]; /* by rail */
+	/* When what is being read is there (ina_intra_read()); 0: nothing is being read. */
+	int64_t adding_ns;
+	int64_t taking_ns[INA_MAX_RANKS];              /* by rail */
 	struct ina_request *requests[INA_LOCAL_DEPTH]; /* of the rail, by step */
 	uint64_t rail_overflows;                       /* before it */
 	bool overflow;
@@ -34,6 +38,7 @@ struct ina_pipeline {
 struct ina_parallel {
 	struct ina_topology topology;
 	struct ina_local local;
+	struct ina_intra intra;
 	struct ina_comm *rail; /* NULL: this rank owns none */
 	struct ina_pipeline pipeline;
 	bool noticed; /* the latest wait ended by something other than work, or by its time */
@@ -64,7 +69,7 @@ void ina_parallel_mend(struct ina_comm *comm, int timeout_ms);
 void ina_parallel_attend(struct ina_comm *rail);
 
 /* What to wait for; returns how many of at most INA_PARALLEL_FDS. */
-#define INA_PARALLEL_FDS (3 * INA_MAX_RANKS + 4)
+#define INA_PARALLEL_FDS (3 * INA_MAX_RANKS + 5)
 int ina_parallel_pollfds(const struct ina_comm *comm, struct pollfd *fds);
 
 /* Begins the first request, and takes it as far as it goes without waiting. */

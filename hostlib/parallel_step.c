@@ -19,8 +19,11 @@
 int ina_parallel_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 {
 	const struct ina_comm *rail = comm->parallel->rail;
+	const struct ina_intra *intra = &comm->parallel->intra;
 	int count = ina_local_pollfds(&comm->parallel->local, fds);
 
+	if (intra->timer_fd >= 0)
+		fds[count++] = (struct pollfd){.fd = intra->timer_fd, .events = POLLIN};
 	count += ina_control_pollfds(&comm->control, fds + count);
 	if (!rail || rail->ranks == 1)
 		return count;
@@ -33,12 +36,13 @@ int ina_parallel_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 	return count;
 }
 
-/* A completion, or a wake-up: not a word of the control channel, nor an end. */
+/* A completion, a wake-up, or what has been read: not a word of the control channel, nor an end. */
 static bool is_work(const struct ina_comm *comm, int fd)
 {
 	const struct ina_parallel *parallel = comm->parallel;
 
 	return fd == parallel->local.wake[parallel->local.index] ||
+	       fd == parallel->intra.timer_fd ||
 	       (parallel->rail && parallel->rail->ranks > 1 &&
 	        fd == parallel->rail->fabric.channel->fd);
 }

@@ -4,9 +4,9 @@
  * into segments, one for each step. In each step
  *
  *	every rank	puts its own of each rail's segment into shared memory (contributes);
- *	rail r's owner	adds up its machine's for rail r, by local index (reduces);
+ *	rail r's owner	reads its machine's for rail r and adds them up by local index (reduces);
  *	rail r		all-reduces that sum among the machines' owners (publishes);
- *	every rank	copies the sums of all rails (takes).
+ *	every rank	reads the sums of all rails (takes).
  *
  * The steps are a pipeline of INA_LOCAL_DEPTH places. A place is used again when all for whom it
  *was meant have said that they are done with it, and nobody waits for anything else.
@@ -195,7 +195,14 @@ static enum ina_status reduce(struct ina_comm *comm, bool *moved, struct ina_fai
 	             !all_contributed(comm)))
 		return INA_OK;
 	sum = ina_local_reduced(&parallel->local, rail, step);
-	add_up(comm, sum, bytes);
+	if (p->adding_ns == 0) {
+		add_up(comm, sum, bytes);
+		p->adding_ns = ina_intra_read(&parallel->intra,
+		                              (size_t)(parallel->local.count - 1) * bytes);
+	}
+	if (!ina_intra_is_there(&parallel->intra, p->adding_ns))
+		return INA_OK;
+	p->adding_ns = 0;
 	if (goes &&
 	    ina_allreduce_start(parallel->rail, sum, ina_local_sum(&parallel->local, rail, step),
 	                        bytes / ina_type_bytes((int)request->type), request->type,
@@ -239,11 +246,24 @@ static enum ina_status publish(struct ina_comm *comm, bool *moved, struct ina_fa
 	return INA_OK;
 }
 
+/* A rail's next sum; returns when it is there. Who owns the rail has it. */
+static int64_t copy_sum(struct ina_comm *comm, int rail)
+{
+	struct ina_parallel *parallel = comm->parallel;
+	const struct ina_local *local = &parallel->local;
+	uint64_t step = parallel->pipeline.taken[rail];
+	size_t bytes = segment_size(parallel, step, rail);
+
+	if (bytes > 0)
+		memcpy((uint8_t *)comm->first->recv + segment_offset(parallel, step, rail),
+		       ina_local_sum(local, rail, parallel->pipeline.base + step), bytes);
+	return ina_intra_read(&parallel->intra, rail == local->index ? 0 : bytes);
+}
+
 static bool take(struct ina_comm *comm)
 {
 	struct ina_parallel *parallel = comm->parallel;
 	struct ina_pipeline *p = &parallel->pipeline;
-	uint8_t *recv = comm->first->recv;
 	uint64_t all = p->steps;
 	bool moved = false;
 
@@ -251,12 +271,11 @@ static bool take(struct ina_comm *comm)
 		uint64_t published = atomic_load(&parallel->local.ranks[r].published);
 
 		for (; p->base + p->taken[r] < published && p->taken[r] < p->steps; p->taken[r]++) {
-			size_t bytes = segment_size(parallel, p->taken[r], r);
-
-			if (bytes > 0)
-				memcpy(recv + segment_offset(parallel, p->taken[r], r),
-				       ina_local_sum(&parallel->local, r, p->base + p->taken[r]),
-				       bytes);
+			if (p->taking_ns[r] == 0)
+				p->taking_ns[r] = copy_sum(comm, r);
+			if (!ina_intra_is_there(&parallel->intra, p->taking_ns[r]))
+				break;
+			p->taking_ns[r] = 0;
 			moved = true;
 		}
 		all = p->taken[r] < all ? p->taken[r] : all;
@@ -271,6 +290,19 @@ uint32_t ina_pipeline_wants(const struct ina_comm *comm)
 
 	return INA_LOCAL_SLEEPS | (p->contributed < p->steps ? INA_LOCAL_CONTRIBUTE : 0u) |
 	       (comm->parallel->rail && p->reduced < p->steps ? INA_LOCAL_REDUCE : 0u);
+}
+
+/* The timer tells of what is there first of what is being read. */
+static void await_reads(struct ina_parallel *parallel)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+	int64_t first_ns = p->adding_ns;
+
+	for (int r = 0; r < parallel->topology.rails; r++) {
+		if (p->taking_ns[r] != 0 && (first_ns == 0 || p->taking_ns[r] < first_ns))
+			first_ns = p->taking_ns[r];
+	}
+	ina_intra_arm(&parallel->intra, first_ns);
 }
 
 enum ina_status ina_pipeline_advance(struct ina_comm *comm, bool *moved,
@@ -295,5 +327,6 @@ enum ina_status ina_pipeline_advance(struct ina_comm *comm, bool *moved,
 		if (again)
 			ina_local_wake(&comm->parallel->local);
 	}
+	await_reads(comm->parallel);
 	return INA_OK;
 }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "float16.h"
 #include "vector.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -231,6 +232,17 @@ INA_VECTOR static void reduce_float16(void *result, const void *a, const void *b
 		each16(result, a, b, count, min_float16);
 }
 
+/* What is left of a sum by vectors, or all of it, goes by shifts and masks. */
+static void reduce_float16_fast(void *result, const void *a, const void *b, size_t count,
+                                enum ina_op op)
+{
+	size_t done = op == INA_SUM ? ina_float16_sum(result, a, b, count) : 0;
+	size_t bytes = done * sizeof(uint16_t);
+
+	reduce_float16((uint8_t *)result + bytes, (const uint8_t *)a + bytes,
+	               (const uint8_t *)b + bytes, count - done, op);
+}
+
 INA_VECTOR static bool reduce_int32(void *result, const void *a, const void *b, size_t count,
                                     enum ina_op op)
 {
@@ -256,7 +268,7 @@ bool ina_reduce(void *result, const void *a, const void *b, size_t count, enum i
 		reduce_bfloat16(result, a, b, count, op);
 		break;
 	case INA_FLOAT16:
-		reduce_float16(result, a, b, count, op);
+		reduce_float16_fast(result, a, b, count, op);
 		break;
 	}
 	return false;

@@ -39,13 +39,15 @@ void ina_window_reset(struct ina_window *window)
 	window->received = 0;
 	window->finished = 0;
 	window->unacknowledged = 0;
+	window->awaited_bytes = 0;
 	window->contributors = 0;
 }
 
 static bool has_place(const struct ina_window *window)
 {
 	return window->unacknowledged < window->lane.window &&
-	       window->posted < window->finished + window->lane.window;
+	       window->posted < window->finished + window->lane.window &&
+	       2 * window->awaited_bytes < (uint64_t)window->lane.window * window->lane.limit_bytes;
 }
 
 bool ina_window_has_room(const struct ina_window *window)
@@ -286,6 +288,7 @@ static int post(struct ina_window *window, struct ina_lot *lot)
 		error = post_receive(window, window->expected++);
 	if (error == 0)
 		error = add_send(window, flight, window->posted, lot);
+	window->awaited_bytes += length_of(window, flight, window->posted);
 	window->posted++;
 	window->unacknowledged++;
 	return error;
@@ -299,6 +302,7 @@ static void finish_message(struct ina_window *window)
 	uint32_t lkey;
 	uint8_t *landing = landing_of(window, flight, number, &lkey);
 
+	window->awaited_bytes -= length;
 	if (length == 0)
 		return;
 	if (is_fixed(window, flight, number)) {
@@ -439,6 +443,7 @@ void ina_window_abandon(struct ina_window *window)
 	window->flight_count = 0;
 	window->expected = window->posted = window->numbered;
 	window->received = window->finished = window->numbered;
+	window->awaited_bytes = 0;
 	ina_window_start(window, INA_WIRE_LEAVE, 0, &nothing);
 	ina_window_advance(window, &ignored);
 	before.posted += window->unacknowledged - before.unacknowledged;

@@ -5,6 +5,12 @@
  * Message m + W is sent only after sum m has been received and send m completed. W messages are
  * no more packets than the aggregator's history, so what it forgets, every rank has received.
  *
+ * And no message is sent while half a window of bytes awaits its sums. What a host has posted waits
+ * in its transmit queue, and the acknowledgements that it owes wait behind. With all of W posted
+ * at once they come a whole window late, when the neighbour has long sent its own W and may send no
+ * more (rdma_rxe: 128 packets that are not acknowledged): the link idles for a round trip a window.
+ * Half a window of data and half a window of late acknowledgements is a window, and it never does.
+ *
  * The window belongs to the connection, and its messages are counted from the connection's first.
  * A transfer begins behind the one before it as soon as that has sent its last message: the window
  * does not drain between all-reduces that are started one after the other, and small ones share it.
@@ -60,6 +66,7 @@ struct ina_window {
 	uint64_t received;       /* sums, checked */
 	uint64_t finished;       /* received, and in the result */
 	uint64_t unacknowledged; /* sends that have not completed */
+	uint64_t awaited_bytes;  /* elements of those posted and not finished */
 	/* What is being transferred, the oldest first. */
 	struct ina_flight flights[INA_WINDOW_FLIGHTS]; /* a ring */
 	unsigned int oldest;

@@ -113,27 +113,35 @@ static bool write_strings(const struct lab_workspace *workspace, const char *nam
 	return close_order(file);
 }
 
+static bool begins_with_any(const char *text, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		if (!strncmp(text, *beginnings, strlen(*beginnings)))
+			return true;
+	return false;
+}
+
 /*
- * The caller's environment, and who this rank is. A command's output is a console line to it, so
- * that C libraries flush by the line, but nothing that moves cursors or colours. Where hosts share
- * processors, a full window may take longer than libina's ACK timeout, most of all through the
- * simulated RTL: hosts would send it twice, and take yet more time.
+ * The caller's environment, and who this rank is. In virtual time without its language: what a C
+ * library reads for that is another on every machine, and reading costs some nanoseconds. A
+ * command's output is a console line to it, so that C libraries flush by the line, but nothing that
+ * moves cursors or colours. Where hosts share processors, a full window may take longer than
+ * libina's ACK timeout, most of all through the simulated RTL: hosts would send it twice.
  */
 static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
                               int count, const struct lab_options *options)
 {
-	static const char *const ours[] = {
-	        "INA_RANK=", "INA_RANKS=", "INA_ROOT=", "INA_BIND=", "INA_PROGRESS=", "TERM="};
+	static const char *const ours[] = {"INA_RANK=",     "INA_RANKS=", "INA_ROOT=", "INA_BIND=",
+	                                   "INA_PROGRESS=", "TERM=",      NULL};
+	static const char *const language[] = {"LANG", "LC_", NULL};
 	char name[32];
 
 	snprintf(name, sizeof(name), "environment.%d", host);
 	FILE *file = open_order(workspace, name, local);
 
 	for (char **entry = environ; file && *entry; entry++) {
-		bool taken = !strchr(*entry, '=');
-		for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
-			taken |= !strncmp(*entry, ours[i], strlen(ours[i]));
-		if (!taken)
+		if (strchr(*entry, '=') && !begins_with_any(*entry, ours) &&
+		    !(options->is_virtual && begins_with_any(*entry, language)))
 			fwrite(*entry, 1, strlen(*entry) + 1, file);
 	}
 	if (file)
@@ -141,6 +149,8 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 		        "TERM=dumb%cINA_RANK=%d%cINA_RANKS=%d%cINA_ROOT=192.0.2.1%c"
 		        "INA_BIND=192.0.2.%d%c",
 		        0, rank, 0, count, 0, 0, host + 1, 0);
+	if (file && options->is_virtual)
+		fprintf(file, "LC_ALL=C%c", 0);
 	if (file && options->is_virtual && !rank)
 		fprintf(file, "INA_PROGRESS=%s/%s%c", workspace->path, LAB_PROGRESS_FILE, 0);
 	if (file && !options->is_virtual && !getenv("INA_ACK_TIMEOUT"))

@@ -9,11 +9,14 @@
 //   m_*   hit, job and distance are registered, and hold until the next packet
 //
 // What is decided at m_* meanwhile counts for the packets behind it, also in the very next clock:
-// an advance by one is taken into account in the subtraction, a flow that is forgotten disappears
-// from all stages at once, and a flow is learned only while the pipeline stands still (en = 0) with
-// nothing in stage 1, so no packet that was compared before can be of that flow.
+// what is suspected is counted in, and a flow that is forgotten disappears from all stages at once.
+// An advance finds nothing in stage 1, since behind a contribution's last beat there is a clock of
+// en without one (ina_parse), so the next subtraction is from the new PSN. A flow is learned only
+// while the pipeline stands still (en = 0), with nothing in stage 1 either, so no packet that was
+// compared before can be of that flow.
 //
-// Properties, where s_* is fed by packets in order and `learn` obeys the rule at its port:
+// Properties, where s_* is fed by packets in order, and `learn` and `advance` obey the rules at
+// their ports:
 //
 //   1. No two valid flows have the same key: match has one bit set at most, in every stage.
 //   2. m_hit = 1 if and only if flow m_job is valid and its key is that of the packet at m_*.
@@ -50,10 +53,10 @@ module ina_flows #(
     output logic [1:0]       m_suspicion,
 
     // What becomes of the packet at m_*: advance and suspect belong to a hit.
-    input  logic             learn,    // it opens a flow; only while m_hit = 0 and en = 0, and no
-                                       // packet has come behind it
+    input  logic             learn,    // it opens a flow; only while m_hit = 0 and en = 0
     input  logic [JOB_W-1:0] learn_job,
-    input  logic             advance,  // it was the expected one; with en = 1
+    input  logic             advance,  // it was the expected one; with en = 1. In the clock of
+                                       // either no packet has come right behind it
     input  logic             suspect,
 
     input  logic [JOB_COUNT-1:0] forget  // these flows end; never one that is learned just now
@@ -95,7 +98,7 @@ module ina_flows #(
   logic                 s1_hit;
   logic [JOB_COUNT-1:0] s1_match;
   logic [JOB_W-1:0]     s1_job;
-  logic [23:0]          s1_distance;  // if nothing is decided for the same flow just now
+  logic [23:0]          s1_distance;
 
   always_ff @(posedge clk) begin
     if (en) s1_first <= s_valid;
@@ -127,9 +130,8 @@ module ina_flows #(
       m_hit       <= s1_hit && (s1_match & forget) == '0;
       m_match     <= s1_match;
       m_job       <= s1_job;
-      m_distance  <= (advance && m_job == s1_job) ? s1_distance - 1'b1 : s1_distance;
-      m_suspicion <= (advance && m_job == s1_job) ? 2'd0
-          : flow_suspicion[s1_job] + 2'(suspect && m_job == s1_job);
+      m_distance  <= s1_distance;
+      m_suspicion <= flow_suspicion[s1_job] + 2'(suspect && m_job == s1_job);
     end else if ((m_match & forget) != '0) begin
       m_hit <= 1'b0;
     end

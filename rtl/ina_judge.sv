@@ -176,16 +176,13 @@ module ina_judge #(
   logic unused;
   assign unused = &{early_header.congested, early_header.crc, early_header.filler};
 
-  // The packet before may have been taken in the last clock: then it is not in queue_fill yet, nor
-  // is what it did to the job in job_broken.
-  logic             same_job;
-  logic             taken;
+  // The packet before may have broken the job in the last clock: then it is not in job_broken yet.
+  // It cannot have been taken then: behind a contribution there is a clock of en without a beat
+  // (ina_parse), so queue_fill has them all.
   logic             broken;
   logic [JOB_W-1:0] verdict_job;
 
-  assign same_job = verdict_job == flow_job;
-  assign taken    = commit_valid && same_job;
-  assign broken   = job_broken[flow_job] || (break_valid && same_job);
+  assign broken = job_broken[flow_job] || (break_valid && verdict_job == flow_job);
 
   // Beats of an expected packet are written if there was room when its first beat came.
   logic room;
@@ -193,7 +190,7 @@ module ina_judge #(
   logic writing;
   logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
 
-  assign room    = taken ? queue_fill < FILL_W'(SLOT_COUNT - 1) : queue_fill < FILL_W'(SLOT_COUNT);
+  assign room    = queue_fill < FILL_W'(SLOT_COUNT);
   assign writing = hit && s_candidate && distance == '0 && (s_first ? room : taking);
 
   always_ff @(posedge clk) begin
@@ -238,7 +235,7 @@ module ina_judge #(
 
   assign decide = s_valid && s_last && (en ? !settled : answered);
   assign opens  = answered && granted;
-  assign from_next = $signed({{2{distance[23]}}, distance}) + $signed({25'd0, taken});
+  assign from_next = $signed({{2{distance[23]}}, distance});
   assign fill      = $signed(26'(queue_fill));
   assign raw       = $signed(26'(queue_raw));
   assign sums      = $signed(26'(queue_sums));

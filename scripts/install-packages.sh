@@ -19,6 +19,7 @@ groups=(
 	"memory errors on hosts, which have no room for the address sanitizer" "valgrind"
 	"fuzzing, and the compiler and linker of the simulated RTL" "clang-14 libclang-rt-14-dev llvm-14 lld"
 	"the all-reduces that ours is measured beside" "libgloo-dev libopenmpi-dev openmpi-bin"
+	"a launcher that a test starts" "slurmctld slurmd"
 	"the hosts' kernel" "linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils patch"
 	"the hosts' first process" "iproute2 mount util-linux"
 )

@@ -39,6 +39,13 @@ static void by_hand(void **state)
 	assert_us(&model, COST_FLAT, 14 * 1 + 1.75 * 100);
 	assert_us(&model, COST_LEADER, 6 * 1 + 2 * 25 + 150);
 	assert_us(&model, COST_PARALLEL, 6 * 1 + 25 + 150);
+	/* 2 machines of 4: the leader reads three others, then they read it. */
+	model = four_by_two(true);
+	model.machines = 2;
+	model.locals = 4;
+	assert_us(&model, COST_FLAT, 14 * 1 + 1.75 * 100);
+	assert_us(&model, COST_LEADER, 2 * 1 + (3 + 1) * 25 + 100);
+	assert_us(&model, COST_PARALLEL, 2 * 1 + 2 * 18.75 + 100);
 }
 
 static void the_fastest(void **state)

@@ -35,6 +35,8 @@ WANTED_OVER_BUDGET_US = 1.0
 # Parallel all-reduce: against the flat ring over all ranks, and against one rank a machine that speaks for it.
 WANTED_OF_FLAT, WANTED_OF_LEADER = 1.3, 1.0
 SHAPES = ((2, 4), (4, 2))
+# Of each rank inside its machine: PCIe 4.0 x16, 16 GT/s on 16 lanes, 128b/130b.
+INTRA_GBPS = 252
 PARTS = ("payload", "small", "sweep", "jobs", "parallel", "loss")
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
@@ -168,36 +170,28 @@ def jobs(options):
     return [{"rate_gbps": rate, "hosts": hosts, "jobs": 2, "alone_us": alone, "times_us": times, "shares": share, "good": None}]
 
 
-def alone(options, machines, locals_, schedule, sizes):
-    """One way, with nothing else open in its processes: its rows."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        lab(options, machines, max(options.rates), ["--ranks-per-host", str(locals_), "--aggregator", options.aggregator],
-            [os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1", "-n", "1", "-w", "1", *sizes,
-             *schedule, "--json", report.name])
-        return json.load(open(report.name))["rows"]
-
-
 def parallel(options):
     """Machines of several ranks: flat ring over all of them, leader-only and parallel, beside the cost model."""
     results, ways = [], ("flat", "leader", "parallel")
-    sizes = ["-b", "4K", "-e", "16M", "-f", "16"]
-    print(f"# {'machines':>8} {'ranks':>5} {'size (B)':>10}" + "".join(f"{way + ' (us)':>14} {'model':>8}" for way in ways) +
+    print(f"# each rank reads the others of its machine at {INTRA_GBPS} Gb/s; times of the slowest rank\n"
+          f"# {'machines':>8} {'ranks':>5} {'size (B)':>10}" + "".join(f"{way + ' (us)':>14} {'model':>8}" for way in ways) +
           f" {'flat/par.':>9} {'leader/par.':>11}", flush=True)
     for machines, locals_ in SHAPES:
-        # The three by turns in the same processes, for the model's calibration; what counts is each by itself.
-        models = alone(options, machines, locals_, ["--schedules"], sizes)
-        tables = {way: alone(options, machines, locals_, ["--schedule", way, *(["--algorithm", "ring"] if way == "flat" else [])], sizes)
-                  for way in ways}
-        for index, row in enumerate(models):
-            times = {way: tables[way][index]["result"]["time_us"] for way in ways}
-            assert all(tables[way][index]["result"]["wrong"] == row["schedules"][way]["wrong"] == 0 for way in ways), row
-            gains = {way: times[way] / times["parallel"] for way in ("flat", "leader")}
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            lab(options, machines, max(options.rates), ["--ranks-per-host", str(locals_), "--aggregator", options.aggregator],
+                ["env", f"INA_INTRA_GBPS={INTRA_GBPS}", os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1",
+                 "-n", "1", "-w", "1", "-b", "4K", "-e", "16M", "-f", "16", "--schedules", "--json", report.name])
+            rows = json.load(open(report.name))["rows"]
+        for row in rows:
+            measured = row["schedules"]
+            assert all(measured[way]["wrong"] == 0 for way in ways), row
+            gains = {way: measured[way]["time_us"] / measured["parallel"]["time_us"] for way in ("flat", "leader")}
             is_largest = row["size_bytes"] >= 16 << 20
             good = gains["flat"] >= WANTED_OF_FLAT and gains["leader"] > WANTED_OF_LEADER if is_largest else None
-            results.append({"machines": machines, "ranks_a_machine": locals_, "size_bytes": row["size_bytes"], "times_us": times,
-                            "by_turns": row["schedules"], "good": good})
+            results.append({"machines": machines, "ranks_a_machine": locals_, "size_bytes": row["size_bytes"], "intra_gbps": INTRA_GBPS,
+                            "schedules": measured, "good": good})
             print(f"{machines:10} {locals_:5} {row['size_bytes']:10}" + "".join(
-                  f"{times[way]:14.1f} {row['schedules'][way]['model_us']:8.1f}" for way in ways) +
+                  f"{measured[way]['time_us']:14.1f} {measured[way]['model_us']:8.1f}" for way in ways) +
                   f" {gains['flat']:9.2f} {gains['leader']:11.3f}", flush=True)
     return results
 

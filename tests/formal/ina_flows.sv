@@ -73,8 +73,8 @@ module formal_ina_flows (
     end
   end
 
-  // The contract of judge and parser: behind a JOIN there is a clock without a packet; and that of
-  // ina_jobs: a job has one flow at most, and ends after it.
+  // The contract of judge and parser: behind a contribution there is a clock without a packet; and
+  // that of ina_jobs: a job has one flow at most, and ends after it.
   logic [JOB_COUNT-1:0] used;
 
   always_ff @(posedge clk) begin
@@ -85,7 +85,7 @@ module formal_ina_flows (
   always_comb begin
     if (learn) assume (waits && !first_valid && !m_hit && !en && !advance && !suspect && !used[learn_job]
         && !forget[learn_job]);
-    if (advance) assume (waits && m_hit && en && m_distance == '0 && !suspect);
+    if (advance) assume (waits && !first_valid && m_hit && en && m_distance == '0 && !suspect);
     if (suspect) assume (waits && m_hit && en);
     assume ((forget & ~used) == '0);
   end

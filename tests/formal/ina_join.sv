@@ -19,7 +19,8 @@
 //      A job is closing from the LEAVE that enters until it is free.
 //   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
 //      All else enters, but for retransmissions that are marked as dropped.
-//   7. A retransmission's header is removed from its port when its packet begins, once.
+//   7. A retransmission's header is removed from each of its ports before it is settled, once, and
+//      from no other.
 
 module formal_ina_join (
     input logic clk
@@ -67,7 +68,7 @@ module formal_ina_join (
     if (s_valid && s_kind == ina_pkg::KIND_RESEND) assume ((resending & s_mask) == '0);
   end
 
-  logic [PORT_COUNT-1:0] resending;  // taken over, its header not removed
+  logic [PORT_COUNT-1:0] resending;  // a port's is taken over, its header not removed
 
   always_ff @(posedge clk) begin
     resending <= (resending & ~resend_pop)
@@ -363,23 +364,10 @@ module formal_ina_join (
         p6_its:   assert (settled == mask);
         p6_enters: assert (kind == ina_pkg::KIND_JOIN || m_valid != dropped);
       end
-      p7_pop:     assert (resend_pop == '0 || chosen != '0);
-    end
-  end
-
-  // 7: pops and chosen retransmissions of port 0.
-  logic [2:0] resends;
-
-  always_ff @(posedge clk) begin
-    if (rst) resends <= '0;
-    else
-      resends <= resends + 3'(take && s_kind == ina_pkg::KIND_RESEND && s_mask[0])
-          - 3'(resend_pop[0]);
-  end
-
-  always_comb begin
-    if (!rst) begin
-      p7_once: assert (!resend_pop[0] || resends != '0);
+      p7_once:    assert ((resend_pop & ~resending) == '0);
+      if (settles && m_kind == ina_pkg::KIND_RESEND) begin
+        p7_all: assert ((settled & resending) == '0);
+      end
     end
   end
 

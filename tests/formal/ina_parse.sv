@@ -10,12 +10,15 @@
 //      form's headers, its payload and the iCRC.
 //   4. Header, candidate and roce_data stay over the packet.
 //   5. A candidate's header and payload are those of its frame: MAC's first byte, PSN's first
-//      byte, and the first byte of the payload, where the form has them.
+//      byte, and bytes of the payload's first, second, fourth and last quad, where the form has
+//      them.
 //   6. No packet waits: it is out three clocks of en after its frame's last beat.
 //   7. A packet's headers come once, before its first beat: a candidate's as they are in its
 //      record, with zeros before IP.
 //   8. Behind the iCRC of a candidate of the right length there are zeros.
 //   9. Behind a candidate's last beat there is a clock of en without one.
+//  10. A candidate is what has the headers of a contribution in one of the four forms, complete, and
+//      nothing else is.
 
 module formal_ina_parse (
     input logic clk
@@ -58,10 +61,6 @@ module formal_ina_parse (
   // Frames: begun, ended, and given out.
   logic [9:0] lengths  [8];
   logic [7:0] macs     [8];  // byte 0
-  logic [7:0] at_54    [8];
-  logic [7:0] at_58    [8];
-  logic [7:0] at_74    [8];
-  logic [7:0] at_78    [8];
   logic [7:0] psn_4    [8];  // bytes 51, 55, 71, 75
   logic [7:0] psn_4v   [8];
   logic [7:0] psn_6    [8];
@@ -77,22 +76,60 @@ module formal_ina_parse (
   logic [1:0] recent;     // a beat went in with the latest clocks of en
   logic [2:0] heads;      // headers that have come
   logic [BEAT_W-1:0] head;  // the latest
+  logic [BEAT_W-1:0] first_beat;
+  logic [7:0]        contributes;  // of each frame, from its second beat on
+
+  // 10: the wire's bytes, as docs/protocol.md has them.
+  function automatic logic is_contribution(input logic [2*BEAT_W-1:0] wire_bytes);
+    logic                tagged;
+    logic [2*BEAT_W-1:0] ip;
+    logic [2*BEAT_W-1:0] udp;
+    logic [15:0]         ip_length;
+    logic [15:0]         udp_length;
+    logic                plain;  // UDP behind a header without options, not a fragment
+
+    tagged     = wire_bytes[12*8 +: 16] == 16'h0081;
+    ip         = tagged ? wire_bytes >> 18*8 : wire_bytes >> 14*8;
+    udp        = ip >> 20*8;
+    ip_length  = {ip[2*8 +: 8], ip[3*8 +: 8]} - 16'd20;
+    plain      = ip[7:0] == 8'h45 && (ip[6*8 +: 16] & 16'hFF3F) == '0 && ip[9*8 +: 8] == 8'd17;
+    if ((tagged ? wire_bytes[16*8 +: 16] : wire_bytes[12*8 +: 16]) == 16'hDD86) begin
+      udp       = ip >> 40*8;
+      ip_length = {ip[4*8 +: 8], ip[5*8 +: 8]};
+      plain     = ip[7:4] == 4'd6 && ip[6*8 +: 8] == 8'd17;
+    end else if ((tagged ? wire_bytes[16*8 +: 16] : wire_bytes[12*8 +: 16]) != 16'h0008) begin
+      plain     = 1'b0;
+    end
+    udp_length = {udp[4*8 +: 8], udp[5*8 +: 8]};
+    is_contribution = plain && udp[2*8 +: 16] == 16'hB712 && udp_length == ip_length
+        && udp_length >= 16'd40 && udp_length <= 16'(MTU + 24) && udp_length[3:0] == 4'd8
+        && (udp[8*8 +: 8] <= 8'd2 || udp[8*8 +: 8] == 8'd4);
+  endfunction
 
   assign taken = m_valid && en;
+
+  // IPv6's reach into the second beat.
+  logic headers_end;
+
+  always_comb begin
+    headers_end = 1'b1;
+    if (first_beat[12*8 +: 16] == 16'hDD86) headers_end = s_keep[9];
+    if (first_beat[12*8 +: 16] == 16'h0081 && first_beat[16*8 +: 16] == 16'hDD86)
+      headers_end = s_keep[13];
+  end
 
   always_ff @(posedge clk) begin
     if (s_valid) begin
       if (!in_frame) begin
         macs[begun]   <= s_data[7:0];
-        at_54[begun]  <= s_data[54*8 +: 8];
-        at_58[begun]  <= s_data[58*8 +: 8];
         psn_4[begun]  <= s_data[51*8 +: 8];
         psn_4v[begun] <= s_data[55*8 +: 8];
+        first_beat    <= s_data;
+        contributes[begun] <= 1'b0;
       end else if (in_beat == 4'd1) begin
-        at_74[ended]  <= s_data[10*8 +: 8];
-        at_78[ended]  <= s_data[14*8 +: 8];
         psn_6[ended]  <= s_data[7*8 +: 8];
         psn_6v[ended] <= s_data[11*8 +: 8];
+        contributes[ended] <= is_contribution({s_data, first_beat}) && headers_end;
       end
       if (s_last) lengths[ended] <= {in_beat, 6'd0} + 10'd64 - 10'(absent);
     end
@@ -148,12 +185,37 @@ module formal_ina_parse (
   assign before    = form_ipv6 ? (form_vlan ? 10'd78 : 10'd74) : (form_vlan ? 10'd58 : 10'd54);
   assign right     = ended != out && lengths[out] == before + 10'({m_header.quads, 4'd0}) + 10'd4;
 
+  // 5: one bit of each of these bytes of the payload, as it stands in a frame of each form.
+  logic [3:0] payload_right;
+
+  for (genvar k = 0; k < 4; k++) begin : gen_payload
+    localparam int AT = k == 0 ? 0 : k == 1 ? 31 : k == 2 ? 48 : 127;
+    logic [7:0] v4, v4_vlan, v6, v6_vlan;  // of each frame
+    logic       here;                      // in this beat
+
+    always_ff @(posedge clk) begin
+      if (s_valid) begin
+        if (in_beat == 4'((AT + 54) / 64)) v4[ended]      <= s_data[(AT + 54) % 64 * 8];
+        if (in_beat == 4'((AT + 58) / 64)) v4_vlan[ended] <= s_data[(AT + 58) % 64 * 8];
+        if (in_beat == 4'((AT + 74) / 64)) v6[ended]      <= s_data[(AT + 74) % 64 * 8];
+        if (in_beat == 4'((AT + 78) / 64)) v6_vlan[ended] <= s_data[(AT + 78) % 64 * 8];
+      end
+    end
+
+    assign here = out_quads <= 5'(AT / 16) && out_quads + 5'(m_quads) > 5'(AT / 16);
+
+    assign payload_right[k] = !here
+        || m_data[AT % 64 * 8] == (form_ipv6 ? (form_vlan ? v6_vlan[out] : v6[out])
+                                             : (form_vlan ? v4_vlan[out] : v4[out]));
+  end
+
   always_comb begin
     if (!rst) begin
       if (m_valid) begin
         p1_frame: assert (out != begun);
         p1_first: assert (m_first == !in_packet);
         p7_once:  assert (!m_first || heads == out + 1'b1);
+        p10_shape: assert (!m_first || m_candidate == contributes[out]);
         if (!m_candidate) begin
           p2_one:   assert (m_first && m_last);
         end else begin
@@ -169,6 +231,7 @@ module formal_ina_parse (
                     && (m_quads > 3'd2 || m_data[416-1:288] == '0)
                     && (m_quads > 3'd3 || m_data[512-1:416] == '0)));
           end
+          p5_data: assert ((m_last && m_wrong_length) || payload_right == '1);
           p5_mac: assert (m_header.bytes[7:0] == macs[out]);
           p5_psn: assert (m_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 8]
               == (form_ipv6 ? (form_vlan ? psn_6v[out] : psn_6[out])
@@ -177,8 +240,6 @@ module formal_ina_parse (
             p7_head: assert (head == {m_header.bytes[ina_pkg::HEADER_W-1:ina_pkg::IP_AT*8], 32'd0});
             p7_ipv4: assert (form_ipv6
                 || m_header.bytes[ina_pkg::IPV4_AT*8-1:ina_pkg::IP_AT*8] == '0);
-            p5_data: assert (m_data[7:0] == (form_ipv6 ? (form_vlan ? at_78[out] : at_74[out])
-                                                       : (form_vlan ? at_58[out] : at_54[out])));
           end
         end
         if (goes_on && in_packet) begin

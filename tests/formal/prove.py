@@ -211,7 +211,10 @@ def catch(proof, number, mutant, arguments):
 
 def tasks(proofs, arguments):
     """What is to be done, as functions that return whether it went well."""
-    for proof in proofs:
+    for proof, number in proofs:
+        if number:
+            yield lambda p=proof, n=number, m=read_mutants(proof)[number - 1]: catch(p, n, m, arguments)
+            continue
         if arguments.quick:
             if proof.depths["quick"]:
                 yield lambda p=proof: prove(p, [("bmc", p.depths["quick"])], arguments)
@@ -225,9 +228,23 @@ def tasks(proofs, arguments):
                 yield lambda p=proof, n=number, m=mutant: catch(p, n, m, arguments)
 
 
+def choice(proofs, name):
+    """(proof, number of its mutant, or None for the module as it is and whatever the modes say)."""
+    name, dot, number = name.partition(".")
+    if name not in proofs:
+        raise Trouble(f"{name}: no such proof in proofs.txt; there are {', '.join(proofs)}")
+    if not dot:
+        return proofs[name], None
+    count = len(read_mutants(proofs[name]))
+    if not number.isdecimal() or not 1 <= int(number) <= count:
+        raise Trouble(f"{name}.{number}: no such mutant; mutants/{name}.txt has 1 to {count}")
+    return proofs[name], int(number)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("proof", nargs="*", help="of proofs.txt; all where none is named")
+    parser.add_argument("proof", nargs="*",
+                        help="of proofs.txt, or NAME.N for one mutant of it; all where none is named")
     parser.add_argument("--quick", action="store_true", help="bmc only, to the quick depth")
     parser.add_argument("--mutants", action="store_true", help="the proofs must catch the mutants")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/formal"),
@@ -241,15 +258,13 @@ def main():
         if not shutil.which(program):
             raise Trouble(f"{program} is missing: scripts/install-packages.sh")
     proofs = read_proofs()
-    for name in arguments.proof:
-        if name not in proofs:
-            raise Trouble(f"{name}: no such proof in proofs.txt; there are {', '.join(proofs)}")
-    chosen = [proofs[name] for name in arguments.proof] or list(proofs.values())
+    chosen = [choice(proofs, name) for name in arguments.proof or proofs]
     todo = list(tasks(chosen, arguments))
     with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
         results = list(pool.map(lambda task: task(), todo))
     print(f"{results.count(True)} of {len(results)} "
-          + ("as they should be" if arguments.mutants else "modules proved"))
+          + ("as they should be" if arguments.mutants or any(number for _, number in chosen)
+             else "modules proved"))
     return 0 if all(results) else 1
 
 

@@ -130,6 +130,9 @@ static void bad_options(void **state)
 	setenv("INA_ACK_TIMEOUT", "soon", 1);
 	refused(&options, "INA_ACK_TIMEOUT is \"soon\"");
 	unsetenv("INA_ACK_TIMEOUT");
+	setenv("INA_INTRA_GBPS", "fast", 1);
+	refused(&options, "INA_INTRA_GBPS is \"fast\"");
+	unsetenv("INA_INTRA_GBPS");
 	options = good();
 	options.timeout_ms = 0;
 	refused(&options, "timeout");

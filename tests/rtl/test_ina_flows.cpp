@@ -108,7 +108,9 @@ class Flows
 				settling = 2;
 			}
 		} else if (dut->en && job >= 0) {
-			dut->advance = flows[job].next_psn == at_judge.psn && random.chance(80);
+			/* Nothing comes right behind what is taken (ina_parse). */
+			dut->advance = !before.there && flows[job].next_psn == at_judge.psn &&
+			               random.chance(80);
 			dut->suspect = !dut->advance && random.chance(30);
 		}
 		decided = dut->en || dut->learn;
@@ -146,11 +148,11 @@ class Flows
 			flows[job].next_psn = (at_judge.psn + 1) & PSN_MASK;
 			flows[job].suspicion = 0;
 			advanced++;
-			back_to_back += before.there && before.key == at_judge.key;
 		}
 		if (dut->suspect) {
 			flows[job].suspicion = (flows[job].suspicion + 1) % 4;
 			suspected++;
+			back_to_back += before.there && before.key == at_judge.key;
 		}
 		for (unsigned j = 0; j < JOBS; j++)
 			if (ending >> j & 1) {
@@ -188,7 +190,7 @@ int main()
 
 	for (unsigned i = 0; i < 300000; i++)
 		flows.clock();
-	CHECK(flows.hits > 10000 && flows.learned > 500 && flows.advanced > 3000 &&
+	CHECK(flows.hits > 10000 && flows.learned > 500 && flows.advanced > 1000 &&
 	              flows.suspected > 1000 && flows.forgotten > 500 && flows.back_to_back > 100,
 	      "%llu hits, %llu learned, %llu advanced, %llu suspected, %llu forgotten, %llu "
 	      "back to back",

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ina-perf as it is, started by what starts things on clusters: each rank is told who it is by nobody else."""
+from pathlib import Path
+
+from lab import PERF, run
+
+HERE = Path(__file__).parent
+OPTIONS = ["--aggregator", "model", "--memory", "600"]
+MEASURE = ["-b", "4", "-e", "256K", "-f", "64"]
+
+
+def assert_all_right(result, ranks):
+    """Rank 0's table says so: every size through the aggregator, nothing wrong."""
+    assert result.code == 0, result
+    assert f"# ina-perf: {ranks} ranks on rxe0" in result.out, result
+    rows = [line.split() for line in result.out.splitlines() if " float " in line]
+    assert len(rows) == 3, result
+    assert all(row[5] == "ina" and row[-1] == "0" for row in rows), result
+
+
+def test_mpirun(tmp_path):
+    """Open MPI's: the root is the host of mpirun."""
+    folder = tmp_path / "meeting"
+    folder.mkdir()
+    result = run(tmp_path, 3, OPTIONS,
+                 [HERE.parent / "bench" / "mpi_host.sh", folder, "env", "-u", "INA_RANK", "-u", "INA_RANKS", "-u", "INA_ROOT",
+                  "-u", "INA_BIND", PERF, *MEASURE])
+    assert_all_right(result, 3)
+
+
+def test_srun(tmp_path):
+    """Slurm's: the root is the first host of the step, or, as its name does not resolve here, that of srun."""
+    folder = tmp_path / "meeting"
+    folder.mkdir()
+    result = run(tmp_path, 2, OPTIONS, [HERE / "slurm_host.sh", folder, PERF, *MEASURE])
+    assert_all_right(result, 2)
