@@ -21,8 +21,8 @@ extern char **environ;
 #define BRIDGE_ADDRESS "192.0.2.254"
 #define BRIDGE_MAC     "02:00:00:00:00:fe"
 
-/* INA_ACK_TIMEOUT where the RTL is simulated: 4.096 us * 2^16 = 268 ms. */
-#define SIMULATED_ACK_TIMEOUT 16
+/* INA_ACK_TIMEOUT where hosts share processors: 4.096 us * 2^16 = 268 ms. */
+#define SHARED_ACK_TIMEOUT 16
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
@@ -125,8 +125,8 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
  * The caller's environment, and who this rank is. In virtual time without its language: what a C
  * library reads for that is another on every machine, and reading costs some nanoseconds. A
  * command's output is a console line to it, so that C libraries flush by the line, but nothing that
- * moves cursors or colours. Through the simulated RTL a full window takes longer than libina's ACK
- * timeout: hosts would send it twice.
+ * moves cursors or colours. Where hosts share processors, a full window may take longer than
+ * libina's ACK timeout, most of all through the simulated RTL: hosts would send it twice.
  */
 static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
                               int count, const struct lab_options *options)
@@ -134,7 +134,6 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	static const char *const ours[] = {"INA_RANK=",     "INA_RANKS=", "INA_ROOT=", "INA_BIND=",
 	                                   "INA_PROGRESS=", "TERM=",      NULL};
 	static const char *const language[] = {"LANG", "LC_", NULL};
-	const bool is_simulated = !strcmp(options->aggregator, "rtl") && !options->is_virtual;
 	char name[32];
 
 	snprintf(name, sizeof(name), "environment.%d", host);
@@ -154,8 +153,8 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 		fprintf(file, "LC_ALL=C%c", 0);
 	if (file && options->is_virtual && !rank)
 		fprintf(file, "INA_PROGRESS=%s/%s%c", workspace->path, LAB_PROGRESS_FILE, 0);
-	if (file && is_simulated && !getenv("INA_ACK_TIMEOUT"))
-		fprintf(file, "INA_ACK_TIMEOUT=%d%c", SIMULATED_ACK_TIMEOUT, 0);
+	if (file && !options->is_virtual && !getenv("INA_ACK_TIMEOUT"))
+		fprintf(file, "INA_ACK_TIMEOUT=%d%c", SHARED_ACK_TIMEOUT, 0);
 	return close_order(file);
 }
 

@@ -23,6 +23,20 @@ def test_each_rank_knows_who_it_is_and_where(lab):
     assert len(lines(run.out)) == len(run.out.splitlines())
 
 
+@pytest.mark.parametrize("switches,given,found", [
+    ([], None, "16"),
+    ([], "14", "14"),
+    (["--virtual-time"], None, ""),
+])
+def test_hosts_that_share_processors_wait_longer(lab, switches, given, found):
+    """In virtual time they share none. What the caller says holds."""
+    lab.environment.pop("INA_ACK_TIMEOUT", None)
+    if given:
+        lab.environment["INA_ACK_TIMEOUT"] = given
+    run = lab.run("--quiet", *switches, n=2, command='echo "ACK $INA_ACK_TIMEOUT"')
+    assert lines(run.out, 0) == [f"ACK {found}"], run.err
+
+
 @pytest.mark.parametrize("mtu", [256, 1024, 4096])
 def test_path_mtu(lab, mtu):
     run = lab.run("--mtu", str(mtu), n=1,
