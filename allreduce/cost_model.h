@@ -9,11 +9,12 @@
  *	parallel	a + 2 (g - 1) / g * M / B_intra + c * M / B_inter
  *
  * One machine's link is shared by its g lanes, so g times M / g go through it. Between machines c
- * is 1 and a is 2 alpha if the aggregator sums, c is 2 (n - 1) / n and a is 2 (n - 1) alpha by
- *ring. B_intra is the rate at which a rank reads what others of its machine have: the leader reads
- *the g - 1 others' elements, and they all at once its sums; in parallel each reads (g - 1) / g of
- *both. B_intra and B_inter are taken one after the other: where they overlap, the model says too
- *much.
+ * is 1 and a is 2 alpha if the aggregator sums; by ring c is 2 (n - 1) / n and a 2 (n - 1) alpha.
+ *
+ * B_intra is the rate at which a rank reads what others of its machine have: the leader reads the
+ * g - 1 others' elements, and they all at once its sums; in parallel each reads (g - 1) / g of
+ * both. B_intra and B_inter are taken one after the other: where they overlap, the model says
+ * too much.
  */
 #ifndef INA_COST_MODEL_H
 #define INA_COST_MODEL_H
