@@ -200,15 +200,12 @@ static enum ina_status make_ack_timeout(struct ina_options *options, struct ina_
 
 static enum ina_status make_intra(struct ina_settings *settings, struct ina_failure *failure)
 {
-	const char *text = getenv("INA_INTRA_GBPS");
-	int gbps = 0;
+	bool given;
+	int gbps;
 
-	if (text && ina_parse_int(text, 1, INTRA_GBPS_MAX, &gbps) != 0)
-		return ina_fail(
-		        failure, INA_ERR_ARGUMENT,
-		        "INA_INTRA_GBPS is \"%.40s\": it must be a number from 1 to %d, for "
-		        "Gb/s between the ranks of a machine",
-		        text, INTRA_GBPS_MAX);
+	if (read_own("", false, 0, "INA_INTRA_GBPS", 1, INTRA_GBPS_MAX, &gbps, &given, failure) !=
+	    INA_OK)
+		return failure->status;
 	settings->intra_gbps = (unsigned int)gbps;
 	return INA_OK;
 }

@@ -29,7 +29,7 @@ struct ina_pipeline {
 	uint64_t taken[INA_MAX_RANKS]; /* by rail */
 	/* When what is being read is there (ina_intra_read()); 0: nothing is being read. */
 	int64_t adding_ns;
-	int64_t taking_ns[INA_MAX_RANKS];              /* by rail */
+	int64_t taking_ns[INA_MAX_RANKS];
 	struct ina_request *requests[INA_LOCAL_DEPTH]; /* of the rail, by step */
 	uint64_t rail_overflows;                       /* before it */
 	bool overflow;
