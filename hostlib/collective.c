@@ -62,6 +62,7 @@ void ina_collective_finish(struct ina_comm *comm, enum ina_status status)
 	struct ina_request *request = comm->first;
 	bool in_window = ina_window_is_busy(&comm->window);
 
+	ina_end_stall(&comm->control);
 	release_memory(request, status == INA_OK && comm->aggregated && in_window);
 	if (in_window)
 		ina_window_retire(&comm->window);
@@ -241,23 +242,10 @@ void ina_collective_begin(struct ina_comm *comm)
 	comm->summed = 0;
 	comm->summed_bytes = 0;
 	comm->summed_overflow = false;
-	comm->control.stall_told = false;
 	comm->control.news = true; /* what came before may concern this call */
 	comm->progressed_ms = ina_now_ms();
 	comm->moved = false;
 	comm->deadline_ms = comm->progressed_ms + comm->settings.options.timeout_ms;
-}
-
-uint64_t ina_collective_latest(const struct ina_comm *comm)
-{
-	uint64_t number = comm->current.number;
-	const struct ina_request *request = comm->first;
-
-	while (request && request->active && request->next && request->next->active) {
-		request = request->next;
-		number++;
-	}
-	return number;
 }
 
 static enum ina_status activate(struct ina_comm *comm, struct ina_failure *failure)
@@ -380,7 +368,7 @@ static void explain_timeout(const struct ina_comm *comm, struct ina_failure *fai
 }
 
 /*
- * All ranks are in this call and have waited for a while, so this is no late rank. A lost tail is
+ * All ranks are in a call and have waited for a while, so this is no late rank. A lost tail is
  * sent again after an ACK timeout, which may be lost too: some of them must do. Three times over,
  * for a machine that is busy with other things is no dead aggregator.
  */
@@ -393,7 +381,7 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 
 	return comm->aggregated && !comm->plain &&
 	       now_ms - comm->progressed_ms >= INA_STALL_MS + patience_ms &&
-	       ina_all_stalled(&comm->control, &comm->current, ina_collective_latest(comm));
+	       ina_all_stalled(&comm->control);
 }
 
 /*
@@ -404,8 +392,10 @@ static int64_t read_clock(struct ina_comm *comm)
 {
 	int64_t now_ms = ina_now_ms();
 
-	if (comm->moved)
+	if (comm->moved) {
 		comm->progressed_ms = now_ms;
+		ina_end_stall(&comm->control);
+	}
 	comm->moved = false;
 	return now_ms;
 }
@@ -437,7 +427,7 @@ static void look_around(struct ina_comm *comm)
 		         now_ms - comm->progressed_ms);
 		ina_comm_fault(comm, &failure);
 	} else if (now_ms - comm->progressed_ms >= INA_STALL_MS) {
-		ina_tell_stall(&comm->control, &comm->current, ina_collective_latest(comm));
+		ina_tell_stall(&comm->control, &comm->current);
 	}
 }
 

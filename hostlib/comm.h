@@ -187,9 +187,6 @@ enum ina_status ina_collective_transfer(struct ina_comm *comm, struct ina_failur
  */
 enum ina_status ina_collective_resume(struct ina_comm *comm, struct ina_failure *failure);
 
-/* The call of the last request that is active: the current one, or later. */
-uint64_t ina_collective_latest(const struct ina_comm *comm);
-
 /*
  * Gives back the registrations of finished all-reduces whose sends have completed; all of them if
  * the connection is no more.

@@ -114,7 +114,6 @@ static void take_report(struct ina_peer *peer, const struct ina_control_frame *f
 		peer->report = frame->report;
 		break;
 	case INA_CONTROL_STALL:
-		peer->has_stall = true;
 		peer->stall = frame->stall;
 		break;
 	case INA_CONTROL_FAULT:

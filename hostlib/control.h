@@ -23,10 +23,9 @@ struct ina_peer {
 	bool left;            /* it has ended with a farewell */
 	/* At rank 0. */
 	bool has_report;
-	bool has_stall;
 	bool has_fault;
 	struct ina_report report;
-	struct ina_stall stall;
+	struct ina_call stall; /* kind NONE: none that it has told of, and not taken back */
 	struct ina_fault fault;
 };
 
@@ -36,7 +35,7 @@ struct ina_control {
 	struct ina_peer *peers; /* by rank, this rank's own unused */
 	uint32_t phase;         /* agreements so far */
 	uint64_t strangers;     /* connections to this rank that were no rank's */
-	bool stall_told;
+	bool stall_told;        /* and not taken back */
 	bool news; /* set by whatever arrives, cleared by whoever looks at it */
 	/* The first error with which a rank that has left said farewell; INA_OK: none yet. */
 	struct ina_failure heard;

@@ -12,7 +12,7 @@
 
 #include "ina.h"
 
-#define INA_CONTROL_MAGIC 0x344C525443414E49u /* "INACTRL4" */
+#define INA_CONTROL_MAGIC 0x354C525443414E49u /* "INACTRL5" */
 #define INA_CONTROL_TEXT  400
 
 enum ina_control_type {
@@ -20,7 +20,7 @@ enum ina_control_type {
 	INA_CONTROL_WELCOME,   /* from rank 0, when all have come */
 	INA_CONTROL_REPORT,    /* to rank 0: this rank's part of an agreement */
 	INA_CONTROL_DECISION,  /* from rank 0: what was agreed */
-	INA_CONTROL_STALL,     /* to rank 0: this rank has waited for a while in this call */
+	INA_CONTROL_STALL,     /* to rank 0: this rank has waited for a while in this call, or goes on */
 	INA_CONTROL_FAULT,     /* to rank 0: what went wrong here, and in which call */
 	INA_CONTROL_QUERY,     /* from rank 0: send a FAULT, whether anything is wrong or not */
 	INA_CONTROL_VERDICT,   /* from rank 0: the end of the communicator, and why */
@@ -43,11 +43,6 @@ struct ina_call {
 	uint32_t kind; /* enum ina_call_kind */
 	uint16_t type; /* enum ina_type */
 	uint16_t op;   /* enum ina_op */
-};
-
-struct ina_stall {
-	struct ina_call call; /* the earliest one that is unfinished */
-	uint64_t latest;      /* the number of the last one that this rank has begun */
 };
 
 struct ina_endpoint {
@@ -120,7 +115,7 @@ struct ina_control_frame {
 		struct ina_welcome welcome;
 		struct ina_report report;
 		struct ina_decision decision;
-		struct ina_stall stall;
+		struct ina_call stall; /* the earliest that is unfinished; kind NONE: it goes on */
 		struct ina_fault fault;
 		struct ina_plan plan;
 		uint64_t greeting; /* the job's id */

@@ -164,7 +164,7 @@ static void look_around(struct ina_comm *comm)
 		         where(parallel), comm->settings.options.timeout_ms);
 		ina_comm_fault(comm, &failure);
 	} else if (now_ms - comm->progressed_ms >= INA_STALL_MS) {
-		ina_tell_stall(&comm->control, &comm->current, comm->current.number);
+		ina_tell_stall(&comm->control, &comm->current);
 	}
 }
 

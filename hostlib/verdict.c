@@ -227,7 +227,7 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 
 		if (peer->has_fault)
 			return true;
-		if (peer->has_stall && calls_conflict(&peer->stall.call, current))
+		if (calls_conflict(&peer->stall, current))
 			return true;
 		if (peer->has_report && calls_conflict(&peer->report.call, current))
 			return true;
@@ -235,28 +235,34 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 	return false;
 }
 
-void ina_tell_stall(struct ina_control *control, const struct ina_call *current, uint64_t latest)
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
 
 	if (control->rank == 0 || control->stall_told)
 		return;
-	frame.stall = (struct ina_stall){.call = *current, .latest = latest};
+	frame.stall = *current;
 	ina_control_send(control, 0, &frame);
 	control->stall_told = true;
 }
 
-bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current,
-                     uint64_t latest)
+void ina_end_stall(struct ina_control *control)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
+
+	if (!control->stall_told)
+		return;
+	frame.stall = (struct ina_call){.kind = INA_CALL_NONE};
+	ina_control_send(control, 0, &frame);
+	control->stall_told = false;
+}
+
+bool ina_all_stalled(const struct ina_control *control)
 {
 	if (control->rank != 0)
 		return false;
 	for (int r = 1; r < control->ranks; r++) {
-		const struct ina_peer *peer = &control->peers[r];
-
-		/* Neither has yet to begin what the other waits for. */
-		if (!peer->has_stall || peer->stall.call.kind != current->kind ||
-		    peer->stall.call.number > latest || peer->stall.latest < current->number)
+		if (control->peers[r].stall.kind != INA_CALL_ALLREDUCE)
 			return false;
 	}
 	return true;

@@ -45,18 +45,18 @@ bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *
 /* In a call: has anything come over the control channel that calls for a settlement? */
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);
 
-/*
- * Tells rank 0, once for each call, that this rank has been waiting for a while in it. latest: the
- * number of the last call that it has begun, that one or one behind it.
- */
-void ina_tell_stall(struct ina_control *control, const struct ina_call *current, uint64_t latest);
+/* Tells rank 0, once, that this rank has been waiting for a while in this call. */
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current);
+
+/* Takes it back, if it was told: this rank has gone on. */
+void ina_end_stall(struct ina_control *control);
 
 /*
- * Has every other rank told of a stall in a call that this rank has begun, and begun the one that
- * this rank waits in? Rank 0 knows; elsewhere false.
+ * Has every other rank told of a stall that it is still in? Rank 0 knows; elsewhere false. Be they
+ * in the same all-reduce or not: the ranks in the earliest one wait for sums to which all the
+ * others have contributed.
  */
-bool ina_all_stalled(const struct ina_control *control, const struct ina_call *current,
-                     uint64_t latest);
+bool ina_all_stalled(const struct ina_control *control);
 
 /* Have ranks that have reported called different things? has_fault as for ina_judge(). Pure. */
 bool ina_calls_differ(const struct ina_fault *faults, const unsigned char *has_fault, int ranks);

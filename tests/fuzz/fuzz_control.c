@@ -148,7 +148,7 @@ static void look(struct ina_control *control, struct ina_settlement *settlement)
 	uint32_t minimum;
 
 	ina_disturbed(control, &CALL);
-	ina_all_stalled(control, &CALL, CALL.number);
+	ina_all_stalled(control);
 	ina_open_failed_elsewhere(control, &failure);
 	switch (ina_agree_poll(control, &vote, ina_now_ms() + 1000, &minimum, &failure)) {
 	case INA_NOT_AGREED:

@@ -333,7 +333,7 @@ static void write_control(const char *directory)
 		if (type == INA_CONTROL_REPORT)
 			frame.report = (struct ina_report){.call = call, .phase = 1, .value = 1024};
 		else if (type == INA_CONTROL_STALL)
-			frame.stall = (struct ina_stall){.call = call, .latest = call.number};
+			frame.stall = call;
 		else if (type == INA_CONTROL_FAULT)
 			frame.fault = (struct ina_fault){
 			        .current = call, .status = INA_ERR_AGGREGATOR, .sums = 7};

@@ -54,3 +54,12 @@ def test_the_log_says_so(tmp_path, aggregator, options, words):
     lines = [line for line in result.err.splitlines() if "libina: rank 0 of 2: " in line]
     for word in words:
         assert any(word in line for line in lines), (word, result)
+
+
+@pytest.mark.parametrize("frames", range(11, 17))
+def test_stuck_when_one_rank_is_a_call_ahead(tmp_path, frames):
+    """Sums are lost on the way down, the aggregator falls silent: one rank waits for the others in the next all-reduce."""
+    result = perf(tmp_path, 2, ["--virtual-time", "--aggregator", "model", "--loss-down", "0.3", "--stuck-after", frames],
+                  ["-b", "4", "-e", "4", "-n", "20", "--timeout", "60"])
+    assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
+    assert result.report["rows"][0]["result"]["algorithm"] == "ring", result
