@@ -36,7 +36,7 @@ struct ina_control {
 	uint32_t phase;         /* agreements so far */
 	uint64_t strangers;     /* connections to this rank that were no rank's */
 	bool stall_told;        /* and not taken back */
-	bool news; /* set by whatever arrives, cleared by whoever looks at it */
+	bool news;              /* set by whatever arrives, cleared by whoever looks at it */
 	/* The first error with which a rank that has left said farewell; INA_OK: none yet. */
 	struct ina_failure heard;
 	/* Not at rank 0: what it said. */

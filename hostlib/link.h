@@ -20,7 +20,7 @@ enum ina_control_type {
 	INA_CONTROL_WELCOME,   /* from rank 0, when all have come */
 	INA_CONTROL_REPORT,    /* to rank 0: this rank's part of an agreement */
 	INA_CONTROL_DECISION,  /* from rank 0: what was agreed */
-	INA_CONTROL_STALL,     /* to rank 0: this rank has waited for a while in this call, or goes on */
+	INA_CONTROL_STALL,     /* to rank 0: this rank waits for long in a call, or goes on */
 	INA_CONTROL_FAULT,     /* to rank 0: what went wrong here, and in which call */
 	INA_CONTROL_QUERY,     /* from rank 0: send a FAULT, whether anything is wrong or not */
 	INA_CONTROL_VERDICT,   /* from rank 0: the end of the communicator, and why */

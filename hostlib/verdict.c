@@ -237,10 +237,11 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 
 void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
 {
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
+	struct ina_control_frame frame;
 
 	if (control->rank == 0 || control->stall_told)
 		return;
+	frame = ina_control_frame(control, INA_CONTROL_STALL);
 	frame.stall = *current;
 	ina_control_send(control, 0, &frame);
 	control->stall_told = true;
@@ -248,10 +249,11 @@ void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
 
 void ina_end_stall(struct ina_control *control)
 {
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
+	struct ina_control_frame frame;
 
 	if (!control->stall_told)
 		return;
+	frame = ina_control_frame(control, INA_CONTROL_STALL);
 	frame.stall = (struct ina_call){.kind = INA_CALL_NONE};
 	ina_control_send(control, 0, &frame);
 	control->stall_told = false;

@@ -195,7 +195,7 @@ static void stalled_in(struct ina_control *control, int rank, uint64_t number)
 	control->peers[rank].stall = allreduce(number, 10, INA_INT32);
 }
 
-/* In the same all-reduce or not: whoever is in the earliest has got all that it needs from others. */
+/* Whichever all-reduce each is in: to the sums of the earliest one all have contributed. */
 static void all_are_stalled(void **state)
 {
 	struct ina_control control;
