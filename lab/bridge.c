@@ -138,7 +138,7 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
                            const struct lab_options *options, const int *bridge_ends)
 {
 	char ports[LAB_MAX_HOSTS][16], texts[1 + LAB_MAX_HOSTS][32];
-	char *argv[4 * LAB_MAX_HOSTS + 64 + 16];
+	char *argv[4 * LAB_MAX_HOSTS + 2 * LAB_BRIDGE_OPTIONS + 16];
 	int from[FIRST_PORT_FD + LAB_MAX_HOSTS + 1] = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
 	int fd_count = FIRST_PORT_FD + port_count(options);
 	int count = 0;

@@ -218,11 +218,11 @@ static const char *option_name(int key)
 static void pass_to_bridge(struct lab_options *options, const struct argp_state *state, int key,
                            const char *value)
 {
-	const int room = sizeof(options->bridge_arguments) / sizeof(*options->bridge_arguments);
-	char *name = malloc(64);
-	if (!name || options->bridge_argument_count + 2 > room)
+	char *name = options->bridge_options[options->bridge_argument_count / 2];
+
+	if (options->bridge_argument_count == 2 * LAB_BRIDGE_OPTIONS)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "too many options for the bridge");
-	stpcpy(stpcpy(name, "--"), option_name(key));
+	snprintf(name, sizeof(options->bridge_options[0]), "--%s", option_name(key));
 	options->bridge_arguments[options->bridge_argument_count++] = name;
 	options->bridge_arguments[options->bridge_argument_count++] = value;
 }

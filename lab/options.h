@@ -5,8 +5,9 @@
 
 #include <stdbool.h>
 
-#define LAB_MAX_HOSTS 8
-#define LAB_MAX_RANKS 64 /* of all hosts together */
+#define LAB_MAX_HOSTS      8
+#define LAB_MAX_RANKS      64 /* of all hosts together */
+#define LAB_BRIDGE_OPTIONS 32
 
 /* ina-lab's own exit codes, as timeout(1) and env(1) have them; all others are the command's. */
 enum lab_exit {
@@ -33,8 +34,9 @@ struct lab_options {
 	char **command;             /* NULL-terminated, inside the caller's argv */
 
 	/* What the bridge is told beyond its ports, as it came: "--loss-up", "0.01", ... */
-	const char *bridge_arguments[64];
+	const char *bridge_arguments[2 * LAB_BRIDGE_OPTIONS];
 	int bridge_argument_count;
+	char bridge_options[LAB_BRIDGE_OPTIONS][32]; /* every other one of them */
 };
 
 /*
