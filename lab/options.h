@@ -36,7 +36,7 @@ struct lab_options {
 	/* What the bridge is told beyond its ports, as it came: "--loss-up", "0.01", ... */
 	const char *bridge_arguments[2 * LAB_BRIDGE_OPTIONS];
 	int bridge_argument_count;
-	char bridge_options[LAB_BRIDGE_OPTIONS][32]; /* every other one of them */
+	char bridge_options[LAB_BRIDGE_OPTIONS][32]; /* the names among them */
 };
 
 /*
