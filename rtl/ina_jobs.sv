@@ -63,7 +63,7 @@ module ina_jobs #(
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
 
-    output logic busy  // a job has expired and is not freed yet
+    output logic busy  // a job may expire, or has and is not freed yet
 );
 
   localparam int RANKS_W = $clog2(PORT_COUNT + 1);
@@ -104,7 +104,6 @@ module ina_jobs #(
   logic             known_now;
   logic             found_now;
   logic [JOB_W-1:0] index_now;
-  logic             again;
 
   always_comb begin
     known_now = 1'b0;
@@ -126,41 +125,46 @@ module ina_jobs #(
     end
   end
 
-  // Compared: does its job lack this rank? Only an answer changes that.
+  // Compared, again and again while an old job of the context is not quiet. This still holds in the
+  // next clock, when it is decided: only an answer gives a job ranks, a job that is neither complete
+  // nor broken is not freed, and a free context that is quiet stays so, but in the clock of
+  // job_freed, when a judge may still act for the old job.
   logic                  compared_valid;
-  logic                  lacks;
+  logic                  gone;     // what was looked up has changed
+  logic                  unquiet;
+  logic [JOB_COUNT-1:0]  fits;     // this one, if it is not broken now
+  logic                  lacks;    // the job lacks this rank
   logic [PORT_COUNT-1:0] mask_of_index;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
     assign mask_of_index[p] = job_mask[p*JOB_COUNT + 32'(index)];
   end
 
+  assign lacks = !job_complete[index] && !job_broken[index]
+      && 16'(rank_count[index]) == taken_ranks && (taken_port & mask_of_index) == '0;
+
   always_ff @(posedge clk) begin
-    if (looked_valid && !compared_valid)
-      lacks <= !job_complete[index] && 16'(rank_count[index]) == taken_ranks
-          && (taken_port & mask_of_index) == '0;
+    if (looked_valid) begin
+      gone    <= known ? !job_valid[index] : !found && job_valid != '1;
+      unquiet <= possible && !known && found && (!job_quiet[index] || job_freed[index]);
+      fits    <= (possible && (known ? lacks : found)) ? JOB_COUNT'(1) << index : '0;
+    end
   end
 
   // Decided.
-  logic may_attach;
-  logic grant;
-  logic wait_for_quiet;
-  logic decided;
-  logic grants;
+  logic                 looks_again;
+  logic                 decided;
+  logic [JOB_COUNT-1:0] grants;
 
-  assign may_attach = lacks && !job_broken[index];
-  assign again  = known ? !job_valid[index] : !found && job_valid != '1;
-  assign grant  = possible && (known ? may_attach : found);
-  // In the clock of job_freed a judge may still act for the old job.
-  assign wait_for_quiet = grant && !known && (!job_quiet[index] || job_freed[index]);
-  assign decided = compared_valid && !again && !wait_for_quiet;
-  assign grants  = decided && grant;
+  assign looks_again = compared_valid && gone;
+  assign decided     = compared_valid && !gone && !unquiet;
+  assign grants      = decided ? fits & ~(job_broken & {JOB_COUNT{known}}) : '0;
 
   always_ff @(posedge clk) begin
     if (asks) taken_valid <= 1'b1;
     else if (decided) taken_valid <= 1'b0;
-    looked_valid   <= taken_valid && !decided && !(compared_valid && again);
-    compared_valid <= looked_valid && !decided && !(compared_valid && again);
+    looked_valid   <= taken_valid && !decided && !looks_again;
+    compared_valid <= looked_valid && !decided && !looks_again;
     if (taken_valid && !looked_valid) begin
       known    <= known_now;
       found    <= found_now;
@@ -169,9 +173,9 @@ module ina_jobs #(
           && taken_window != '0 && taken_window <= 32'(SLOT_COUNT);
     end
     answer_valid   <= (decided && !rst) ? taken_port : '0;
-    answer_granted <= grant;
+    answer_granted <= grants != '0;
     answer_job     <= index;
-    opened         <= grants && !known && !rst;
+    opened         <= grants != '0 && !known && !rst;
     if (rst) begin
       taken_valid    <= 1'b0;
       looked_valid   <= 1'b0;
@@ -179,21 +183,21 @@ module ina_jobs #(
     end
   end
 
-  // Which jobs have been heard of since the last pulse, with this clock's packets.
+  // Which jobs have been heard of since the last pulse, and in its clock.
+  logic                 aged;  // the pulse, a clock ago
   logic [JOB_COUNT-1:0] heard;
   logic [JOB_COUNT-1:0] heard_now;
   logic [JOB_COUNT-1:0] expired;
   logic [JOB_COUNT-1:0] expires;
 
   always_comb begin
-    heard_now = heard;
+    heard_now = grants;
     for (int p = 0; p < PORT_COUNT; p++)
       if (hit_valid[p]) heard_now[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
-    if (grants) heard_now[index] = 1'b1;
   end
 
-  assign expires = age ? job_valid & ~heard_now & ~expired : '0;
-  assign busy    = expired != '0;
+  assign expires = aged ? job_valid & ~heard & ~expired : '0;
+  assign busy    = aged || expired != '0;
 
   // Breaks that concern a job which is not broken yet.
   logic [JOB_COUNT-1:0] breaks;
@@ -234,26 +238,29 @@ module ina_jobs #(
     newly_broken  <= breaks;
     newly_expired <= expires;
     job_broken    <= job_broken | breaks;
-    heard         <= age ? '0 : heard_now;
+    aged          <= age;
+    heard         <= (aged ? '0 : heard) | heard_now;
     expired       <= (expired | expires) & ~all_left;
     left          <= left_now;
-    if (grants) begin
-      if (known) begin
-        missing[index]      <= missing[index] - 1'b1;
-        job_complete[index] <= missing[index] == RANKS_W'(1);
-      end else begin
-        job_valid[index]    <= 1'b1;
-        job_broken[index]   <= 1'b0;
-        job_complete[index] <= taken_ranks == 16'd1;
-        expired[index]      <= 1'b0;
-        job_id[index]       <= taken_id;
-        rank_count[index]   <= taken_ranks[RANKS_W-1:0];
-        missing[index]      <= taken_ranks[RANKS_W-1:0] - 1'b1;
-      end
-      for (int p = 0; p < PORT_COUNT; p++) begin
-        if (taken_port[p]) job_mask[p*JOB_COUNT + 32'(index)] <= 1'b1;
-        else if (!known) job_mask[p*JOB_COUNT + 32'(index)] <= 1'b0;
-        if (!known) left[p*JOB_COUNT + 32'(index)] <= 1'b0;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      if (grants[j]) begin
+        if (known) begin
+          missing[j]      <= missing[j] - 1'b1;
+          job_complete[j] <= missing[j] == RANKS_W'(1);
+        end else begin
+          job_valid[j]    <= 1'b1;
+          job_broken[j]   <= 1'b0;
+          job_complete[j] <= taken_ranks == 16'd1;
+          expired[j]      <= 1'b0;
+          job_id[j]       <= taken_id;
+          rank_count[j]   <= taken_ranks[RANKS_W-1:0];
+          missing[j]      <= taken_ranks[RANKS_W-1:0] - 1'b1;
+        end
+        for (int p = 0; p < PORT_COUNT; p++) begin
+          if (taken_port[p]) job_mask[p*JOB_COUNT + j] <= 1'b1;
+          else if (!known) job_mask[p*JOB_COUNT + j] <= 1'b0;
+          if (!known) left[p*JOB_COUNT + j] <= 1'b0;
+        end
       end
     end
     if (rst) begin

@@ -4,8 +4,9 @@
 //
 //   next      the packet's length comes from the queue
 //   stage 0   reads a beat (and with the first beat the headers) of every port that takes part
-//   stage 1   the RAMs' outputs, which ina_message compares
-//   stage 2   the operands; with the first beat the packet goes on or is called off
+//   stage 1   the RAMs' outputs
+//   stage 2   these in registers, for RAMs are slow; ina_message compares them
+//   stage 3   the operands; with the first beat the packet goes on or is called off
 //
 // What differs never reaches the tree: the job breaks, and its packets stay in the queues, to go
 // out raw. Joins behind it that were chosen already are called off in the same way.
@@ -214,43 +215,78 @@ module ina_join #(
     end
   end
 
-  // Stage 2: its registers are the outputs to the tree and to ina_rebuild.
-  logic s2_valid;
-  logic s2_dropped;
-  logic wrong;
+  // Stage 2.
+  logic                                     s2_valid;
+  logic [1:0]                               s2_kind;
+  logic [JOB_W-1:0]                         s2_job;
+  logic [SLOT_W-1:0]                        s2_slot;
+  logic [PORT_COUNT-1:0]                    s2_mask;
+  logic                                     s2_dropped;
+  logic [ina_pkg::BEAT_INDEX_W-1:0]         s2_beat;
+  logic                                     s2_first;
+  logic                                     s2_last;
+  logic [2:0]                               s2_quads;
+  logic [PORT_COUNT*HEADER_T_W-1:0]         s2_header;
+  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]    s2_data;
 
   always_ff @(posedge clk) begin
     s2_valid <= s1_valid && !rst;
     if (s1_valid) begin
-      m_kind  <= s1_kind;
-      m_job   <= s1_job;
-      m_slot  <= s1_slot;
-      m_mask  <= s1_mask;
-      m_beat  <= s1_beat;
-      m_first <= s1_first;
-      m_last  <= s1_last;
-      m_quads <= s1_quads;
+      s2_kind    <= s1_kind;
+      s2_job     <= s1_job;
+      s2_slot    <= s1_slot;
+      s2_mask    <= s1_mask;
       s2_dropped <= s1_dropped;
-      m_leaves   <= s1_resend ? PORT_COUNT'(1) : s1_mask;
+      s2_beat    <= s1_beat;
+      s2_first   <= s1_first;
+      s2_last    <= s1_last;
+      s2_quads   <= s1_quads;
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (s1_mask[p] && !s1_resend)
-          m_data[p*BEAT_W +: BEAT_W] <= queue_data[p*BEAT_W +: BEAT_W];
-        if (s1_mask[p] && s1_first) begin
-          header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
+          s2_data[p*BEAT_W +: BEAT_W] <= queue_data[p*BEAT_W +: BEAT_W];
+        if (s1_mask[p] && s1_first)
+          s2_header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
+      end
+      // A probe has no payload of its own: zeros.
+      if (s1_resend) s2_data[BEAT_W-1:0] <= s1_probe ? '0 : history_data;
+    end
+  end
+
+  // Stage 3: its registers are the outputs to the tree and to ina_rebuild.
+  logic s3_valid;
+  logic s3_dropped;
+  logic wrong;
+
+  always_ff @(posedge clk) begin
+    s3_valid <= s2_valid && !rst;
+    if (s2_valid) begin
+      m_kind     <= s2_kind;
+      m_job      <= s2_job;
+      m_slot     <= s2_slot;
+      m_mask     <= s2_mask;
+      m_leaves   <= (s2_kind == ina_pkg::KIND_RESEND) ? PORT_COUNT'(1) : s2_mask;
+      m_beat     <= s2_beat;
+      m_first    <= s2_first;
+      m_last     <= s2_last;
+      m_quads    <= s2_quads;
+      s3_dropped <= s2_dropped;
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        if (s2_mask[p] || p == 0)
+          m_data[p*BEAT_W +: BEAT_W] <= s2_data[p*BEAT_W +: BEAT_W];
+        if (s2_mask[p] && s2_first) begin
+          header[p*HEADER_T_W +: HEADER_T_W] <= s2_header[p*HEADER_T_W +: HEADER_T_W];
           // RoCEv2 allows no UDP checksum, and that of another payload would be wrong.
           header[p*HEADER_T_W + ina_pkg::UDP_CHECKSUM_AT*8 +: 16] <= '0;
         end
       end
-      // A probe has no payload of its own: zeros.
-      if (s1_resend) m_data[BEAT_W-1:0] <= s1_probe ? '0 : history_data;
     end
   end
 
   ina_message #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .HALF_FORMATS(HALF_FORMATS),
                 .MAX_MIN(MAX_MIN), .INT32(INT32)) message (
       .clk, .rst, .job_valid,
-      .s_valid(s1_valid), .s_kind(s1_kind), .s_job(s1_job), .s_mask(s1_mask), .s_first(s1_first),
-      .s_last(s1_last), .s_quads(s1_quads), .s_header(queue_header), .s_data(queue_data),
+      .s_valid(s2_valid), .s_kind(s2_kind), .s_job(s2_job), .s_mask(s2_mask), .s_first(s2_first),
+      .s_last(s2_last), .s_quads(s2_quads), .s_header(s2_header), .s_data(s2_data),
       .m_wrong(wrong), .m_marked(header_ce), .m_op, .m_format, .m_starts, .m_ends, .m_leave);
 
   // A job whose packets were not alike is over at once; ina_jobs says so a little later.
@@ -261,13 +297,13 @@ module ina_join #(
   logic                 refusing;
   logic                 begins;  // the first beat
 
-  assign begins       = s2_valid && m_first;
+  assign begins       = s3_valid && m_first;
   assign stale        = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job]
       || differed[m_job];
   assign undo         = m_kind == ina_pkg::KIND_JOIN && (stale || wrong);
-  assign refuse       = undo || s2_dropped;
-  assign m_load       = s2_valid;
-  assign m_valid      = s2_valid && !(m_first ? refuse : refusing);
+  assign refuse       = undo || s3_dropped;
+  assign m_load       = s3_valid;
+  assign m_valid      = s3_valid && !(m_first ? refuse : refusing);
   assign settled      = begins ? m_mask : '0;
   assign header_valid = (begins && !refuse) ? m_mask : '0;
 
@@ -295,6 +331,6 @@ module ina_join #(
     end
   end
 
-  assign busy = next_valid || s0_valid || s1_valid || s2_valid || undo_valid;
+  assign busy = next_valid || s0_valid || s1_valid || s2_valid || s3_valid || undo_valid;
 
 endmodule

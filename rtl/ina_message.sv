@@ -21,7 +21,7 @@ module ina_message #(
 
     input  logic [JOB_COUNT-1:0] job_valid,  // a job begins outside of any message
 
-    // The beats of chosen packets as they leave the RAMs; the headers count with the first.
+    // The beats of chosen packets; the headers count with the first.
     input  logic                                      s_valid,
     input  logic [1:0]                                s_kind,
     input  logic [JOB_W-1:0]                          s_job,

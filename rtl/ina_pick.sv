@@ -8,7 +8,8 @@
 // of all other ports that want the same packet of the history. No sum is chosen of a job whose
 // receivers are behind (ina_resend).
 //
-//   look    what could go, and has room wherever it leaves: bits for all jobs side by side
+//   look    what could go, and has room wherever it leaves: bits for all jobs side by side; whose
+//           turn it is of the broken jobs of each port was found out in the two clocks before
 //   choose  one of them, by turns
 //   go      its queues move on, its slot is read; it waits as m_* in the next clock
 //
@@ -144,32 +145,38 @@ module ina_pick #(
   assign resend_ready = resend_valid & ~resending
       & ~((c_valid && c_kind == ina_pkg::KIND_RESEND) ? c_mask : '0);
 
-  logic                            ready;
-  logic                            chooses;
-  logic                            looks;
-  logic [JOB_COUNT-1:0]            joins;    // what has been found
-  logic [PORT_COUNT*JOB_COUNT-1:0] raws;
-  logic [PORT_COUNT-1:0]           raw_ports;
-  logic [PORT_COUNT-1:0]           resends;
-  logic [PORT_COUNT*PORT_COUNT-1:0] alike;   // of each port, whose retransmissions want the same
-  logic                            found;
+  logic                             ready;
+  logic                             looks;
+  logic                             found;
+  logic                             chooses;
+  logic [JOB_COUNT-1:0]             joins;
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raw_turns;   // of each port the job whose turn it is
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raw_firsts;
+  logic [PORT_COUNT-1:0]            raw_ports;
+  logic [PORT_COUNT-1:0]            resends;
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raws;        // what has been found: of each port one
+  logic [PORT_COUNT*PORT_COUNT-1:0] alike;       // of each port, whose retransmissions want the same
 
   assign ready = join_ready != '0 || raw_ready != '0 || resend_ready != '0;
   assign busy  = ready || c_valid || m_valid;
   assign looks = ready && !chooses && (!c_valid || goes);
 
+  assign joins      = join_ready & join_room;
+  assign raw_firsts = raw_ready & raw_turns;
+  assign resends    = resend_ready & credit;
+
+  always_comb begin
+    for (int p = 0; p < PORT_COUNT; p++)
+      raw_ports[p] = credit[p] && raw_firsts[p*JOB_COUNT +: JOB_COUNT] != '0;
+  end
+
   always_ff @(posedge clk) begin
     found <= looks && !rst;
     if (looks) begin
-      joins   <= join_ready & join_room;
-      resends <= resend_ready & credit;
+      raws <= raw_firsts;
       for (int p = 0; p < PORT_COUNT; p++)
         for (int q = 0; q < PORT_COUNT; q++)
-          alike[p*PORT_COUNT + q] <= resend_ready[q] && credit[q] && are_alike(p, q);
-      for (int p = 0; p < PORT_COUNT; p++) begin
-        raws[p*JOB_COUNT +: JOB_COUNT] <= credit[p] ? raw_ready[p*JOB_COUNT +: JOB_COUNT] : '0;
-        raw_ports[p] <= credit[p] && raw_ready[p*JOB_COUNT +: JOB_COUNT] != '0;
-      end
+          alike[p*PORT_COUNT + q] <= resends[q] && are_alike(p, q);
     end
   end
 
@@ -183,30 +190,35 @@ module ina_pick #(
             && resend_quads[p*QUADS_W +: QUADS_W] == resend_quads[q*QUADS_W +: QUADS_W]);
   endfunction
 
-  // Choose: of the kinds, of the jobs, of the ports, and of each port's jobs.
-  logic [2:0]                      kinds;  // resend, raw, join
-  logic [2:0]                      kind;
-  logic [JOB_COUNT-1:0]            join_choice;
-  logic [PORT_COUNT-1:0]           raw_port;
-  logic [PORT_COUNT*JOB_COUNT-1:0] raw_choices;  // of each port
-  logic [PORT_COUNT-1:0]           resend_port;
+  // Choose: of the kinds, of the jobs, of the ports.
+  logic [2:0]            kind;  // resend, raw, join
+  logic [JOB_COUNT-1:0]  join_choice;
+  logic [PORT_COUNT-1:0] raw_port;
+  logic [PORT_COUNT-1:0] resend_port;
 
-  assign kinds   = {resends != '0, raw_ports != '0, joins != '0};
-  assign chooses = found && kinds != '0;
+  assign chooses = found && kind != '0;
 
   ina_turn #(.WIDTH(3)) kind_turn (
-      .clk, .rst, .wanted(kinds), .choice(kind), .served(chooses));
+      .clk, .rst, .asks(looks), .wanted({resends != '0, raw_ports != '0, joins != '0}),
+      .choice(kind), .served(chooses), .which(kind));
   ina_turn #(.WIDTH(JOB_COUNT)) join_turn (
-      .clk, .rst, .wanted(joins), .choice(join_choice), .served(chooses && kind[0]));
+      .clk, .rst, .asks(looks), .wanted(joins), .choice(join_choice),
+      .served(chooses && kind[0]), .which(join_choice));
   ina_turn #(.WIDTH(PORT_COUNT)) raw_turn (
-      .clk, .rst, .wanted(raw_ports), .choice(raw_port), .served(chooses && kind[1]));
+      .clk, .rst, .asks(looks), .wanted(raw_ports), .choice(raw_port),
+      .served(chooses && kind[1]), .which(raw_port));
   ina_turn #(.WIDTH(PORT_COUNT)) resend_turn (
-      .clk, .rst, .wanted(resends), .choice(resend_port), .served(chooses && kind[2]));
+      .clk, .rst, .asks(looks), .wanted(resends), .choice(resend_port),
+      .served(chooses && kind[2]), .which(resend_port));
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_raw
+    logic [JOB_COUNT-1:0] choice_of_port;
+
     ina_turn #(.WIDTH(JOB_COUNT)) job_turn (
-        .clk, .rst, .wanted(raws[p*JOB_COUNT +: JOB_COUNT]),
-        .choice(raw_choices[p*JOB_COUNT +: JOB_COUNT]),
-        .served(chooses && kind[1] && raw_port[p]));
+        .clk, .rst, .asks(1'b1), .wanted(raw_ready[p*JOB_COUNT +: JOB_COUNT]),
+        .choice(choice_of_port),
+        .served(chooses && kind[1] && raw_port[p]), .which(raws[p*JOB_COUNT +: JOB_COUNT]));
+
+    always_ff @(posedge clk) raw_turns[p*JOB_COUNT +: JOB_COUNT] <= choice_of_port;
   end
 
   // What each of them would bring, side by side; then one.
@@ -231,14 +243,14 @@ module ina_pick #(
     resend_mask = '0;
     for (int p = 0; p < PORT_COUNT; p++)
       if (resend_port[p]) resend_mask = resend_mask | alike[p*PORT_COUNT +: PORT_COUNT];
-    if (found && kinds[0]) begin
+    if (found && kind[0]) begin
       join_job = number_of(join_choice);
       for (int p = 0; p < PORT_COUNT; p++)
         join_mask[p] = (join_choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
     end
-    if (found && kinds[1])
+    if (found && kind[1])
       for (int p = 0; p < PORT_COUNT; p++)
-        raw_jobs_of[p*JOB_W +: JOB_W] = number_of(raw_choices[p*JOB_COUNT +: JOB_COUNT]);
+        raw_jobs_of[p*JOB_W +: JOB_W] = number_of(raws[p*JOB_COUNT +: JOB_COUNT]);
   end
 
   always_comb begin
@@ -250,7 +262,7 @@ module ina_pick #(
       job    = kind[0] ? join_job : '0;
       mask   = kind[0] ? join_mask : kind[1] ? raw_port : resend_mask;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (kind[1] && raw_port[p]) choice = choice | raw_choices[p*JOB_COUNT +: JOB_COUNT];
+        if (kind[1] && raw_port[p]) choice = choice | raws[p*JOB_COUNT +: JOB_COUNT];
         if (kind[1] && raw_port[p]) job = job | raw_jobs_of[p*JOB_W +: JOB_W];
         if (kind[2] && resend_port[p]) job = job | resend_job[p*JOB_W +: JOB_W];
       end
@@ -278,9 +290,9 @@ module ina_pick #(
   // Go. The sums of each job that have been chosen, and how many of them came after the one that
   // a retransmission wants: SLOT_COUNT of them fill the history.
   logic [ORDINAL_W-1:0] sums_chosen [JOB_COUNT];
-  logic [ORDINAL_W-1:0] sums_since;
-  logic                 lost;
   logic [SLOT_W-1:0]    m_resend_slot;
+  logic [ORDINAL_W-1:0] m_sums_since;
+  logic                 m_new;
 
   // Of the retransmission that goes: all its ports want the same, so any of them will do.
   logic                 c_probe;
@@ -300,19 +312,20 @@ module ina_pick #(
     end
   end
 
-  assign sums_since = sums_chosen[c_job] - c_ordinal;
-  assign lost = c_kind == ina_pkg::KIND_RESEND && !c_probe && sums_since > ORDINAL_W'(SLOT_COUNT);
+  assign m_dropped = m_kind == ina_pkg::KIND_RESEND && !m_probe
+      && m_sums_since > ORDINAL_W'(SLOT_COUNT);
 
   always_ff @(posedge clk) begin
     if (!m_valid || m_ready) m_valid <= c_valid;
-    dropped <= (goes && lost && !rst) ? c_mask : '0;
+    m_new   <= goes;
+    dropped <= (m_valid && m_new && m_dropped && !rst) ? m_mask : '0;
     if (goes) begin
       m_kind        <= c_kind;
       m_job         <= c_job;
       m_mask        <= c_mask;
       m_probe       <= c_probe;
-      m_dropped     <= lost;
       m_resend_slot <= c_slot;
+      m_sums_since  <= sums_chosen[c_job] - c_ordinal;
       if (c_kind == ina_pkg::KIND_JOIN && !(undo_valid && undo_job == c_job))
         sums_chosen[c_job] <= sums_chosen[c_job] + 1'b1;
     end

@@ -26,7 +26,7 @@ module ina_rebuild #(
     input  logic [31:0]                s_crc,    // ina_payload_crc's, with s_last
 
     // room: besides everything whose header has been given, three more packets of the largest size
-    // fit. It falls one clock after s_header_valid at the earliest.
+    // fit. It falls two clocks after s_header_valid at the earliest.
     output logic room,
     output logic marked,  // one clock for each frame that s_header_ce changed to ECN = 3
     output logic busy,    // something is in here, or its header is
@@ -291,8 +291,10 @@ module ina_rebuild #(
     end
   end
 
-  assign room = reserved <= RESERVED_W'(BEAT_DEPTH - 3 * PACKET_BEATS)
-      && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 3);
+  always_ff @(posedge clk)
+    room <= rst || (reserved <= RESERVED_W'(BEAT_DEPTH - 3 * PACKET_BEATS)
+                    && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 3));
+
   assign busy = reserved != '0 || state != AT_START || m_axis_tvalid;
 
   // Who minds `room` never finds a queue full.

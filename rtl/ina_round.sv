@@ -28,21 +28,24 @@ module ina_round (
   endfunction
 
   // Exponents in float32: 143 is 2^16, too large; 113 is 2^-14, the smallest normal one; below 101
-  // there is less than half of the smallest subnormal.
+  // there is less than half of the smallest subnormal. A subnormal's bits stand 112 - exponent
+  // places lower than those of 2^-15, 0 to 11: the exponent's lowest four bits tell how many.
   function automatic logic [16:0] cut_float16(input logic [31:0] x);
-    logic [7:0]  below;
-    logic [4:0]  shift;
-    logic [35:0] shifted;  // 11 bits, and 25 that are lost
-    below   = 8'd113 - x[30:23];
-    shift   = (x[30:23] >= 8'd113) ? 5'd0 : (below > 8'd12) ? 5'd12 : below[4:0];
-    shifted = {x[30:23] != 8'd0, x[22:0], 12'd0} >> shift;
+    logic [3:0]  places;
+    logic [34:0] shifted;  // 10 bits, and 25 that are lost
+    places  = -x[26:23];
+    shifted = {1'b1, x[22:0], 11'd0} >> places;
     cut_float16[15] = x[31];
-    cut_float16[16] = shifted[24] && (shifted[25] || shifted[23:0] != 24'd0);
-    // The leading one of a normal number adds 1 to its exponent.
-    cut_float16[14:0] = {(x[30:23] >= 8'd113) ? 5'(x[30:23] - 8'd113) : 5'd0, 10'd0}
-        + {4'd0, shifted[35:25]};
     if (x[30:23] >= 8'd143)
-      cut_float16 = {1'b0, x[31], 5'd31, (x[30:23] == 8'hFF) ? x[22:13] : 10'd0};
+      {cut_float16[16], cut_float16[14:0]} =
+          {1'b0, 5'd31, (x[30:23] == 8'hFF) ? x[22:13] : 10'd0};
+    else if (x[30:23] >= 8'd113)
+      {cut_float16[16], cut_float16[14:0]} =
+          {x[12] && (x[13] || x[11:0] != 12'd0), 5'(x[30:23] - 8'd112), x[22:13]};
+    else if (x[30:23] >= 8'd101)
+      {cut_float16[16], cut_float16[14:0]} =
+          {shifted[24] && (shifted[25] || shifted[23:0] != 24'd0), 5'd0, shifted[34:25]};
+    else {cut_float16[16], cut_float16[14:0]} = '0;
   endfunction
 
   logic [ina_pkg::BEAT_W-1:0] a_data;

@@ -194,19 +194,20 @@ module ina_top #(
   logic                  crc_busy;
   logic                  counters_busy;
 
-  // What comes from outside counts from the edge that takes it. ina_pick says late in a clock that
-  // it has something to choose; what has brought that was busy in the clock before.
-  logic others_busy;
-  logic others_were_busy;
-  logic pick_was_busy;
+  // Who is busy says so late in a clock, so it counts from the next one on; what comes from outside
+  // counts from the edge that takes it, and bridges that clock.
+  localparam int PARTS = PORT_COUNT + 7;
+  logic             comes;
+  logic             came;
+  logic [PARTS-1:0] were_busy;
 
-  assign others_busy = s_axis_tvalid != '0 || age || port_busy != '0 || jobs_busy || join_busy
-      || tree_busy || sum_valid || crc_busy || counters_busy;
+  assign comes = s_axis_tvalid != '0 || age;
 
   always_ff @(posedge clk) begin
-    others_were_busy <= others_busy;
-    pick_was_busy    <= pick_busy;
-    busy             <= others_busy || others_were_busy || pick_was_busy;
+    came      <= comes;
+    were_busy <= {port_busy, jobs_busy, pick_busy, join_busy, tree_busy, sum_valid, crc_busy,
+                  counters_busy};
+    busy      <= comes || came || were_busy != '0;
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose turn it is: of those that want one, the first behind the one that was served last.
+// Whose turn it is: of those that want one, the first behind the one that was served last. Who
+// wants one is asked in one clock, and answered in the next and until it is asked again.
 
 module ina_turn #(
     parameter int WIDTH = 2
@@ -8,19 +9,21 @@ module ina_turn #(
     input  logic clk,
     input  logic rst,
 
+    input  logic             asks,
     input  logic [WIDTH-1:0] wanted,
-    output logic [WIDTH-1:0] choice,  // one of them, or none where none is wanted
-    input  logic             served   // the choice is, in this clock
+    output logic [WIDTH-1:0] choice,  // one of them, or none where none was wanted
+    input  logic             served,  // this one is, in this clock: the choice, or one of before
+    input  logic [WIDTH-1:0] which
 );
 
   logic [WIDTH-1:0] above;  // those behind the one that was served last
   logic [WIDTH-1:0] preferred;
 
-  assign preferred = ((wanted & above) != '0) ? (wanted & above) : wanted;
-  assign choice    = preferred & (~preferred + 1'b1);
+  assign choice = preferred & (~preferred + 1'b1);
 
   always_ff @(posedge clk) begin
-    if (served) above <= ~(choice | (choice - 1'b1));
+    if (asks) preferred <= ((wanted & above) != '0) ? wanted & above : wanted;
+    if (served) above <= ~(which | (which - 1'b1));
     if (rst) above <= '1;
   end
 

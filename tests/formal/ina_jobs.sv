@@ -131,6 +131,7 @@ module formal_ina_jobs (
   logic                  waits_before;
   logic                  heard;         // since the last pulse of age
   logic                  heard_now;
+  logic                  silent;        // the pulse was two clocks ago, and nothing was heard before it
   logic                  expired;
   logic                  expires;
   logic                  expired_now;
@@ -149,7 +150,7 @@ module formal_ina_jobs (
   assign id_now       = opens ? asked_id : id;
   assign ranks_now    = opens ? asked_ranks : ranks;
   assign heard_now    = heard || heard_before || granted_this;
-  assign expires      = age_before && known && !expired && !heard_now;
+  assign expires      = silent && known && !expired;
   assign expired_now  = known_now && !opens && (expired || expires);
   assign port_count_now = 16'(ports_now[0]) + 16'(ports_now[1]);
 
@@ -161,6 +162,7 @@ module formal_ina_jobs (
     heard_before  <= !rst && hits != '0;
     waits_before  <= (waits & mask) != '0;
     heard         <= !rst && !age_before && heard_now;
+    silent        <= !rst && age_before && !heard_now;
     expired       <= !rst && expired_now;
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
@@ -168,6 +170,13 @@ module formal_ina_jobs (
     left          <= left_now;
     id            <= id_now;
     ranks         <= ranks_now;
+  end
+
+  // A free context of which nothing is under way stays so; in the clock of freeing a judge may still
+  // act for the old job.
+  always_comb begin
+    if (!rst && !known && !known_now && quiet_before && !freed_before)
+      assume (job_quiet[followed]);
   end
 
   always_comb begin

@@ -14,7 +14,8 @@
 //      CHOSEN_MAX (here two) at most have gone there of which ina_rebuild has not known for two
 //      clocks.
 //   6. A packet of queues has the slot that they gave with it.
-//   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history.
+//   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history;
+//      where there is no job any more, what is quiet stays so until a retransmission is asked for.
 //   8. A retransmission is dropped if and only if its sum was overwritten: more than SLOT_COUNT
 //      sums of its job were chosen from it on, those that were called off not counted.
 //   9. No job's queues move on in two clocks on end.
@@ -304,10 +305,13 @@ module formal_ina_pick (
   end
 
   logic [JOB_COUNT-1:0]  not_quiet;
+  logic [JOB_COUNT-1:0]  stays_quiet;
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_quiet
     assign not_quiet[j] = under_way[j*4 +: 4] != '0 || resend_pending[j]
         || resend_pending[JOB_COUNT + j];
+    assign stays_quiet[j] = was_quiet[j] && !was_valid_2[j] && !was_valid[j] && !job_valid[j]
+        && !resend_pending[j] && !resend_pending[JOB_COUNT + j];
   end
 
   logic                  took;
@@ -366,6 +370,7 @@ module formal_ina_pick (
       end
       p5_unknown: assert (crowded == '0);
       p7_quiet: assert ((job_quiet & not_quiet) == '0);
+      p7_stays: assert ((stays_quiet & ~job_quiet) == '0);
     end
   end
 

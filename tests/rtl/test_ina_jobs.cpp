@@ -14,7 +14,8 @@ constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
 constexpr unsigned PATIENCE_CLOCKS = 2000; // of a port that asks
 
 struct Job {
-	bool valid = false, broken = false, freed = false, heard = false, expired = false;
+	bool valid = false, broken = false, freed = false, expired = false;
+	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
 	uint64_t id = 0;
 	unsigned ranks = 0, mask = 0, left = 0;
 
@@ -85,6 +86,7 @@ class Jobs
 			attach(next[answer], requests[port], static_cast<unsigned>(port));
 		if (port >= 0)
 			requests[port].active = false;
+		std::copy(jobs, jobs + JOBS, earlier);
 		std::copy(next, next + JOBS, jobs);
 		compare();
 	}
@@ -94,9 +96,9 @@ class Jobs
       private:
 	bench::Random &random;
 	bench::Dut<Vina_jobs> dut;
-	Job jobs[JOBS];
+	Job jobs[JOBS], earlier[JOBS]; // earlier: a clock ago
 	Request requests[PORTS];
-	bool breaking[JOBS], quiet[JOBS], waiting[JOBS], hit[JOBS];
+	bool breaking[JOBS], quiet[JOBS] = {}, waiting[JOBS], hit[JOBS];
 	unsigned leaving[JOBS] = {};
 
 	void advance(Job &job, unsigned j)
@@ -105,14 +107,13 @@ class Jobs
 		const bool drained = job.valid && job.expired && empty;
 
 		job.freed = false;
-		job.heard |= hit[j];
-		if (dut->age) {
-			if (job.valid && !job.heard && !job.expired) {
-				job.expired = breaking[j] = true;
-				expected_expired++;
-			}
-			job.heard = false;
+		if (job.valid && job.silent && !job.expired) {
+			job.expired = breaking[j] = true;
+			expected_expired++;
 		}
+		job.heard |= hit[j];
+		job.silent = dut->age && !job.heard;
+		job.heard &= !dut->age;
 		if (breaking[j])
 			job.broken |= job.valid;
 		job.left |= leaving[j];
@@ -146,7 +147,9 @@ class Jobs
 		}
 		dut->ask_valid = static_cast<uint8_t>(asks);
 		for (unsigned j = 0; j < JOBS; j++) {
-			quiet[j] = random.chance(50);
+			// What is free and quiet stays so, but in the clock of freeing.
+			quiet[j] = random.chance(50) ||
+			           (quiet[j] && !jobs[j].valid && !earlier[j].valid);
 			waiting[j] = hit[j] = false;
 			set_bit(dut->job_quiet, j, quiet[j]);
 			for (unsigned p = 0; p < PORTS; p++) {
@@ -198,8 +201,8 @@ class Jobs
 			leaving[done] |= dut->done_mask;
 	}
 
-	/// By the jobs as they were in the clock before the answer.
-	int admit(const Request &request, unsigned port) const
+	/// What these jobs have for a request.
+	static int admit(const Job (&jobs)[JOBS], const Request &request, unsigned port)
 	{
 		bool room = false;
 
@@ -218,9 +221,14 @@ class Jobs
 		return room ? NEW : REFUSED;
 	}
 
+	/// A grant is right in the clock before the answer, a refusal in that one or the one
+	/// before.
 	int check_answer(const Request &request, unsigned port)
 	{
-		const int want = admit(request, port);
+		const bool refusal = !dut->answer_granted;
+		const int now = admit(jobs, request, port);
+		const int want =
+		        refusal && admit(earlier, request, port) == REFUSED ? REFUSED : now;
 		const unsigned job = dut->answer_job;
 
 		CHECK(dut->answer_granted == (want != REFUSED), "granted: %d, not %d",
@@ -250,7 +258,7 @@ class Jobs
 
 	void compare()
 	{
-		bool any_expired = false;
+		bool any_expired = dut->age; // some job may expire
 
 		for (unsigned j = 0; j < JOBS; j++) {
 			const Job &job = jobs[j];
