@@ -69,11 +69,17 @@ module formal_ina_join (
   end
 
   logic [PORT_COUNT-1:0] resending;  // a port's is taken over, its header not removed
+  logic [PORT_COUNT-1:0] removed;    // it is removed, and not settled
+  logic [PORT_COUNT-1:0] settles_resent;
+
+  assign settles_resent = (m_kind == ina_pkg::KIND_RESEND) ? settled : '0;
 
   always_ff @(posedge clk) begin
     resending <= (resending & ~resend_pop)
         | ((s_valid && s_ready && s_kind == ina_pkg::KIND_RESEND) ? s_mask : '0);
+    removed   <= (removed & ~settles_resent) | resend_pop;
     if (rst) resending <= '0;
+    if (rst) removed <= '0;
   end
 
   logic [PORT_COUNT*4-1:0] oldest_quads;  // of each port's oldest retransmission
@@ -365,9 +371,8 @@ module formal_ina_join (
         p6_enters: assert (kind == ina_pkg::KIND_JOIN || m_valid != dropped);
       end
       p7_once:    assert ((resend_pop & ~resending) == '0);
-      if (settles && m_kind == ina_pkg::KIND_RESEND) begin
-        p7_all: assert ((settled & resending) == '0);
-      end
+      p7_all:     assert ((settles_resent & ~removed) == '0);
+      p7_each:    assert ((resend_pop & removed & ~settles_resent) == '0);
     end
   end
 
