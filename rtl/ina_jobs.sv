@@ -183,10 +183,10 @@ module ina_jobs #(
     end
   end
 
-  // Which jobs have been heard of since the last pulse, and in its clock.
-  logic                 aged;  // the pulse, a clock ago
-  logic [JOB_COUNT-1:0] heard;
-  logic [JOB_COUNT-1:0] heard_now;
+  // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later.
+  logic                 aged;       // the pulse, a clock ago
+  logic [JOB_COUNT-1:0] heard;      // of these, since the pulse before
+  logic [JOB_COUNT-1:0] heard_now;  // ... in this clock
   logic [JOB_COUNT-1:0] expired;
   logic [JOB_COUNT-1:0] expires;
 

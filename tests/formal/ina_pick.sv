@@ -11,11 +11,12 @@
 //   4. A retransmission is chosen of ports that have one, once, with their own job, slot and kind;
 //      of several only where they want the same sum, and are as long.
 //   5. Every port that a packet leaves on has had room since the packet before it went, and
-//      CHOSEN_MAX (here two) at most have gone there of which ina_rebuild has not known for two
-//      clocks.
+//      CHOSEN_MAX (here two) at most have gone there, this one too, of which ina_rebuild had not
+//      known for two clocks when it was found to have room, two clocks before it goes.
 //   6. A packet of queues has the slot that they gave with it.
 //   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history;
-//      where there is no job any more, what is quiet stays so until a retransmission is asked for.
+//      where there is no job any more, it is quiet then, and stays so until a retransmission is
+//      asked for.
 //   8. A retransmission is dropped if and only if its sum was overwritten: more than SLOT_COUNT
 //      sums of its job were chosen from it on, those that were called off not counted.
 //   9. No job's queues move on in two clocks on end.
@@ -189,7 +190,7 @@ module formal_ina_pick (
   logic [JOB_COUNT*4-1:0]         under_way;
   logic [PORT_COUNT*4-1:0]        unknown;
   logic [PORT_COUNT*4-1:0]        unsettled;
-  logic [PORT_COUNT-1:0]          settled_1, settled_2;
+  logic [PORT_COUNT*5-1:0]        settled_late;  // 1 to 5 clocks ago
   logic [PORT_COUNT-1:0]          goes;        // to these ports, seen a clock later
   logic [PORT_COUNT-1:0]          resending;   // the port's oldest retransmission went
   logic [PORT_COUNT-1:0]          resends;     // one goes: seen a clock later
@@ -228,8 +229,7 @@ module formal_ina_pick (
     sums       <= sums_now;
     for (int j = 0; j < JOB_COUNT; j++)
       if (rst || (open && open_job == JOB_W'(j))) counted[j] <= !rst;
-    settled_1  <= rst ? '0 : settled;
-    settled_2  <= rst ? '0 : settled_1;
+    settled_late <= rst ? '0 : (PORT_COUNT*5)'({settled_late, settled});
     for (int j = 0; j < JOB_COUNT; j++) begin
       under_way[j*4 +: 4] <= rst ? '0 : under_way[j*4 +: 4] + 4'(takes && take_job == JOB_W'(j))
           - 4'(done_valid && done_job == JOB_W'(j)) - 4'(undo_valid && undo_job == JOB_W'(j));
@@ -238,7 +238,7 @@ module formal_ina_pick (
     end
     for (int p = 0; p < PORT_COUNT; p++) begin
       unsettled[p*4 +: 4] <= rst ? '0 : unsettled[p*4 +: 4] + 4'(goes[p]) - 4'(settled[p]);
-      unknown[p*4 +: 4]   <= rst ? '0 : unknown[p*4 +: 4] + 4'(goes[p]) - 4'(settled_2[p]);
+      unknown[p*4 +: 4]   <= rst ? '0 : unknown[p*4 +: 4] + 4'(goes[p]) - 4'(settled_late[PORT_COUNT*4 + p]);
       if (rst || resend_pop[p]) resending[p] <= 1'b0;
       else if (resends[p]) resending[p] <= 1'b1;
     end
@@ -305,11 +305,13 @@ module formal_ina_pick (
   end
 
   logic [JOB_COUNT-1:0]  not_quiet;
+  logic [JOB_COUNT-1:0]  over;         // no job is there, and nothing of it has been chosen
   logic [JOB_COUNT-1:0]  stays_quiet;
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_quiet
     assign not_quiet[j] = under_way[j*4 +: 4] != '0 || resend_pending[j]
         || resend_pending[JOB_COUNT + j];
+    assign over[j] = !was_valid_2[j] && !was_valid[j] && !job_valid[j] && !m_valid && !takes;
     assign stays_quiet[j] = was_quiet[j] && !was_valid_2[j] && !was_valid[j] && !job_valid[j]
         && !resend_pending[j] && !resend_pending[JOB_COUNT + j];
   end
@@ -370,6 +372,7 @@ module formal_ina_pick (
       end
       p5_unknown: assert (crowded == '0);
       p7_quiet: assert ((job_quiet & not_quiet) == '0);
+      p7_over:  assert ((over & ~not_quiet & ~job_quiet) == '0);
       p7_stays: assert ((stays_quiet & ~job_quiet) == '0);
     end
   end
