@@ -315,22 +315,35 @@ static bool same_call(const struct ina_call *a, const struct ina_call *b)
 	       a->type == b->type && a->op == b->op;
 }
 
-/* The earliest all-reduce that some rank is in: the one that cannot be finished. */
-static uint64_t stuck_call(const struct ina_fault *faults, const unsigned char *has_fault,
-                           int ranks)
+/* The earliest all-reduce behind number `after` that some rank is in, or 0. */
+static uint64_t next_call(const struct ina_fault *faults, const unsigned char *has_fault, int ranks,
+                          uint64_t after)
 {
 	uint64_t number = 0;
 
 	for (int r = 0; r < ranks; r++) {
 		const struct ina_call *call = &faults[r].current;
 
-		if (has_fault[r] && call->kind == INA_CALL_ALLREDUCE &&
+		if (has_fault[r] && call->kind == INA_CALL_ALLREDUCE && call->number > after &&
 		    (number == 0 || call->number < number))
 			number = call->number;
 	}
 	return number;
 }
 
+/* The earliest of all: the one that cannot be finished. */
+static uint64_t stuck_call(const struct ina_fault *faults, const unsigned char *has_fault,
+                           int ranks)
+{
+	return next_call(faults, has_fault, ranks, 0);
+}
+
+static bool is_before(const struct ina_fault *fault, uint64_t number)
+{
+	return fault->current.kind == INA_CALL_ALLREDUCE && fault->current.number < number;
+}
+
+/* Of the ranks that have come to this all-reduce. */
 static bool judge_calls(const struct ina_fault *faults, const unsigned char *has_fault, int ranks,
                         uint64_t number, struct ina_failure *failure)
 {
@@ -340,7 +353,7 @@ static bool judge_calls(const struct ina_fault *faults, const unsigned char *has
 		char mine[96];
 		char theirs[96];
 
-		if (!has_fault[r] || !call_of(&faults[r], number))
+		if (!has_fault[r] || is_before(&faults[r], number) || !call_of(&faults[r], number))
 			continue;
 		if (reference < 0) {
 			reference = r;
@@ -413,5 +426,10 @@ enum ina_status ina_judge(const struct ina_fault *faults, const unsigned char *h
 		return ina_fail(failure, faults[first].status,
 		                "rank %d in all-reduce %" PRIu64 ": %s", first, number,
 		                faults[first].text);
+	/* Ranks ahead of the one that is stuck, which only is late, may have come to blows. */
+	while ((number = next_call(faults, has_fault, ranks, number)) != 0) {
+		if (judge_calls(faults, has_fault, ranks, number, failure))
+			return failure->status;
+	}
 	return ina_fail(failure, INA_ERR_PEER, "a rank reported a fault that no rank has seen");
 }

@@ -118,6 +118,25 @@ static void one_closes(void **state)
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
 }
 
+/* A rank that is late while others have come to different calls is not among those who differ. */
+static void one_is_late(void **state)
+{
+	(void)state;
+	faults[1].status = INA_OK;
+	for (int r = 0; r < RANKS - 1; r++) {
+		faults[r].previous = faults[r].current;
+		faults[r].current = allreduce(6, 77, INA_INT32);
+	}
+	faults[1].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
+	judged(INA_ERR_MISMATCH,
+	       "rank 1 called ina_close after 5 all-reduces, rank 0 all-reduce 6");
+	faults[1].current = allreduce(6, 78, INA_INT32);
+	judged(INA_ERR_MISMATCH, "rank 1 called all-reduce 6 with 78 int32, rank 0 with 77 int32");
+	/* No difference is made up. */
+	faults[1].current = faults[0].current;
+	judged(INA_ERR_PEER, "no rank has seen");
+}
+
 static void one_is_gone(void **state)
 {
 	(void)state;
@@ -224,6 +243,7 @@ int main(void)
 	        cmocka_unit_test_setup(one_is_ahead, all_alike),
 	        cmocka_unit_test_setup(one_is_far_ahead, all_alike),
 	        cmocka_unit_test_setup(one_closes, all_alike),
+	        cmocka_unit_test_setup(one_is_late, all_alike),
 	        cmocka_unit_test_setup(one_is_gone, all_alike),
 	        cmocka_unit_test_setup(one_is_silent, all_alike),
 	        cmocka_unit_test(gone_while_connecting),
