@@ -9,11 +9,12 @@
 #include <argp.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sanitizer/lsan_interface.h>
+#include <sanitizer/allocator_interface.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,9 +27,17 @@ enum {
 	SOCKETS = 34,         /* more than there may be ports */
 	DELAY_MAX_NS = 1000000000,
 	MESSAGE_BYTES_MAX = 4096,
+	PIECES_MAX = 64, /* of memory that parsing takes at a time */
 };
 
 static jmp_buf refused;
+
+/* What parsing has allocated, and an error that jumps out of argp leaves behind. */
+static struct {
+	void *pieces[PIECES_MAX];
+	unsigned count;
+	bool is_open;
+} taken;
 
 error_t __real_argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                           int *index, void *input);
@@ -64,6 +73,30 @@ void __wrap_argp_error(const struct argp_state *state, const char *format, ...)
 	longjmp(refused, 1);
 }
 
+static void note_malloc(const volatile void *piece, size_t bytes)
+{
+	(void)bytes;
+	if (!taken.is_open)
+		return;
+	FUZZ_CHECK(taken.count < PIECES_MAX);
+	taken.pieces[taken.count++] = (void *)(uintptr_t)piece;
+}
+
+static void note_free(const volatile void *piece)
+{
+	for (unsigned i = 0; taken.is_open && i < taken.count; i++) {
+		if (taken.pieces[i] == piece)
+			taken.pieces[i] = taken.pieces[--taken.count];
+	}
+}
+
+static void give_back(void)
+{
+	taken.is_open = false;
+	while (taken.count > 0)
+		free(taken.pieces[--taken.count]);
+}
+
 static void open_sockets(void)
 {
 	for (int fd = FIRST_SOCKET_FD; fd < FIRST_SOCKET_FD + SOCKETS; fd += 2) {
@@ -81,6 +114,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	open_sockets();
+	FUZZ_CHECK(__sanitizer_install_malloc_and_free_hooks(note_malloc, note_free) > 0);
 	return 0;
 }
 
@@ -125,15 +159,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	text[size] = '\0';
 	for (char *next = text; next && argc <= ARGUMENTS_MAX;)
 		argv[argc++] = strsep(&next, "\n");
-	/* What argp has allocated is lost when an error jumps out of it. */
-	__lsan_disable();
 	FILE *saved = fuzz_silence();
+	taken.is_open = true;
 	if (setjmp(refused) == 0) {
 		options_parse(&options, argc, argv);
 		check_accepted(&options);
 	}
+	give_back();
 	stderr = saved;
-	__lsan_enable();
 	free(text);
 	return 0;
 }
