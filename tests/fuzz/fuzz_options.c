@@ -32,8 +32,11 @@ enum {
 
 static jmp_buf refused;
 
-/* What parsing has allocated, and an error that jumps out of argp leaves behind. */
-static struct {
+/*
+ * What parsing has allocated, and an error that jumps out of argp leaves behind. The fuzzer has a
+ * thread of its own, whose memory this is not.
+ */
+static _Thread_local struct {
 	void *pieces[PIECES_MAX];
 	unsigned count;
 	bool is_open;
