@@ -10,10 +10,10 @@
 //
 // What is decided at m_* meanwhile counts for the packets behind it, also in the very next clock:
 // what is suspected is counted in, and a flow that is forgotten disappears from all stages at once.
-// An advance finds nothing in stage 1, since behind a contribution's last beat there is a clock of
-// en without one (ina_parse), so the next subtraction is from the new PSN. A flow is learned only
-// while the pipeline stands still (en = 0), with nothing in stage 1 either, so no packet that was
-// compared before can be of that flow.
+// Learning and an advance find nothing in stage 1, since behind a contribution's last beat there is
+// a clock of en without one (ina_parse). So what stage 1 holds is still the packet at m_*: its key
+// and its PSN are there, and the next subtraction is from the new PSN. A flow is learned only while
+// the pipeline stands still (en = 0), so no packet that was compared before can be of that flow.
 //
 // Properties, where s_* is fed by packets in order, and `learn` and `advance` obey the rules at
 // their ports:
@@ -67,13 +67,6 @@ module ina_flows #(
   logic [23:0]          flow_next_psn  [JOB_COUNT];
   logic [1:0]           flow_suspicion [JOB_COUNT];
 
-  // Which packet is in each stage. Its key and PSN stay with it: a flow may be learned from it.
-  logic             s1_first;  // a packet's first beat is in stage 1
-  logic [KEY_W-1:0] s1_key;
-  logic [23:0]      s1_psn;
-  logic [KEY_W-1:0] m_key;
-  logic [23:0]      m_psn;
-
   // The packet's key against all flows'.
   logic [KEY_W-1:0]     counts;
   logic [JOB_COUNT-1:0] match;
@@ -94,7 +87,10 @@ module ina_flows #(
     end
   end
 
-  // Stage 1.
+  // Stage 1. Key and PSN stay until the next packet comes: a flow may be learned from them.
+  logic                 s1_first;  // a packet's first beat is in stage 1
+  logic [KEY_W-1:0]     s1_key;
+  logic [23:0]          s1_psn;
   logic                 s1_hit;
   logic [JOB_COUNT-1:0] s1_match;
   logic [JOB_W-1:0]     s1_job;
@@ -125,8 +121,6 @@ module ina_flows #(
 
   always_ff @(posedge clk) begin
     if (moves) begin
-      m_key       <= s1_key;
-      m_psn       <= s1_psn;
       m_hit       <= s1_hit && (s1_match & forget) == '0;
       m_match     <= s1_match;
       m_job       <= s1_job;
@@ -140,11 +134,11 @@ module ina_flows #(
   // The table.
   always_ff @(posedge clk) begin
     if (learn) begin
-      flow_key[learn_job]       <= m_key;
-      flow_next_psn[learn_job]  <= m_psn + 1'b1;
+      flow_key[learn_job]       <= s1_key;
+      flow_next_psn[learn_job]  <= s1_psn + 1'b1;
       flow_suspicion[learn_job] <= 2'd0;
     end else if (advance) begin
-      flow_next_psn[m_job]  <= m_psn + 1'b1;
+      flow_next_psn[m_job]  <= s1_psn + 1'b1;
       flow_suspicion[m_job] <= 2'd0;
     end else if (suspect) begin
       flow_suspicion[m_job] <= flow_suspicion[m_job] + 2'd1;
