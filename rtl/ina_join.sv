@@ -98,15 +98,27 @@ module ina_join #(
 
   localparam int BEAT_W = ina_pkg::BEAT_W;
 
+  // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in it.
+  typedef struct packed {
+    logic [1:0]            kind;
+    logic [JOB_W-1:0]      job;
+    logic [SLOT_W-1:0]     slot;
+    logic [PORT_COUNT-1:0] mask;
+    logic                  probe;
+    logic                  dropped;
+  } packet_t;
+
+  typedef struct packed {
+    logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
+    logic                             first;
+    logic                             last;
+    logic [2:0]                       quads;
+  } place_t;
+
   // The next packet. A join's packets are compared later; until then the first one's length holds.
   logic                        next_valid;
   logic                        next_take;
-  logic [1:0]                  next_kind;
-  logic [JOB_W-1:0]            next_job;
-  logic [SLOT_W-1:0]           next_slot;
-  logic [PORT_COUNT-1:0]       next_mask;
-  logic                        next_probe;
-  logic                        next_dropped;
+  packet_t                     next;
   logic [ina_pkg::QUADS_W-1:0] next_quads;
 
   assign s_ready   = !next_valid || next_take;
@@ -114,14 +126,7 @@ module ina_join #(
 
   always_ff @(posedge clk) begin
     if (s_ready) next_valid <= s_valid;
-    if (peek_read) begin
-      next_kind  <= s_kind;
-      next_job   <= s_job;
-      next_slot  <= s_slot;
-      next_mask  <= s_mask;
-      next_probe <= s_probe;
-      next_dropped <= s_dropped;
-    end
+    if (peek_read) next <= {s_kind, s_job, s_slot, s_mask, s_probe, s_dropped};
     if (rst) next_valid <= 1'b0;
   end
 
@@ -129,18 +134,13 @@ module ina_join #(
     next_quads = '0;
     if (next_valid)
       for (int p = PORT_COUNT - 1; p >= 0; p--)
-        if (next_mask[p])
+        if (next.mask[p])
           next_quads = peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W];
   end
 
   // Stage 0.
   logic                             s0_valid;
-  logic [1:0]                       s0_kind;
-  logic [JOB_W-1:0]                 s0_job;
-  logic [SLOT_W-1:0]                s0_slot;
-  logic [PORT_COUNT-1:0]            s0_mask;
-  logic                             s0_probe;
-  logic                             s0_dropped;
+  packet_t                          s0;
   logic [ina_pkg::BEAT_INDEX_W-1:0] s0_beat;
   logic [ina_pkg::BEAT_INDEX_W-1:0] s0_last_beat;
   logic [2:0]                       s0_last_quads;
@@ -155,12 +155,7 @@ module ina_join #(
   always_ff @(posedge clk) begin
     if (!s0_valid || s0_last) s0_valid <= next_valid;
     if (next_take) begin
-      s0_kind       <= next_kind;
-      s0_job        <= next_job;
-      s0_slot       <= next_slot;
-      s0_mask       <= next_mask;
-      s0_probe      <= next_probe;
-      s0_dropped    <= next_dropped;
+      s0            <= next;
       s0_beat       <= '0;
       s0_first      <= 1'b1;
       s0_last       <= next_quads <= ina_pkg::QUADS_W'(ina_pkg::QUAD_COUNT);
@@ -174,83 +169,57 @@ module ina_join #(
     if (rst) s0_valid <= 1'b0;
   end
 
-  assign read_resend  = s0_kind == ina_pkg::KIND_RESEND;
-  assign beat_read    = (s0_valid && !read_resend) ? s0_mask : '0;
-  assign header_read  = (s0_valid && s0_first) ? s0_mask : '0;
+  assign read_resend  = s0.kind == ina_pkg::KIND_RESEND;
+  assign beat_read    = (s0_valid && !read_resend) ? s0.mask : '0;
+  assign header_read  = (s0_valid && s0_first) ? s0.mask : '0;
   assign history_read = s0_valid && read_resend;
-  assign read_job     = s0_job;
-  assign read_slot    = s0_slot;
+  assign read_job     = s0.job;
+  assign read_slot    = s0.slot;
   assign read_beat    = s0_beat;
 
   // Stage 1.
-  logic                             s1_valid;
-  logic [1:0]                       s1_kind;
-  logic [JOB_W-1:0]                 s1_job;
-  logic [SLOT_W-1:0]                s1_slot;
-  logic [PORT_COUNT-1:0]            s1_mask;
-  logic                             s1_probe;
-  logic                             s1_dropped;
-  logic [ina_pkg::BEAT_INDEX_W-1:0] s1_beat;
-  logic                             s1_first;
-  logic                             s1_last;
-  logic [2:0]                       s1_quads;
-  logic                             s1_resend;
+  logic    s1_valid;
+  packet_t s1;
+  place_t  s1_at;
+  logic    s1_resend;
 
-  assign s1_resend  = s1_kind == ina_pkg::KIND_RESEND;
-  assign resend_pop = (s1_valid && s1_resend && s1_first) ? s1_mask : '0;
+  assign s1_resend  = s1.kind == ina_pkg::KIND_RESEND;
+  assign resend_pop = (s1_valid && s1_resend && s1_at.first) ? s1.mask : '0;
 
   always_ff @(posedge clk) begin
     s1_valid <= s0_valid && !rst;
     if (s0_valid) begin
-      s1_kind  <= s0_kind;
-      s1_job   <= s0_job;
-      s1_slot  <= s0_slot;
-      s1_mask  <= s0_mask;
-      s1_probe <= s0_probe;
-      s1_dropped <= s0_dropped;
-      s1_beat  <= s0_beat;
-      s1_first <= s0_first;
-      s1_last  <= s0_last;
-      s1_quads <= s0_last ? s0_last_quads : 3'd4;
+      s1    <= s0;
+      s1_at <= {s0_beat, s0_first, s0_last, s0_last ? s0_last_quads : 3'd4};
     end
   end
 
   // Stage 2.
-  logic                                     s2_valid;
-  logic [1:0]                               s2_kind;
-  logic [JOB_W-1:0]                         s2_job;
-  logic [SLOT_W-1:0]                        s2_slot;
-  logic [PORT_COUNT-1:0]                    s2_mask;
-  logic                                     s2_dropped;
-  logic [ina_pkg::BEAT_INDEX_W-1:0]         s2_beat;
-  logic                                     s2_first;
-  logic                                     s2_last;
-  logic [2:0]                               s2_quads;
-  logic [PORT_COUNT*HEADER_T_W-1:0]         s2_header;
-  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]    s2_data;
+  logic                             s2_valid;
+  packet_t                          s2;
+  place_t                           s2_at;
+  logic [PORT_COUNT*HEADER_T_W-1:0] s2_header;
+  logic [PORT_COUNT*BEAT_W-1:0]     s2_data;
 
   always_ff @(posedge clk) begin
     s2_valid <= s1_valid && !rst;
     if (s1_valid) begin
-      s2_kind    <= s1_kind;
-      s2_job     <= s1_job;
-      s2_slot    <= s1_slot;
-      s2_mask    <= s1_mask;
-      s2_dropped <= s1_dropped;
-      s2_beat    <= s1_beat;
-      s2_first   <= s1_first;
-      s2_last    <= s1_last;
-      s2_quads   <= s1_quads;
+      s2    <= s1;
+      s2_at <= s1_at;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (s1_mask[p] && !s1_resend)
+        if (s1.mask[p] && !s1_resend)
           s2_data[p*BEAT_W +: BEAT_W] <= queue_data[p*BEAT_W +: BEAT_W];
-        if (s1_mask[p] && s1_first)
+        if (s1.mask[p] && s1_at.first)
           s2_header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
       end
       // A probe has no payload of its own: zeros.
-      if (s1_resend) s2_data[BEAT_W-1:0] <= s1_probe ? '0 : history_data;
+      if (s1_resend) s2_data[BEAT_W-1:0] <= s1.probe ? '0 : history_data;
     end
   end
+
+  // A probe differs by its payload, which is there.
+  logic unused_probe;
+  assign unused_probe = s2.probe;
 
   // Stage 3: its registers are the outputs to the tree and to ina_rebuild.
   logic s3_valid;
@@ -260,20 +229,20 @@ module ina_join #(
   always_ff @(posedge clk) begin
     s3_valid <= s2_valid && !rst;
     if (s2_valid) begin
-      m_kind     <= s2_kind;
-      m_job      <= s2_job;
-      m_slot     <= s2_slot;
-      m_mask     <= s2_mask;
-      m_leaves   <= (s2_kind == ina_pkg::KIND_RESEND) ? PORT_COUNT'(1) : s2_mask;
-      m_beat     <= s2_beat;
-      m_first    <= s2_first;
-      m_last     <= s2_last;
-      m_quads    <= s2_quads;
-      s3_dropped <= s2_dropped;
+      m_kind     <= s2.kind;
+      m_job      <= s2.job;
+      m_slot     <= s2.slot;
+      m_mask     <= s2.mask;
+      m_leaves   <= (s2.kind == ina_pkg::KIND_RESEND) ? PORT_COUNT'(1) : s2.mask;
+      m_beat     <= s2_at.beat;
+      m_first    <= s2_at.first;
+      m_last     <= s2_at.last;
+      m_quads    <= s2_at.quads;
+      s3_dropped <= s2.dropped;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (s2_mask[p] || p == 0)
+        if (s2.mask[p] || p == 0)
           m_data[p*BEAT_W +: BEAT_W] <= s2_data[p*BEAT_W +: BEAT_W];
-        if (s2_mask[p] && s2_first) begin
+        if (s2.mask[p] && s2_at.first) begin
           header[p*HEADER_T_W +: HEADER_T_W] <= s2_header[p*HEADER_T_W +: HEADER_T_W];
           // RoCEv2 allows no UDP checksum, and that of another payload would be wrong.
           header[p*HEADER_T_W + ina_pkg::UDP_CHECKSUM_AT*8 +: 16] <= '0;
@@ -285,8 +254,8 @@ module ina_join #(
   ina_message #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .HALF_FORMATS(HALF_FORMATS),
                 .MAX_MIN(MAX_MIN), .INT32(INT32)) message (
       .clk, .rst, .job_valid,
-      .s_valid(s2_valid), .s_kind(s2_kind), .s_job(s2_job), .s_mask(s2_mask), .s_first(s2_first),
-      .s_last(s2_last), .s_quads(s2_quads), .s_header(s2_header), .s_data(s2_data),
+      .s_valid(s2_valid), .s_kind(s2.kind), .s_job(s2.job), .s_mask(s2.mask), .s_first(s2_at.first),
+      .s_last(s2_at.last), .s_quads(s2_at.quads), .s_header(s2_header), .s_data(s2_data),
       .m_wrong(wrong), .m_marked(header_ce), .m_op, .m_format, .m_starts, .m_ends, .m_leave);
 
   // A job whose packets were not alike is over at once; ina_jobs says so a little later.
