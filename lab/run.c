@@ -6,6 +6,7 @@
 #include "run.h"
 #include "bridge.h"
 #include "host.h"
+#include "processors.h"
 #include "reaper.h"
 #include "spinner.h"
 #include "summary.h"
@@ -15,7 +16,6 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,7 +324,8 @@ static void end_hosts(struct run *run)
 static bool start_all(struct run *run, const struct lab_parts *parts)
 {
 	bool started = lab_bridge_start(&run->bridge, &run->reaper, &run->workspace, run->options);
-
+	if (started)
+		lab_processors_share(run->options, run->bridge.pid);
 	for (int i = 0; started && i < run->options->host_count; i++) {
 		run->hosts[i].rank = i;
 		run->host_count++;
@@ -379,19 +380,6 @@ static bool check_parts(const struct lab_parts *parts)
 	return false;
 }
 
-/*
- * In virtual time hosts and bridge take turns: on one processor each turn costs a third less than
- * when it goes from one to the other. Where that is not allowed, it is only slower.
- */
-static void stay_on_one_processor(void)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one);
-}
-
 int lab_run(const struct lab_options *options)
 {
 	const struct lab_parts parts = lab_parts_find();
@@ -414,8 +402,6 @@ int lab_run(const struct lab_options *options)
 		goto out_free;
 	}
 	run->exit_code = 0;
-	if (options->is_virtual)
-		stay_on_one_processor();
 	if (start_all(run, &parts))
 		wait_for_all(run);
 	else

@@ -13,10 +13,11 @@ enum {
 };
 
 /*
- * How long the engine may hold frames back for those of other ports. Hosts that share cores are
- * some milliseconds apart; a lost packet's retransmission, which comes alone, waits that long.
+ * How long the engine may hold frames back for those of other ports. Hosts that share one core run
+ * some milliseconds each at a time; a lost packet's retransmission, which comes alone, waits that
+ * long.
  */
-#define HOLD_NS 1000000u
+#define HOLD_NS 4000000u
 
 /* The far end of a down link: the host's socket. */
 static void leave(void *context, unsigned port, uint64_t time_ns, struct frame *frame)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bridge's is the one that we are on just now. */
+#include "processors.h"
+
+#include <sched.h>
+#include <string.h>
+
+void lab_processors_share(const struct lab_options *options, pid_t bridge)
+{
+	const int ours = sched_getcpu();
+	cpu_set_t all, one, others;
+
+	if (ours < 0 || sched_getaffinity(0, sizeof(all), &all) != 0)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(ours, &one);
+	others = all;
+	CPU_CLR(ours, &others);
+	if (options->is_virtual) {
+		sched_setaffinity(bridge, sizeof(one), &one);
+		sched_setaffinity(0, sizeof(one), &one);
+	} else if (strcmp(options->aggregator, "rtl") == 0 && CPU_COUNT(&others) > 0) {
+		sched_setaffinity(bridge, sizeof(one), &one);
+		sched_setaffinity(0, sizeof(others), &others);
+	}
+}
