@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which processors the bridge has, and which the hosts."""
+
+import os
+import signal
+
+import pytest
+from conftest import processes_with, wait_until
+
+ALL = os.sched_getaffinity(0)
+
+
+def bridges(lab):
+    return [pid for pid, line in processes_with("ina-bridge").items() if str(lab.folder) in line]
+
+
+def processors(lab, *options, aggregator):
+    """Those of the bridge, and those of two hosts."""
+    process = lab.start(*options, aggregator=aggregator, command="sleep 50")
+    # The last host that is started: all have theirs by then.
+    wait_until(lambda: lab.processes_of_host(1), 10, "the hosts to start")
+    bridge, = bridges(lab)
+    found = [os.sched_getaffinity(pid) for pid in (bridge, lab.kernel(0), lab.kernel(1))]
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    return found
+
+
+@pytest.mark.skipif(len(ALL) < 2, reason="one processor is all there is")
+def test_the_simulated_rtl_has_one_to_itself(lab):
+    bridge, *hosts = processors(lab, aggregator="rtl")
+    assert len(bridge) == 1
+    assert hosts == [ALL - bridge] * 2
+
+
+@pytest.mark.parametrize("aggregator", ["model", "off"])
+def test_other_switches_share_all(lab, aggregator):
+    assert processors(lab, aggregator=aggregator) == [ALL] * 3
+
+
+@pytest.mark.parametrize("aggregator", ["rtl", "off"])
+def test_in_virtual_time_all_are_on_one(lab, aggregator):
+    bridge, *hosts = processors(lab, "--virtual-time", aggregator=aggregator)
+    assert len(bridge) == 1
+    assert hosts == [bridge] * 2
