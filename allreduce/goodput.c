@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "pattern.h"
-#include "plain.h"
+#include "hostlib/plain.h"
 
 #define BYTES_MAX     (64u << 20)
 #define ROUNDS_MAX    1000

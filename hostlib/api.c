@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "comm.h"
 #include "number.h"
 #include "parallel.h"

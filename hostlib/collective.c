@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "comm.h"
 #include "number.h"
 #include "parallel.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "log.h"
 #include "mesh.h"
 #include "parallel.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "clock.h"
-#include "ina_wire.h"
+#include "common/deadline.h"
+#include "wire/ina_wire.h"
 #include "verdict.h"
 
 #define PRIVATE_MAGIC 0x4D43414Eu /* "NACM" */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 
 #define SEND_TIMEOUT_MS 5000
 

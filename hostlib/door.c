@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 
 /* How long a connection may take to say who it is. */
 #define VISITOR_MS 5000

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "comm.h"
 #include "log.h"
 

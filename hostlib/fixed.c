@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "vector.h"
+#include "common/vector.h"
 
 #define MAGNITUDE 0x7FFFFFFFu
 #define INFINITE  0x7F800000u

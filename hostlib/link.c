@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 
 #define SEND_TIMEOUT_MS 5000
 #define CONNECT_MS      5000

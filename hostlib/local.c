@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "local_socket.h"
 #include "verdict.h"
 

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "verdict.h"
 
 #define TICK_MS 10

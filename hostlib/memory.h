@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "error.h"
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 /*
  * The framing of one message in memory. The elements lie elsewhere. Trailers are always in the

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "door.h"
 #include "verdict.h"
 

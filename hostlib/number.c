@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 static_assert((int)INA_INT32 == (int)INA_WIRE_INT32 && (int)INA_FLOAT32 == (int)INA_WIRE_FLOAT32 &&
                       (int)INA_BFLOAT16 == (int)INA_WIRE_BFLOAT16 &&

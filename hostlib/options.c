@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "address.h"
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 #include "launch.h"
 
 #define DEFAULT_WINDOW          8

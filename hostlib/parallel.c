@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "log.h"
 
 /* Bytes that a step moves, over all rails: the more, the less often a rail is between two

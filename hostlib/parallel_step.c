@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "parallel.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "comm.h"
 
 #define BATCH 16

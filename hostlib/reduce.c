@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "float16.h"
-#include "vector.h"
+#include "common/vector.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 

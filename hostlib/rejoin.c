@@ -6,7 +6,7 @@
  * Rank 0 wishes for it by a flag in the messages of a ring all-reduce, so that all ranks know at
  * its end, and try it before the next one.
  */
-#include "clock.h"
+#include "common/deadline.h"
 #include "comm.h"
 #include "log.h"
 

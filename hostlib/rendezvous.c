@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "door.h"
 
 /* After ranks were found to disagree: for the others to come and hear of it. */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "verdict.h"
 
 /* How long rank 0 waits for reports of something fatal, and the others for the verdict. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "number.h"
 
 #define TICK_MS 200

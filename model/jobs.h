@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "counters.h"
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 struct job {
 	bool valid;

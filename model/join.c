@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 #include "rebuild.h"
 
 /* The first lanes of a message header, which must be equal in all ranks' messages. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "icrc.h"
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
                 struct jobs *jobs, struct ina_counters *counters)

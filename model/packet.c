@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 enum {
 	ETHERTYPE_VLAN = 0x8100, /* IEEE 802.1Q */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 bool queue_open(struct queue *queue, unsigned slot_count)
 {

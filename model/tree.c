@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ina_wire.h"
-#include "vector.h"
+#include "wire/ina_wire.h"
+#include "common/vector.h"
 
 /* What becomes of a lane that is no element: the sum, all bits, or the largest. */
 enum lane_rule { LANE_SUM, LANE_BITS, LANE_LARGEST };

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 #include "packet.h"
 
 /* What every NaN that an operation makes looks like: quiet, positive, no payload. */

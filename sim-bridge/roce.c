@@ -2,7 +2,7 @@
 /* A switch's parser: as little of the headers as its decisions need. */
 #include "roce.h"
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 enum {
 	ETHERTYPE_AT = 12,

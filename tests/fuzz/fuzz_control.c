@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../../hostlib/clock.h" /* sim-bridge has one of that name, too */
+#include "common/deadline.h"
 #include "fuzz.h"
 #include "mesh.h"
 #include "rendezvous.h"

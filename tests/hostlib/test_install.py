@@ -72,7 +72,7 @@ def test_ina_perf_finds_its_library(installed):
 
 
 def test_every_call_has_a_page():
-    header = (SOURCE / "hostlib/ina.h").read_text()
+    header = (SOURCE / "hostlib/include/ina.h").read_text()
     calls = set(re.findall(r"^INA_API\s[^;(]*?(ina_\w+)\(", header, re.M))
     assert len(calls) >= 14
     assert calls == {page.stem for page in PAGES if page.suffix == ".3"}
@@ -87,7 +87,7 @@ def test_every_call_has_a_page():
 
 def test_synopses_are_the_header():
     """Each prototype of a page is what ina.h declares."""
-    header = re.sub(r"\s+", " ", (SOURCE / "hostlib/ina.h").read_text())
+    header = re.sub(r"\s+", " ", (SOURCE / "hostlib/include/ina.h").read_text())
     for page in PAGES:
         if page.suffix != ".3":
             continue

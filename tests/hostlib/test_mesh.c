@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "mesh.h"
 
 #define RANKS  5

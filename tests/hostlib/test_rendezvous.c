@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "rendezvous.h"
 #include "verdict.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/deadline.h"
 #include "settlement.h"
 
 #define RANKS   4

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 /* FRAME_HEADER_BYTES: of an IPv4 frame without a VLAN tag. */
 enum { FRAME_BYTES_MAX = 9216, FRAME_HEADER_BYTES = 54 };

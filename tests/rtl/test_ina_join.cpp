@@ -4,7 +4,7 @@
 // alike never reach the tree, and neither do those behind them that were chosen before the break.
 
 #include "bench.hpp"
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 #include "Vina_join.h"
 
 #include <deque>

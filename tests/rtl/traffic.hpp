@@ -8,7 +8,7 @@
 
 #include "bench.hpp"
 #include "half.hpp"
-#include "ina_wire.h"
+#include "wire/ina_wire.h"
 
 #include <algorithm>
 

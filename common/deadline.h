@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time for deadlines: milliseconds of the monotonic clock. */
-#ifndef INA_CLOCK_H
-#define INA_CLOCK_H
+#ifndef INA_COMMON_DEADLINE_H
+#define INA_COMMON_DEADLINE_H
 
 #include <stdint.h>
 #include <time.h>

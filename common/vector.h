@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops over elements: compiled for what every processor has, and for what this one may have. */
-#ifndef INA_VECTOR_H
-#define INA_VECTOR_H
+#ifndef INA_COMMON_VECTOR_H
+#define INA_COMMON_VECTOR_H
 
 /*
  * A static function (others would be exported) that is there twice, and the loader takes what the
