@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "pattern.h"
-#include "hostlib/plain.h"
+#include "hostlib/api/plain.h"
 
 #define BYTES_MAX     (64u << 20)
 #define ROUNDS_MAX    1000

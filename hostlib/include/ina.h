@@ -140,8 +140,9 @@ struct ina_options {
 
 	/*
 	 * 1: float32 sums go through the aggregator as block floating point, for switches that add
-	 * nothing but integers: rounded to 30 bits, less log2 of the ranks, below the largest number
-	 * of a message (docs/protocol.md, Fixed point). What goes by ring is float32 as ever. 0: no.
+	 * nothing but integers: rounded to 30 bits, less log2 of the ranks, below the largest
+	 * number of a message (docs/protocol.md, Fixed point). What goes by ring is float32 as
+	 * ever. 0: no.
 	 */
 	int fixed_point;
 
@@ -183,7 +184,7 @@ struct ina_stats {
 	unsigned int machines;     /* that the ranks are on: those that may share memory */
 	unsigned int local_ranks;  /* on this one */
 	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
-	uint64_t strangers;        /* who connected to this rank and was none of ours: sent away */
+	uint64_t unknown_peers;    /* who connected to this rank and was none of ours: sent away */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };
@@ -203,8 +204,8 @@ INA_API const char *ina_status_name(enum ina_status status);
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, the same rank
- * twice, window, message size, algorithm, schedule, fixed point, path MTU), INA_ERR_TIMEOUT (the text
- * names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR,
+ * twice, window, message size, algorithm, schedule, fixed point, path MTU), INA_ERR_TIMEOUT (the
+ * text names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR,
  * INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
@@ -300,9 +301,9 @@ INA_API enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 
 /*
  * Forgets every registration, explicit or cached, that overlaps the given memory. Finding none
- * is no error. Waits for the acknowledgements of what was sent last, if they are still on their way.
- * Errors: INA_ERR_ARGUMENT if a request is unfinished; INA_ERR_TIMEOUT if the successor does not
- * acknowledge: then the memory must stay until the communicator is closed.
+ * is no error. Waits for the acknowledgements of what was sent last, if they are still on their
+ * way. Errors: INA_ERR_ARGUMENT if a request is unfinished; INA_ERR_TIMEOUT if the successor does
+ * not acknowledge: then the memory must stay until the communicator is closed.
  */
 INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes);
 

@@ -2,7 +2,7 @@
 /*
  * What comes to libina over TCP: any bytes.
  *
- * The first byte says what is fuzzed. 0: the rendezvous, to which a stranger sends the rest while
+ * The first byte says what is fuzzed. 0: the bootstrap, to which a stranger sends the rest while
  * the ranks meet; unless it says HELLO as a rank would, they meet, and only a counter has changed.
  * 3: the same where the other ranks connect to each other. Else the control channel of rank 0 (2)
  * or of another rank: the rest is what its links bring, in
@@ -17,10 +17,10 @@
 
 #include "common/deadline.h"
 #include "fuzz.h"
-#include "mesh.h"
-#include "rendezvous.h"
-#include "settlement.h"
-#include "verdict.h"
+#include "hostlib/bootstrap/mesh.h"
+#include "hostlib/bootstrap/bootstrap.h"
+#include "hostlib/recovery/fault_agreement.h"
+#include "hostlib/control/agreement.h"
 
 #define RANKS 3
 
@@ -55,7 +55,7 @@ static void *meet(void *argument)
 
 	FUZZ_CHECK(ina_control_init(&m->control, m->settings.options.rank,
 	                            m->settings.options.ranks, &m->failure) == INA_OK);
-	m->status = ina_rendezvous(&m->control, &m->settings, &local, ina_now_ms() + 5000,
+	m->status = ina_bootstrap(&m->control, &m->settings, &local, ina_now_ms() + 5000,
 	                           &m->roster, &m->failure);
 	return NULL;
 }
@@ -95,7 +95,7 @@ static bool says_hello(const uint8_t *input, size_t size)
 	return frame.magic == INA_CONTROL_MAGIC && frame.type == INA_CONTROL_HELLO;
 }
 
-static void fuzz_rendezvous(const uint8_t *input, size_t size)
+static void fuzz_bootstrap(const uint8_t *input, size_t size)
 {
 	static struct meeting meetings[2];
 	pthread_t threads[2];
@@ -126,7 +126,7 @@ static void fuzz_rendezvous(const uint8_t *input, size_t size)
 		FUZZ_CHECK(meetings[r].status == INA_OK);
 	FUZZ_CHECK(meetings[0].roster.job_id == meetings[1].roster.job_id);
 	/* On a busy machine rank 1 may be there first: who comes too late is not counted. */
-	FUZZ_CHECK(meetings[0].control.strangers <= 1 && meetings[1].control.strangers == 0);
+	FUZZ_CHECK(meetings[0].control.unknown_peers <= 1 && meetings[1].control.unknown_peers == 0);
 	for (int r = 0; r < 2; r++)
 		ina_control_close(&meetings[r].control);
 }
@@ -135,7 +135,7 @@ static const struct ina_call CALL = {
         .number = 4, .count = 1000, .kind = INA_CALL_ALLREDUCE, .type = INA_FLOAT32, .op = INA_SUM};
 
 /* Everything that looks at what has come. */
-static void look(struct ina_control *control, struct ina_settlement *settlement)
+static void look(struct ina_control *control, struct ina_fault_agreement *settlement)
 {
 	struct ina_failure none = {INA_OK, ""};
 	struct ina_failure failure = {INA_OK, ""};
@@ -161,14 +161,14 @@ static void look(struct ina_control *control, struct ina_settlement *settlement)
 	default:
 		break;
 	}
-	switch (ina_settlement_poll(settlement, control, &plan, &failure)) {
-	case INA_MENDED:
+	switch (ina_fault_agreement_poll(settlement, control, &plan, &failure)) {
+	case INA_FAULT_RECOVERABLE:
 		FUZZ_CHECK(control->rank != 0 || (plan.from <= plan.until && plan.owner < RANKS));
 		break;
-	case INA_ENDED:
+	case INA_FAULT_FATAL:
 		FUZZ_CHECK(failure.status != INA_OK && strlen(failure.text) < INA_ERROR_SIZE);
 		break;
-	case INA_UNSETTLED:
+	case INA_FAULT_PENDING:
 		break;
 	}
 }
@@ -195,7 +195,7 @@ static int give_link(struct ina_control *control, int peer)
 static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 {
 	static struct ina_control control;
-	static struct ina_settlement settlement;
+	static struct ina_fault_agreement settlement;
 	struct ina_failure failure;
 	int ends[RANKS - 1];
 
@@ -203,8 +203,8 @@ static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 	for (int i = 0; i < RANKS - 1; i++)
 		ends[i] = give_link(&control, (rank + 1 + i) % RANKS);
 	control.phase = 1;
-	settlement = (struct ina_settlement){
-	        .fault = {.current = CALL}, .may_mend = true, .deadline_ms = ina_now_ms() + 1000};
+	settlement = (struct ina_fault_agreement){
+	        .fault = {.current = CALL}, .may_recover = true, .deadline_ms = ina_now_ms() + 1000};
 	while (size > 2) {
 		int end = ends[input[0] % (RANKS - 1)];
 		size_t length = input[1] * (size_t)8;
@@ -238,7 +238,7 @@ struct weaver {
 	enum ina_status status;
 };
 
-static void *weave(void *argument)
+static void *connect_mesh(void *argument)
 {
 	struct weaver *w = argument;
 
@@ -276,7 +276,7 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 		w->roster.endpoints[1] = first;
 		w->listener = i == 0 ? listener : -1;
 		roots[i] = give_link(&w->control, 0);
-		FUZZ_CHECK(pthread_create(&threads[i], NULL, weave, w) == 0);
+		FUZZ_CHECK(pthread_create(&threads[i], NULL, connect_mesh, w) == 0);
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
@@ -284,7 +284,7 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 	close(listener);
 	for (int i = 0; i < 2; i++) {
 		FUZZ_CHECK(weavers[i].status == INA_OK);
-		FUZZ_CHECK(weavers[i].control.strangers == (i == 0));
+		FUZZ_CHECK(weavers[i].control.unknown_peers == (i == 0));
 		FUZZ_CHECK(weavers[i].control.peers[2 - i].link.fd >= 0);
 		ina_control_close(&weavers[i].control);
 		close(roots[i]);
@@ -296,7 +296,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	if (size == 0)
 		return 0;
 	if (input[0] == 0)
-		fuzz_rendezvous(input + 1, size - 1);
+		fuzz_bootstrap(input + 1, size - 1);
 	else if (input[0] == 3)
 		fuzz_mesh(input + 1, size - 1);
 	else

@@ -4,8 +4,8 @@
  *
  *	check_steady ina|ring
  *
- * After some calls that warm up, all-reduces of all sizes, in place and not, blocking and several at
- * once, allocate no memory and register none. Exits with 0 if so, and if every sum was right.
+ * After some calls that warm up, all-reduces of all sizes, in place and not, blocking and several
+ *at once, allocate no memory and register none. Exits with 0 if so, and if every sum was right.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -135,7 +135,8 @@ static int check(ina_comm *comm)
 	if (!fine)
 		return 0;
 	if (allocated > 0 || after.registrations != before.registrations) {
-		fprintf(stderr, "check_steady: %u allocations and %llu registrations in %llu calls\n",
+		fprintf(stderr,
+		        "check_steady: %u allocations and %llu registrations in %llu calls\n",
 		        allocated, (unsigned long long)(after.registrations - before.registrations),
 		        (unsigned long long)(after.calls - before.calls));
 		return 0;
@@ -161,7 +162,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (allocations == 0) {
-		fprintf(stderr, "check_steady: ina_open() allocated nothing: they are not counted\n");
+		fprintf(stderr,
+		        "check_steady: ina_open() allocated nothing: they are not counted\n");
 		return 1;
 	}
 	fine = check(comm);

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ring all-reduce. */
+#include "ring.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "hostlib/rdma/connection.h"
+#include "hostlib/elements/reduce.h"
+
+static int step_count(const struct ina_ring *ring)
+{
+	return 2 * (ring->connection.ranks - 1);
+}
+
+static bool reduces(const struct ina_ring *ring, int step)
+{
+	return step < ring->connection.ranks - 1;
+}
+
+/* A chunk's first byte and its length: count / n elements each, one more for the first ones. */
+static uint64_t chunk_at(const struct ina_ring *ring, int chunk, uint64_t *bytes)
+{
+	uint64_t element_bytes = ring->transfer.element_bytes;
+	uint64_t elements = ring->transfer.total_bytes / element_bytes;
+	uint64_t ranks = (uint64_t)ring->connection.ranks;
+	uint64_t number = (uint64_t)chunk;
+	uint64_t share = elements / ranks;
+	uint64_t extra = elements % ranks;
+
+	*bytes = (share + (number < extra)) * element_bytes;
+	return (share * number + (number < extra ? number : extra)) * element_bytes;
+}
+
+static int chunk_of(const struct ina_ring *ring, const struct ina_ring_cursor *cursor)
+{
+	int ranks = ring->connection.ranks;
+
+	return ((ring->connection.rank - cursor->shift - cursor->step) % ranks + ranks + ranks) %
+	       ranks;
+}
+
+static uint64_t slices_of(const struct ina_ring *ring, const struct ina_ring_cursor *cursor)
+{
+	uint64_t bytes;
+
+	chunk_at(ring, chunk_of(ring, cursor), &bytes);
+	return ina_message_count(bytes, ring->connection.limit_bytes);
+}
+
+/* Where the elements of the cursor's message lie in a buffer. */
+static uint64_t message_at(const struct ina_ring *ring, const struct ina_ring_cursor *cursor,
+                           uint32_t *length_bytes)
+{
+	uint64_t bytes;
+	uint64_t start = chunk_at(ring, chunk_of(ring, cursor), &bytes);
+
+	*length_bytes = ina_message_length(bytes, ring->connection.limit_bytes, cursor->slice);
+	return start + cursor->slice * ring->connection.limit_bytes;
+}
+
+static void next(const struct ina_ring *ring, struct ina_ring_cursor *cursor)
+{
+	cursor->index++;
+	if (++cursor->slice == slices_of(ring, cursor)) {
+		cursor->slice = 0;
+		cursor->step++;
+	}
+}
+
+static uint64_t count_messages(const struct ina_ring *ring, int shift)
+{
+	struct ina_ring_cursor cursor = {.shift = shift};
+	uint64_t count = 0;
+
+	for (cursor.step = 0; cursor.step < step_count(ring); cursor.step++)
+		count += slices_of(ring, &cursor);
+	return count;
+}
+
+static int post_credit_receive(const struct ina_ring *ring)
+{
+	struct ibv_recv_wr *bad;
+	struct ibv_recv_wr request = {
+	        .wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE, ring->connection.epoch)};
+
+	return ibv_post_recv(ring->connection.tx, &request, &bad);
+}
+
+enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure)
+{
+	/* Each credit not yet read allows another message: there are never more than the window. */
+	for (uint32_t i = 0; i < ring->connection.window + 1; i++) {
+		int error = post_credit_receive(ring);
+
+		if (error != 0)
+			return ina_fail(failure, INA_ERR_DEVICE,
+			                "a receive for credits cannot be posted: %s",
+			                strerror(error));
+	}
+	return INA_OK;
+}
+
+void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
+{
+	struct ina_message_context *context = &ring->connection.context;
+
+	context->type = INA_WIRE_DATA;
+	context->number_type = (uint8_t)transfer->type;
+	context->operation = (uint8_t)transfer->op;
+	context->exponent = 0;
+	ring->transfer = *transfer;
+	ring->active = true;
+	ring->out = (struct ina_ring_cursor){.shift = 0};
+	ring->in_post = (struct ina_ring_cursor){.shift = 1};
+	ring->in = ring->in_post;
+	ring->out_count = count_messages(ring, 0);
+	ring->in_count = count_messages(ring, 1);
+	ring->own_count = slices_of(ring, &ring->out);
+	ring->sent = 0;
+	ring->overflow = false;
+	ring->wish = false;
+}
+
+/* Ranks that disagree on the count are found at the first message: it has the whole of it. */
+static uint32_t total_of(const struct ina_ring *ring)
+{
+	return (uint32_t)ring->transfer.total_bytes;
+}
+
+static int post_receive(struct ina_ring *ring)
+{
+	const struct ina_connection_context *connection = &ring->connection;
+	uint64_t place = ring->receives % ina_ring_receives(connection->window);
+	uint32_t length;
+	uint64_t offset = message_at(ring, &ring->in_post, &length);
+	uint8_t *buffer = ring->transfer.recv + offset;
+	uint32_t lkey = ring->transfer.recv_lkey;
+
+	if (reduces(ring, ring->in_post.step)) {
+		buffer = connection->staging + place * connection->limit_bytes;
+		lkey = connection->lkey;
+	}
+	return ina_post_receive(connection, INA_WORK_RING_RECEIVE, &connection->rx_slots[place],
+	                        buffer, lkey, length);
+}
+
+static int post_credit(struct ina_ring *ring)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_send_wr request = {
+	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND, ring->connection.epoch),
+	        .opcode = IBV_WR_SEND_WITH_IMM,
+	        .send_flags = IBV_SEND_SIGNALED,
+	        .imm_data = htonl((uint32_t)ring->receives),
+	};
+
+	return ibv_post_send(ring->connection.rx, &request, &bad);
+}
+
+static int add_send(struct ina_ring *ring, struct ina_batch *batch)
+{
+	const struct ina_connection_context *connection = &ring->connection;
+	struct ina_slot *slot = &connection->tx_slots[ring->sends % connection->window];
+	uint32_t length;
+	uint64_t offset = message_at(ring, &ring->out, &length);
+	bool own = ring->out.step == 0;
+
+	ina_message_frame(slot, &connection->context, (uint32_t)ring->sends, length, total_of(ring),
+	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
+	                          (ring->wish ? INA_WIRE_REJOIN : 0u));
+	return ina_post_send(connection, batch, INA_WORK_RING_SEND, slot,
+	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
+	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
+}
+
+/*
+ * Receives for two windows, and the predecessor told of them a window at once: it has a window's
+ * credit even so.
+ */
+static int advance_receives(struct ina_ring *ring)
+{
+	uint32_t window = ring->connection.window;
+	uint32_t untold;
+
+	while (ring->in_post.index < ring->in_count &&
+	       ring->in_post.index - ring->in.index < ina_ring_receives(window)) {
+		int error = post_receive(ring);
+
+		if (error != 0)
+			return error;
+		ring->receives++;
+		next(ring, &ring->in_post);
+	}
+	untold = (uint32_t)ring->receives - ring->announced;
+	if (untold == 0 || ring->credit_sends == INA_RING_CREDIT_SENDS_MAX ||
+	    (untold < window && ring->in_post.index < ring->in_count))
+		return 0;
+	ring->announced = (uint32_t)ring->receives;
+	ring->credit_sends++;
+	return post_credit(ring);
+}
+
+static bool may_send(const struct ina_ring *ring)
+{
+	return ring->out.index < ring->out_count &&
+	       ring->out.index - ring->sent < ring->connection.window &&
+	       ring->out.index < ring->own_count + ring->in.index && ina_ring_has_credit(ring);
+}
+
+enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure)
+{
+	struct ina_batch batch;
+	int error = advance_receives(ring);
+
+	batch.count = 0;
+	while (error == 0 && may_send(ring)) {
+		error = add_send(ring, &batch);
+		ring->sends++;
+		next(ring, &ring->out);
+	}
+	if (error == 0)
+		error = ina_post_batch(&ring->connection, &batch);
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "a message of the ring cannot be posted: %s", strerror(error));
+	return INA_OK;
+}
+
+enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
+                                  struct ina_failure *failure)
+{
+	const struct ina_connection_context *connection = &ring->connection;
+	uint64_t place = ring->arrived % ina_ring_receives(connection->window);
+	const struct ina_slot *slot = &connection->rx_slots[place];
+	int predecessor = ina_predecessor(connection->rank, connection->ranks);
+	uint32_t length;
+	uint64_t offset = message_at(ring, &ring->in, &length);
+	struct ina_wire_header expected = ina_message_header(
+	        &connection->context, (uint32_t)ring->arrived, length, total_of(ring));
+
+	if (ina_message_check(slot, byte_len, &expected, 1, (uint32_t)predecessor) !=
+	    INA_MESSAGE_GOOD)
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "what came from rank %d as message %" PRIu64
+		                " of the ring belongs to another call (%u bytes of %u in all; "
+		                "expected %u of "
+		                "%u)",
+		                predecessor, ring->in.index, slot->header.length_bytes,
+		                slot->header.remaining_bytes, length, total_of(ring));
+	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
+		ring->overflow = true;
+	if (slot->trailer.flags & INA_WIRE_REJOIN)
+		ring->wish = true;
+	if (reduces(ring, ring->in.step) &&
+	    ina_reduce(ring->transfer.recv + offset,
+	               connection->staging + place * connection->limit_bytes,
+	               ring->transfer.send + offset, length / ring->transfer.element_bytes,
+	               ring->transfer.type, ring->transfer.op))
+		ring->overflow = true;
+	ring->arrived++;
+	next(ring, &ring->in);
+	return INA_OK;
+}
+
+void ina_ring_sent(struct ina_ring *ring)
+{
+	ring->sent++;
+}
+
+enum ina_status ina_ring_credited(struct ina_ring *ring, uint32_t credit,
+                                  struct ina_failure *failure)
+{
+	int error = post_credit_receive(ring);
+
+	ring->credit = credit;
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "a receive for credits cannot be posted: %s", strerror(error));
+	return INA_OK;
+}
+
+void ina_ring_credit_sent(struct ina_ring *ring)
+{
+	ring->credit_sends--;
+}

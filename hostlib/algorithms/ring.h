@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ring all-reduce: reduce-scatter, then all-gather, each of n - 1 steps
+ * (Patarasuk and Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of
+ * workstations"). Every rank sends and receives 2 (n - 1) / n times the data.
+ *
+ * The data are cut in n chunks, one a rank; a chunk is cut in messages. In step s (0 to 2n - 3)
+ * rank r sends chunk r - s and receives chunk r - s - 1, modulo n: so what is sent in a step is
+ * what was received in the step before, message by message, and message k of a step can leave as
+ * soon as message k of the step before has come and been added.
+ *
+ * The receiver gives credits, a running count of receives posted, as the immediate data of
+ * empty SENDs on the same queue pair; the sender never sends more than that.
+ */
+#ifndef INA_ALGORITHMS_RING_H
+#define INA_ALGORITHMS_RING_H
+
+#include "hostlib/rdma/post.h"
+
+/* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
+#define INA_RING_CREDIT_SENDS_MAX 4u
+
+/* Receives posted ahead at most, and slots and staging for them. */
+static inline uint32_t ina_ring_receives(uint32_t window)
+{
+	return 2 * window;
+}
+
+/* A place in the sequence of messages of one direction. */
+struct ina_ring_cursor {
+	int shift; /* the chunk of step s is rank - shift - s */
+	int step;
+	uint64_t slice; /* message within the chunk */
+	uint64_t index; /* messages before this one */
+};
+
+struct ina_ring {
+	struct ina_connection_context connection;
+	/* Of the connection so far. */
+	uint64_t sends;            /* posted */
+	uint64_t receives;         /* posted */
+	uint64_t arrived;          /* receives completed */
+	uint32_t credit;           /* sends that the successor allows, modulo 2^32 */
+	uint32_t announced;        /* receives that the predecessor has been told of, modulo 2^32 */
+	unsigned int credit_sends; /* not yet completed */
+	/* What is being transferred. */
+	bool active;
+	struct ina_transfer transfer;
+	uint64_t out_count;             /* messages to send */
+	uint64_t in_count;              /* messages to receive */
+	uint64_t own_count;             /* messages of step 0, which wait for nobody */
+	uint64_t sent;                  /* sends completed */
+	struct ina_ring_cursor out;     /* next to send */
+	struct ina_ring_cursor in_post; /* next to post a receive for */
+	struct ina_ring_cursor in;      /* next to arrive */
+	bool overflow;                  /* some int32 addition overflowed, here or before */
+	/*
+	 * Rank 0 wishes that all JOIN again before the next transfer: it may be set behind
+	 * ina_ring_start(), before anything is advanced. In the first n - 1 steps it reaches all.
+	 */
+	bool wish;
+};
+
+/* Posts the receives for credits. Once, before any credit can come. */
+enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure);
+
+void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer);
+enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure);
+enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
+                                  struct ina_failure *failure);
+void ina_ring_sent(struct ina_ring *ring);
+enum ina_status ina_ring_credited(struct ina_ring *ring, uint32_t credit,
+                                  struct ina_failure *failure);
+void ina_ring_credit_sent(struct ina_ring *ring);
+
+static inline bool ina_ring_done(const struct ina_ring *ring)
+{
+	return ring->in.index == ring->in_count && ring->sent == ring->out_count;
+}
+
+/* May another message be sent, for all that the successor has said? */
+static inline bool ina_ring_has_credit(const struct ina_ring *ring)
+{
+	return (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
+}
+
+/* Nothing but a message helps: neither a credit nor an acknowledgement allows anything. */
+static inline bool ina_ring_awaits_message(const struct ina_ring *ring)
+{
+	return ring->active && ring->in.index < ring->in_count &&
+	       ring->out.index - ring->sent < ring->connection.window &&
+	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX &&
+	       (ring->out.index == ring->out_count || ina_ring_has_credit(ring));
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Agreements: every rank gives its vote, rank 0 decides, and all ranks get the same answer. */
+#ifndef INA_CONTROL_AGREEMENT_H
+#define INA_CONTROL_AGREEMENT_H
+
+#include "control.h"
+
+/* What a rank brings to an agreement. */
+struct ina_vote {
+	const char *what;     /* "path MTU": the value's name in a text; "" where it has none */
+	const char *doing;    /* "connect": what a missing rank did not do */
+	bool must_equal;      /* else the smallest value is agreed on */
+	uint32_t value;       /* this rank's */
+	struct ina_call call; /* that the agreement is part of; kind NONE while opening */
+	struct ina_failure *failed; /* not INA_OK: this rank cannot go on */
+};
+
+enum ina_agreement {
+	INA_PENDING, /* only from ina_agree_poll() */
+	INA_AGREED,
+	INA_NOT_AGREED, /* failure says why; all ranks get the same */
+	INA_DISTURBED,  /* a fault must be settled first (only in calls) */
+};
+
+/*
+ * Every rank gives its vote, and all get the same answer. *minimum: the smallest value of all.
+ * Returns early if some rank has failed.
+ */
+enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
+                             int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure);
+
+/* The same in two parts, of which none waits: begin once, then poll until it is not PENDING. */
+void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote);
+enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_vote *vote,
+                                  int64_t deadline_ms, uint32_t *minimum,
+                                  struct ina_failure *failure);
+
+/*
+ * While opening: has the agreement already failed elsewhere, or is a rank gone? Then `failure` is
+ * INA_ERR_PEER, and names who is gone, if that is it. Does not wait.
+ */
+bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure);
+
+/* In a call: has anything come over the control channel that calls for a settlement? */
+bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);
+
+/* Tells rank 0, once, that this rank has been waiting for a while in this call. */
+void ina_tell_stall(struct ina_control *control, const struct ina_call *current);
+
+/* Takes it back, if it was told: this rank has gone on. */
+void ina_end_stall(struct ina_control *control);
+
+/*
+ * Has every other rank told of a stall that it is still in? Rank 0 knows; elsewhere false. Be they
+ * in the same all-reduce or not: the ranks in the earliest one wait for sums to which all the
+ * others have contributed.
+ */
+bool ina_all_stalled(const struct ina_control *control);
+
+#endif

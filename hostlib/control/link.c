@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames over TCP. */
+#include "link.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+
+#define SEND_TIMEOUT_MS 5000
+#define CONNECT_MS      5000
+
+static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
+
+int ina_link_prepare(int fd, int peer_timeout_ms)
+{
+	int one = 1;
+	/*
+	 * The other host's kernel answers probes, whatever its processes do: one each quarter of
+	 * peer_timeout_ms. Linux ends an idle connection at the first probe behind
+	 * TCP_USER_TIMEOUT. Where something was sent and not acknowledged it counts from the first
+	 * time that this is sent again, up to 1.5 s after the other host was heard last (a stall is
+	 * told after one). Five eighths keep both within peer_timeout_ms.
+	 */
+	int interval_s = peer_timeout_ms / 4000 > 0 ? peer_timeout_ms / 4000 : 1;
+	int probes = 3;
+	unsigned int timeout_ms = (unsigned int)((int64_t)peer_timeout_ms * 5 / 8);
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+		return -1;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)) != 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &interval_s, sizeof(interval_s)) != 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s)) != 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes)) != 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms)) != 0)
+		return -1;
+	return 0;
+}
+
+/* Texts come from outside: they end where they must. */
+static void terminate_text(struct ina_control_frame *frame)
+{
+	switch (frame->type) {
+	case INA_CONTROL_WELCOME:
+		frame->welcome.text[INA_CONTROL_TEXT - 1] = '\0';
+		break;
+	case INA_CONTROL_REPORT:
+		frame->report.text[INA_CONTROL_TEXT - 1] = '\0';
+		break;
+	case INA_CONTROL_DECISION:
+	case INA_CONTROL_DIAGNOSIS:
+	case INA_CONTROL_FAREWELL:
+		frame->decision.text[INA_CONTROL_TEXT - 1] = '\0';
+		break;
+	case INA_CONTROL_FAULT:
+		frame->fault.text[INA_CONTROL_TEXT - 1] = '\0';
+		break;
+	default:
+		break;
+	}
+}
+
+enum ina_link_result ina_link_read(struct ina_link *link)
+{
+	const uint64_t magic = INA_CONTROL_MAGIC;
+
+	if (link->in_bytes == sizeof(link->in))
+		link->in_bytes = 0;
+	while (link->in_bytes < sizeof(link->in)) {
+		ssize_t got = recv(link->fd, (char *)&link->in + link->in_bytes,
+		                   sizeof(link->in) - link->in_bytes, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return INA_LINK_NOTHING;
+		if (got <= 0)
+			return INA_LINK_CLOSED;
+		link->in_bytes += (size_t)got;
+		if (memcmp(&link->in, &magic,
+		           link->in_bytes < sizeof(magic) ? link->in_bytes : sizeof(magic)) != 0)
+			return INA_LINK_GARBAGE;
+	}
+	if (link->in.type < INA_CONTROL_HELLO || link->in.type >= INA_CONTROL_TYPES_END)
+		return INA_LINK_GARBAGE;
+	terminate_text(&link->in);
+	return INA_LINK_FRAME;
+}
+
+int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms)
+{
+	size_t sent = 0;
+
+	while (sent < sizeof(*frame)) {
+		ssize_t n =
+		        send(link->fd, (char *)frame + sent, sizeof(*frame) - sent, MSG_NOSIGNAL);
+
+		if (n > 0) {
+			sent += (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
+			return -1;
+		struct pollfd fd = {.fd = link->fd, .events = POLLOUT};
+		int left_ms = ina_left_ms(deadline_ms, SEND_TIMEOUT_MS);
+
+		if (left_ms == 0 || poll(&fd, 1, left_ms) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* One attempt. Returns a connected socket, or -1 with errno. */
+static int connect_once(const struct sockaddr_in *to, int64_t deadline_ms)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
+		return fd;
+	if (errno != EINPROGRESS)
+		error = errno;
+	else if (poll(&wait, 1, ina_left_ms(deadline_ms, CONNECT_MS)) != 1)
+		error = ETIMEDOUT;
+	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+		error = errno;
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+int ina_link_connect(struct ina_link *link, const struct sockaddr_in *to, int peer_timeout_ms,
+                     int64_t deadline_ms)
+{
+	link->fd = connect_once(to, deadline_ms);
+	if (link->fd < 0)
+		return -1;
+	if (ina_link_prepare(link->fd, peer_timeout_ms) == 0)
+		return 0;
+	ina_link_close(link);
+	return -1;
+}
+
+void ina_link_close(struct ina_link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	link->fd = -1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element-wise sums, maxima and minima on the host, for the ring. */
+#ifndef INA_ELEMENTS_REDUCE_H
+#define INA_ELEMENTS_REDUCE_H
+
+#include <stdbool.h>
+
+#include "ina.h"
+
+/*
+ * result[i] = a[i] op b[i] for i < count, by the rules of docs/protocol.md, Elements: what a node
+ * of the aggregator's tree makes of two operands, with bfloat16 and float16 sums rounded at once.
+ * Memory of any alignment. result may be b; a overlaps neither. Returns whether an int32 sum
+ * overflowed (the result is then its two's complement); false for all else.
+ */
+bool ina_reduce(void *result, const void *a, const void *b, size_t count, enum ina_type type,
+                enum ina_op op);
+
+#endif

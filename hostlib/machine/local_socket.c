@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An abstract socket, named after the job's random number: it ends with the process. */
+#include "local_socket.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "hostlib/control/agreement.h"
+
+#define TICK_MS 10
+
+#define FDS_MAX (2 * INA_MAX_RANKS + 1)
+
+static socklen_t make_name(const struct ina_local_meeting *meeting, struct sockaddr_un *name)
+{
+	int length;
+
+	*name = (struct sockaddr_un){.sun_family = AF_UNIX};
+	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "ina.%016" PRIx64 ".%d",
+	                  meeting->job_id, meeting->leader);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+/* A bystander who has guessed the name is sent away. */
+static bool is_ours(int fd)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
+}
+
+static int send_fds(int socket, uint32_t index, const int *fds, int count)
+{
+	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))] = {0};
+	struct iovec data = {.iov_base = &index, .iov_len = sizeof(index)};
+	size_t bytes = (size_t)count * sizeof(int);
+	struct msghdr message = {.msg_iov = &data,
+	                         .msg_iovlen = 1,
+	                         .msg_control = room,
+	                         .msg_controllen = CMSG_SPACE(bytes)};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(head), fds, bytes);
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(index) ? 0 : -1;
+}
+
+/* Takes exactly `count`; with any other number none. */
+static int receive_fds(int socket, uint32_t *index, int *fds, int count)
+{
+	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	struct iovec data = {.iov_base = index, .iov_len = sizeof(*index)};
+	struct msghdr message = {.msg_iov = &data,
+	                         .msg_iovlen = 1,
+	                         .msg_control = room,
+	                         .msg_controllen = sizeof(room)};
+	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	size_t bytes = head && head->cmsg_type == SCM_RIGHTS ? head->cmsg_len - CMSG_LEN(0) : 0;
+	int taken[FDS_MAX];
+
+	if (bytes > 0)
+		memcpy(taken, CMSG_DATA(head), bytes);
+	if (got == (ssize_t)sizeof(*index) && bytes == (size_t)count * sizeof(int)) {
+		memcpy(fds, taken, bytes);
+		return 0;
+	}
+	for (size_t i = 0; i < bytes / sizeof(int); i++)
+		close(taken[i]);
+	return -1;
+}
+
+/* Until the descriptor is readable. */
+static enum ina_status await(struct ina_local_meeting *meeting, int fd, const char *whom,
+                             struct ina_failure *failure)
+{
+	for (;;) {
+		struct pollfd fds[INA_MAX_RANKS + 1];
+		int count = ina_control_pollfds(meeting->control, fds);
+
+		fds[count] = (struct pollfd){.fd = fd, .events = POLLIN};
+		poll(fds, (nfds_t)count + 1, ina_left_ms(meeting->deadline_ms, 200));
+		if (fds[count].revents)
+			return INA_OK;
+		if (ina_open_failed_elsewhere(meeting->control, failure))
+			return failure->status;
+		if (ina_now_ms() >= meeting->deadline_ms)
+			return ina_fail(failure, INA_ERR_TIMEOUT,
+			                "%s did not come to share memory in time", whom);
+	}
+}
+
+/* The next of the others, into its place. Somebody else is sent away. */
+static enum ina_status take_one(struct ina_local_meeting *meeting, int listener, int *wake,
+                                int *alive, int *come, struct ina_failure *failure)
+{
+	enum ina_status status = await(meeting, listener, "another rank of this machine", failure);
+	struct ina_failure ignored;
+	uint32_t index = 0;
+	int fds[INA_LOCAL_BRINGS];
+	int fd;
+
+	if (status != INA_OK)
+		return status;
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd < 0)
+		return INA_OK;
+	if (!is_ours(fd) || await(meeting, fd, "what another rank brings", &ignored) != INA_OK ||
+	    receive_fds(fd, &index, fds, INA_LOCAL_BRINGS) != 0 || index == 0 ||
+	    index >= (uint32_t)meeting->count || meeting->links[index] >= 0) {
+		close(fd);
+		return INA_OK;
+	}
+	meeting->links[index] = fd;
+	wake[index] = fds[0];
+	alive[index] = fds[1];
+	(*come)++;
+	return INA_OK;
+}
+
+static void part(struct ina_local_meeting *meeting)
+{
+	for (int i = 0; i < meeting->count; i++) {
+		if (meeting->links[i] >= 0)
+			close(meeting->links[i]);
+		meeting->links[i] = -1;
+	}
+}
+
+enum ina_status ina_local_gather(struct ina_local_meeting *meeting, int *wake, int *alive,
+                                 struct ina_failure *failure)
+{
+	struct sockaddr_un name;
+	socklen_t size = make_name(meeting, &name);
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	enum ina_status status = INA_OK;
+	int come = 1;
+
+	for (int i = 0; i < meeting->count; i++)
+		meeting->links[i] = -1;
+	if (listener < 0 || bind(listener, (struct sockaddr *)&name, size) != 0 ||
+	    listen(listener, INA_MAX_RANKS) != 0)
+		status = ina_fail(failure, INA_ERR_SYSTEM,
+		                  "no socket for the ranks of this machine: %s", strerror(errno));
+	while (status == INA_OK && come < meeting->count)
+		status = take_one(meeting, listener, wake, alive, &come, failure);
+	if (listener >= 0)
+		close(listener);
+	if (status != INA_OK)
+		part(meeting);
+	return status;
+}
+
+enum ina_status ina_local_hand_out(struct ina_local_meeting *meeting, const int *fds, int count,
+                                   struct ina_failure *failure)
+{
+	enum ina_status status = INA_OK;
+
+	for (int i = 1; i < meeting->count && status == INA_OK; i++) {
+		if (send_fds(meeting->links[i], 0, fds, count) != 0)
+			status = ina_fail(failure, INA_ERR_PEER,
+			                  "local rank %d of this machine is gone: %s", i,
+			                  strerror(errno));
+	}
+	part(meeting);
+	return status;
+}
+
+/* The leader may not listen yet. */
+static enum ina_status reach(struct ina_local_meeting *meeting, int fd, struct ina_failure *failure)
+{
+	struct sockaddr_un name;
+	socklen_t size = make_name(meeting, &name);
+
+	while (connect(fd, (struct sockaddr *)&name, size) != 0) {
+		if (ina_open_failed_elsewhere(meeting->control, failure))
+			return failure->status;
+		if (ina_now_ms() >= meeting->deadline_ms)
+			return ina_fail(failure, INA_ERR_TIMEOUT,
+			                "rank %d, of the same machine, was not found: %s",
+			                meeting->leader, strerror(errno));
+		poll(NULL, 0, TICK_MS);
+	}
+	if (!is_ours(fd))
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "rank %d, of the same machine, is another user's: they cannot "
+		                "share memory",
+		                meeting->leader);
+	return INA_OK;
+}
+
+enum ina_status ina_local_attend(struct ina_local_meeting *meeting, const int *own, int *fds,
+                                 int count, struct ina_failure *failure)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	uint32_t index;
+	enum ina_status status;
+
+	if (fd < 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "no socket: %s", strerror(errno));
+	status = reach(meeting, fd, failure);
+	if (status == INA_OK && send_fds(fd, (uint32_t)meeting->index, own, INA_LOCAL_BRINGS) != 0)
+		status = ina_fail(failure, INA_ERR_PEER, "rank %d, of the same machine, is gone",
+		                  meeting->leader);
+	if (status == INA_OK)
+		status = await(meeting, fd, "the lowest rank of this machine", failure);
+	if (status == INA_OK && receive_fds(fd, &index, fds, count) != 0)
+		status = ina_fail(failure, INA_ERR_PEER, "rank %d, of the same machine, has failed",
+		                  meeting->leader);
+	close(fd);
+	return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A failure: a status and the sentence that explains it. */
+#ifndef INA_OPTIONS_ERROR_H
+#define INA_OPTIONS_ERROR_H
+
+#include "ina.h"
+
+struct ina_failure {
+	enum ina_status status;
+	char text[INA_ERROR_SIZE];
+};
+
+/* Sets the failure and returns its status. `failure` may be among the arguments of the format. */
+enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, const char *format,
+                         ...) __attribute__((format(printf, 3, 4)));
+
+/* Writes "rank 1", "ranks 1 and 3" or "ranks 1, 2 and 3": those whose flag is set. Returns how
+ * many. */
+int ina_list_ranks(char *text, size_t size, const unsigned char *flags, int ranks);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of a communicator, after defaults, environment and checks. */
+#ifndef INA_OPTIONS_OPTIONS_H
+#define INA_OPTIONS_OPTIONS_H
+
+#include <netinet/in.h>
+
+#include "error.h"
+
+/* Packets under way on a connection: an aggregator's history, and rdma_rxe's RXE_MAX_UNACKED_PSNS.
+ */
+#define INA_WINDOW_PACKETS_MAX 128u
+
+#define INA_DEFAULT_MESSAGE_PACKETS 16u
+
+struct ina_settings {
+	struct ina_options options; /* strings are not to be used any more */
+	struct sockaddr_in root;    /* port filled in */
+	struct sockaddr_in bind;    /* sin_addr 0: not given */
+	char device[64];            /* "": not given */
+	unsigned int receives;      /* posted ahead by the window, messages */
+	unsigned int intra_gbps;    /* of a rank's link inside its machine; 0: not modelled */
+	int listener; /* where rank 0 waits already; -1: it has yet to listen at the root */
+};
+
+/*
+ * Fills `settings` from `options` (NULL: all defaults) and, where they leave a thing open, from
+ * the environment. Returns INA_OK or INA_ERR_ARGUMENT.
+ */
+enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
+                                  struct ina_failure *failure);
+
+/*
+ * Checks what can only be known with the path MTU, and fills in message_bytes if that is 0.
+ * Sets *window_packets. Returns INA_OK or INA_ERR_ARGUMENT.
+ */
+enum ina_status ina_settings_fit(struct ina_settings *settings, unsigned int path_mtu,
+                                 unsigned int *window_packets, struct ina_failure *failure);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registered memory: the library's own slots and staging, made once at open, and the caller's
+ * buffers, whose registrations are kept in a small cache.
+ */
+#ifndef INA_RDMA_MEMORY_H
+#define INA_RDMA_MEMORY_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+#include "hostlib/options/error.h"
+#include "wire/ina_wire.h"
+
+/*
+ * The framing of one message in memory. The elements lie elsewhere. Trailers are always in the
+ * same place; the padding is what is needed of the zeros before it.
+ */
+struct ina_slot {
+	struct ina_wire_header header;
+	uint8_t padding[INA_WIRE_ALIGNMENT];
+	struct ina_wire_trailer trailer;
+};
+
+struct ina_registration {
+	struct ibv_mr *mr; /* NULL: free entry */
+	uintptr_t start;
+	size_t bytes;
+	bool writable;
+	bool kept; /* by ina_register(): never evicted */
+	unsigned int users;
+	uint64_t used; /* when, by a count of uses */
+};
+
+struct ina_memory {
+	struct ibv_pd *pd;
+	/* The library's own. */
+	void *slab;
+	size_t slab_bytes;
+	struct ibv_mr *slab_mr;
+	/* The caller's. */
+	struct ina_registration *registrations;
+	unsigned int registration_count; /* entries of the array */
+	unsigned int cache_entries;
+	uint64_t uses;
+	uint64_t made; /* registrations so far */
+};
+
+/* Registers a zeroed slab of slab_bytes. ina_memory_close() is safe if this fails. */
+enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, size_t slab_bytes,
+                                unsigned int cache_entries, struct ina_failure *failure);
+void ina_memory_close(struct ina_memory *memory);
+
+/*
+ * Finds or makes a registration that covers the memory, and holds it until ina_memory_put().
+ * bytes > 0. Returns its local key in *lkey and its entry in *entry.
+ */
+enum ina_status ina_memory_get(struct ina_memory *memory, const void *start, size_t bytes,
+                               bool writable, unsigned int *entry, uint32_t *lkey,
+                               struct ina_failure *failure);
+void ina_memory_put(struct ina_memory *memory, unsigned int entry);
+
+/* ina_register() and ina_deregister(). */
+enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size_t bytes,
+                                    struct ina_failure *failure);
+void ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes);
+
+#endif

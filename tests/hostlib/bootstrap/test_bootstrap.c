@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bootstrap on the loopback: ranks as threads, and unknown_peers at the acceptor. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "hostlib/bootstrap/bootstrap.h"
+#include "hostlib/control/agreement.h"
+
+#define RANKS_MAX 5
+
+/* Rank r announces this port, so that the roster can be checked. */
+#define PORT_OF(r) ((uint16_t)(1000 + (r)))
+
+struct rank {
+	pthread_t thread;
+	struct ina_options options;
+	int delay_ms;
+	int timeout_ms;
+	enum ina_status status;
+	struct ina_failure failure;
+	struct ina_roster roster;
+	struct ina_control control;
+};
+
+static char root[64];
+
+/* A port that was free a moment ago. */
+static void choose_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	close(fd);
+	snprintf(root, sizeof(root), "127.0.0.1:%u", ntohs(address.sin_port));
+}
+
+static void *run_rank(void *argument)
+{
+	struct rank *rank = argument;
+	struct ina_endpoint local = {.address = htonl(INADDR_LOOPBACK),
+	                             .port = PORT_OF(rank->options.rank)};
+	struct ina_settings settings;
+
+	usleep((useconds_t)rank->delay_ms * 1000);
+	rank->status = ina_settings_make(&settings, &rank->options, &rank->failure);
+	if (rank->status == INA_OK)
+		rank->status = ina_control_init(&rank->control, rank->options.rank,
+		                                rank->options.ranks, &rank->failure);
+	if (rank->status == INA_OK)
+		rank->status = ina_bootstrap(&rank->control, &settings, &local,
+		                             ina_now_ms() + rank->timeout_ms, &rank->roster,
+		                             &rank->failure);
+	return NULL;
+}
+
+static void prepare(struct rank *ranks, int count)
+{
+	choose_port();
+	memset(ranks, 0, (size_t)count * sizeof(*ranks));
+	for (int r = 0; r < count; r++) {
+		ina_options_init(&ranks[r].options);
+		ranks[r].options.rank = r;
+		ranks[r].options.ranks = count;
+		ranks[r].options.root = root;
+		ranks[r].options.open_timeout_ms = 10000;
+		ranks[r].timeout_ms = 10000;
+	}
+}
+
+static void start(struct rank *ranks, int count)
+{
+	for (int r = 0; r < count; r++)
+		assert_int_equal(pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]), 0);
+}
+
+static void finish(struct rank *ranks, int count)
+{
+	for (int r = 0; r < count; r++)
+		pthread_join(ranks[r].thread, NULL);
+}
+
+static void close_all(struct rank *ranks, int count)
+{
+	for (int r = 0; r < count; r++)
+		ina_control_close(&ranks[r].control);
+}
+
+static void assert_met(const struct rank *ranks, int count)
+{
+	for (int r = 0; r < count; r++) {
+		if (ranks[r].status != INA_OK)
+			fail_msg("rank %d: %s", r, ranks[r].failure.text);
+		assert_true(ranks[r].roster.job_id == ranks[0].roster.job_id);
+		for (int p = 0; p < count; p++)
+			assert_int_equal(ranks[r].roster.endpoints[p].port, PORT_OF(p));
+	}
+	assert_true(ranks[0].roster.job_id != 0);
+}
+
+static void all_get(const struct rank *ranks, int count, enum ina_status status, const char *words)
+{
+	for (int r = 0; r < count; r++) {
+		assert_int_equal(ranks[r].status, status);
+		if (!strstr(ranks[r].failure.text, words))
+			fail_msg("rank %d: \"%s\" does not say \"%s\"", r, ranks[r].failure.text,
+			         words);
+	}
+}
+
+static void in_any_order(void **state)
+{
+	struct rank ranks[RANKS_MAX];
+
+	(void)state;
+	for (int late = 0; late < RANKS_MAX; late++) {
+		prepare(ranks, RANKS_MAX);
+		ranks[late].delay_ms = 200;
+		start(ranks, RANKS_MAX);
+		finish(ranks, RANKS_MAX);
+		assert_met(ranks, RANKS_MAX);
+		close_all(ranks, RANKS_MAX);
+	}
+}
+
+/* A connection that sends these bytes and stays, or closes. Retries until somebody listens. */
+static int stranger(const void *bytes, size_t size)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = -1;
+
+	address.sin_port = htons((uint16_t)atoi(strchr(root, ':') + 1));
+	for (int i = 0; i < 200; i++) {
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+			break;
+		close(fd);
+		fd = -1;
+		usleep(10000);
+	}
+	assert_true(fd >= 0);
+	if (size > 0)
+		assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), (ssize_t)size);
+	return fd;
+}
+
+/* The other side has closed the connection, before the ranks have met. */
+static void assert_hung_up(int fd)
+{
+	struct timeval patience = {.tv_sec = 1};
+	char byte;
+	ssize_t got;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	got = recv(fd, &byte, 1, 0);
+	assert_true(got == 0 || (got < 0 && errno == ECONNRESET));
+}
+
+static void strangers_are_ignored(void **state)
+{
+	struct rank ranks[3];
+	unsigned char noise[4000];
+	struct ina_control_frame wrong = {.magic = INA_CONTROL_MAGIC, .type = 99, .rank = 1};
+	int fds[100];
+	int count = 0;
+
+	(void)state;
+	prepare(ranks, 3);
+	ranks[1].delay_ms = 5500; /* more than all of that takes */
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (unsigned char)random();
+	start(ranks, 3);
+	fds[count++] = stranger("GET / HTTP/1.1\r\n\r\n", 18);
+	fds[count++] = stranger(noise, sizeof(noise));
+	fds[count++] = stranger(&wrong, sizeof(wrong));
+	wrong.type = INA_CONTROL_DIAGNOSIS;
+	fds[count++] = stranger(&wrong, sizeof(wrong));
+	for (int i = 0; i < count; i++)
+		assert_hung_up(fds[i]);
+	fds[count++] = stranger(&wrong, 20); /* half a frame, and silence */
+	close(stranger("", 0));
+	while (count < 100)
+		fds[count++] = stranger("", 0);
+	finish(ranks, 3);
+	assert_int_equal(ranks[0].control.unknown_peers, 101);
+	while (count > 0)
+		close(fds[--count]);
+	assert_met(ranks, 3);
+	close_all(ranks, 3);
+}
+
+static void the_missing_are_named(void **state)
+{
+	struct rank ranks[4];
+
+	(void)state;
+	prepare(ranks, 4);
+	ranks[0].timeout_ms = ranks[2].timeout_ms = 600;
+	assert_int_equal(pthread_create(&ranks[0].thread, NULL, run_rank, &ranks[0]), 0);
+	assert_int_equal(pthread_create(&ranks[2].thread, NULL, run_rank, &ranks[2]), 0);
+	pthread_join(ranks[0].thread, NULL);
+	pthread_join(ranks[2].thread, NULL);
+	all_get(&ranks[0], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not come to 127.0.0.1:");
+	all_get(&ranks[2], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not come to 127.0.0.1:");
+	ina_control_close(&ranks[0].control);
+	ina_control_close(&ranks[2].control);
+}
+
+/* Rank 1 has waited long for rank 0; it still hears from it who is missing. */
+static void the_missing_are_named_to_whoever_came_first(void **state)
+{
+	struct rank ranks[3];
+
+	(void)state;
+	prepare(ranks, 3);
+	ranks[1].timeout_ms = 500; /* and 3 s for the answer */
+	start(ranks, 2);
+	finish(ranks, 2);
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not come");
+	close_all(ranks, 2);
+}
+
+static void nobody_is_there(void **state)
+{
+	struct rank rank;
+
+	(void)state;
+	prepare(&rank, 1);
+	rank.options.ranks = 2;
+	rank.options.rank = 1;
+	rank.timeout_ms = 300;
+	start(&rank, 1);
+	finish(&rank, 1);
+	all_get(&rank, 1, INA_ERR_TIMEOUT, "rank 0 could not be reached at 127.0.0.1:");
+	ina_control_close(&rank.control);
+}
+
+static void counts_differ(void **state)
+{
+	struct rank ranks[3];
+
+	(void)state;
+	prepare(ranks, 3);
+	ranks[1].options.ranks = 4;
+	start(ranks, 3);
+	finish(ranks, 3);
+	all_get(ranks, 3, INA_ERR_MISMATCH,
+	        "rank 1 was started as one of 4 ranks, rank 0 as one of 3");
+	close_all(ranks, 3);
+}
+
+static void a_rank_too_many(void **state)
+{
+	struct rank ranks[3];
+
+	(void)state;
+	prepare(ranks, 3);
+	ranks[2].options.rank = 7;
+	ranks[2].options.ranks = 3;
+	start(ranks, 3);
+	finish(ranks, 3);
+	all_get(ranks, 3, INA_ERR_MISMATCH, "a rank 7 came, but the rank count is 3");
+	close_all(ranks, 3);
+}
+
+static void the_same_rank_twice(void **state)
+{
+	struct rank ranks[3];
+
+	(void)state;
+	prepare(ranks, 3);
+	ranks[2].options.rank = 1;
+	start(ranks, 3);
+	finish(ranks, 3);
+	all_get(ranks, 3, INA_ERR_MISMATCH, "two processes were started as rank 1");
+	close_all(ranks, 3);
+}
+
+static void options_differ(void **state)
+{
+	struct rank ranks[2];
+
+	(void)state;
+	prepare(ranks, 2);
+	ranks[1].options.window = 4;
+	start(ranks, 2);
+	finish(ranks, 2);
+	all_get(ranks, 2, INA_ERR_MISMATCH, "rank 1 has a window of 4 messages, rank 0 of 8");
+	close_all(ranks, 2);
+
+	prepare(ranks, 2);
+	ranks[1].options.message_bytes = 4096;
+	start(ranks, 2);
+	finish(ranks, 2);
+	all_get(ranks, 2, INA_ERR_MISMATCH, "rank 1 has message_bytes 4096, rank 0 0");
+	close_all(ranks, 2);
+
+	prepare(ranks, 2);
+	ranks[1].options.algorithm = INA_ALGORITHM_RING;
+	start(ranks, 2);
+	finish(ranks, 2);
+	all_get(ranks, 2, INA_ERR_MISMATCH, "rank 1 asks for algorithm ring, rank 0 for auto");
+	close_all(ranks, 2);
+}
+
+struct voter {
+	pthread_t thread;
+	struct rank *rank;
+	struct ina_vote vote;
+	struct ina_failure failed;
+	struct ina_failure failure;
+	uint32_t minimum;
+	enum ina_agreement result;
+};
+
+static void *run_voter(void *argument)
+{
+	struct voter *voter = argument;
+
+	voter->vote.failed = &voter->failed;
+	voter->result = ina_agree(&voter->rank->control, &voter->vote, ina_now_ms() + 5000,
+	                          &voter->minimum, &voter->failure);
+	return NULL;
+}
+
+static void vote(struct rank *ranks, struct voter *voters, int count)
+{
+	for (int r = 0; r < count; r++) {
+		voters[r].rank = &ranks[r];
+		assert_int_equal(pthread_create(&voters[r].thread, NULL, run_voter, &voters[r]), 0);
+	}
+	for (int r = 0; r < count; r++)
+		pthread_join(voters[r].thread, NULL);
+}
+
+static void agreements(void **state)
+{
+	struct rank ranks[3];
+	struct voter voters[3] = {0};
+
+	(void)state;
+	prepare(ranks, 3);
+	start(ranks, 3);
+	finish(ranks, 3);
+	assert_met(ranks, 3);
+
+	for (uint32_t r = 0; r < 3; r++)
+		voters[r].vote = (struct ina_vote){.doing = "vote", .value = 7 - r};
+	vote(ranks, voters, 3);
+	for (int r = 0; r < 3; r++) {
+		assert_int_equal(voters[r].result, INA_AGREED);
+		assert_int_equal(voters[r].minimum, 5);
+	}
+	for (uint32_t r = 0; r < 3; r++)
+		voters[r].vote = (struct ina_vote){.what = "path MTU",
+		                                   .doing = "connect",
+		                                   .must_equal = true,
+		                                   .value = r == 2 ? 1024 : 4096};
+	vote(ranks, voters, 3);
+	for (int r = 0; r < 3; r++) {
+		assert_int_equal(voters[r].result, INA_NOT_AGREED);
+		assert_int_equal(voters[r].failure.status, INA_ERR_MISMATCH);
+		assert_string_equal(voters[r].failure.text,
+		                    "rank 2 has path MTU 1024, rank 0 has 4096");
+	}
+	/* One that has failed ends it for all. */
+	voters[2].vote.value = 4096;
+	ina_fail(&voters[1].failed, INA_ERR_MEMORY, "no room");
+	vote(ranks, voters, 3);
+	for (int r = 0; r < 3; r++) {
+		assert_int_equal(voters[r].failure.status, INA_ERR_MEMORY);
+		assert_string_equal(voters[r].failure.text, "rank 1: no room");
+	}
+	close_all(ranks, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(in_any_order),
+	        cmocka_unit_test(strangers_are_ignored),
+	        cmocka_unit_test(the_missing_are_named),
+	        cmocka_unit_test(the_missing_are_named_to_whoever_came_first),
+	        cmocka_unit_test(nobody_is_there),
+	        cmocka_unit_test(counts_differ),
+	        cmocka_unit_test(a_rank_too_many),
+	        cmocka_unit_test(the_same_rank_twice),
+	        cmocka_unit_test(options_differ),
+	        cmocka_unit_test(agreements),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the reports of all ranks amount to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hostlib/control/agreement.h"
+#include "hostlib/control/diagnosis.h"
+
+#define RANKS 3
+
+static struct ina_fault faults[RANKS];
+static unsigned char has_fault[RANKS];
+static unsigned char gone[RANKS];
+
+static struct ina_call allreduce(uint64_t number, uint64_t count, enum ina_type type)
+{
+	return (struct ina_call){.number = number,
+	                         .count = count,
+	                         .kind = INA_CALL_ALLREDUCE,
+	                         .type = (uint16_t)type,
+	                         .op = INA_SUM};
+}
+
+/* All ranks are in all-reduce 5 of 1000 float32 and have reported; rank 1 saw message 17 fail. */
+static int all_alike(void **state)
+{
+	(void)state;
+	memset(gone, 0, sizeof(gone));
+	for (int r = 0; r < RANKS; r++) {
+		has_fault[r] = 1;
+		faults[r] = (struct ina_fault){.current = allreduce(5, 1000, INA_FLOAT32),
+		                               .previous = allreduce(4, 10, INA_INT32)};
+	}
+	faults[1].status = INA_ERR_AGGREGATOR;
+	faults[1].message = 17;
+	strcpy(faults[1].text, "the aggregator dropped out in message 17");
+	return 0;
+}
+
+static void judged(enum ina_status status, const char *words)
+{
+	struct ina_failure failure = {INA_OK, ""};
+
+	assert_int_equal(ina_diagnose(faults, has_fault, gone, RANKS, &failure), status);
+	assert_int_equal(failure.status, status);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+}
+
+static void aggregator_lost(void **state)
+{
+	(void)state;
+	judged(INA_ERR_AGGREGATOR,
+	       "rank 1 in all-reduce 5: the aggregator dropped out in message 17");
+	/* Another rank saw it earlier. */
+	faults[2].status = INA_ERR_AGGREGATOR;
+	faults[2].message = 16;
+	strcpy(faults[2].text, "the aggregator dropped out in message 16");
+	judged(INA_ERR_AGGREGATOR, "message 16");
+}
+
+static void counts_differ(void **state)
+{
+	(void)state;
+	faults[1].current.count = 2000;
+	judged(INA_ERR_MISMATCH,
+	       "rank 1 called all-reduce 5 with 2000 float32, rank 0 with 1000 float32");
+}
+
+static void types_differ(void **state)
+{
+	(void)state;
+	faults[2].current.type = INA_INT32;
+	judged(INA_ERR_MISMATCH,
+	       "rank 2 called all-reduce 5 with 1000 int32, rank 0 with 1000 float32");
+}
+
+/* A rank that finished the call and is in the next is no mismatch. */
+static void one_is_ahead(void **state)
+{
+	(void)state;
+	faults[0].previous = faults[0].current;
+	faults[0].current = allreduce(6, 77, INA_INT32);
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+	/* Unless it finished another one under that number. */
+	faults[0].previous.count = 999;
+	judged(INA_ERR_MISMATCH, "999");
+}
+
+/* Small all-reduces share a window: a rank may have finished many that another has yet to. */
+static void one_is_far_ahead(void **state)
+{
+	(void)state;
+	faults[0].previous = allreduce(11, 3, INA_INT32);
+	faults[0].current = allreduce(12, 77, INA_INT32);
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+	faults[0].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 11};
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+	/* The others are compared all the same. */
+	faults[2].current.count = 999;
+	judged(INA_ERR_MISMATCH, "rank 2 called all-reduce 5 with 999 float32, rank 1 with 1000");
+}
+
+static void one_closes(void **state)
+{
+	(void)state;
+	faults[2].previous = allreduce(4, 10, INA_INT32);
+	faults[2].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 4};
+	judged(INA_ERR_MISMATCH,
+	       "rank 2 called ina_close after 4 all-reduces, rank 0 all-reduce 5");
+	/* Closing after the call that fails elsewhere is no mismatch. */
+	faults[2].previous = allreduce(5, 1000, INA_FLOAT32);
+	faults[2].current.number = 5;
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+}
+
+/* A rank that is late while others have come to different calls is not among those who differ. */
+static void one_is_late(void **state)
+{
+	(void)state;
+	faults[1].status = INA_OK;
+	for (int r = 0; r < RANKS - 1; r++) {
+		faults[r].previous = faults[r].current;
+		faults[r].current = allreduce(6, 77, INA_INT32);
+	}
+	faults[1].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
+	judged(INA_ERR_MISMATCH,
+	       "rank 1 called ina_close after 5 all-reduces, rank 0 all-reduce 6");
+	faults[1].current = allreduce(6, 78, INA_INT32);
+	judged(INA_ERR_MISMATCH, "rank 1 called all-reduce 6 with 78 int32, rank 0 with 77 int32");
+	/* No difference is made up. */
+	faults[1].current = faults[0].current;
+	judged(INA_ERR_PEER, "no rank has seen");
+}
+
+static void one_is_gone(void **state)
+{
+	(void)state;
+	has_fault[2] = 0;
+	gone[2] = 1;
+	judged(INA_ERR_PEER, "rank 2 is gone");
+	has_fault[1] = 0;
+	gone[1] = 1;
+	judged(INA_ERR_PEER, "ranks 1 and 2 are gone");
+	/* One that reported before it went has said why. */
+	has_fault[1] = has_fault[2] = 1;
+	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
+}
+
+static void one_is_silent(void **state)
+{
+	(void)state;
+	has_fault[2] = 0;
+	judged(INA_ERR_AGGREGATOR, "message 17");
+	faults[1].status = INA_ERR_TIMEOUT;
+	strcpy(faults[1].text, "got no sum of message 17 of 20 in 300000 ms");
+	judged(INA_ERR_TIMEOUT, "all-reduce 5 waits for rank 2: rank 1 got no sum of message 17");
+}
+
+/* Rank 0's agreement on the path MTU; ranks 1 and 2 have done what `control` says. */
+static void agreed(struct ina_control *control, uint32_t mtu, struct ina_failure *failed,
+                   enum ina_status status, const char *words)
+{
+	const struct ina_vote vote = {.what = "path MTU",
+	                              .doing = "connect",
+	                              .must_equal = true,
+	                              .value = mtu,
+	                              .failed = failed};
+	struct ina_failure failure = {INA_OK, ""};
+	uint32_t minimum;
+
+	ina_agree_begin(control, &vote);
+	for (int r = 1; r < RANKS; r++)
+		control->peers[r].report.phase = control->phase;
+	assert_int_equal(ina_agree_poll(control, &vote, 0, &minimum, &failure),
+	                 status == INA_OK ? INA_AGREED : INA_NOT_AGREED);
+	assert_int_equal(failure.status, status);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+}
+
+static void gone_while_connecting(void **state)
+{
+	struct ina_failure none = {INA_OK, ""};
+	struct ina_failure failed = {INA_ERR_DEVICE, "connecting failed"};
+	struct ina_control control;
+
+	(void)state;
+	assert_int_equal(ina_control_init(&control, 0, RANKS, &none), INA_OK);
+	for (int r = 1; r < RANKS; r++) {
+		control.peers[r].has_report = true;
+		control.peers[r].report.value = 1024;
+	}
+	agreed(&control, 1024, &none, INA_OK, "");
+	agreed(&control, 4096, &none, INA_ERR_MISMATCH,
+	       "rank 1 has path MTU 1024, rank 0 has 4096");
+	/* Rank 0 has none to compare: that it failed is why. */
+	agreed(&control, 0, &failed, INA_ERR_DEVICE, "rank 0: connecting failed");
+	/* And why the others failed is that rank 2 is gone. */
+	control.peers[1].report.status = INA_ERR_DEVICE;
+	agreed(&control, 0, &failed, INA_ERR_DEVICE, "rank 1: ");
+	control.peers[2].has_report = false;
+	control.peers[2].gone = true;
+	agreed(&control, 0, &failed, INA_ERR_PEER, "rank 2 is gone");
+	ina_control_close(&control);
+}
+
+static void stalled_in(struct ina_control *control, int rank, uint64_t number)
+{
+	control->peers[rank].stall = allreduce(number, 10, INA_INT32);
+}
+
+/* Whichever all-reduce each is in: to the sums of the earliest one all have contributed. */
+static void all_are_stalled(void **state)
+{
+	struct ina_control control;
+	struct ina_failure failure;
+
+	(void)state;
+	assert_int_equal(ina_control_init(&control, 0, RANKS, &failure), INA_OK);
+	for (int r = 1; r < RANKS - 1; r++)
+		stalled_in(&control, r, 5);
+	assert_false(ina_all_stalled(&control)); /* one has not said so */
+	stalled_in(&control, RANKS - 1, 4);
+	assert_true(ina_all_stalled(&control));
+	stalled_in(&control, RANKS - 1, 7);
+	assert_true(ina_all_stalled(&control));
+	control.peers[RANKS - 1].stall.kind = INA_CALL_NONE; /* it went on, and may be away */
+	assert_false(ina_all_stalled(&control));
+	ina_control_close(&control);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(aggregator_lost, all_alike),
+	        cmocka_unit_test_setup(counts_differ, all_alike),
+	        cmocka_unit_test_setup(types_differ, all_alike),
+	        cmocka_unit_test_setup(one_is_ahead, all_alike),
+	        cmocka_unit_test_setup(one_is_far_ahead, all_alike),
+	        cmocka_unit_test_setup(one_closes, all_alike),
+	        cmocka_unit_test_setup(one_is_late, all_alike),
+	        cmocka_unit_test_setup(one_is_gone, all_alike),
+	        cmocka_unit_test_setup(one_is_silent, all_alike),
+	        cmocka_unit_test(gone_while_connecting),
+	        cmocka_unit_test(all_are_stalled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's operations: hand-worked edges, and all of them against another arithmetic. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hostlib/elements/reduce.h"
+#include "reference.h"
+
+#define COUNT_MAX 100
+
+static void int32_edges(void **state)
+{
+	const int32_t a[] = {1, -1, INT32_MAX, INT32_MIN, INT32_MAX, 0};
+	const int32_t b[] = {2, 1, 0, 0, INT32_MIN, -7};
+	const int32_t sums[] = {3, 0, INT32_MAX, INT32_MIN, -1, -7};
+	int32_t result[6];
+
+	(void)state;
+	assert_false(ina_reduce(result, a, b, 6, INA_INT32, INA_SUM));
+	assert_memory_equal(result, sums, sizeof(sums));
+}
+
+static void int32_overflows(void **state)
+{
+	const int32_t pairs[][3] = {
+	        {INT32_MAX, 1, INT32_MIN},
+	        {INT32_MIN, -1, INT32_MAX},
+	        {INT32_MIN, INT32_MIN, 0},
+	        {INT32_MAX, INT32_MAX, -2},
+	};
+
+	(void)state;
+	for (size_t p = 0; p < sizeof(pairs) / sizeof(pairs[0]); p++) {
+		for (size_t at = 0; at < 20; at++) {
+			int32_t a[20] = {0};
+			int32_t b[20] = {0};
+			int32_t result[20];
+
+			a[at] = pairs[p][0];
+			b[at] = pairs[p][1];
+			assert_true(ina_reduce(result, a, b, 20, INA_INT32, INA_SUM));
+			assert_int_equal(result[at], pairs[p][2]);
+		}
+	}
+}
+
+static void int32_random(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		int32_t a[COUNT_MAX];
+		int32_t b[COUNT_MAX];
+		int32_t result[COUNT_MAX];
+		size_t count = (size_t)(random() % COUNT_MAX);
+		bool overflow = false;
+
+		for (size_t i = 0; i < count; i++) {
+			a[i] = (int32_t)((uint32_t)random() << 1) >> (random() % 8);
+			b[i] = (int32_t)((uint32_t)random() << 1) >> (random() % 8);
+			int64_t wide = (int64_t)a[i] + b[i];
+
+			overflow |= wide > INT32_MAX || wide < INT32_MIN;
+		}
+		assert_int_equal(ina_reduce(result, a, b, count, INA_INT32, INA_SUM), overflow);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(result[i], (int32_t)(uint32_t)((int64_t)a[i] + b[i]));
+		/* In place. */
+		ina_reduce(b, a, b, count, INA_INT32, INA_SUM);
+		assert_memory_equal(b, result, count * sizeof(*b));
+	}
+}
+
+/* The bits of IEEE 754 binary32, worked by hand. */
+static void float32_edges(void **state)
+{
+	const uint32_t rows[][3] = {
+	        {0x3F800000, 0x40000000, 0x40400000}, /* 1 + 2 = 3 */
+	        {0x80000000, 0x80000000, 0x80000000}, /* -0 + -0 = -0 */
+	        {0x80000000, 0x00000000, 0x00000000}, /* -0 + 0 = 0 */
+	        {0x00000001, 0x00000001, 0x00000002}, /* subnormals stay */
+	        {0x3F800000, 0x33800000, 0x3F800000}, /* 1 + 2^-24: a tie, to even */
+	        {0x3F800001, 0x33800000, 0x3F800002}, /* a tie, to even, upwards */
+	        {0x7F7FFFFF, 0x7F7FFFFF, 0x7F800000}, /* overflow to infinity */
+	};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		float result;
+		uint32_t bits;
+
+		assert_false(
+		        ina_reduce(&result, &rows[r][0], &rows[r][1], 1, INA_FLOAT32, INA_SUM));
+		memcpy(&bits, &result, sizeof(bits));
+		assert_int_equal(bits, rows[r][2]);
+	}
+}
+
+/* Rows of a, b, a op b. */
+struct row {
+	enum ina_op op;
+	uint16_t bits[3];
+};
+
+static void check_rows(const struct row *rows, size_t count, enum ina_type type)
+{
+	for (size_t r = 0; r < count; r++) {
+		uint16_t result;
+
+		ina_reduce(&result, &rows[r].bits[0], &rows[r].bits[1], 1, type, rows[r].op);
+		assert_int_equal(result, rows[r].bits[2]);
+	}
+}
+
+/* Worked by hand from the format: 1 sign, 8 exponent, 7 fraction. */
+static void bfloat16_edges(void **state)
+{
+	static const struct row rows[] = {
+	        {INA_SUM, {0x3F80, 0x4000, 0x4040}}, /* 1 + 2 = 3 */
+	        {INA_SUM, {0x3F80, 0x3B80, 0x3F80}}, /* 1 + 2^-8: a tie, to even */
+	        {INA_SUM, {0x3F81, 0x3B80, 0x3F82}}, /* a tie, to even, upwards */
+	        {INA_SUM, {0x0001, 0x0001, 0x0002}}, /* subnormals stay */
+	        {INA_SUM, {0x7F7F, 0x7F7F, 0x7F80}}, /* overflow to infinity */
+	        {INA_SUM, {0x7F80, 0xFF80, 0x7FC0}}, /* infinity - infinity */
+	        {INA_SUM, {0xFF81, 0x3F80, 0x7FC0}}, /* a signalling NaN */
+	        {INA_SUM, {0x8000, 0x8000, 0x8000}}, /* -0 + -0 = -0 */
+	        {INA_MAX, {0x8000, 0x0000, 0x0000}}, /* max(-0, 0) = 0 */
+	        {INA_MIN, {0x0000, 0x8000, 0x8000}}, /* min(0, -0) = -0 */
+	        {INA_MAX, {0xC000, 0xBF80, 0xBF80}}, /* max(-2, -1) = -1 */
+	        {INA_MIN, {0xFF80, 0x7FFF, 0x7FC0}}, /* a NaN wins, and is the canonical one */
+	};
+
+	(void)state;
+	check_rows(rows, sizeof(rows) / sizeof(rows[0]), INA_BFLOAT16);
+}
+
+/* 1 sign, 5 exponent, 10 fraction. */
+static void float16_edges(void **state)
+{
+	static const struct row rows[] = {
+	        {INA_SUM, {0x3C00, 0x4000, 0x4200}}, /* 1 + 2 = 3 */
+	        {INA_SUM, {0x3C00, 0x1000, 0x3C00}}, /* 1 + 2^-11: a tie, to even */
+	        {INA_SUM, {0x3C01, 0x1000, 0x3C02}}, /* a tie, to even, upwards */
+	        {INA_SUM, {0x03FF, 0x0001, 0x0400}}, /* from subnormal to normal */
+	        {INA_SUM, {0x7BFF, 0x4B80, 0x7BFF}}, /* 65504 + 15 rounds down */
+	        {INA_SUM, {0x7BFF, 0x4C00, 0x7C00}}, /* 65504 + 16: a tie, to infinity */
+	        {INA_SUM, {0x7C00, 0xFC00, 0x7E00}}, /* infinity - infinity */
+	        {INA_MAX, {0x8000, 0x0000, 0x0000}}, /* max(-0, 0) = 0 */
+	        {INA_MIN, {0xC000, 0xBC00, 0xC000}}, /* min(-2, -1) = -2 */
+	        {INA_MAX, {0x7C00, 0xFC01, 0x7E00}}, /* a NaN wins, and is the canonical one */
+	};
+
+	(void)state;
+	check_rows(rows, sizeof(rows) / sizeof(rows[0]), INA_FLOAT16);
+}
+
+/* Fewer at once than the processor's own conversions take: the portable way. */
+static void reduce_by_sevens(uint16_t *result, const uint16_t *a, const uint16_t *b, size_t count,
+                             enum ina_type type, enum ina_op op)
+{
+	for (size_t i = 0; i < count; i += 7)
+		ina_reduce(result + i, a + i, b + i, count - i < 7 ? count - i : 7, type, op);
+}
+
+/* Every encoding of 16 bits against edges, and against random ones of near exponents. */
+static void check_all_encodings(enum ina_type type, const uint16_t *edges, size_t edge_count)
+{
+	static uint16_t a[0x10000];
+	static uint16_t b[0x10000];
+	static uint16_t result[0x10000];
+	static uint16_t portable[0x10000];
+
+	for (int op = INA_SUM; op <= INA_MIN; op++) {
+		for (size_t round = 0; round < edge_count + 20; round++) {
+			for (uint32_t i = 0; i < 0x10000; i++) {
+				a[i] = (uint16_t)i;
+				b[i] = round < edge_count ? edges[round]
+				                          : (uint16_t)(i ^ (random() & 0x87FF));
+			}
+			ina_reduce(result, a, b, 0x10000, type, (enum ina_op)op);
+			reduce_by_sevens(portable, a, b, 0x10000, type, (enum ina_op)op);
+			assert_memory_equal(portable, result, sizeof(result));
+			for (uint32_t i = 0; i < 0x10000; i++) {
+				reference_bits wanted =
+				        reference_combine(type, (enum ina_op)op, a[i], b[i]);
+
+				if (result[i] != wanted)
+					fail_msg("type %d op %d: %04x, %04x gave %04x, not %04x",
+					         (int)type, op, a[i], b[i], result[i], wanted);
+			}
+		}
+	}
+}
+
+static void all_bfloat16(void **state)
+{
+	static const uint16_t edges[] = {0,      0x8000, 1,      0x8001, 0x007F, 0x0080, 0x3F80,
+	                                 0xBF80, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0, 0xFFFF};
+
+	(void)state;
+	check_all_encodings(INA_BFLOAT16, edges, sizeof(edges) / sizeof(edges[0]));
+}
+
+static void all_float16(void **state)
+{
+	static const uint16_t edges[] = {0,      0x8000, 1,      0x8001, 0x03FF, 0x0400, 0x3C00,
+	                                 0xBC00, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0xFFFF};
+
+	(void)state;
+	check_all_encodings(INA_FLOAT16, edges, sizeof(edges) / sizeof(edges[0]));
+}
+
+/* Random bits of both 32-bit types, and pairs that differ in few of them. */
+static void all_operations_of_32_bits(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 200000; round++) {
+		uint32_t a = (uint32_t)random() << 1 ^ (uint32_t)random();
+		uint32_t b = round % 2 ? (uint32_t)random() << 1 ^ (uint32_t)random()
+		                       : a ^ (uint32_t)(random() & 0x80FFFFFF);
+		enum ina_type type = round % 4 < 2 ? INA_INT32 : INA_FLOAT32;
+		enum ina_op op = (enum ina_op)(INA_SUM + round % 3);
+		uint32_t result;
+
+		ina_reduce(&result, &a, &b, 1, type, op);
+		if (result != reference_combine(type, op, a, b))
+			fail_msg("type %d op %d: %08x, %08x gave %08x", (int)type, (int)op, a, b,
+			         result);
+	}
+}
+
+/* Any address and any count, in place and not: the same elements, and nothing beside them. */
+static void any_alignment(void **state)
+{
+	uint8_t a[4 * COUNT_MAX];
+	uint8_t b[4 * COUNT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(a); i++) {
+		a[i] = (uint8_t)random();
+		b[i] = (uint8_t)random();
+	}
+	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+		size_t bytes = type <= INA_FLOAT32 ? 4 : 2;
+
+		for (size_t shift = 0; shift < 16; shift++) {
+			size_t count = 37 + shift;
+			uint8_t straight[4 * COUNT_MAX];
+			uint8_t from[4 * COUNT_MAX + 20];
+			uint8_t other[4 * COUNT_MAX + 20];
+			uint8_t to[4 * COUNT_MAX + 20];
+
+			ina_reduce(straight, a, b, count, (enum ina_type)type, INA_SUM);
+			memcpy(from + shift, a, count * bytes);
+			memset(other, 0x5A, sizeof(other));
+			memcpy(other + (15 - shift), b, count * bytes);
+			memset(to, 0x5A, sizeof(to));
+			ina_reduce(to + shift / 2, from + shift, other + (15 - shift), count,
+			           (enum ina_type)type, INA_SUM);
+			assert_memory_equal(to + shift / 2, straight, count * bytes);
+			assert_int_equal(to[shift / 2 + count * bytes], 0x5A);
+			ina_reduce(other + (15 - shift), from + shift, other + (15 - shift), count,
+			           (enum ina_type)type, INA_SUM);
+			assert_memory_equal(other + (15 - shift), straight, count * bytes);
+			assert_int_equal(other[15 - shift + count * bytes], 0x5A);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(int32_edges),
+	        cmocka_unit_test(int32_overflows),
+	        cmocka_unit_test(int32_random),
+	        cmocka_unit_test(float32_edges),
+	        cmocka_unit_test(bfloat16_edges),
+	        cmocka_unit_test(float16_edges),
+	        cmocka_unit_test(all_bfloat16),
+	        cmocka_unit_test(all_float16),
+	        cmocka_unit_test(all_operations_of_32_bits),
+	        cmocka_unit_test(any_alignment),
+	};
+	const char *given = getenv("INA_SEED");
+	unsigned int seed = given ? (unsigned int)strtoul(given, NULL, 0) : 1;
+
+	printf("INA_SEED=%u\n", seed);
+	srandom(seed);
+	reference_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Environments as launchers make them: rank, rank count and root, and who is believed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hostlib/options/options.h"
+
+/* What mpirun of Open MPI 4.1.4 (Debian 12) sets, as far as it may matter, for rank 1 of 2. */
+static const char *const OPEN_MPI[] = {
+        "OMPI_COMM_WORLD_RANK=1",
+        "OMPI_COMM_WORLD_SIZE=2",
+        "OMPI_COMM_WORLD_LOCAL_RANK=1",
+        "OMPI_UNIVERSE_SIZE=2",
+        "OMPI_MCA_orte_hnp_uri=2101215232.0;tcp://192.0.2.2,10.0.0.2:60515;tcp6://[fd00::2]:40991",
+        "PMIX_RANK=1",
+        "PMIX_NAMESPACE=2101215233",
+        NULL,
+};
+
+/* srun: "OUTPUT ENVIRONMENT VARIABLES" of its man page; rank 3 of 8. */
+static const char *const SLURM[] = {
+        "SLURM_PROCID=3",
+        "SLURM_NTASKS=8",
+        "SLURM_STEP_NUM_TASKS=8",
+        "SLURM_STEP_NODELIST=ina-no-such-host[07-10,12].invalid",
+        "SLURM_LAUNCH_NODE_IPADDR=192.0.2.77",
+        NULL,
+};
+
+/* torchrun: "Environment Variables" of its documentation; rank 2 of 4. */
+static const char *const TORCHRUN[] = {
+        "RANK=2",
+        "WORLD_SIZE=4",
+        "LOCAL_RANK=0",
+        "MASTER_ADDR=192.0.2.9",
+        "MASTER_PORT=29500",
+        "TORCHELASTIC_RUN_ID=none",
+        NULL,
+};
+
+/* mpiexec.hydra of MPICH 4.0.2 (Debian 12), rank 5 of 6 on 3 hosts. */
+static const char *const MPICH[] = {"PMI_RANK=5", "PMI_SIZE=6", "PMI_FD=6", "MPI_LOCALNRANKS=2",
+                                    NULL};
+
+static int clear(void **state)
+{
+	(void)state;
+	return clearenv();
+}
+
+static void set(const char *variable)
+{
+	char name[300];
+	const char *equals = strchr(variable, '=');
+
+	memcpy(name, variable, (size_t)(equals - variable));
+	name[equals - variable] = '\0';
+	assert_int_equal(setenv(name, equals + 1, 1), 0);
+}
+
+static void set_all(const char *const *variables)
+{
+	for (; *variables; variables++)
+		set(*variables);
+}
+
+static void expect(const struct ina_options *options, int rank, int ranks, const char *address,
+                   int port)
+{
+	struct ina_settings settings;
+	struct ina_failure failure = {INA_OK, ""};
+
+	if (ina_settings_make(&settings, options, &failure) != INA_OK)
+		fail_msg("refused: %s", failure.text);
+	assert_int_equal(settings.options.rank, rank);
+	assert_int_equal(settings.options.ranks, ranks);
+	assert_string_equal(inet_ntoa(settings.root.sin_addr), address);
+	assert_int_equal(ntohs(settings.root.sin_port), port);
+}
+
+static void refuse(const struct ina_options *options, const char *words)
+{
+	struct ina_settings settings;
+	struct ina_failure failure = {INA_OK, ""};
+
+	assert_int_equal(ina_settings_make(&settings, options, &failure), INA_ERR_ARGUMENT);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+	assert_null(strchr(failure.text, '\n'));
+}
+
+static void open_mpi(void **state)
+{
+	(void)state;
+	set_all(OPEN_MPI);
+	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	set("INA_ROOT=192.0.2.5:4000");
+	expect(NULL, 1, 2, "192.0.2.5", 4000);
+}
+
+static void mpich(void **state)
+{
+	(void)state;
+	set_all(MPICH);
+	refuse(NULL, "mpiexec -genv INA_ROOT");
+	set("INA_ROOT=192.0.2.5");
+	expect(NULL, 5, 6, "192.0.2.5", INA_DEFAULT_PORT);
+	unsetenv("INA_ROOT");
+	set("MPI_LOCALNRANKS=6");
+	expect(NULL, 5, 6, "127.0.0.1", INA_DEFAULT_PORT);
+}
+
+static void slurm(void **state)
+{
+	(void)state;
+	set_all(SLURM);
+	/* The first node's name means nothing here. */
+	expect(NULL, 3, 8, "192.0.2.77", INA_DEFAULT_PORT);
+	set("SLURM_STEP_NODELIST=192.0.[2-3].[40-50],192.0.2.1");
+	expect(NULL, 3, 8, "192.0.2.40", INA_DEFAULT_PORT);
+	unsetenv("SLURM_STEP_NODELIST");
+	set("SLURM_JOB_NODELIST=192.0.2.41");
+	expect(NULL, 3, 8, "192.0.2.41", INA_DEFAULT_PORT);
+	set("SLURM_JOB_NODELIST=ina-no-such-host.invalid");
+	unsetenv("SLURM_LAUNCH_NODE_IPADDR");
+	refuse(NULL, "SLURM_JOB_NODELIST is \"ina-no-such-host.invalid\"");
+	/* In the step there are fewer tasks than in the job. */
+	set("INA_ROOT=192.0.2.1");
+	set("SLURM_STEP_NUM_TASKS=4");
+	unsetenv("SLURM_NTASKS");
+	expect(NULL, 3, 4, "192.0.2.1", INA_DEFAULT_PORT);
+	unsetenv("SLURM_STEP_NUM_TASKS");
+	set("SLURM_NTASKS=16");
+	expect(NULL, 3, 16, "192.0.2.1", INA_DEFAULT_PORT);
+}
+
+static void torchrun(void **state)
+{
+	(void)state;
+	set_all(TORCHRUN);
+	expect(NULL, 2, 4, "192.0.2.9", 29501);
+	unsetenv("MASTER_PORT");
+	expect(NULL, 2, 4, "192.0.2.9", INA_DEFAULT_PORT);
+	set("MASTER_PORT=65535");
+	refuse(NULL, "MASTER_PORT is \"65535\"");
+}
+
+/* A name: rank 0 listens wherever it is reached, the others look it up. */
+static void names(void **state)
+{
+	(void)state;
+	set_all(TORCHRUN);
+	set("MASTER_ADDR=localhost");
+	expect(NULL, 2, 4, "127.0.0.1", 29501);
+	set("RANK=0");
+	expect(NULL, 0, 4, "0.0.0.0", 29501);
+	set("MASTER_ADDR=127.0.0.1");
+	expect(NULL, 0, 4, "127.0.0.1", 29501);
+	set("MASTER_ADDR=ina-no-such-host.invalid");
+	refuse(NULL, "MASTER_ADDR is \"ina-no-such-host.invalid");
+	set("INA_ROOT=localhost:7000");
+	set("RANK=1");
+	expect(NULL, 1, 4, "127.0.0.1", 7000);
+}
+
+/* Launchers inside others: the inner one counts. */
+static void nested(void **state)
+{
+	(void)state;
+	set_all(SLURM);
+	set_all(OPEN_MPI);
+	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	set_all(TORCHRUN);
+	expect(NULL, 2, 4, "192.0.2.9", 29501);
+	clearenv();
+	set_all(SLURM);
+	set_all(MPICH);
+	expect(NULL, 5, 6, "192.0.2.77", INA_DEFAULT_PORT);
+}
+
+/* RANK and WORLD_SIZE that somebody exported in a shell count if they fit. */
+static void contradictions(void **state)
+{
+	(void)state;
+	set_all(OPEN_MPI);
+	set("RANK=0");
+	set("WORLD_SIZE=1");
+	refuse(NULL, "torchrun says RANK=0, but Open MPI says OMPI_COMM_WORLD_RANK=1");
+	set("RANK=1");
+	refuse(NULL, "torchrun says WORLD_SIZE=1, but Open MPI says OMPI_COMM_WORLD_SIZE=2");
+	set("WORLD_SIZE=2");
+	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	set("PMIX_RANK=0");
+	refuse(NULL, "RANK=1, but PMIx says PMIX_RANK=0");
+	/* One of the two without the other means something else. */
+	clearenv();
+	set_all(OPEN_MPI);
+	set("RANK=7");
+	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+}
+
+static void ours_first(void **state)
+{
+	struct ina_options options;
+
+	(void)state;
+	set_all(OPEN_MPI);
+	set("INA_RANK=3");
+	refuse(NULL, "rank is 3, but Open MPI says OMPI_COMM_WORLD_RANK=1");
+	set("INA_RANKS=4");
+	expect(NULL, 3, 4, "192.0.2.2", INA_DEFAULT_PORT);
+	unsetenv("INA_RANK");
+	refuse(NULL, "ranks is 4, but Open MPI says OMPI_COMM_WORLD_SIZE=2");
+	set("INA_RANKS=2");
+	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	ina_options_init(&options);
+	options.rank = 6;
+	options.ranks = 7;
+	options.root = "192.0.2.6";
+	set("MASTER_ADDR=192.0.2.9");
+	expect(&options, 6, 7, "192.0.2.6", INA_DEFAULT_PORT);
+}
+
+/* PMIx alone does not say how many ranks there are. */
+static void pmix(void **state)
+{
+	(void)state;
+	set("PMIX_RANK=1");
+	set("INA_ROOT=192.0.2.1");
+	refuse(NULL, "the number of ranks is not given");
+	set("INA_RANKS=3");
+	expect(NULL, 1, 3, "192.0.2.1", INA_DEFAULT_PORT);
+}
+
+/* What a shell or half a launcher has left is not believed, but named. */
+static void halves(void **state)
+{
+	(void)state;
+	set("RANK=1");
+	refuse(NULL, "the number of ranks is not given (RANK is set, but not WORLD_SIZE)");
+	set("INA_RANKS=2");
+	refuse(NULL, "the rank is not given (RANK is set, but not WORLD_SIZE)");
+	set("INA_RANK=1");
+	set("INA_ROOT=192.0.2.1");
+	expect(NULL, 1, 2, "192.0.2.1", INA_DEFAULT_PORT);
+	clearenv();
+	set("SLURM_NTASKS=4"); /* in the shell that salloc starts */
+	refuse(NULL, "(SLURM_NTASKS is set, but not SLURM_PROCID)");
+	clearenv();
+	set("PMI_SIZE=4");
+	refuse(NULL, "(PMI_SIZE is set, but not PMI_RANK)");
+}
+
+static void nonsense(void **state)
+{
+	(void)state;
+	set_all(OPEN_MPI);
+	set("OMPI_COMM_WORLD_RANK=one");
+	refuse(NULL, "OMPI_COMM_WORLD_RANK is \"one\"");
+	set("OMPI_COMM_WORLD_RANK=1");
+	set("OMPI_COMM_WORLD_SIZE=0");
+	refuse(NULL, "OMPI_COMM_WORLD_SIZE is \"0\"");
+	set("OMPI_COMM_WORLD_SIZE=65");
+	refuse(NULL, "OMPI_COMM_WORLD_SIZE=65: there can be 64 ranks at most");
+	clearenv();
+	set_all(SLURM);
+	set("SLURM_STEP_NODELIST=[");
+	expect(NULL, 3, 8, "192.0.2.77", INA_DEFAULT_PORT);
+	set("SLURM_STEP_NODELIST=,");
+	expect(NULL, 3, 8, "192.0.2.77", INA_DEFAULT_PORT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(open_mpi, clear),
+	        cmocka_unit_test_setup(mpich, clear),
+	        cmocka_unit_test_setup(slurm, clear),
+	        cmocka_unit_test_setup(torchrun, clear),
+	        cmocka_unit_test_setup(names, clear),
+	        cmocka_unit_test_setup(nested, clear),
+	        cmocka_unit_test_setup(contradictions, clear),
+	        cmocka_unit_test_setup(ours_first, clear),
+	        cmocka_unit_test_setup(pmix, clear),
+	        cmocka_unit_test_setup(halves, clear),
+	        cmocka_unit_test_setup(nonsense, clear),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

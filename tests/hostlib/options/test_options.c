@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options and environment: what is filled in, and what is refused with which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hostlib/options/options.h"
+
+static int clear_environment(void **state)
+{
+	(void)state;
+	clearenv();
+	return 0;
+}
+
+static struct ina_options good(void)
+{
+	struct ina_options options;
+
+	ina_options_init(&options);
+	options.rank = 1;
+	options.ranks = 4;
+	options.root = "192.0.2.1";
+	return options;
+}
+
+static void refused(const struct ina_options *options, const char *words)
+{
+	struct ina_settings settings;
+	struct ina_failure failure;
+
+	assert_int_equal(ina_settings_make(&settings, options, &failure), INA_ERR_ARGUMENT);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+}
+
+static void from_options(void **state)
+{
+	struct ina_options options = good();
+	struct ina_settings settings;
+	struct ina_failure failure;
+
+	(void)state;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(settings.root.sin_addr.s_addr, inet_addr("192.0.2.1"));
+	assert_int_equal(ntohs(settings.root.sin_port), INA_DEFAULT_PORT);
+	assert_int_equal(settings.bind.sin_addr.s_addr, 0);
+	options.root = "192.0.2.7:4000";
+	options.bind = "192.0.2.9";
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(ntohs(settings.root.sin_port), 4000);
+	assert_int_equal(settings.bind.sin_addr.s_addr, inet_addr("192.0.2.9"));
+}
+
+static void from_environment(void **state)
+{
+	struct ina_settings settings;
+	struct ina_failure failure;
+
+	(void)state;
+	setenv("INA_RANK", "2", 1);
+	setenv("INA_RANKS", "3", 1);
+	setenv("INA_ROOT", "192.0.2.1:5000", 1);
+	setenv("INA_BIND", "192.0.2.3", 1);
+	assert_int_equal(ina_settings_make(&settings, NULL, &failure), INA_OK);
+	assert_int_equal(settings.options.rank, 2);
+	assert_int_equal(settings.options.ranks, 3);
+	assert_int_equal(ntohs(settings.root.sin_port), 5000);
+	assert_int_equal(settings.bind.sin_addr.s_addr, inet_addr("192.0.2.3"));
+}
+
+static void bad_environment(void **state)
+{
+	struct ina_options options;
+
+	(void)state;
+	refused(NULL, "INA_RANKS");
+	setenv("INA_RANKS", "four", 1);
+	refused(NULL, "INA_RANKS is \"four\"");
+	setenv("INA_RANKS", "65", 1);
+	refused(NULL, "from 1 to 64");
+	setenv("INA_RANKS", "4", 1);
+	refused(NULL, "INA_RANK in the environment");
+	setenv("INA_RANK", "-1", 1);
+	refused(NULL, "INA_RANK is \"-1\"");
+	setenv("INA_RANK", "1x", 1);
+	refused(NULL, "INA_RANK is \"1x\"");
+	setenv("INA_RANK", "1", 1);
+	refused(NULL, "INA_ROOT");
+	setenv("INA_ROOT", "ina-no-such-host.invalid", 1);
+	refused(NULL, "INA_ROOT is \"ina-no-such-host.invalid\"");
+	setenv("INA_ROOT", "192.0.2.1:99999", 1);
+	refused(NULL, "INA_ROOT");
+	setenv("INA_ROOT", "192.0.2.1", 1);
+	setenv("INA_BIND", "192.0.2.300", 1);
+	refused(NULL, "INA_BIND");
+	options = good();
+	options.root = "192.0.2.300";
+	refused(&options, "option root");
+}
+
+static void bad_options(void **state)
+{
+	struct ina_options options = good();
+
+	(void)state;
+	options.struct_size = 8;
+	refused(&options, "ina_options_init");
+	options = good();
+	options.window = 0;
+	refused(&options, "window is 0");
+	options = good();
+	options.window = 129;
+	refused(&options, "window is 129");
+	options = good();
+	options.message_bytes = 1000;
+	refused(&options, "message_bytes is 1000");
+	options = good();
+	options.message_bytes = 48;
+	refused(&options, "message_bytes is 48");
+	options = good();
+	options.ack_timeout = 32;
+	refused(&options, "ack_timeout is 32");
+	options = good();
+	setenv("INA_ACK_TIMEOUT", "soon", 1);
+	refused(&options, "INA_ACK_TIMEOUT is \"soon\"");
+	unsetenv("INA_ACK_TIMEOUT");
+	setenv("INA_INTRA_GBPS", "fast", 1);
+	refused(&options, "INA_INTRA_GBPS is \"fast\"");
+	unsetenv("INA_INTRA_GBPS");
+	options = good();
+	options.timeout_ms = 0;
+	refused(&options, "timeout");
+	options = good();
+	options.algorithm = (enum ina_algorithm)5;
+	refused(&options, "algorithm is 5");
+	options = good();
+	options.ranks = 65;
+	refused(&options, "ranks is 65");
+	options = good();
+	options.rank = -2;
+	refused(&options, "rank is -2");
+}
+
+static void fits(void **state)
+{
+	struct ina_options options = good();
+	struct ina_settings settings;
+	struct ina_failure failure;
+	unsigned int packets;
+
+	(void)state;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
+	assert_int_equal(settings.options.message_bytes, 16384);
+	assert_int_equal(packets, 128);
+
+	options.window = 9;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_ERR_ARGUMENT);
+
+	options.message_bytes = 1040; /* one packet and a bit */
+	options.window = 64;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
+	assert_int_equal(packets, 128);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(from_options, clear_environment),
+	        cmocka_unit_test_setup(from_environment, clear_environment),
+	        cmocka_unit_test_setup(bad_environment, clear_environment),
+	        cmocka_unit_test_setup(bad_options, clear_environment),
+	        cmocka_unit_test_setup(fits, clear_environment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

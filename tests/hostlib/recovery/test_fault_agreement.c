@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How rank 0 settles what all ranks report, and what the others make of its answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "hostlib/recovery/fault_agreement.h"
+
+#define RANKS   4
+#define FOREVER (ina_now_ms() + 1000000)
+
+static struct ina_control control;
+static struct ina_fault_agreement settlement;
+static struct ina_plan plan;
+static struct ina_failure failure;
+
+static struct ina_fault fault_in(uint64_t number, uint64_t count, uint64_t sums)
+{
+	return (struct ina_fault){.current = {.number = number,
+	                                      .count = count,
+	                                      .kind = INA_CALL_ALLREDUCE,
+	                                      .type = INA_FLOAT32,
+	                                      .op = INA_SUM},
+	                          .previous = {.number = number - 1,
+	                                       .count = 1000,
+	                                       .kind = INA_CALL_ALLREDUCE,
+	                                       .type = INA_FLOAT32,
+	                                       .op = INA_SUM},
+	                          .status = INA_ERR_AGGREGATOR,
+	                          .text = "the aggregator dropped out",
+	                          .sums = sums};
+}
+
+/* Rank 0 of four; all in all-reduce 5 with 17 sums. No link: what is sent goes nowhere. */
+static int rank_0(void **state)
+{
+	(void)state;
+	assert_int_equal(ina_control_init(&control, 0, RANKS, &failure), INA_OK);
+	for (int r = 1; r < RANKS; r++) {
+		control.peers[r].fault = fault_in(5, 1000, 17);
+		control.peers[r].has_fault = true;
+	}
+	settlement = (struct ina_fault_agreement){
+	        .fault = fault_in(5, 1000, 17), .may_recover = true, .deadline_ms = FOREVER};
+	ina_fault_agreement_begin(&settlement, &control);
+	memset(&plan, 0xFF, sizeof(plan));
+	return 0;
+}
+
+static int rank_2(void **state)
+{
+	(void)state;
+	assert_int_equal(ina_control_init(&control, 2, RANKS, &failure), INA_OK);
+	settlement = (struct ina_fault_agreement){
+	        .fault = fault_in(5, 1000, 17), .may_recover = true, .deadline_ms = FOREVER};
+	ina_fault_agreement_begin(&settlement, &control);
+	return 0;
+}
+
+static int finish(void **state)
+{
+	(void)state;
+	ina_control_close(&control);
+	return 0;
+}
+
+static enum ina_fault_outcome poll_once(void)
+{
+	return ina_fault_agreement_poll(&settlement, &control, &plan, &failure);
+}
+
+static void ended(enum ina_status status, const char *words)
+{
+	assert_int_equal(poll_once(), INA_FAULT_FATAL);
+	assert_int_equal(failure.status, status);
+	if (!strstr(failure.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
+}
+
+static void nobody_is_ahead(void **state)
+{
+	(void)state;
+	assert_int_equal(poll_once(), INA_FAULT_RECOVERABLE);
+	assert_int_equal(plan.from, 17);
+	assert_int_equal(plan.until, 17);
+}
+
+/* Rank 3 has finished all-reduce 5 and is in 6, rank 1 in ina_close(); rank 2 lacks most. */
+static void some_are_ahead(void **state)
+{
+	(void)state;
+	control.peers[2].fault.sums = 12;
+	control.peers[3].fault = fault_in(6, 77, 20);
+	control.peers[3].fault.status = INA_OK;
+	control.peers[1].fault = fault_in(6, 0, 19);
+	control.peers[1].fault.current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
+	assert_int_equal(poll_once(), INA_FAULT_RECOVERABLE);
+	assert_int_equal(plan.from, 12);
+	assert_int_equal(plan.until, 20);
+	assert_int_equal(plan.owner, 3);
+	/* The next fault begins anew. */
+	for (int r = 1; r < RANKS; r++)
+		assert_false(control.peers[r].has_fault);
+}
+
+static void a_late_rank_is_waited_for(void **state)
+{
+	(void)state;
+	control.peers[2].has_fault = false;
+	assert_int_equal(poll_once(), INA_FAULT_PENDING);
+	settlement.deadline_ms = ina_now_ms();
+	ended(INA_ERR_TIMEOUT, "rank 2 did not come");
+}
+
+static void a_rank_is_gone(void **state)
+{
+	(void)state;
+	control.peers[2].has_fault = false;
+	control.peers[2].gone = true;
+	control.peers[3].has_fault = false; /* not waited for */
+	ended(INA_ERR_PEER, "rank 2 is gone");
+}
+
+static void a_rank_reports_and_goes(void **state)
+{
+	(void)state;
+	control.peers[3].gone = true;
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+/* Rank 0 itself has yet to notice. */
+static void another_rank_has_lost_one(void **state)
+{
+	(void)state;
+	control.peers[3].has_fault = false;
+	control.peers[1].fault.status = INA_OK;
+	control.peers[1].fault.gone = 1u << 3;
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+static void calls_differ(void **state)
+{
+	(void)state;
+	control.peers[2].fault.current.count = 999;
+	ended(INA_ERR_MISMATCH, "rank 2");
+}
+
+static void something_worse(void **state)
+{
+	(void)state;
+	control.peers[1].fault.status = INA_ERR_DEVICE;
+	control.peers[1].fault.message = 0;
+	strcpy(control.peers[1].fault.text, "the ring connection failed");
+	control.peers[2].fault.message = 1;
+	control.peers[3].fault.message = 1;
+	settlement.fault.message = 1;
+	ended(INA_ERR_DEVICE, "rank 1 in all-reduce 5: the ring connection failed");
+}
+
+static void there_is_no_aggregator_to_lose(void **state)
+{
+	(void)state;
+	settlement.may_recover = false;
+	ended(INA_ERR_AGGREGATOR, "the aggregator dropped out");
+}
+
+static void the_plan_comes(void **state)
+{
+	(void)state;
+	assert_int_equal(poll_once(), INA_FAULT_PENDING);
+	control.has_plan = true;
+	control.plan = (struct ina_plan){.from = 3, .until = 9, .owner = 1};
+	assert_int_equal(poll_once(), INA_FAULT_RECOVERABLE);
+	assert_int_equal(plan.until, 9);
+	assert_false(control.has_plan);
+}
+
+static void the_verdict_comes(void **state)
+{
+	(void)state;
+	control.has_diagnosis = true;
+	control.verdict.status = INA_ERR_PEER;
+	strcpy(control.verdict.text, "rank 1 is gone");
+	ended(INA_ERR_PEER, "rank 1 is gone");
+}
+
+static void rank_0_is_gone(void **state)
+{
+	(void)state;
+	control.peers[0].gone = true;
+	ended(INA_ERR_PEER, "rank 0 is gone");
+}
+
+/* Rank 0 had all sums, and in ina_close() it found out that another is gone. */
+static void rank_0_went_for_a_reason(void **state)
+{
+	(void)state;
+	control.peers[0].left = true;
+	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+/* As long as rank 0 may know better, it is asked; then this rank ends alone. */
+static void rank_0_is_away(void **state)
+{
+	(void)state;
+	control.peers[3].gone = true;
+	assert_int_equal(poll_once(), INA_FAULT_PENDING);
+	assert_in_range(ina_fault_agreement_tick(&settlement, 1000), 1, 200);
+	usleep(400000);
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+static void rank_0_knows_better(void **state)
+{
+	(void)state;
+	control.peers[3].gone = true;
+	assert_int_equal(poll_once(), INA_FAULT_PENDING);
+	the_verdict_comes(state);
+}
+
+/* Rank 1 has given its reason and ended; that is not the death of rank 1. */
+static void a_reason_is_heard(void **state)
+{
+	(void)state;
+	control.peers[1].left = true;
+	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
+	assert_int_equal(poll_once(), INA_FAULT_PENDING);
+	usleep(400000);
+	ended(INA_ERR_PEER, "rank 3 is gone");
+}
+
+static void rank_0_does_not_answer(void **state)
+{
+	(void)state;
+	settlement.deadline_ms = ina_now_ms() - 100000;
+	ended(INA_ERR_AGGREGATOR, "rank 0 did not answer");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup_teardown(nobody_is_ahead, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(some_are_ahead, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(a_late_rank_is_waited_for, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(a_rank_is_gone, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(a_rank_reports_and_goes, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(another_rank_has_lost_one, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(calls_differ, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(something_worse, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(there_is_no_aggregator_to_lose, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(the_plan_comes, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(the_verdict_comes, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_is_gone, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_went_for_a_reason, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_is_away, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_knows_better, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(a_reason_is_heard, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(rank_0_does_not_answer, rank_2, finish),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
