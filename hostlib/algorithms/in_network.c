@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The aggregated all-reduce. */
+/* The in-network all-reduce. */
 #include "in_network.h"
 
 #include <assert.h>
@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "hostlib/elements/block_float.h"
+
+/* For a last message to leave the host before its queue pair is stopped. */
+#define PARTING_MS 20
 
 /* Of the operation whose message it is, in the ring; -1: of one that is done with, or not begun. */
 static int place_of(const struct ina_innet *innet, uint64_t number)
@@ -51,12 +54,6 @@ static bool has_place(const struct ina_innet *innet)
 	               (int64_t)innet->connection.window * innet->connection.limit_bytes;
 }
 
-bool ina_innet_has_room(const struct ina_innet *innet)
-{
-	return innet->operation_count < INA_INNET_OPERATIONS && innet->posted == innet->numbered &&
-	       has_place(innet);
-}
-
 void ina_innet_start(struct ina_innet *innet, enum ina_wire_type type, int32_t exponent,
                      const struct ina_transfer *transfer)
 {
@@ -82,12 +79,6 @@ void ina_innet_start(struct ina_innet *innet, enum ina_wire_type type, int32_t e
 	operation->context.operation = data ? (uint8_t)transfer->op : INA_WIRE_NO_OPERATION;
 	operation->context.exponent = exponent;
 	innet->numbered += operation->count;
-}
-
-void ina_innet_retire(struct ina_innet *innet)
-{
-	innet->oldest = (innet->oldest + 1) % INA_INNET_OPERATIONS;
-	innet->operation_count--;
 }
 
 static bool is_lead(const struct ina_operation *operation, uint64_t number)
@@ -443,7 +434,7 @@ void ina_innet_supply(struct ina_innet *innet, const uint8_t *sum, bool overflow
 		       length_of(innet, operation, number));
 }
 
-void ina_innet_abandon(struct ina_innet *innet)
+void ina_innet_abandon(struct ina_innet *innet, bool ends_connection)
 {
 	struct ina_innet before = *innet;
 	const struct ina_transfer nothing = {0};
@@ -459,4 +450,154 @@ void ina_innet_abandon(struct ina_innet *innet)
 	before.posted += innet->unacknowledged - before.unacknowledged;
 	before.unacknowledged = innet->unacknowledged;
 	*innet = before;
+	if (ends_connection)
+		poll(NULL, 0, PARTING_MS);
 }
+
+bool ina_innet_count(const struct ina_innet *innet, struct ina_stats *stats)
+{
+	const struct ina_operation *operation = ina_innet_oldest(innet);
+
+	stats->messages_aggregated += ina_innet_sums(innet);
+	stats->bytes_aggregated += ina_innet_summed_bytes(innet);
+	stats->blocks_fixed += operation->blocks_fixed;
+	stats->blocks_float += operation->blocks_float;
+	return operation->overflow;
+}
+
+/* The row of the table of algorithms. */
+
+static bool row_has_room(const void *self)
+{
+	const struct ina_innet *innet = self;
+
+	/* A message of it would go at once. */
+	return ina_innet_is_busy(innet) && innet->operation_count < INA_INNET_OPERATIONS &&
+	       innet->posted == innet->numbered && has_place(innet);
+}
+
+static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
+                                 struct ina_failure *failure)
+{
+	ina_innet_start(self, INA_WIRE_DATA, 0, transfer);
+	return ina_innet_advance(self, failure);
+}
+
+/* Nothing but a sum helps: neither may more be sent, nor will an acknowledgement allow it. */
+static bool awaits_message(const struct ina_innet *innet)
+{
+	return ina_innet_is_busy(innet) && innet->received < innet->posted &&
+	       innet->unacknowledged < innet->connection.window;
+}
+
+/* After completions: the registrations that they free, and what can be posted. */
+static enum ina_status go_on(struct ina_innet *innet, enum ina_status status, int count,
+                             bool *moved, struct ina_failure *failure)
+{
+	ina_memory_release(innet->memory, ina_innet_acknowledged(innet));
+	*moved = count > 0;
+	return status == INA_OK && count > 0 ? ina_innet_advance(innet, failure) : status;
+}
+
+static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
+                                   struct ina_failure *failure)
+{
+	struct ina_innet *innet = self;
+	int count;
+	enum ina_status status =
+	        before_wait ? ina_completions_look(innet->completions, awaits_message(innet),
+	                                           &count, failure)
+	                    : ina_completions_poll(innet->completions, &count, failure);
+
+	return go_on(innet, status, count, moved, failure);
+}
+
+static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
+                                struct ina_failure *failure)
+{
+	struct ina_innet *innet = self;
+	int count;
+	enum ina_status status = ina_completions_sleep(innet->completions, awaits_message(innet),
+	                                               false, timeout_ms, &count, failure);
+
+	return go_on(innet, status, count, moved, failure);
+}
+
+/* What is not summed, a receiver may still want from the sender's memory. */
+static bool row_is_done(const void *self)
+{
+	const struct ina_innet *innet = self;
+	const struct ina_operation *operation = ina_innet_oldest(innet);
+
+	return ina_innet_is_summed(innet) &&
+	       (innet->ends_early ||
+	        ina_innet_acknowledged(innet) >= operation->first + operation->count);
+}
+
+static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
+{
+	struct ina_innet *innet = self;
+	const struct ina_operation *operation = ina_innet_oldest(innet);
+	bool overflow = ina_innet_count(innet, stats);
+
+	*until = operation->first + operation->count;
+	innet->oldest = (innet->oldest + 1) % INA_INNET_OPERATIONS;
+	innet->operation_count--;
+	return overflow;
+}
+
+static void row_abort(void *self)
+{
+	struct ina_innet *innet = self;
+
+	ina_innet_abandon(innet, true);
+	ina_fabric_silence(innet->completions->fabric);
+	ina_innet_stop(innet);
+}
+
+static int row_pollfds(const void *self, struct pollfd *fds)
+{
+	const struct ina_innet *innet = self;
+
+	fds[0] = (struct pollfd){.fd = innet->completions->fabric->channel->fd, .events = POLLIN};
+	return 1;
+}
+
+static void row_arm(void *self)
+{
+	ina_completions_arm(((struct ina_innet *)self)->completions);
+}
+
+static uint32_t row_position(const void *self)
+{
+	return ina_innet_is_busy(self) ? (uint32_t)ina_innet_sums(self) : 0;
+}
+
+static void row_explain_timeout(const void *self, int timeout_ms, struct ina_failure *failure)
+{
+	const struct ina_innet *innet = self;
+
+	if (!ina_innet_is_summed(innet))
+		ina_fail(failure, INA_ERR_TIMEOUT,
+		         "got no sum of message %" PRIu64 " of %" PRIu64 " in %d ms",
+		         ina_innet_sums(innet), ina_innet_oldest(innet)->count, timeout_ms);
+	else
+		ina_fail(failure, INA_ERR_TIMEOUT, "got no acknowledgement from rank %d in %d ms",
+		         ina_successor(innet->connection.rank, innet->connection.ranks),
+		         timeout_ms);
+}
+
+const struct ina_algorithm_row ina_in_network_algorithm = {
+        .registers = true,
+        .has_room = row_has_room,
+        .start = row_start,
+        .advance = row_advance,
+        .wait = row_wait,
+        .is_done = row_is_done,
+        .end = row_end,
+        .abort = row_abort,
+        .pollfds = row_pollfds,
+        .arm = row_arm,
+        .position = row_position,
+        .explain_timeout = row_explain_timeout,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The aggregated all-reduce: a window of messages under way, each of which comes back as a sum.
+ * The in-network all-reduce: a window of messages under way, each of which comes back as a sum.
  *
  * Message m + W is sent only after sum m has been received and send m completed. W messages are
  * no more packets than the aggregator's history, so what it forgets, every rank has received.
@@ -33,7 +33,8 @@
 #ifndef INA_ALGORITHMS_IN_NETWORK_H
 #define INA_ALGORITHMS_IN_NETWORK_H
 
-#include "hostlib/options/options.h"
+#include "algorithm.h"
+#include "hostlib/rdma/completions.h"
 #include "hostlib/rdma/post.h"
 
 /* Transfers in a window at most. */
@@ -54,10 +55,13 @@ struct ina_operation {
 
 struct ina_innet {
 	struct ina_connection_context connection;
+	const struct ina_completions *completions;
+	struct ina_memory *memory; /* of the caller's buffers */
 	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
 	uint32_t contributors_due; /* in a message's trailer */
 	uint32_t rank_due;         /* likewise */
 	bool keeps;                /* the last sums for others; not where none are awaited */
+	bool ends_early;           /* a transfer, before its last sends are acknowledged */
 	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
 	/* Messages of the connection so far. */
 	uint64_t numbered;       /* of the transfers that were started: the next one's first */
@@ -81,11 +85,11 @@ struct ina_innet {
 	bool overflowed[2 * INA_WINDOW_PACKETS_MAX];   /* its sum did */
 };
 
+/* Its functions take a struct ina_innet. */
+extern const struct ina_algorithm_row ina_in_network_algorithm;
+
 /* A fresh connection: its messages begin with 0. */
 void ina_innet_reset(struct ina_innet *innet);
-
-/* May another transfer begin, and would a message of it go at once? */
-bool ina_innet_has_room(const struct ina_innet *innet);
 
 /*
  * Starts a transfer behind those under way; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty, and
@@ -114,13 +118,6 @@ static inline const struct ina_operation *ina_innet_oldest(const struct ina_inne
 	return &innet->operations[innet->oldest];
 }
 
-/* Nothing but a sum helps: neither may more be sent, nor will an acknowledgement allow it. */
-static inline bool ina_innet_awaits_message(const struct ina_innet *innet)
-{
-	return ina_innet_is_busy(innet) && innet->received < innet->posted &&
-	       innet->unacknowledged < innet->connection.window;
-}
-
 /* Messages of the connection whose sends have completed. */
 static inline uint64_t ina_innet_acknowledged(const struct ina_innet *innet)
 {
@@ -135,22 +132,12 @@ static inline bool ina_innet_is_summed(const struct ina_innet *innet)
 	return innet->finished >= operation->first + operation->count;
 }
 
-/* Have the sends of the oldest transfer completed? */
-static inline bool ina_innet_is_acknowledged(const struct ina_innet *innet)
+/* Has the JOIN or LEAVE that is under way come back as a sum of all ranks? */
+static inline bool ina_innet_is_joined(const struct ina_innet *innet)
 {
-	const struct ina_operation *operation = ina_innet_oldest(innet);
-
-	return ina_innet_acknowledged(innet) >= operation->first + operation->count;
+	return ina_innet_is_summed(innet) &&
+	       innet->contributors == (uint32_t)innet->connection.ranks;
 }
-
-/* What is not summed, a receiver may still want from the sender's memory. */
-static inline bool ina_innet_done(const struct ina_innet *innet)
-{
-	return ina_innet_is_summed(innet) && (innet->keeps || ina_innet_is_acknowledged(innet));
-}
-
-/* The oldest transfer is done with: forgets it. */
-void ina_innet_retire(struct ina_innet *innet);
 
 /* Sums of the oldest transfer that have come, and how many bytes of its elements these are. */
 uint64_t ina_innet_sums(const struct ina_innet *innet);
@@ -169,13 +156,20 @@ bool ina_innet_copy_sum(const struct ina_innet *innet, uint64_t number, uint8_t 
 /* A sum that another rank has copied so: into the result, as the next that was received. */
 void ina_innet_supply(struct ina_innet *innet, const uint8_t *sum, bool overflow);
 
+/*
+ * Adds what has been summed of the oldest transfer, which is done or goes on by another algorithm,
+ * to the statistics. Returns whether any of it overflowed.
+ */
+bool ina_innet_count(const struct ina_innet *innet, struct ina_stats *stats);
+
 /* No sum comes any more: all transfers are forgotten, and what completes from now on is ignored. */
 void ina_innet_stop(struct ina_innet *innet);
 
 /*
  * Sends a LEAVE, so that an aggregator forgets the flow. The transfers stay as they were, for what
- * is to be known of them.
+ * is to be known of them. ends_connection: the queue pairs are stopped next, so the LEAVE gets 20
+ * ms to leave the host.
  */
-void ina_innet_abandon(struct ina_innet *innet);
+void ina_innet_abandon(struct ina_innet *innet, bool ends_connection);
 
 #endif

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "hostlib/rdma/connection.h"
 #include "hostlib/elements/reduce.h"
 
 static int step_count(const struct ina_ring *ring)
@@ -111,7 +110,6 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	context->operation = (uint8_t)transfer->op;
 	context->exponent = 0;
 	ring->transfer = *transfer;
-	ring->active = true;
 	ring->out = (struct ina_ring_cursor){.shift = 0};
 	ring->in_post = (struct ina_ring_cursor){.shift = 1};
 	ring->in = ring->in_post;
@@ -120,7 +118,8 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	ring->own_count = slices_of(ring, &ring->out);
 	ring->sent = 0;
 	ring->overflow = false;
-	ring->wish = false;
+	ring->rejoin = ring->ask_rejoin;
+	ring->ask_rejoin = false;
 }
 
 /* Ranks that disagree on the count are found at the first message: it has the whole of it. */
@@ -169,7 +168,7 @@ static int add_send(struct ina_ring *ring, struct ina_batch *batch)
 
 	ina_message_frame(slot, &connection->context, (uint32_t)ring->sends, length, total_of(ring),
 	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
-	                          (ring->wish ? INA_WIRE_REJOIN : 0u));
+	                          (ring->rejoin ? INA_WIRE_REJOIN : 0u));
 	return ina_post_send(connection, batch, INA_WORK_RING_SEND, slot,
 	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
 	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
@@ -202,11 +201,17 @@ static int advance_receives(struct ina_ring *ring)
 	return post_credit(ring);
 }
 
+/* May another message be sent, for all that the successor has said? */
+static bool has_credit(const struct ina_ring *ring)
+{
+	return (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
+}
+
 static bool may_send(const struct ina_ring *ring)
 {
 	return ring->out.index < ring->out_count &&
 	       ring->out.index - ring->sent < ring->connection.window &&
-	       ring->out.index < ring->own_count + ring->in.index && ina_ring_has_credit(ring);
+	       ring->out.index < ring->own_count + ring->in.index && has_credit(ring);
 }
 
 enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure)
@@ -252,7 +257,7 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
 		ring->overflow = true;
 	if (slot->trailer.flags & INA_WIRE_REJOIN)
-		ring->wish = true;
+		ring->rejoin = true;
 	if (reduces(ring, ring->in.step) &&
 	    ina_reduce(ring->transfer.recv + offset,
 	               connection->staging + place * connection->limit_bytes,
@@ -285,3 +290,114 @@ void ina_ring_credit_sent(struct ina_ring *ring)
 {
 	ring->credit_sends--;
 }
+
+/* The row of the table of algorithms. */
+
+static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
+                                 struct ina_failure *failure)
+{
+	ina_ring_start(self, transfer);
+	return ina_ring_advance(self, failure);
+}
+
+/* Nothing but a message helps: neither a credit nor an acknowledgement allows anything. */
+static bool awaits_message(const struct ina_ring *ring)
+{
+	return ring->in.index < ring->in_count &&
+	       ring->out.index - ring->sent < ring->connection.window &&
+	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX &&
+	       (ring->out.index == ring->out_count || has_credit(ring));
+}
+
+static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
+                                   struct ina_failure *failure)
+{
+	struct ina_ring *ring = self;
+	int count;
+	enum ina_status status =
+	        before_wait ? ina_completions_look(ring->completions, awaits_message(ring), &count,
+	                                           failure)
+	                    : ina_completions_poll(ring->completions, &count, failure);
+
+	*moved = count > 0;
+	return status == INA_OK && count > 0 ? ina_ring_advance(ring, failure) : status;
+}
+
+static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
+                                struct ina_failure *failure)
+{
+	struct ina_ring *ring = self;
+	int count;
+	enum ina_status status = ina_completions_sleep(ring->completions, awaits_message(ring),
+	                                               false, timeout_ms, &count, failure);
+
+	*moved = count > 0;
+	return status == INA_OK && count > 0 ? ina_ring_advance(ring, failure) : status;
+}
+
+static bool row_is_done(const void *self)
+{
+	return ina_ring_done(self);
+}
+
+static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
+{
+	const struct ina_ring *ring = self;
+
+	*until = 0;
+	stats->messages_ring += ring->in_count;
+	stats->bytes_ring += ring->transfer.total_bytes;
+	return ring->overflow || ring->transfer.overflowed;
+}
+
+static void row_abort(void *self)
+{
+	ina_fabric_silence(((struct ina_ring *)self)->completions->fabric);
+}
+
+static int row_pollfds(const void *self, struct pollfd *fds)
+{
+	const struct ina_ring *ring = self;
+
+	fds[0] = (struct pollfd){.fd = ring->completions->fabric->channel->fd, .events = POLLIN};
+	return 1;
+}
+
+static void row_arm(void *self)
+{
+	ina_completions_arm(((struct ina_ring *)self)->completions);
+}
+
+static uint32_t row_position(const void *self)
+{
+	return (uint32_t)((const struct ina_ring *)self)->in.index;
+}
+
+static void row_explain_timeout(const void *self, int timeout_ms, struct ina_failure *failure)
+{
+	const struct ina_ring *ring = self;
+	const struct ina_connection_context *connection = &ring->connection;
+
+	if (ring->in.index < ring->in_count)
+		ina_fail(failure, INA_ERR_TIMEOUT,
+		         "got no message %" PRIu64 " of %" PRIu64 " from rank %d in %d ms",
+		         ring->in.index, ring->in_count,
+		         ina_predecessor(connection->rank, connection->ranks), timeout_ms);
+	else
+		ina_fail(failure, INA_ERR_TIMEOUT, "got no acknowledgement from rank %d in %d ms",
+		         ina_successor(connection->rank, connection->ranks), timeout_ms);
+}
+
+const struct ina_algorithm_row ina_ring_algorithm = {
+        .registers = true,
+        .start = row_start,
+        .advance = row_advance,
+        .wait = row_wait,
+        .is_done = row_is_done,
+        .end = row_end,
+        .abort = row_abort,
+        .pollfds = row_pollfds,
+        .arm = row_arm,
+        .position = row_position,
+        .explain_timeout = row_explain_timeout,
+};

@@ -15,6 +15,8 @@
 #ifndef INA_ALGORITHMS_RING_H
 #define INA_ALGORITHMS_RING_H
 
+#include "algorithm.h"
+#include "hostlib/rdma/completions.h"
 #include "hostlib/rdma/post.h"
 
 /* Credits under way at once: they are cumulative, so a later one makes up for one held back. */
@@ -36,6 +38,7 @@ struct ina_ring_cursor {
 
 struct ina_ring {
 	struct ina_connection_context connection;
+	const struct ina_completions *completions;
 	/* Of the connection so far. */
 	uint64_t sends;            /* posted */
 	uint64_t receives;         /* posted */
@@ -44,7 +47,6 @@ struct ina_ring {
 	uint32_t announced;        /* receives that the predecessor has been told of, modulo 2^32 */
 	unsigned int credit_sends; /* not yet completed */
 	/* What is being transferred. */
-	bool active;
 	struct ina_transfer transfer;
 	uint64_t out_count;             /* messages to send */
 	uint64_t in_count;              /* messages to receive */
@@ -55,11 +57,15 @@ struct ina_ring {
 	struct ina_ring_cursor in;      /* next to arrive */
 	bool overflow;                  /* some int32 addition overflowed, here or before */
 	/*
-	 * Rank 0 wishes that all JOIN again before the next transfer: it may be set behind
-	 * ina_ring_start(), before anything is advanced. In the first n - 1 steps it reaches all.
+	 * Rank 0 asks all to JOIN again before the next transfer: set at rank 0 before start(). In
+	 * the first n - 1 steps it reaches all, who then have `rejoin`.
 	 */
-	bool wish;
+	bool ask_rejoin;
+	bool rejoin;
 };
+
+/* Its functions take a struct ina_ring. */
+extern const struct ina_algorithm_row ina_ring_algorithm;
 
 /* Posts the receives for credits. Once, before any credit can come. */
 enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure);
@@ -76,21 +82,6 @@ void ina_ring_credit_sent(struct ina_ring *ring);
 static inline bool ina_ring_done(const struct ina_ring *ring)
 {
 	return ring->in.index == ring->in_count && ring->sent == ring->out_count;
-}
-
-/* May another message be sent, for all that the successor has said? */
-static inline bool ina_ring_has_credit(const struct ina_ring *ring)
-{
-	return (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
-}
-
-/* Nothing but a message helps: neither a credit nor an acknowledgement allows anything. */
-static inline bool ina_ring_awaits_message(const struct ina_ring *ring)
-{
-	return ring->active && ring->in.index < ring->in_count &&
-	       ring->out.index - ring->sent < ring->connection.window &&
-	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX &&
-	       (ring->out.index == ring->out_count || ina_ring_has_credit(ring));
 }
 
 #endif

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "common/deadline.h"
-#include "hostlib/engine/comm.h"
+#include "hostlib/communicator/communicator.h"
 #include "hostlib/elements/number.h"
-#include "hostlib/machine/parallel.h"
 #include "plain.h"
 
 static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
@@ -28,8 +27,8 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 		ina_fail(&failure, INA_ERR_MEMORY, "no memory for a communicator");
 		goto out_why;
 	}
-	made->plain = plain;
-	ina_pollset_init(&made->pollset);
+	ina_comm_init(made);
+	made->network.plain = plain;
 	if (ina_settings_make(&made->settings, options, &failure) == INA_OK &&
 	    ina_comm_open(made, &failure) == INA_OK) {
 		*comm = made;
@@ -114,7 +113,6 @@ static enum ina_status check_call(ina_comm *comm, const void *send, const void *
 enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
                                     enum ina_type type, enum ina_op op, ina_request **request)
 {
-	struct ina_request *made;
 	enum ina_status status;
 
 	if (request)
@@ -124,34 +122,7 @@ enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv
 	status = check_call(comm, send, recv, count, type, op);
 	if (status != INA_OK)
 		return status;
-	made = comm->spare_requests;
-	if (made)
-		comm->spare_requests = made->next;
-	else
-		made = malloc(sizeof(*made));
-	if (!made)
-		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
-	*made = (struct ina_request){
-	        .comm = comm, .send = send, .recv = recv, .count = count, .type = type, .op = op};
-	if (comm->last)
-		comm->last->next = made;
-	else
-		comm->first = made;
-	comm->last = made;
-	*request = made;
-	return INA_OK;
-}
-
-static enum ina_status take_result(ina_request *request)
-{
-	struct ina_comm *comm = request->comm;
-	enum ina_status status = request->status;
-
-	if (status != INA_OK)
-		comm->latest = comm->failure;
-	request->next = comm->spare_requests;
-	comm->spare_requests = request;
-	return status;
+	return ina_request_start(comm, send, recv, count, type, op, request);
 }
 
 enum ina_status ina_test(ina_request *request, int *done)
@@ -159,25 +130,16 @@ enum ina_status ina_test(ina_request *request, int *done)
 	if (!request || !done)
 		return INA_ERR_ARGUMENT;
 	if (!request->done)
-		ina_collective_step(request->comm, 0);
-	if (!request->done && request->comm->pollset.fd >= 0) {
-		/* Once armed, nothing may be left that nobody would tell of. */
-		ina_pollset_arm(&request->comm->pollset, request->comm);
-		do {
-			ina_collective_step(request->comm, 0);
-		} while (!request->done && request->comm->last_completions > 0);
-	}
+		ina_comm_step(request->comm, 0);
+	if (!request->done && request->comm->pollset.fd >= 0)
+		ina_comm_arm_pollset(request->comm, request);
 	*done = request->done;
-	return request->done ? take_result(request) : INA_OK;
+	return request->done ? ina_request_take(request) : INA_OK;
 }
 
 enum ina_status ina_wait(ina_request *request)
 {
-	if (!request)
-		return INA_ERR_ARGUMENT;
-	while (!request->done)
-		ina_collective_step(request->comm, INA_STALL_MS);
-	return take_result(request);
+	return request ? ina_request_wait(request) : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
@@ -199,10 +161,9 @@ enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	/* On rails only shared memory is sent from. */
-	if (comm->ranks == 1 || comm->parallel)
+	if (!comm->algorithm->registers)
 		return INA_OK;
-	return ina_memory_register(&comm->memory, memory, bytes, &comm->latest);
+	return ina_memory_register(&comm->network.memory, memory, bytes, &comm->latest);
 }
 
 enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
@@ -212,10 +173,10 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 	if (comm->first)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_deregister: an all-reduce is unfinished");
-	enum ina_status status = ina_collective_drain(comm, &comm->latest);
+	enum ina_status status = ina_comm_drain(comm, &comm->latest);
 
 	if (status == INA_OK)
-		ina_memory_forget(&comm->memory, memory, bytes);
+		ina_memory_forget(&comm->network.memory, memory, bytes);
 	return status;
 }
 
@@ -223,15 +184,13 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 {
 	struct ina_stats now = comm->stats;
 
-	now.unknown_peers = comm->control.unknown_peers + comm->fabric.unknown_peers;
+	now.unknown_peers = comm->control.unknown_peers + comm->network.fabric.unknown_peers;
 	memset(stats, 0, size);
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
 }
 
 enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
 {
-	enum ina_status status = INA_OK;
-
 	if (!comm || !fd)
 		return INA_ERR_ARGUMENT;
 	*fd = -1;
@@ -239,12 +198,7 @@ enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (comm->parallel)
-		return ina_parallel_fd(comm, fd);
-	if (comm->pollset.fd < 0)
-		status = ina_pollset_open(&comm->pollset, comm, &comm->latest);
-	*fd = comm->pollset.fd;
-	return status;
+	return ina_comm_open_pollset(comm, fd);
 }
 
 int ina_comm_rank(const ina_comm *comm)

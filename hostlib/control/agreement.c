@@ -198,6 +198,24 @@ enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote 
 	}
 }
 
+enum ina_status ina_agree_on(struct ina_control *control, const char *what, const char *doing,
+                             bool must_equal, uint32_t *value, int64_t deadline_ms,
+                             struct ina_failure *failure)
+{
+	struct ina_failure own = *failure;
+	const struct ina_vote vote = {
+	        .what = what,
+	        .doing = doing,
+	        .must_equal = must_equal,
+	        .value = *value,
+	        .failed = &own,
+	};
+
+	failure->status = INA_OK;
+	ina_agree(control, &vote, deadline_ms, value, failure);
+	return failure->status;
+}
+
 bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure)
 {
 	bool failed;

@@ -5,6 +5,16 @@
 
 #include "control.h"
 
+/* The call whose turn it is at this rank. */
+struct ina_turn {
+	struct ina_call current;
+	struct ina_call previous;
+	bool under_way; /* its all-reduce has begun */
+	int64_t deadline_ms;
+	int64_t progressed_ms; /* when something last came, or, while `moved`, before that */
+	bool moved;            /* something has come, and the clock was not looked at since */
+};
+
 /* What a rank brings to an agreement. */
 struct ina_vote {
 	const char *what;     /* "path MTU": the value's name in a text; "" where it has none */
@@ -28,6 +38,14 @@ enum ina_agreement {
  */
 enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
                              int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure);
+
+/*
+ * Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get;
+ * *value becomes the smallest, or must be the same everywhere.
+ */
+enum ina_status ina_agree_on(struct ina_control *control, const char *what, const char *doing,
+                             bool must_equal, uint32_t *value, int64_t deadline_ms,
+                             struct ina_failure *failure);
 
 /* The same in two parts, of which none waits: begin once, then poll until it is not PENDING. */
 void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote);

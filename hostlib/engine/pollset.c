@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file descriptor for all that a communicator waits for. */
+/* One file descriptor for many. */
 #include "pollset.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-
-#include "comm.h"
 
 void ina_pollset_init(struct ina_pollset *set)
 {
@@ -32,77 +29,58 @@ static int add(const struct ina_pollset *set, int fd)
 	return epoll_ctl(set->fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* Stalls and timeouts are found by whoever looks: so that somebody does. */
-static int add_timer(struct ina_pollset *set)
-{
-	const struct timespec interval = {.tv_sec = INA_STALL_MS / 1000,
-	                                  .tv_nsec = INA_STALL_MS % 1000 * 1000000};
-	const struct itimerspec times = {.it_interval = interval, .it_value = interval};
-
-	set->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (set->timer_fd < 0 || timerfd_settime(set->timer_fd, 0, &times, NULL) != 0)
-		return -1;
-	return add(set, set->timer_fd);
-}
-
-static int add_all(struct ina_pollset *set, const struct ina_comm *comm)
-{
-	struct pollfd links[INA_MAX_RANKS];
-	int count = ina_control_pollfds(&comm->control, links);
-
-	set->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (set->fd < 0)
-		return -1;
-	for (int i = 0; i < count; i++) {
-		if (add(set, links[i].fd) != 0)
-			return -1;
-	}
-	return add(set, comm->fabric.channel->fd) == 0 ? add_timer(set) : -1;
-}
-
-enum ina_status ina_pollset_open(struct ina_pollset *set, const struct ina_comm *comm,
+enum ina_status ina_pollset_open(struct ina_pollset *set, int period_ms, bool ready,
                                  struct ina_failure *failure)
 {
-	bool fine;
+	const struct timespec period = {.tv_sec = period_ms / 1000,
+	                                .tv_nsec = period_ms % 1000 * 1000000};
+	const struct itimerspec times = {.it_interval = period,
+	                                 .it_value =
+	                                         ready ? (struct timespec){.tv_nsec = 1} : period};
 
-	/* A single rank never waits: always readable. */
-	if (comm->ranks == 1) {
-		set->fd = eventfd(1, EFD_CLOEXEC);
-		fine = set->fd >= 0;
-	} else {
-		fine = add_all(set, comm) == 0;
-	}
-	if (fine)
+	set->fd = epoll_create1(EPOLL_CLOEXEC);
+	set->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (set->fd >= 0 && set->timer_fd >= 0 &&
+	    timerfd_settime(set->timer_fd, 0, &times, NULL) == 0 && add(set, set->timer_fd) == 0)
 		return INA_OK;
 	ina_fail(failure, INA_ERR_SYSTEM, "no file descriptor to poll on: %s", strerror(errno));
 	ina_pollset_close(set);
 	return failure->status;
 }
 
-/* The connection manager's events are taken while there is a connection to be made, and only then.
- */
-static void follow_phase(struct ina_pollset *set, const struct ina_comm *comm)
+static bool is_watched(const struct ina_pollset *set, int fd)
 {
-	bool connecting = comm->phase == INA_REJOINING;
-
-	if (connecting == set->has_connecting)
-		return;
-	if (connecting)
-		add(set, comm->fabric.events->fd);
-	else
-		epoll_ctl(set->fd, EPOLL_CTL_DEL, comm->fabric.events->fd, NULL);
-	set->has_connecting = connecting;
+	for (int i = 0; i < set->watched_count; i++) {
+		if (set->watched[i] == fd)
+			return true;
+	}
+	return false;
 }
 
-void ina_pollset_arm(struct ina_pollset *set, struct ina_comm *comm)
+static bool is_among(const struct pollfd *fds, int count, int fd)
+{
+	for (int i = 0; i < count; i++) {
+		if (fds[i].fd == fd)
+			return true;
+	}
+	return false;
+}
+
+void ina_pollset_watch(struct ina_pollset *set, const struct pollfd *fds, int count)
 {
 	uint64_t ticks;
-	ssize_t ignored;
+	ssize_t ignored = read(set->timer_fd, &ticks, sizeof(ticks));
 
-	if (set->fd < 0 || comm->ranks == 1)
-		return;
-	follow_phase(set, comm);
-	ignored = read(set->timer_fd, &ticks, sizeof(ticks));
 	(void)ignored;
-	ina_progress_arm(comm);
+	for (int i = 0; i < set->watched_count; i++) {
+		if (!is_among(fds, count, set->watched[i]))
+			epoll_ctl(set->fd, EPOLL_CTL_DEL, set->watched[i], NULL);
+	}
+	for (int i = 0; i < count; i++) {
+		if (!is_watched(set, fds[i].fd))
+			add(set, fds[i].fd);
+	}
+	for (int i = 0; i < count; i++)
+		set->watched[i] = fds[i].fd;
+	set->watched_count = count;
 }

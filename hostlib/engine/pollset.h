@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file descriptor for all that a communicator waits for: ina_comm_fd(). */
+/* One file descriptor for many, and a timer: for callers who poll by themselves. */
 #ifndef INA_ENGINE_POLLSET_H
 #define INA_ENGINE_POLLSET_H
 
-#include <stdbool.h>
+#include <poll.h>
 
 #include "hostlib/options/error.h"
 
-struct ina_comm;
+#define INA_POLLSET_FDS (4 * INA_MAX_RANKS + 9)
 
 struct ina_pollset {
 	int fd;       /* an epoll; -1: nobody has asked for it */
 	int timer_fd; /* what is to be looked at now and then */
-	bool has_connecting;
+	int watched[INA_POLLSET_FDS];
+	int watched_count;
 };
 
 void ina_pollset_init(struct ina_pollset *set);
-enum ina_status ina_pollset_open(struct ina_pollset *set, const struct ina_comm *comm,
+
+/* The timer fires every period_ms, and first at once if `ready`. INA_OK or INA_ERR_SYSTEM. */
+enum ina_status ina_pollset_open(struct ina_pollset *set, int period_ms, bool ready,
                                  struct ina_failure *failure);
 void ina_pollset_close(struct ina_pollset *set);
 
-/* Takes what made it readable; from now on it tells of what comes. Then look once more. */
-void ina_pollset_arm(struct ina_pollset *set, struct ina_comm *comm);
+/* Becomes readable when one of these does, or by the timer, whose last tick is forgotten. */
+void ina_pollset_watch(struct ina_pollset *set, const struct pollfd *fds, int count);
 
 #endif

@@ -1,220 +1,523 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a communicator over machines with several ranks each. */
+/*
+ * One all-reduce of machines with several ranks. Each rail has a part of the elements, which is cut
+ * into segments, one for each step. In each step
+ *
+ *	every rank	puts its own of each rail's segment into shared memory (contributes);
+ *	rail r's owner	reads its machine's for rail r and adds them up by local index (reduces);
+ *	rail r		all-reduces that sum among the machines' owners (publishes);
+ *	every rank	reads the sums of all rails (takes).
+ *
+ * The steps are a pipeline of INA_LOCAL_DEPTH places. A place is used again when all for whom it
+ * was meant have said that they are done with it, and nobody waits for anything else.
+ */
 #include "parallel.h"
 
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/deadline.h"
-#include "hostlib/options/log.h"
-
-/* Bytes that a step moves, over all rails: the more, the less often a rail is between two
- * all-reduces. */
-#define STEP_BYTES ((size_t)1 << 22)
+#include "hostlib/elements/reduce.h"
 
 /*
- * Messages under way on a rail. All of a machine's rails are on one link, and each needs some to be
- * on their way while others' are: twice its share of a window keeps the link busy, and more only
- * waits in queues, until it is taken for lost.
+ * How long a rank that finds another one in another call waits: by then all are in that call, and
+ * the diagnosis can say who called what.
  */
-static unsigned int rail_window(unsigned int window, int rails)
-{
-	unsigned int share = (2 * window + (unsigned int)rails - 1) / (unsigned int)rails;
+#define DIFFERENCE_MS 200
 
-	return share < window ? share : window;
+/* Less than a message is not divided: it would cost every rail a message's latency. */
+#define PART_BYTES_MIN ((size_t)64 << 10)
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
 }
 
-/* The flat communicator of this rank's rail: ranks are machines there. */
-static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster *roster,
-                                 int listener, struct ina_failure *failure)
+static size_t round_up(size_t bytes)
 {
-	struct ina_parallel *parallel = comm->parallel;
-	const struct ina_topology *topology = &parallel->topology;
-	const struct ina_endpoint *leader =
-	        &roster->endpoints[ina_topology_rank(topology, 0, topology->local)];
-	struct ina_failure own = {INA_OK, ""};
-	struct ina_comm *rail = calloc(1, sizeof(*rail));
-
-	if (!rail)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a rail");
-	parallel->rail = rail;
-	rail->is_rail = true;
-	ina_pollset_init(&rail->pollset);
-	rail->settings = comm->settings;
-	rail->settings.options.rank = topology->machine;
-	rail->settings.options.ranks = topology->machines;
-	rail->settings.options.schedule = INA_SCHEDULE_FLAT;
-	rail->settings.options.window = rail->settings.receives =
-	        rail_window(comm->settings.options.window, topology->rails);
-	rail->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
-	                                           .sin_addr.s_addr = leader->address,
-	                                           .sin_port = leader->tcp_port};
-	rail->settings.listener = topology->machine == 0 ? listener : -1;
-	if (ina_comm_open(rail, &own) == INA_OK)
-		return INA_OK;
-	rail->failure = own; /* so that closing waits for nobody */
-	return ina_fail(failure, own.status, "rail %d, where ranks are machines: %s",
-	                topology->local, own.text);
+	return (bytes + 63) / 64 * 64; /* a cache line holds whole elements of every type */
 }
 
-static enum ina_status register_rail(struct ina_parallel *parallel, struct ina_failure *failure)
+/*
+ * Where step `step` begins in a rail's part. The first step is shorter on the lower rails, and the
+ * last one makes up for it: rails that began and ended their all-reduces together would all leave
+ * the network idle at the same time.
+ */
+static size_t step_offset(const struct ina_parallel *parallel, uint64_t step, int rail)
 {
-	size_t bytes;
-	uint8_t *memory;
+	const struct ina_pipeline *p = &parallel->pipeline;
+	size_t rails = (size_t)parallel->topology.rails;
+	size_t first = p->steps == 1 ? p->part_bytes
+	                             : round_up(p->segment_bytes * ((size_t)rail + 1) / rails);
 
-	if (!parallel->rail || parallel->rail->ranks == 1)
-		return INA_OK;
-	memory = ina_local_rail_memory(&parallel->local, parallel->local.index, &bytes);
-	return ina_memory_register(&parallel->rail->memory, memory, bytes, failure);
+	return step == 0 ? 0 : smaller(first + (step - 1) * p->segment_bytes, p->part_bytes);
 }
 
-static void describe(struct ina_comm *comm, bool aggregated)
+static size_t segment_offset(const struct ina_parallel *parallel, uint64_t step, int rail)
 {
-	const struct ina_topology *topology = &comm->parallel->topology;
-	struct ina_stats *stats = &comm->stats;
-	const struct ina_comm *rail = comm->parallel->rail;
+	const struct ina_pipeline *p = &parallel->pipeline;
 
-	stats->algorithm = aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
-	stats->rails = (unsigned int)topology->rails;
-	if (rail) {
-		stats->path_mtu = rail->stats.path_mtu;
-		stats->message_bytes = rail->stats.message_bytes;
+	return smaller((size_t)rail * p->part_bytes + step_offset(parallel, step, rail),
+	               p->transfer.total_bytes);
+}
+
+static size_t segment_size(const struct ina_parallel *parallel, uint64_t step, int rail)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+	size_t end = (size_t)rail * p->part_bytes + step_offset(parallel, step + 1, rail);
+
+	return smaller(end, p->transfer.total_bytes) - segment_offset(parallel, step, rail);
+}
+
+static struct ina_local_rank *own(const struct ina_parallel *parallel)
+{
+	return &parallel->local.ranks[parallel->local.index];
+}
+
+static void start_pipeline(struct ina_parallel *parallel, const struct ina_transfer *transfer)
+{
+	size_t rails = (size_t)parallel->topology.rails;
+	size_t total = transfer->total_bytes;
+	size_t even = round_up((total + rails - 1) / rails);
+	size_t part = even < PART_BYTES_MIN ? PART_BYTES_MIN : even;
+	/* Nothing is a step as well: its call is compared with the others'. */
+	size_t segments = total == 0 ? 1 : (part - 1) / parallel->local.segment_bytes + 1;
+	uint64_t base = parallel->pipeline.base + parallel->pipeline.steps;
+
+	parallel->pipeline = (struct ina_pipeline){
+	        .transfer = *transfer,
+	        .base = base,
+	        .part_bytes = part,
+	        .segment_bytes = round_up((part + segments - 1) / segments),
+	        .steps = segments + (segments > 1 && rails > 1),
+	};
+	if (parallel->rail)
+		parallel->pipeline.rail_overflows = parallel->rail->stats.overflows;
+	own(parallel)->call = parallel->turn->current;
+}
+
+static bool contribute(struct ina_parallel *parallel)
+{
+	struct ina_pipeline *p = &parallel->pipeline;
+	const struct ina_local *local = &parallel->local;
+	const uint8_t *send = p->transfer.send;
+
+	if (p->contributed == p->steps ||
+	    !ina_local_is_free(ina_local_all_reduced(local), p->base + p->contributed))
+		return false;
+	for (int r = 0; r < parallel->topology.rails; r++) {
+		size_t bytes = segment_size(parallel, p->contributed, r);
+
+		/* An owner adds its own from where they are. */
+		if (r != local->index && bytes > 0)
+			memcpy(ina_local_contribution(local, local->index, r,
+			                              p->base + p->contributed),
+			       send + segment_offset(parallel, p->contributed, r), bytes);
 	}
-	stats->window = rail_window(comm->settings.options.window, topology->rails);
-	snprintf(comm->how, sizeof(comm->how), "%d machines of %d to %d ranks, %d rails, %s",
-	         topology->machines, topology->fewest, topology->most, topology->rails,
-	         topology->machines == 1 ? "nothing between machines"
-	         : aggregated            ? "all aggregated"
-	                                 : "not all aggregated");
-	ina_log(comm, "local rank %d of %d on machine %d: %s", topology->local, topology->locals,
-	        topology->machine, comm->how);
+	p->contributed++;
+	atomic_store(&own(parallel)->contributed, p->base + p->contributed);
+	return true;
 }
 
-static enum ina_status open_all(struct ina_comm *comm, const struct ina_roster *roster,
-                                int listener, struct ina_failure *failure)
+static bool same_call(const struct ina_call *a, const struct ina_call *b)
 {
-	struct ina_parallel *parallel = comm->parallel;
-	const struct ina_topology *topology = &parallel->topology;
-	const struct ina_options *options = &comm->settings.options;
-	int64_t deadline_ms =
-	        ina_now_ms() + 2 * (int64_t)options->open_timeout_ms + options->join_timeout_ms;
-	uint32_t segment;
-	uint32_t aggregated;
+	return a->number == b->number && a->count == b->count && a->type == b->type &&
+	       a->op == b->op;
+}
 
-	/* Every failure goes into an agreement, so that no rank waits in vain. */
-	failure->status = INA_OK;
-	if (topology->local < topology->rails)
-		open_rail(comm, roster, listener, failure);
-	if (failure->status == INA_OK)
-		ina_intra_open(&parallel->intra, comm->settings.intra_gbps, failure);
-	segment = (uint32_t)(STEP_BYTES / (size_t)topology->rails + 63) / 64 * 64;
-	if (ina_comm_agree(comm, "", "connect with the other machines", false, &segment,
-	                   deadline_ms, failure) != INA_OK)
+/* Have all contributed to the step, in this same call? */
+static bool all_contributed(struct ina_parallel *parallel)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+
+	parallel->differs = -1;
+	for (int i = 0; i < parallel->local.count; i++) {
+		struct ina_local_rank *rank = &parallel->local.ranks[i];
+
+		if (atomic_load(&rank->contributed) <= p->base + p->reduced)
+			return false;
+		if (!same_call(&rank->call, &parallel->turn->current)) {
+			parallel->differs = i;
+			return false;
+		}
+	}
+	return true;
+}
+
+static void add_up(struct ina_parallel *parallel, uint8_t *sum, size_t bytes)
+{
+	struct ina_pipeline *p = &parallel->pipeline;
+	const struct ina_local *local = &parallel->local;
+	const struct ina_transfer *transfer = &p->transfer;
+	int rail = local->index;
+	const void *before = NULL;
+
+	for (int i = 0; i < local->count && bytes > 0; i++) {
+		const uint8_t *part =
+		        i == local->index
+		                ? transfer->send + segment_offset(parallel, p->reduced, rail)
+		                : ina_local_contribution(local, i, rail, p->base + p->reduced);
+
+		if (!before && local->count == 1)
+			memcpy(sum, part, bytes);
+		else if (before)
+			p->overflow |=
+			        ina_reduce(sum, part, before, bytes / transfer->element_bytes,
+			                   transfer->type, transfer->op);
+		before = before ? sum : part;
+	}
+}
+
+static enum ina_status reduce(struct ina_parallel *parallel, bool *moved,
+                              struct ina_failure *failure)
+{
+	struct ina_pipeline *p = &parallel->pipeline;
+	const struct ina_transfer *transfer = &p->transfer;
+	int rail = parallel->local.index;
+	uint64_t step = p->base + p->reduced;
+	size_t bytes;
+	uint8_t *sum;
+	bool goes;
+
+	*moved = false;
+	if (p->reduced == p->steps || !ina_local_is_free(p->base + p->published, step))
+		return INA_OK;
+	bytes = segment_size(parallel, p->reduced, rail);
+	/* The first rail's first step goes even if it is empty, for the call to be compared. */
+	goes = bytes > 0 || (p->reduced == 0 && rail == 0);
+	if (goes && (!ina_local_is_free(ina_local_all_taken(&parallel->local), step) ||
+	             !all_contributed(parallel)))
+		return INA_OK;
+	sum = ina_local_reduced(&parallel->local, rail, step);
+	if (p->adding_ns == 0) {
+		add_up(parallel, sum, bytes);
+		p->adding_ns = ina_intra_read(&parallel->intra,
+		                              (size_t)(parallel->local.count - 1) * bytes);
+	}
+	if (!ina_intra_is_there(&parallel->intra, p->adding_ns))
+		return INA_OK;
+	p->adding_ns = 0;
+	if (goes &&
+	    ina_request_start(parallel->rail, sum, ina_local_sum(&parallel->local, rail, step),
+	                      bytes / transfer->element_bytes, transfer->type, transfer->op,
+	                      &p->requests[step % INA_LOCAL_DEPTH]) != INA_OK) {
+		*failure = parallel->rail->latest;
 		return failure->status;
-	if (ina_local_open(&parallel->local, topology, roster->job_id, segment, &comm->control,
-	                   deadline_ms, failure) == INA_OK)
-		register_rail(parallel, failure);
-	aggregated = !parallel->rail || parallel->rail->aggregated;
-	if (ina_comm_agree(comm, "", "share memory with the other ranks of its machine", false,
-	                   &aggregated, deadline_ms, failure) != INA_OK)
-		return failure->status;
-	describe(comm, aggregated != 0 && topology->machines > 1);
+	}
+	p->reduced++;
+	atomic_store(&own(parallel)->reduced, p->base + p->reduced);
+	*moved = true;
 	return INA_OK;
 }
 
-enum ina_status ina_parallel_open(struct ina_comm *comm, const struct ina_topology *topology,
-                                  const struct ina_roster *roster, int listener,
-                                  struct ina_failure *failure)
+static enum ina_status publish(struct ina_parallel *parallel, bool *moved,
+                               struct ina_failure *failure)
 {
-	bool leads = topology->machine == 0 && topology->local < topology->rails;
+	struct ina_pipeline *p = &parallel->pipeline;
+	struct ina_request **place = &p->requests[(p->base + p->published) % INA_LOCAL_DEPTH];
 
-	/* Who does not wait at it does not need it; the bootstrap closes it after use. */
-	if (!leads || topology->machines == 1) {
-		close(listener);
-		listener = -1;
+	*moved = false;
+	if (parallel->rail->first && parallel->noticed)
+		*moved = ina_comm_step(parallel->rail, 0);
+	else if (parallel->rail->first)
+		*moved = ina_comm_work(parallel->rail);
+	if (p->published == p->reduced || (*place && !(*place)->done))
+		return INA_OK;
+	if (*place && ina_request_take(*place) != INA_OK) {
+		*place = NULL;
+		*failure = parallel->rail->failure;
+		return failure->status;
 	}
-	comm->parallel = calloc(1, sizeof(*comm->parallel));
-	if (!comm->parallel) {
-		if (listener >= 0)
-			close(listener);
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
-	}
-	comm->parallel->topology = *topology;
-	comm->parallel->differs = -1;
-	comm->parallel->epoll_fd = comm->parallel->timer_fd = -1;
-	comm->parallel->intra.timer_fd = -1;
-	ina_local_init(&comm->parallel->local);
-	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->fabric.device);
-	/* The rails have their own. */
-	ina_fabric_close(&comm->fabric);
-	memset(&comm->fabric, 0, sizeof(comm->fabric));
-	return open_all(comm, roster, listener, failure);
+	*place = NULL;
+	p->published++;
+	p->overflow |= parallel->rail->stats.overflows != p->rail_overflows;
+	if (p->published == p->steps && p->overflow)
+		atomic_store(&own(parallel)->overflow, parallel->turn->current.number);
+	atomic_store(&own(parallel)->published, p->base + p->published);
+	*moved = true;
+	return INA_OK;
 }
 
-/* All ranks have called ina_close(). Until then others may need this one's help on its rail. */
-static enum ina_status part(struct ina_comm *comm, struct ina_failure *failure)
+/* A rail's next sum; returns when it is there. Who owns the rail has it. */
+static int64_t copy_sum(struct ina_parallel *parallel, int rail)
 {
-	struct ina_parallel *parallel = comm->parallel;
-	int64_t deadline_ms = ina_now_ms() + comm->settings.options.timeout_ms;
-	struct ina_failure none = {INA_OK, ""};
-	const struct ina_vote vote = {
-	        .what = "", .doing = "call ina_close", .call = comm->current, .failed = &none};
-	uint32_t value;
+	const struct ina_local *local = &parallel->local;
+	uint64_t step = parallel->pipeline.taken[rail];
+	size_t bytes = segment_size(parallel, step, rail);
 
-	ina_agree_begin(&comm->control, &vote);
-	for (;;) {
-		struct pollfd fds[INA_PARALLEL_FDS];
-		enum ina_agreement agreement =
-		        ina_agree_poll(&comm->control, &vote, deadline_ms, &value, failure);
+	if (bytes > 0)
+		memcpy(parallel->pipeline.transfer.recv + segment_offset(parallel, step, rail),
+		       ina_local_sum(local, rail, parallel->pipeline.base + step), bytes);
+	return ina_intra_read(&parallel->intra, rail == local->index ? 0 : bytes);
+}
 
-		if (agreement == INA_AGREED)
-			return INA_OK;
-		if (agreement == INA_NOT_AGREED)
-			return failure->status;
-		if (agreement == INA_DISTURBED) {
-			ina_comm_fault(comm, NULL);
-			while (comm->phase != INA_STEADY)
-				ina_parallel_mend(comm, INA_STALL_MS);
-			*failure = comm->failure;
-			return failure->status;
+static bool take(struct ina_parallel *parallel)
+{
+	struct ina_pipeline *p = &parallel->pipeline;
+	uint64_t all = p->steps;
+	bool moved = false;
+
+	for (int r = 0; r < parallel->topology.rails; r++) {
+		uint64_t published = atomic_load(&parallel->local.ranks[r].published);
+
+		for (; p->base + p->taken[r] < published && p->taken[r] < p->steps; p->taken[r]++) {
+			if (p->taking_ns[r] == 0)
+				p->taking_ns[r] = copy_sum(parallel, r);
+			if (!ina_intra_is_there(&parallel->intra, p->taking_ns[r]))
+				break;
+			p->taking_ns[r] = 0;
+			moved = true;
 		}
-		if (parallel->rail)
-			ina_parallel_attend(parallel->rail);
-		poll(fds, (nfds_t)ina_parallel_pollfds(comm, fds), INA_STALL_MS);
+		all = p->taken[r] < all ? p->taken[r] : all;
+	}
+	atomic_store(&own(parallel)->taken, p->base + all);
+	return moved;
+}
+
+/* The timer tells of what is there first of what is being read. */
+static void await_reads(struct ina_parallel *parallel)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+	int64_t first_ns = p->adding_ns;
+
+	for (int r = 0; r < parallel->topology.rails; r++) {
+		if (p->taking_ns[r] != 0 && (first_ns == 0 || p->taking_ns[r] < first_ns))
+			first_ns = p->taking_ns[r];
+	}
+	ina_intra_arm(&parallel->intra, first_ns);
+}
+
+/* As far as it goes without a wait. */
+static enum ina_status run(struct ina_parallel *parallel, bool *moved, struct ina_failure *failure)
+{
+	bool again = true;
+	bool changed;
+
+	*moved = false;
+	while (again) {
+		again = contribute(parallel);
+		if (parallel->rail) {
+			if (reduce(parallel, &changed, failure) != INA_OK)
+				return failure->status;
+			again |= changed;
+			if (publish(parallel, &changed, failure) != INA_OK)
+				return failure->status;
+			again |= changed;
+		}
+		again |= take(parallel);
+		*moved |= again;
+		if (again)
+			ina_local_wake(&parallel->local);
+	}
+	await_reads(parallel);
+	return INA_OK;
+}
+
+/* The row of the table of algorithms. */
+
+static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
+                                 struct ina_failure *failure)
+{
+	bool moved;
+
+	start_pipeline(self, transfer);
+	return run(self, &moved, failure);
+}
+
+static bool row_is_done(const void *self)
+{
+	const struct ina_parallel *parallel = self;
+
+	return atomic_load(&own(parallel)->taken) ==
+	       parallel->pipeline.base + parallel->pipeline.steps;
+}
+
+/* What this rank would do if others of its machine let it. */
+static uint32_t wants(const struct ina_parallel *parallel)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+
+	return INA_LOCAL_SLEEPS | (p->contributed < p->steps ? INA_LOCAL_CONTRIBUTE : 0u) |
+	       (parallel->rail && p->reduced < p->steps ? INA_LOCAL_REDUCE : 0u);
+}
+
+static void row_arm(void *self)
+{
+	struct ina_parallel *parallel = self;
+	struct ina_comm *rail = parallel->rail;
+
+	atomic_store(&own(parallel)->wants, wants(parallel));
+	if (rail && rail->first)
+		rail->algorithm->arm(rail->algorithm_state);
+}
+
+static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
+                                   struct ina_failure *failure)
+{
+	struct ina_parallel *parallel = self;
+	enum ina_status status;
+
+	if (!before_wait) {
+		parallel->noticed = true;
 		ina_local_awake(&parallel->local, true);
-		ina_local_look(&parallel->local);
+	}
+	status = run(parallel, moved, failure);
+	if (!before_wait || status != INA_OK || *moved || row_is_done(self))
+		return status;
+	/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+	row_arm(self);
+	status = run(parallel, moved, failure);
+	if (status != INA_OK || *moved)
+		ina_local_awake(&parallel->local, false);
+	return status;
+}
+
+static int row_pollfds(const void *self, struct pollfd *fds)
+{
+	const struct ina_parallel *parallel = self;
+	int count = ina_local_pollfds(&parallel->local, fds);
+
+	if (parallel->intra.timer_fd >= 0)
+		fds[count++] = (struct pollfd){.fd = parallel->intra.timer_fd, .events = POLLIN};
+	if (parallel->rail)
+		count += ina_comm_pollfds(parallel->rail, fds + count);
+	return count;
+}
+
+/* A completion, a wake-up, or what has been read: not a frame of a control channel, nor an end. */
+static bool is_work(const struct ina_parallel *parallel, int fd)
+{
+	const struct ina_comm *rail = parallel->rail;
+
+	return fd == parallel->local.wake[parallel->local.index] ||
+	       fd == parallel->intra.timer_fd ||
+	       (rail && rail->ranks > 1 && fd == rail->network.fabric.channel->fd);
+}
+
+/* Who looks round after each wait pays for more calls of the kernel than the work takes. */
+static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
+                                struct ina_failure *failure)
+{
+	struct ina_parallel *parallel = self;
+	struct pollfd fds[INA_COMM_FDS];
+	int count = row_pollfds(self, fds);
+	bool work = false;
+
+	count += ina_control_pollfds(parallel->control, fds + count);
+	if (parallel->differs >= 0 && timeout_ms > DIFFERENCE_MS)
+		timeout_ms = DIFFERENCE_MS;
+	if (poll(fds, (nfds_t)count, timeout_ms) > 0) {
+		work = true;
+		for (int i = 0; i < count; i++)
+			work = work && (!fds[i].revents || is_work(parallel, fds[i].fd));
+	}
+	parallel->noticed = !work;
+	ina_local_awake(&parallel->local, fds[0].revents != 0);
+	*moved = work;
+	if (work)
+		return run(parallel, &work, failure);
+	ina_control_pump(parallel->control, 0);
+	return INA_OK;
+}
+
+static bool row_find_fault(void *self, int64_t waited_ms, struct ina_failure *failure)
+{
+	struct ina_parallel *parallel = self;
+	const struct ina_topology *topology = &parallel->topology;
+	int gone = ina_local_look(&parallel->local);
+
+	if (parallel->rail)
+		ina_comm_attend(parallel->rail);
+	if (gone >= 0) {
+		ina_fail(failure, INA_ERR_PEER, "rank %d, on the same machine, is gone",
+		         ina_topology_rank(topology, topology->machine, gone));
+		return true;
+	}
+	if (parallel->rail && parallel->rail->failure.status != INA_OK) {
+		*failure = parallel->rail->failure;
+		return true;
+	}
+	if (parallel->differs < 0 || waited_ms < DIFFERENCE_MS)
+		return false;
+	ina_fail(failure, INA_ERR_MISMATCH, "rank %d, on the same machine, called something else",
+	         ina_topology_rank(topology, topology->machine, parallel->differs));
+	return true;
+}
+
+static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
+{
+	const struct ina_parallel *parallel = self;
+	bool overflow = false;
+
+	*until = 0;
+	for (int r = 0; r < parallel->topology.rails; r++)
+		overflow |= atomic_load(&parallel->local.ranks[r].overflow) ==
+		            parallel->turn->current.number;
+	if (parallel->rail) {
+		const struct ina_stats *rail = &parallel->rail->stats;
+
+		stats->algorithm = rail->algorithm;
+		stats->messages_aggregated = rail->messages_aggregated;
+		stats->messages_ring = rail->messages_ring;
+		stats->bytes_aggregated = rail->bytes_aggregated;
+		stats->bytes_ring = rail->bytes_ring;
+		stats->messages_retried = rail->messages_retried;
+		stats->fallbacks = rail->fallbacks;
+		stats->rejoins = rail->rejoins;
+		stats->registrations = rail->registrations;
+	}
+	return overflow;
+}
+
+/* The other machines' ranks of the rail are told by their own recovery, and here nothing waits. */
+static void row_abort(void *self)
+{
+	struct ina_parallel *parallel = self;
+	struct ina_comm *rail = parallel->rail;
+
+	if (rail && rail->failure.status == INA_OK) {
+		rail->failure = *parallel->failure;
+		ina_comm_abort(rail);
+	}
+	for (unsigned int i = 0; rail && i < INA_LOCAL_DEPTH; i++) {
+		if (parallel->pipeline.requests[i])
+			ina_request_wait(parallel->pipeline.requests[i]);
+		parallel->pipeline.requests[i] = NULL;
 	}
 }
 
-enum ina_status ina_parallel_close(struct ina_comm *comm, struct ina_failure *failure)
+static void row_explain_timeout(const void *self, int timeout_ms, struct ina_failure *failure)
 {
-	struct ina_parallel *parallel = comm->parallel;
-	struct ina_comm *rail = parallel->rail;
-	struct ina_failure own = {INA_OK, ""};
+	const struct ina_parallel *parallel = self;
 
-	failure->status = INA_OK;
-	comm->previous = comm->current;
-	comm->current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = comm->previous.number};
-	if (comm->failure.status == INA_OK)
-		part(comm, failure);
-	if (rail) {
-		if (rail->failure.status == INA_OK)
-			rail->failure = comm->failure.status != INA_OK ? comm->failure : *failure;
-		ina_comm_close(rail, &own);
-		free(rail);
-	}
-	if (failure->status == INA_OK && comm->failure.status == INA_OK)
-		*failure = own;
-	ina_local_close(&parallel->local);
-	ina_intra_close(&parallel->intra);
-	if (parallel->epoll_fd >= 0)
-		close(parallel->epoll_fd);
-	if (parallel->timer_fd >= 0)
-		close(parallel->timer_fd);
-	free(parallel);
-	comm->parallel = NULL;
-	return failure->status;
+	ina_fail(failure, INA_ERR_TIMEOUT, "waited in vain for %s, for %d ms",
+	         parallel->rail && parallel->rail->first ? "a sum of all machines"
+	                                                 : "another rank of this machine",
+	         timeout_ms);
+}
+
+const struct ina_algorithm_row ina_parallel_algorithm = {
+        .start = row_start,
+        .advance = row_advance,
+        .wait = row_wait,
+        .find_fault = row_find_fault,
+        .is_done = row_is_done,
+        .end = row_end,
+        .abort = row_abort,
+        .pollfds = row_pollfds,
+        .arm = row_arm,
+        .explain_timeout = row_explain_timeout,
+};
+
+void ina_parallel_attend(struct ina_parallel *parallel, int timeout_ms)
+{
+	struct pollfd fds[INA_COMM_FDS];
+	int count;
+
+	if (parallel->rail)
+		ina_comm_attend(parallel->rail);
+	count = row_pollfds(parallel, fds);
+	count += ina_control_pollfds(parallel->control, fds + count);
+	poll(fds, (nfds_t)count, timeout_ms);
+	ina_local_awake(&parallel->local, true);
+	ina_local_look(&parallel->local);
 }

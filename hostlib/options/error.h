@@ -3,6 +3,8 @@
 #ifndef INA_OPTIONS_ERROR_H
 #define INA_OPTIONS_ERROR_H
 
+#include <stdbool.h>
+
 #include "ina.h"
 
 struct ina_failure {

@@ -2,6 +2,7 @@
 /* Registered memory and the cache of registrations. */
 #include "memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,26 @@ void ina_memory_put(struct ina_memory *memory, unsigned int entry)
 {
 	memory->registrations[entry].users--;
 	evict(memory, memory->cache_entries);
+}
+
+void ina_memory_put_later(struct ina_memory *memory, unsigned int entry, uint64_t until)
+{
+	unsigned int place =
+	        (memory->deferred_first + memory->deferred_count++) % INA_MEMORY_DEFERRED;
+
+	assert(memory->deferred_count <= INA_MEMORY_DEFERRED);
+	memory->deferred[place].entry = entry;
+	memory->deferred[place].until = until;
+}
+
+void ina_memory_release(struct ina_memory *memory, uint64_t acknowledged)
+{
+	while (memory->deferred_count > 0 &&
+	       memory->deferred[memory->deferred_first].until <= acknowledged) {
+		ina_memory_put(memory, memory->deferred[memory->deferred_first].entry);
+		memory->deferred_first = (memory->deferred_first + 1) % INA_MEMORY_DEFERRED;
+		memory->deferred_count--;
+	}
 }
 
 enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size_t bytes,

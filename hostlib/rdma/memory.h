@@ -7,9 +7,8 @@
 #define INA_RDMA_MEMORY_H
 
 #include <infiniband/verbs.h>
-#include <stdbool.h>
 
-#include "hostlib/options/error.h"
+#include "hostlib/options/options.h"
 #include "wire/ina_wire.h"
 
 /*
@@ -32,6 +31,9 @@ struct ina_registration {
 	uint64_t used; /* when, by a count of uses */
 };
 
+/* Each of a window's messages may be the last of an all-reduce, with two registrations. */
+#define INA_MEMORY_DEFERRED (2 * INA_WINDOW_PACKETS_MAX)
+
 struct ina_memory {
 	struct ibv_pd *pd;
 	/* The library's own. */
@@ -44,6 +46,13 @@ struct ina_memory {
 	unsigned int cache_entries;
 	uint64_t uses;
 	uint64_t made; /* registrations so far */
+	/* Deferred releases, in order: the device may still read the memory of the last sends. */
+	struct {
+		unsigned int entry;
+		uint64_t until; /* so many messages of the connection are acknowledged */
+	} deferred[INA_MEMORY_DEFERRED];
+	unsigned int deferred_first;
+	unsigned int deferred_count;
 };
 
 /* Registers a zeroed slab of slab_bytes. ina_memory_close() is safe if this fails. */
@@ -59,6 +68,10 @@ enum ina_status ina_memory_get(struct ina_memory *memory, const void *start, siz
                                bool writable, unsigned int *entry, uint32_t *lkey,
                                struct ina_failure *failure);
 void ina_memory_put(struct ina_memory *memory, unsigned int entry);
+
+/* The same when so many messages are acknowledged; ina_memory_release() says how many are. */
+void ina_memory_put_later(struct ina_memory *memory, unsigned int entry, uint64_t until);
+void ina_memory_release(struct ina_memory *memory, uint64_t acknowledged);
 
 /* ina_register() and ina_deregister(). */
 enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size_t bytes,

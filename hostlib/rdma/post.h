@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One all-reduce as the algorithms see it, and how they name their work requests. */
+/* Posting messages: how work requests are named, and how several are posted at once. */
 #ifndef INA_RDMA_POST_H
 #define INA_RDMA_POST_H
 
 #include "message.h"
 
-struct ina_transfer {
-	const uint8_t *send;
-	uint8_t *recv; /* == send: in place */
-	uint64_t total_bytes;
-	uint32_t element_bytes;
-	enum ina_type type;
-	enum ina_op op;
-	bool fixed; /* float32 sums: by the aggregator as block floating point */
-	uint32_t send_lkey;
-	uint32_t recv_lkey;
-};
-
-/* What an algorithm is given once, at open. The memory is the communicator's. */
+/* A connection and the memory for its messages, given to an algorithm at open. The memory is the
+ * network's. */
 struct ina_connection_context {
 	struct ibv_qp *tx;
 	struct ibv_qp *rx;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every all-reduce algorithm offers to those who run it: a row of functions. Each algorithm is
+ * one file with one row; a new one is a new file. The rows are ina_in_network_algorithm,
+ * ina_ring_algorithm and ina_parallel_algorithm (machine/parallel.c).
+ *
+ * An algorithm blocks nowhere but in wait(). A status that is not INA_OK is a fault of this rank,
+ * which the caller settles with the other ranks.
+ */
+#ifndef INA_ALGORITHMS_ALGORITHM_H
+#define INA_ALGORITHMS_ALGORITHM_H
+
+#include <poll.h>
+
+#include "hostlib/options/error.h"
+
+/* One all-reduce. */
+struct ina_transfer {
+	const uint8_t *send;
+	uint8_t *recv; /* == send: in place */
+	uint64_t total_bytes;
+	uint32_t element_bytes;
+	enum ina_type type;
+	enum ina_op op;
+	bool fixed;      /* float32 sums: by the aggregator as block floating point */
+	bool overflowed; /* in a part that is done, by another algorithm */
+	uint32_t send_lkey;
+	uint32_t recv_lkey;
+};
+
+/* `self` is the algorithm's own state, the same in all calls. */
+struct ina_algorithm_row {
+	/* The device reads and writes the caller's buffers: they are registered before start(). */
+	bool registers;
+
+	/* May another all-reduce start behind those that are under way? NULL: one at a time. */
+	bool (*has_room)(const void *self);
+
+	/* Begins an all-reduce, and goes as far as it can without a wait. */
+	enum ina_status (*start)(void *self, const struct ina_transfer *transfer,
+	                         struct ina_failure *failure);
+
+	/*
+	 * Takes in what has come, and goes on as far as that allows. *moved: whether anything has
+	 * come. before_wait: if nothing has, wait() follows.
+	 */
+	enum ina_status (*advance)(void *self, bool before_wait, bool *moved,
+	                           struct ina_failure *failure);
+
+	/* Waits up to timeout_ms for something to come. *moved: as above, false also for a fault.
+	 */
+	enum ina_status (*wait)(void *self, int timeout_ms, bool *moved,
+	                        struct ina_failure *failure);
+
+	/* Nothing has come for waited_ms: has this rank's part of it failed? NULL: no more to look
+	 * at. */
+	bool (*find_fault)(void *self, int64_t waited_ms, struct ina_failure *failure);
+
+	/* Is the oldest all-reduce done? */
+	bool (*is_done)(const void *self);
+
+	/*
+	 * Forgets the oldest all-reduce, which is done, and adds it to the statistics, but for
+	 * `calls` and `overflows`. Returns whether an int32 sum overflowed. *until: its
+	 * registrations are in use until so many messages are acknowledged; 0: no longer.
+	 */
+	bool (*end)(void *self, struct ina_stats *stats, uint64_t *until);
+
+	/* After a fatal fault: nothing is written to the caller's memory any more. */
+	void (*abort)(void *self);
+
+	/*
+	 * What the oldest all-reduce waits for: descriptors (returns how many of at most
+	 * INA_ALGORITHM_FDS), and, after arm(), these tell of all that comes.
+	 */
+	int (*pollfds)(const void *self, struct pollfd *fds);
+	void (*arm)(void *self);
+
+	/* Which message of it that is, from 0, and INA_ERR_TIMEOUT with a sentence about it. */
+	uint32_t (*position)(const void *self);
+	void (*explain_timeout)(const void *self, int timeout_ms, struct ina_failure *failure);
+};
+
+#define INA_ALGORITHM_FDS (3 * INA_MAX_RANKS + 8)
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The all-reduce of a single rank: its result is what it contributed. */
+#ifndef INA_ALGORITHMS_ALONE_H
+#define INA_ALGORITHMS_ALONE_H
+
+#include "algorithm.h"
+
+/* Its functions use no state. */
+extern const struct ina_algorithm_row ina_alone_algorithm;
+
+#endif

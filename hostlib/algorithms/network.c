@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both algorithms on one network: memory shared out, completions given to whom they belong. */
+#include "network.h"
+
+#include <arpa/inet.h>
+
+#include "common/deadline.h"
+
+/* Between looks at the clock. */
+#define TICK_MS 1000
+
+static const char *work_name(enum ina_work work, bool *outward)
+{
+	*outward = work == INA_WORK_WINDOW_SEND || work == INA_WORK_RING_SEND ||
+	           work == INA_WORK_CREDIT_RECEIVE;
+	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE ? "aggregation"
+	                                                                       : "ring";
+}
+
+static bool is_aggregated(enum ina_work work)
+{
+	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE;
+}
+
+static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv_wc *wc,
+                               struct ina_failure *failure)
+{
+	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
+	bool outward;
+	const char *name = work_name(work, &outward);
+	int neighbour = outward ? ina_successor(fabric->rank, fabric->ranks)
+	                        : ina_predecessor(fabric->rank, fabric->ranks);
+
+	/* A message that is longer than the receive: rdma_rxe says REM_INV_REQ on both sides. */
+	if (wc->status == IBV_WC_LOC_LEN_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR)
+		return ina_fail(
+		        failure, INA_ERR_MISMATCH,
+		        "a message on the %s connection %s rank %d is longer than its receiver "
+		        "expects",
+		        name, outward ? "to" : "from", neighbour);
+	/* The ring can do without the other connection. */
+	return ina_fail(failure, is_aggregated(work) ? INA_ERR_AGGREGATOR : INA_ERR_DEVICE,
+	                "the %s connection %s rank %d failed: %s (vendor 0x%x)", name,
+	                outward ? "to" : "from", neighbour, ibv_wc_status_str(wc->status),
+	                wc->vendor_err);
+}
+
+static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_failure *failure)
+{
+	struct ina_network *network = context;
+	struct ina_innet *innet = &network->innet;
+	struct ina_ring *ring = &network->ring;
+	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
+
+	if (is_aggregated(work) && (uint32_t)wc->wr_id != innet->connection.epoch)
+		return INA_OK; /* a connection that is no more */
+	if (is_aggregated(work) && !ina_innet_is_busy(innet)) {
+		if (work == INA_WORK_WINDOW_SEND)
+			ina_innet_sent(innet);
+		return INA_OK; /* of a transfer that is done, or an abandoned JOIN or LEAVE */
+	}
+	if (wc->status != IBV_WC_SUCCESS)
+		return explain(&network->fabric, wc, failure);
+	switch (work) {
+	case INA_WORK_WINDOW_SEND:
+		ina_innet_sent(innet);
+		return INA_OK;
+	case INA_WORK_WINDOW_RECEIVE:
+		return ina_innet_received(innet, wc->byte_len, failure);
+	case INA_WORK_RING_SEND:
+		ina_ring_sent(ring);
+		return INA_OK;
+	case INA_WORK_RING_RECEIVE:
+		return ina_ring_received(ring, wc->byte_len, failure);
+	case INA_WORK_CREDIT_SEND:
+		ina_ring_credit_sent(ring);
+		return INA_OK;
+	case INA_WORK_CREDIT_RECEIVE:
+		return ina_ring_credited(ring, ntohl(wc->imm_data), failure);
+	}
+	return ina_fail(failure, INA_ERR_DEVICE, "%s: a completion of nothing",
+	                network->fabric.device);
+}
+
+static void share_memory_out(struct ina_network *network, const struct ina_settings *settings,
+                             uint64_t job_id)
+{
+	const struct ina_options *options = &settings->options;
+	struct ina_connection *connections = network->fabric.connections;
+	struct ina_innet *innet = &network->innet;
+	struct ina_slot *slots = network->memory.slab;
+	int rank = options->rank;
+	int ranks = options->ranks;
+	uint32_t window = options->window;
+	uint32_t receives = settings->receives;
+	struct ina_connection_context context = {
+	        .lkey = network->memory.slab_mr->lkey,
+	        .window = window,
+	        .limit_bytes = options->message_bytes - (uint32_t)INA_MESSAGE_FRAMING,
+	        .rank = rank,
+	        .ranks = ranks,
+	        /*
+	         * Only one of the algorithms is at work at a time: they share it. The sums that the
+	         * in-network one keeps are in the spare when the ring takes over.
+	         */
+	        .staging = (uint8_t *)(slots + 4 * window + receives),
+	        .context = {.job_id = job_id,
+	                    .rank_count = (uint16_t)ranks,
+	                    .rank = (uint32_t)rank},
+	};
+
+	context.tx = connections[INA_PURPOSE_AGGREGATE].tx->qp;
+	context.rx = connections[INA_PURPOSE_AGGREGATE].rx->qp;
+	context.tx_slots = slots;
+	context.rx_slots = slots + 4 * window;
+	innet->connection = context;
+	innet->receives = receives;
+	innet->keeps = !network->plain;
+	/* Without a cache, the memory may be other memory in the next call: no registration stays.
+	 */
+	innet->ends_early = innet->keeps && options->cache_entries > 0;
+	innet->contributors_due = network->plain ? 1 : (uint32_t)ranks;
+	innet->rank_due = (uint32_t)(network->plain ? ina_predecessor(rank, ranks) : ranks - 1);
+	context.tx = connections[INA_PURPOSE_RING].tx->qp;
+	context.rx = connections[INA_PURPOSE_RING].rx->qp;
+	context.tx_slots = slots + window;
+	context.rx_slots = slots + 2 * window;
+	network->ring.connection = context;
+	network->spare = context.staging + 2 * (size_t)window * context.limit_bytes;
+	innet->integers = context.staging + 3 * (size_t)window * options->message_bytes;
+}
+
+enum ina_status ina_network_open(struct ina_network *network, struct ina_control *control,
+                                 struct ina_settings *settings, uint64_t job_id,
+                                 struct ina_failure *failure)
+{
+	struct ina_options *options = &settings->options;
+	size_t pieces = options->fixed_point ? 4 : 3; /* of memory, each of a window's elements */
+	enum ina_status status = ina_settings_fit(settings, network->fabric.path_mtu,
+	                                          &network->window_packets, failure);
+
+	if (status != INA_OK)
+		return status;
+	status = ina_memory_open(
+	        &network->memory, network->fabric.pd,
+	        options->window * (4 * sizeof(struct ina_slot) + pieces * options->message_bytes) +
+	                settings->receives * sizeof(struct ina_slot),
+	        options->cache_entries, failure);
+	if (status != INA_OK)
+		return status;
+	network->completions = (struct ina_completions){
+	        .fabric = &network->fabric,
+	        .control = control,
+	        .poll_count = options->poll_count,
+	        .take = take,
+	        .context = network,
+	};
+	network->innet.completions = network->ring.completions = &network->completions;
+	network->innet.memory = &network->memory;
+	share_memory_out(network, settings, job_id);
+	return ina_ring_open(&network->ring, failure);
+}
+
+void ina_network_close(struct ina_network *network)
+{
+	ina_fabric_disconnect(&network->fabric);
+	ina_memory_close(&network->memory);
+	ina_fabric_close(&network->fabric);
+}
+
+bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms)
+{
+	static const struct ina_transfer nothing;
+	struct ina_innet *innet = &network->innet;
+	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	int32_t exponent = type == INA_WIRE_JOIN ? (int32_t)network->window_packets : 0;
+	struct ina_failure failure;
+	bool fine;
+
+	ina_innet_start(innet, type, exponent, &nothing);
+	fine = ina_innet_advance(innet, &failure) == INA_OK;
+	while (fine && !ina_innet_is_summed(innet) && ina_now_ms() < deadline_ms) {
+		int count;
+
+		fine = ina_completions_wait(&network->completions, false,
+		                            ina_left_ms(deadline_ms, TICK_MS), &count,
+		                            &failure) == INA_OK &&
+		       ina_innet_advance(innet, &failure) == INA_OK;
+	}
+	fine = fine && ina_innet_is_joined(innet);
+	ina_innet_stop(innet);
+	return fine;
+}
+
+void ina_network_drop_aggregated(struct ina_network *network)
+{
+	ina_innet_stop(&network->innet);
+	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
+	network->innet.connection.epoch++;
+}
+
+void ina_network_renew_aggregated(struct ina_network *network)
+{
+	const struct ina_connection *made = &network->fabric.connections[INA_PURPOSE_AGGREGATE];
+	struct ina_connection_context *connection = &network->innet.connection;
+
+	connection->tx = made->tx->qp;
+	connection->rx = made->rx->qp;
+	connection->context.job_id = network->fabric.job_id;
+	ina_innet_reset(&network->innet);
+}

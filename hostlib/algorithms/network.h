@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a communicator with one rank a machine has on the network: its connections and their
+ * completions, registered memory, and the state of the two algorithms that use these.
+ */
+#ifndef INA_ALGORITHMS_NETWORK_H
+#define INA_ALGORITHMS_NETWORK_H
+
+#include "in_network.h"
+#include "ring.h"
+
+struct ina_network {
+	struct ina_fabric fabric;
+	struct ina_completions completions;
+	struct ina_memory memory;
+	struct ina_innet innet;
+	struct ina_ring ring;
+	uint8_t *spare;              /* registered: the sums of a window, and 16 bytes */
+	unsigned int window_packets; /* what a JOIN says */
+	bool plain; /* api/plain.h: what comes back is the predecessor's, and no sum */
+};
+
+/*
+ * After the connections are made: memory for messages, and both algorithms on them. control and
+ * settings outlive the network; message_bytes of the settings is filled in.
+ */
+enum ina_status ina_network_open(struct ina_network *network, struct ina_control *control,
+                                 struct ina_settings *settings, uint64_t job_id,
+                                 struct ina_failure *failure);
+
+/* The connections are gone when it returns, and then the memory. Safe at any stage. */
+void ina_network_close(struct ina_network *network);
+
+/* A JOIN or a LEAVE of this rank: returns whether it came back as a sum of all ranks. */
+bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms);
+
+/* The aggregated connections end; what they still complete is ignored. */
+void ina_network_drop_aggregated(struct ina_network *network);
+
+/* Fresh aggregated connections have been made: in-network all-reduces are to use them. */
+void ina_network_renew_aggregated(struct ina_network *network);
+
+#endif

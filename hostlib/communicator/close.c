@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a communicator: all ranks call ina_close(), the flows end with LEAVE, all is freed. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "communicator.h"
+#include "hostlib/machine/parallel.h"
+
+#define LEAVE_TIMEOUT_MS 5000
+#define TICK_MS          200
+
+static void begin_close(struct ina_comm *comm)
+{
+	comm->turn.previous = comm->turn.current;
+	comm->turn.current = (struct ina_call){
+	        .kind = INA_CALL_CLOSE,
+	        .number = comm->turn.previous.number,
+	};
+}
+
+/* A rank may need this one's help to get its last sums. */
+static void help(struct ina_comm *comm)
+{
+	ina_comm_fault(comm, NULL);
+	while (ina_comm_is_recovering(comm))
+		ina_comm_recover(comm, INA_STALL_MS);
+}
+
+/* Until all ranks have called ina_close(). */
+static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *failure)
+{
+	int timeout_ms = comm->settings.options.timeout_ms;
+	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	struct ina_failure none = {INA_OK, ""};
+	uint32_t value = 0;
+	const struct ina_vote vote = {
+	        .what = "",
+	        .doing = "call ina_close",
+	        .call = comm->turn.current,
+	        .failed = &none,
+	};
+
+	ina_agree_begin(&comm->control, &vote);
+	for (;;) {
+		switch (ina_agree_poll(&comm->control, &vote, deadline_ms, &value, failure)) {
+		case INA_AGREED:
+			return INA_OK;
+		case INA_NOT_AGREED:
+			return failure->status;
+		case INA_DISTURBED:
+			help(comm);
+			if (comm->failure.status != INA_OK) {
+				*failure = comm->failure;
+				return failure->status;
+			}
+			/* The same agreement once more. */
+			comm->control.phase--;
+			deadline_ms = ina_now_ms() + timeout_ms;
+			ina_agree_begin(&comm->control, &vote);
+			break;
+		case INA_PENDING:
+			if (comm->parallel)
+				ina_parallel_attend(comm->parallel, INA_STALL_MS);
+			else
+				ina_control_pump(&comm->control, TICK_MS);
+			break;
+		}
+	}
+}
+
+/* The flows end, and nobody goes before all have left. */
+static void leave(struct ina_comm *comm, struct ina_failure *failure)
+{
+	uint32_t value = 0;
+
+	if (ina_comm_is_aggregated(comm))
+		ina_network_exchange(&comm->network, INA_WIRE_LEAVE, LEAVE_TIMEOUT_MS);
+	ina_agree_on(&comm->control, "", "leave", false, &value,
+	             ina_now_ms() + 2 * LEAVE_TIMEOUT_MS, failure);
+}
+
+static void close_parallel(struct ina_comm *comm, struct ina_failure *failure)
+{
+	struct ina_parallel *parallel = comm->parallel;
+	struct ina_comm *rail = parallel->rail;
+	struct ina_failure own = {INA_OK, ""};
+
+	if (rail) {
+		if (rail->failure.status == INA_OK)
+			rail->failure = comm->failure.status != INA_OK ? comm->failure : *failure;
+		ina_comm_close(rail, &own);
+		free(rail);
+	}
+	if (failure->status == INA_OK && comm->failure.status == INA_OK)
+		*failure = own;
+	ina_local_close(&parallel->local);
+	ina_intra_close(&parallel->intra);
+	free(parallel);
+	comm->parallel = NULL;
+}
+
+enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure)
+{
+	bool is_open = comm->failure.status == INA_OK && comm->algorithm && comm->ranks > 1;
+
+	failure->status = INA_OK;
+	if (is_open) {
+		begin_close(comm);
+		if (await_all(comm, failure) == INA_OK && !comm->parallel)
+			leave(comm, failure);
+	}
+	if (comm->parallel)
+		close_parallel(comm, failure);
+	/* Where it failed before, that was said, or its own end without a word says it. */
+	if (comm->failure.status == INA_OK && comm->control.peers)
+		ina_control_farewell(&comm->control, failure);
+	ina_pollset_close(&comm->pollset);
+	ina_network_close(&comm->network);
+	ina_control_close(&comm->control);
+	ina_requests_free(comm);
+	return failure->status;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completions. */
+#include "completions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define BATCH 16
+
+enum ina_status ina_completions_poll(const struct ina_completions *completions, int *count,
+                                     struct ina_failure *failure)
+{
+	struct ibv_wc wc[BATCH];
+	int n = ibv_poll_cq(completions->fabric->cq, BATCH, wc);
+
+	*count = 0;
+	if (n < 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: the completion queue failed",
+		                completions->fabric->device);
+	for (int i = 0; i < n; i++) {
+		enum ina_status status = completions->take(completions->context, &wc[i], failure);
+
+		if (status != INA_OK)
+			return status;
+	}
+	*count = n;
+	return INA_OK;
+}
+
+/* Takes the event off the channel; acknowledging costs a lock, so many are acknowledged at once. */
+static void take_channel_event(struct ina_fabric *fabric)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(fabric->channel, &cq, &context) != 0)
+		return;
+	fabric->told = INA_TELL_NOTHING;
+	if (++fabric->unacknowledged_events == 1024) {
+		ibv_ack_cq_events(fabric->cq, fabric->unacknowledged_events);
+		fabric->unacknowledged_events = 0;
+	}
+}
+
+void ina_completions_arm(const struct ina_completions *completions)
+{
+	struct ina_fabric *fabric = completions->fabric;
+
+	take_channel_event(fabric);
+	/* Where this fails, so does the next wait, and says so; until then there is the timer. */
+	if (ibv_req_notify_cq(fabric->cq, 0) == 0)
+		fabric->told = INA_TELL_ALL;
+}
+
+/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+static enum ina_status arm_and_look(const struct ina_completions *completions, bool only_messages,
+                                    int *count, struct ina_failure *failure)
+{
+	struct ina_fabric *fabric = completions->fabric;
+
+	*count = 0;
+	if (fabric->told == INA_TELL_ALL || (only_messages && fabric->told == INA_TELL_MESSAGES))
+		return INA_OK;
+	if (ibv_req_notify_cq(fabric->cq, only_messages) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: no notification of completions",
+		                fabric->device);
+	fabric->told = only_messages ? INA_TELL_MESSAGES : INA_TELL_ALL;
+	return ina_completions_poll(completions, count, failure);
+}
+
+enum ina_status ina_completions_look(const struct ina_completions *completions, bool only_messages,
+                                     int *count, struct ina_failure *failure)
+{
+	enum ina_status status = INA_OK;
+
+	*count = 0;
+	for (unsigned int i = 0; i <= completions->poll_count && status == INA_OK && *count == 0;
+	     i++)
+		status = ina_completions_poll(completions, count, failure);
+	if (status != INA_OK || *count > 0)
+		return status;
+	return arm_and_look(completions, only_messages, count, failure);
+}
+
+/* Waits for one of the descriptors. *event: the completion channel has told of something. */
+static enum ina_status wait_for_any(const struct ina_completions *completions, bool connecting,
+                                    int timeout_ms, bool *event, struct ina_failure *failure)
+{
+	struct ina_fabric *fabric = completions->fabric;
+	struct ina_control *control = completions->control;
+	struct pollfd fds[INA_MAX_RANKS + 2];
+	int links;
+	int others;
+
+	fds[0] = (struct pollfd){.fd = fabric->channel->fd, .events = POLLIN};
+	links = ina_control_pollfds(control, fds + 1);
+	others = links + 1;
+	if (connecting)
+		fds[others++] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
+	if (poll(fds, (nfds_t)others, timeout_ms) < 0 && errno != EINTR)
+		return ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
+	*event = fds[0].revents != 0;
+	if (*event)
+		take_channel_event(fabric);
+	for (int i = 1; i < others; i++) {
+		if (!fds[i].revents)
+			continue;
+		*event = false;
+		if (i <= links) {
+			ina_control_pump(control, 0);
+			break;
+		}
+	}
+	return INA_OK;
+}
+
+enum ina_status ina_completions_sleep(const struct ina_completions *completions, bool only_messages,
+                                      bool connecting, int timeout_ms, int *count,
+                                      struct ina_failure *failure)
+{
+	bool event = true;
+	enum ina_status status = INA_OK;
+
+	*count = 0;
+	/* An event may be of what has been taken since: that is no reason to wake anybody. */
+	while (event && status == INA_OK && *count == 0) {
+		status = arm_and_look(completions, only_messages, count, failure);
+		if (status != INA_OK || *count > 0)
+			break;
+		status = wait_for_any(completions, connecting, timeout_ms, &event, failure);
+		if (status == INA_OK)
+			status = ina_completions_poll(completions, count, failure);
+	}
+	return status;
+}
+
+enum ina_status ina_completions_wait(const struct ina_completions *completions, bool connecting,
+                                     int timeout_ms, int *count, struct ina_failure *failure)
+{
+	enum ina_status status = ina_completions_look(completions, false, count, failure);
+
+	if (status != INA_OK || *count > 0)
+		return status;
+	return ina_completions_sleep(completions, false, connecting, timeout_ms, count, failure);
+}

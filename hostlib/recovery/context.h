@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a communicator that a recovery works on. They are the communicator's. */
+#ifndef INA_RECOVERY_CONTEXT_H
+#define INA_RECOVERY_CONTEXT_H
+
+#include "hostlib/algorithms/network.h"
+#include "hostlib/control/agreement.h"
+#include "hostlib/options/log.h"
+
+struct ina_recovery_context {
+	struct ina_control *control;
+	struct ina_network
+	        *network; /* NULL: the network is that of rails, which recover by themselves */
+	const struct ina_settings *settings;
+	const struct ina_log *log;
+	struct ina_stats *stats;
+	const struct ina_turn *turn;
+};
+
+#endif

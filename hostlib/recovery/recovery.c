@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovery from faults, phase by phase. */
+#include "recovery.h"
+
+#include <stdio.h>
+
+#include "common/deadline.h"
+#include "fallback.h"
+
+void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure *failure,
+                        uint32_t message, bool by_aggregator)
+{
+	const struct ina_recovery_context *context = &recovery->context;
+	const struct ina_turn *turn = context->turn;
+	const struct ina_options *options = &context->settings->options;
+	struct ina_fault_agreement *agreement = &recovery->agreement;
+	struct ina_fault *fault = &agreement->fault;
+
+	if (recovery->phase == INA_AGREEING)
+		return;
+	*fault = (struct ina_fault){
+	        .current = turn->current,
+	        .previous = turn->previous,
+	        .sums = context->network ? context->network->innet.received : 0,
+	};
+	if (failure) {
+		fault->status = failure->status;
+		fault->message = message;
+		snprintf(fault->text, sizeof(fault->text), "%.*s", INA_CONTROL_TEXT - 1,
+		         failure->text);
+	}
+	agreement->may_recover = recovery->phase == INA_STEADY && by_aggregator &&
+	                         options->algorithm == INA_ALGORITHM_AUTO;
+	agreement->deadline_ms =
+	        turn->under_way ? turn->deadline_ms : ina_now_ms() + options->timeout_ms;
+	recovery->phase = INA_AGREEING;
+	if (agreement->may_recover)
+		ina_fallback_leave(context);
+	ina_fault_agreement_begin(agreement, context->control);
+}
+
+void ina_recovery_rejoin(struct ina_recovery *recovery)
+{
+	recovery->phase = INA_REJOINING;
+	ina_rejoin_begin(&recovery->rejoin, &recovery->context);
+}
+
+/* A fault while one is repaired, or while the aggregator is joined again: the ring's, if any. */
+static enum ina_recovery_result fail(struct ina_recovery *recovery,
+                                     const struct ina_failure *failure)
+{
+	ina_recovery_begin(recovery, failure, (uint32_t)recovery->context.network->ring.in.index,
+	                   false);
+	return INA_RECOVERY_UNDER_WAY;
+}
+
+static enum ina_recovery_result end_repair(struct ina_recovery *recovery)
+{
+	struct ina_stats *stats = recovery->context.stats;
+
+	recovery->phase = INA_STEADY;
+	stats->fallbacks++;
+	stats->algorithm = INA_ALGORITHM_RING;
+	ina_rejoin_later(&recovery->rejoin, &recovery->context);
+	return INA_RECOVERY_RING;
+}
+
+static enum ina_recovery_result step_agreeing(struct ina_recovery *recovery,
+                                              struct ina_failure *failure)
+{
+	const struct ina_recovery_context *context = &recovery->context;
+	const struct ina_fault *fault = &recovery->agreement.fault;
+	bool done;
+
+	switch (ina_fault_agreement_poll(&recovery->agreement, context->control, &recovery->plan,
+	                                 failure)) {
+	case INA_FAULT_PENDING:
+		return INA_RECOVERY_UNDER_WAY;
+	case INA_FAULT_FATAL:
+		recovery->phase = INA_STEADY;
+		return INA_RECOVERY_FATAL;
+	case INA_FAULT_RECOVERABLE:
+		break;
+	}
+	ina_log(context->log, "all-reduce %llu goes on by ring: %s",
+	        (unsigned long long)context->turn->current.number,
+	        fault->status == INA_OK ? "the aggregator dropped out at other ranks"
+	                                : fault->text);
+	recovery->phase = INA_REPAIRING; /* a fault from here on is another one */
+	if (ina_fallback_begin(context, &recovery->plan, &done, failure) != INA_OK)
+		return fail(recovery, failure);
+	return done ? end_repair(recovery) : INA_RECOVERY_UNDER_WAY;
+}
+
+static enum ina_recovery_result step_repairing(struct ina_recovery *recovery, bool moved,
+                                               struct ina_failure *failure)
+{
+	const struct ina_recovery_context *context = &recovery->context;
+	bool done = false;
+
+	if (moved && ina_fallback_advance(context, &recovery->plan, &done, failure) != INA_OK)
+		return fail(recovery, failure);
+	if (done)
+		return end_repair(recovery);
+	if (ina_disturbed(context->control, &context->turn->current))
+		return fail(recovery, NULL);
+	if (ina_now_ms() < recovery->agreement.deadline_ms)
+		return INA_RECOVERY_UNDER_WAY;
+	ina_fail(failure, INA_ERR_TIMEOUT, "could not go on without the aggregator in %d ms",
+	         context->settings->options.timeout_ms);
+	return fail(recovery, failure);
+}
+
+static enum ina_recovery_result step_rejoining(struct ina_recovery *recovery,
+                                               struct ina_failure *failure)
+{
+	switch (ina_rejoin_step(&recovery->rejoin, &recovery->context, failure)) {
+	case INA_REJOIN_UNDER_WAY:
+		break;
+	case INA_REJOIN_DISTURBED:
+		return fail(recovery, NULL);
+	case INA_REJOIN_FAILED:
+		return fail(recovery, failure);
+	case INA_REJOIN_GRANTED:
+		recovery->phase = INA_STEADY;
+		return INA_RECOVERY_REJOINED;
+	case INA_REJOIN_REFUSED:
+		recovery->phase = INA_STEADY;
+		return INA_RECOVERY_REFUSED;
+	}
+	return INA_RECOVERY_UNDER_WAY;
+}
+
+/* Takes completions and what has come over the control channel. */
+static enum ina_status take_in(const struct ina_recovery *recovery, int timeout_ms, bool *moved,
+                               struct ina_failure *failure)
+{
+	const struct ina_recovery_context *context = &recovery->context;
+	bool connecting = recovery->phase == INA_REJOINING;
+	int count = 0;
+	enum ina_status status = INA_OK;
+
+	if (context->network && timeout_ms > 0)
+		status = ina_completions_wait(&context->network->completions, connecting,
+		                              timeout_ms, &count, failure);
+	else if (context->network)
+		status = ina_completions_poll(&context->network->completions, &count, failure);
+	ina_control_pump(context->control, context->network ? 0 : timeout_ms);
+	*moved = count > 0;
+	return status;
+}
+
+enum ina_recovery_result ina_recovery_step(struct ina_recovery *recovery, int timeout_ms,
+                                           bool *moved, struct ina_failure *failure)
+{
+	enum ina_status status;
+
+	if (recovery->phase == INA_AGREEING)
+		timeout_ms = ina_fault_agreement_tick(&recovery->agreement, timeout_ms);
+	status = take_in(recovery, timeout_ms, moved, failure);
+	switch (recovery->phase) {
+	case INA_STEADY:
+		break;
+	case INA_AGREEING: /* what fails now can only be of the same fault */
+		return step_agreeing(recovery, failure);
+	case INA_REPAIRING:
+		return status == INA_OK ? step_repairing(recovery, *moved, failure)
+		                        : fail(recovery, failure);
+	case INA_REJOINING:
+		/* The aggregated connection that fails is the one being made. */
+		return status == INA_OK || status == INA_ERR_AGGREGATOR
+		               ? step_rejoining(recovery, failure)
+		               : fail(recovery, failure);
+	}
+	return INA_RECOVERY_UNDER_WAY;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the ring to the aggregator, again or for the first time: fresh connections, since a flow is
+ * learned from a JOIN alone and a connection has one, and a fresh job id, since the old job may
+ * still be known as broken.
+ *
+ * Rank 0 asks for it by a flag in the messages of a ring all-reduce. So all ranks know at its end,
+ * and try before the next one.
+ */
+#ifndef INA_RECOVERY_REJOIN_H
+#define INA_RECOVERY_REJOIN_H
+
+#include "context.h"
+
+enum ina_rejoin_stage {
+	INA_REJOIN_GATHER,  /* all ranks are there */
+	INA_REJOIN_CONNECT, /* fresh connections */
+	INA_REJOIN_COUNT,   /* all ranks are connected */
+	INA_REJOIN_JOIN,    /* the JOIN is under way */
+	INA_REJOIN_CHECK,   /* all ranks' JOINs have come back as sums */
+};
+
+struct ina_rejoin {
+	bool due; /* before the next all-reduce: the same on all ranks */
+	enum ina_rejoin_stage stage;
+	uint32_t vote;       /* this rank's, in the agreement under way */
+	int64_t deadline_ms; /* of the stage */
+	/* Rank 0's: when to ask for the next attempt. */
+	int64_t next_ms;
+	int64_t granted_ms;
+	int pause_ms;
+};
+
+enum ina_rejoin_result {
+	INA_REJOIN_UNDER_WAY,
+	INA_REJOIN_GRANTED,
+	INA_REJOIN_REFUSED,   /* the ring goes on */
+	INA_REJOIN_DISTURBED, /* a fault must be settled first */
+	INA_REJOIN_FAILED,    /* of the failure */
+};
+
+/* A ring all-reduce starts: rank 0 asks for an attempt in it, if it is time. */
+void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+
+/* A ring all-reduce is done: has rank 0 asked? */
+void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+
+/* The aggregator has refused, dropped out, or not come back: when to try next. */
+void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+
+/* Begins to JOIN again, on all ranks before the same call; and a step of that, without waiting. */
+void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
+                                       const struct ina_recovery_context *context,
+                                       struct ina_failure *failure);
+
+#endif
