@@ -16,4 +16,4 @@ if [ ! -s "$file" ]; then
 	exit 1
 fi
 echo "Every signal of the RTL, clock by clock: $file ($(du -k "$file" | cut -f1) KiB). To look at it:"
-echo "gtkwave $file rtl/waves.gtkw"
+echo "gtkwave $file rtl/sim/waves.gtkw"

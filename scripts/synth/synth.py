@@ -21,7 +21,7 @@ import timing
 
 RTL = pathlib.Path(__file__).resolve().parents[2] / "rtl"
 TOP = "ina_top"
-PACKAGES = ("ina_pkg.sv", "ina_crc_pkg.sv")
+PACKAGES = ("ina_pkg.sv", "crc/ina_crc_pkg.sv")
 MEMORY_LIMIT_BYTES = 8 << 30
 
 # A memory below this may be flip-flops.
@@ -55,7 +55,7 @@ def script(rtl, parameters, uram, out, check_only):
     is a sixth of the time, and the list of memories is the same.
     """
     sources = [rtl / name for name in PACKAGES]
-    sources += sorted(path for path in rtl.glob("*.sv") if path.name not in PACKAGES)
+    sources += sorted(set(rtl.rglob("*.sv")) - set(sources))
     top = (rtl / f"{TOP}.sv").read_text(encoding="utf-8")
     for name in parameters:
         if not re.search(rf"parameter\s+\w+\s+{name}\b", top):

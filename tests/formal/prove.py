@@ -81,6 +81,11 @@ def read_mutants(proof):
     return mutants
 
 
+def source(rtl, name):
+    """The file of a module or package; the CRC's are in a folder of their own."""
+    return next((path for path in rtl.rglob(f"{name}.sv")), rtl / f"{name}.sv")
+
+
 def mutated(proof, mutant, rtl):
     """{source: its text with the fault}. White space does not count; the old text must be in the
     sources once."""
@@ -88,7 +93,7 @@ def mutated(proof, mutant, rtl):
     texts, found = {}, 0
     for name in proof.sources:
         text, count = re.subn(pattern, lambda _: mutant.new.strip(),
-                              (rtl / f"{name}.sv").read_text())
+                              source(rtl, name).read_text())
         found += count
         if count:
             texts[name] = text
@@ -116,7 +121,7 @@ def synthesize(proof, folder, rtl, faulty=None):
     faulty: texts of sources that replace them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    texts = {name: (rtl / f"{name}.sv").read_text() for name in [PACKAGE] + proof.sources}
+    texts = {name: source(rtl, name).read_text() for name in [PACKAGE] + proof.sources}
     texts.update(faulty or {})
     for constant, value in proof.constants.items():
         found = 0

@@ -59,8 +59,8 @@ def signals_of(verilator, rtl, top):
         subprocess.run(
             [verilator, "--cc", "--trace-fst", "--trace-structs", "--top-module", top.stem]
             + ["-GPORT_COUNT=2", "-GJOB_COUNT=4", "-GSLOT_COUNT=128", "--prefix", "Vwaves"]
-            + ["--Mdir", directory, "-y", rtl]
-            + [f"{rtl}/ina_pkg.sv", f"{rtl}/ina_crc_pkg.sv", top],
+            + ["--Mdir", directory, "-y", rtl, "-y", f"{rtl}/crc"]
+            + [f"{rtl}/ina_pkg.sv", f"{rtl}/crc/ina_crc_pkg.sv", top],
             check=True,
             timeout=TIMEOUT_S,
         )
