@@ -5,6 +5,8 @@
 // flow known, else until ina_jobs has answered and the flow is learned. It is decided in the clock
 // behind the answer, and leaves with en in the next one, in which it is settled already.
 
+`default_nettype none
+
 module ina_admission #(
     parameter int JOB_W = 1
 ) (
@@ -49,3 +51,5 @@ module ina_admission #(
   end
 
 endmodule
+
+`default_nettype wire

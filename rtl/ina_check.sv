@@ -6,6 +6,8 @@
 // A packet's headers come before its first beat, and the iCRC is covered with what it covers: the
 // CRC of a message and its own CRC behind it is always the same.
 
+`default_nettype none
+
 module ina_check (
     input  logic clk,
     input  logic rst,
@@ -156,3 +158,5 @@ module ina_check (
   end
 
 endmodule
+
+`default_nettype wire

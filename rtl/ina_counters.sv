@@ -4,6 +4,8 @@
 // clock after it on: first all events are registered, for they come from far, then how many of each
 // there are, then their sums.
 
+`default_nettype none
+
 module ina_counters #(
     parameter int PORT_COUNT = 4,
     parameter int JOB_COUNT  = 4
@@ -135,3 +137,5 @@ module ina_counters #(
   end
 
 endmodule
+
+`default_nettype wire

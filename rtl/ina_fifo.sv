@@ -4,10 +4,12 @@
 // it) and m_valid/m_ready a plain handshake. A word written in clock t can be read from t+2 on.
 // Holds DEPTH words in the RAM and one more in the output register; count is their sum.
 
+`default_nettype none
+
 module ina_fifo #(
-    parameter int WIDTH = 8,
-    parameter int DEPTH = 16,  // a power of two
-    parameter int COUNT_W = $clog2(DEPTH + 2)
+    parameter  int WIDTH = 8,
+    parameter  int DEPTH = 16,  // a power of two
+    localparam int COUNT_W = $clog2(DEPTH + 2)
 ) (
     input  logic clk,
     input  logic rst,
@@ -62,3 +64,5 @@ module ina_fifo #(
 `endif
 
 endmodule
+
+`default_nettype wire

@@ -26,12 +26,14 @@
 //   5. A flow's next PSN changes only by `learn` and by `advance`, by one.
 //   6. suspicion counts `suspect` since the last `learn` or `advance`, modulo 4.
 
+`default_nettype none
+
 module ina_flows #(
-    parameter int JOB_COUNT = 4,
-    parameter int KEY_W     = 88,
-    parameter int LONG_AT   = 0,  // bits LONG_AT to LONG_AT + LONG_W - 1 count in a long key only
-    parameter int LONG_W    = 1,
-    parameter int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    parameter  int JOB_COUNT = 4,
+    parameter  int KEY_W     = 88,
+    parameter  int LONG_AT   = 0,  // bits LONG_AT to LONG_AT + LONG_W - 1 count in a long key only
+    parameter  int LONG_W    = 1,
+    localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -149,3 +151,5 @@ module ina_flows #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -4,12 +4,14 @@
 // head slot s of the queues is here at slot s. The hosts' window, at most SLOT_COUNT packets, is
 // why that is enough: a sum is overwritten only after every rank has received it.
 
+`default_nettype none
+
 module ina_history #(
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
-    parameter int MTU        = 4096,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    parameter int SLOT_W     = $clog2(SLOT_COUNT)
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    parameter  int MTU        = 4096,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     input  logic clk,
 
@@ -56,3 +58,5 @@ module ina_history #(
   assign unused = &{write_beat, read_beat};
 
 endmodule
+
+`default_nettype wire

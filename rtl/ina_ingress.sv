@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One port's way in: parse, check and judge advance as one (en), and every frame waits in ina_pass
-// for what the judge decides; that leaves a clock after the packet's last beat has come to it. Aggregation packets go on to the port's queue, retransmissions and
-// probes to ina_resend.
+// for what the judge decides, which leaves a clock after the packet's last beat has come to it.
+// Packets that are taken go on to the port's queue, retransmissions and probes to ina_resend.
+
+`default_nettype none
 
 module ina_ingress #(
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
-    parameter int MTU        = 4096,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int FILL_W     = $clog2(SLOT_COUNT + 1),
-    parameter int RAW_W      = 24
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    parameter  int MTU        = 4096,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int FILL_W     = $clog2(SLOT_COUNT + 1)
 ) (
     input  logic clk,
     input  logic rst,
@@ -31,9 +32,7 @@ module ina_ingress #(
 
     // To and from ina_jobs.
     output logic                 ask_valid,
-    output logic [63:0]          ask_job_id,
-    output logic [15:0]          ask_rank_count,
-    output logic [31:0]          ask_window,
+    output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
     input  logic                 answer_granted,
     input  logic [JOB_W-1:0]     answer_job,
@@ -56,7 +55,7 @@ module ina_ingress #(
     output logic                             watch_read,
     output logic [JOB_W-1:0]                 watch_job,
     input  logic [FILL_W-1:0]                queue_fill,
-    input  logic [RAW_W-1:0]                 queue_raw,
+    input  logic [ina_pkg::RAW_W-1:0]        queue_raw,
     input  logic [FILL_W-1:0]                queue_sums,
     input  logic [ina_pkg::ORDINAL_W-1:0]    queue_sum_count,
     input  logic [SLOT_W-1:0]                queue_sum_slot,
@@ -64,11 +63,7 @@ module ina_ingress #(
     // Retransmissions and probes.
     output logic                  resend_valid,
     input  logic                  resend_pop,
-    output logic                  resend_probe,
-    output logic [JOB_W-1:0]      resend_job,
-    output logic [SLOT_W-1:0]     resend_slot,
-    output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
-    output logic [ina_pkg::QUADS_W-1:0] resend_quads,
+    output ina_pkg::resend_t      resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry,
     output logic                  resend_commit,  // one more waits, its header is commit_header
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry,
@@ -142,17 +137,12 @@ module ina_ingress #(
   logic              token_pass;
   logic              judge_resend_valid;
   logic              judge_resend_ready;
-  logic              judge_resend_probe;
-  logic [JOB_W-1:0]  judge_resend_job;
-  logic [SLOT_W-1:0] judge_resend_slot;
-  logic [ina_pkg::ORDINAL_W-1:0] judge_resend_ordinal;
+  ina_pkg::resend_t  judge_resend;
   logic              judge_caught_up;
 
   // The judge looks at the queue with a frame's first and last beats.
-  assign watch_read     = en ? next_valid && (next_first || next_last) : checked_valid;
-  assign ask_rank_count = checked_data[48 +: 16];
-  assign ask_job_id     = checked_data[64 +: 64];
-  assign ask_window     = checked_data[224 +: 32];
+  assign watch_read = en ? next_valid && (next_first || next_last) : checked_valid;
+  assign ask = {checked_data[224 +: 32], checked_data[48 +: 16], checked_data[64 +: 64]};
 
   // In step with the judge's outputs.
   always_ff @(posedge clk) begin
@@ -174,21 +164,17 @@ module ina_ingress #(
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),
-      .resend_probe(judge_resend_probe), .resend_job(judge_resend_job),
-      .resend_slot(judge_resend_slot), .resend_ordinal(judge_resend_ordinal),
-      .caught_up(judge_caught_up),
+      .resend(judge_resend), .caught_up(judge_caught_up),
       .events(judged));
 
   assign resend_commit = judge_resend_valid && judge_resend_ready;
 
-  ina_resend #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) resend (
+  ina_resend #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) resends (
       .clk, .rst,
-      .s_valid(judge_resend_valid), .s_ready(judge_resend_ready), .s_probe(judge_resend_probe),
-      .s_job(judge_resend_job), .s_slot(judge_resend_slot), .s_ordinal(judge_resend_ordinal),
-      .s_quads(commit_header.quads), .s_entry(resend_commit_entry), .s_caught_up(judge_caught_up),
-      .m_valid(resend_valid), .m_ready(resend_pop), .m_probe(resend_probe), .m_job(resend_job),
-      .m_slot(resend_slot), .m_ordinal(resend_ordinal), .m_quads(resend_quads),
-      .m_entry(resend_entry), .pending(resend_pending), .behind(resend_behind));
+      .s_valid(judge_resend_valid), .s_ready(judge_resend_ready), .s_resend(judge_resend),
+      .s_entry(resend_commit_entry), .s_caught_up(judge_caught_up),
+      .m_valid(resend_valid), .m_ready(resend_pop), .m_resend(resend), .m_entry(resend_entry),
+      .pending(resend_pending), .behind(resend_behind));
 
   logic pass_busy;
 
@@ -203,3 +189,5 @@ module ina_ingress #(
       || resend_pending != '0 || resend_behind != '0;
 
 endmodule
+
+`default_nettype wire

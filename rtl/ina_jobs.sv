@@ -14,11 +14,13 @@
 // operation on JOB_COUNT bits. A request takes five clocks: taken over, looked up, compared with
 // what its job has, decided, answered.
 
+`default_nettype none
+
 module ina_jobs #(
-    parameter int PORT_COUNT = 4,
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    parameter  int PORT_COUNT = 4,
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -26,13 +28,11 @@ module ina_jobs #(
 
     // A JOIN on a port asks for a flow, and holds until answer_valid. A context that is not yet
     // quiet is waited for.
-    input  logic [PORT_COUNT-1:0]    ask_valid,
-    input  logic [PORT_COUNT*64-1:0] ask_job_id,
-    input  logic [PORT_COUNT*16-1:0] ask_rank_count,
-    input  logic [PORT_COUNT*32-1:0] ask_window,
-    output logic [PORT_COUNT-1:0]    answer_valid,
-    output logic                     answer_granted,
-    output logic [JOB_W-1:0]         answer_job,
+    input  logic [PORT_COUNT-1:0]                  ask_valid,
+    input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
+    output logic [PORT_COUNT-1:0]                  answer_valid,
+    output logic                                   answer_granted,
+    output logic [JOB_W-1:0]                       answer_job,
 
     // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by.
     input  logic [PORT_COUNT-1:0]       hit_valid,
@@ -74,52 +74,48 @@ module ina_jobs #(
 
   // Taken over: the lowest port that asks and is not being answered.
   logic                  asks;
-  logic                  taken_valid;
-  logic [PORT_COUNT-1:0] taken_port;
-  logic [63:0]           taken_id;
-  logic [15:0]           taken_ranks;
-  logic [31:0]           taken_window;
+  logic                  request_valid;
+  logic [PORT_COUNT-1:0] request_port;
+  ina_pkg::ask_t         request;
 
-  assign asks = !taken_valid && (ask_valid & ~answer_valid) != '0;
+  assign asks = !request_valid && (ask_valid & ~answer_valid) != '0;
 
   always_ff @(posedge clk) begin
     if (asks) begin
       for (int p = PORT_COUNT - 1; p >= 0; p--) begin
         if (ask_valid[p] && !answer_valid[p]) begin
-          taken_port   <= PORT_COUNT'(1) << p;
-          taken_id     <= ask_job_id[p*64 +: 64];
-          taken_ranks  <= ask_rank_count[p*16 +: 16];
-          taken_window <= ask_window[p*32 +: 32];
+          request_port <= PORT_COUNT'(1) << p;
+          request      <= ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
         end
       end
     end
   end
 
   // Looked up: its job, or the lowest free context; anew where the job is freed meanwhile.
-  logic             looked_valid;
-  logic             known;
-  logic             found;
-  logic [JOB_W-1:0] index;
+  logic             lookup_valid;
+  logic             known_q;
+  logic             found_q;
+  logic [JOB_W-1:0] index_q;
   logic             possible;
-  logic             known_now;
-  logic             found_now;
-  logic [JOB_W-1:0] index_now;
+  logic             known_d;
+  logic             found_d;
+  logic [JOB_W-1:0] index_d;
 
   always_comb begin
-    known_now = 1'b0;
-    found_now = 1'b0;
-    index_now = '0;
-    if (taken_valid) begin
+    known_d = 1'b0;
+    found_d = 1'b0;
+    index_d = '0;
+    if (request_valid) begin
       for (int j = JOB_COUNT - 1; j >= 0; j--) begin
         if (!job_valid[j]) begin
-          found_now = 1'b1;
-          index_now = JOB_W'(j);
+          found_d = 1'b1;
+          index_d = JOB_W'(j);
         end
       end
       for (int j = 0; j < JOB_COUNT; j++) begin
-        if (job_valid[j] && job_id[j] == taken_id) begin
-          known_now = 1'b1;
-          index_now = JOB_W'(j);
+        if (job_valid[j] && job_id[j] == request.job_id) begin
+          known_d = 1'b1;
+          index_d = JOB_W'(j);
         end
       end
     end
@@ -137,48 +133,48 @@ module ina_jobs #(
   logic [PORT_COUNT-1:0] mask_of_index;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
-    assign mask_of_index[p] = job_mask[p*JOB_COUNT + 32'(index)];
+    assign mask_of_index[p] = job_mask[p*JOB_COUNT + 32'(index_q)];
   end
 
-  assign lacks = !job_complete[index] && !job_broken[index]
-      && 16'(rank_count[index]) == taken_ranks && (taken_port & mask_of_index) == '0;
+  assign lacks = !job_complete[index_q] && !job_broken[index_q]
+      && 16'(rank_count[index_q]) == request.rank_count && (request_port & mask_of_index) == '0;
 
   always_ff @(posedge clk) begin
-    if (looked_valid) begin
-      gone    <= known ? !job_valid[index] : !found && job_valid != '1;
-      unquiet <= possible && !known && found && (!job_quiet[index] || job_freed[index]);
-      fits    <= (possible && (known ? lacks : found)) ? JOB_COUNT'(1) << index : '0;
+    if (lookup_valid) begin
+      gone    <= known_q ? !job_valid[index_q] : !found_q && job_valid != '1;
+      unquiet <= possible && !known_q && found_q && (!job_quiet[index_q] || job_freed[index_q]);
+      fits    <= (possible && (known_q ? lacks : found_q)) ? JOB_COUNT'(1) << index_q : '0;
     end
   end
 
   // Decided.
-  logic                 looks_again;
+  logic                 lookup_again;
   logic                 decided;
   logic [JOB_COUNT-1:0] grants;
 
-  assign looks_again = compared_valid && gone;
+  assign lookup_again = compared_valid && gone;
   assign decided     = compared_valid && !gone && !unquiet;
-  assign grants      = decided ? fits & ~(job_broken & {JOB_COUNT{known}}) : '0;
+  assign grants       = decided ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
 
   always_ff @(posedge clk) begin
-    if (asks) taken_valid <= 1'b1;
-    else if (decided) taken_valid <= 1'b0;
-    looked_valid   <= taken_valid && !decided && !looks_again;
-    compared_valid <= looked_valid && !decided && !looks_again;
-    if (taken_valid && !looked_valid) begin
-      known    <= known_now;
-      found    <= found_now;
-      index    <= index_now;
-      possible <= taken_ranks != '0 && taken_ranks <= 16'(PORT_COUNT)
-          && taken_window != '0 && taken_window <= 32'(SLOT_COUNT);
+    if (asks) request_valid <= 1'b1;
+    else if (decided) request_valid <= 1'b0;
+    lookup_valid   <= request_valid && !decided && !lookup_again;
+    compared_valid <= lookup_valid && !decided && !lookup_again;
+    if (request_valid && !lookup_valid) begin
+      known_q  <= known_d;
+      found_q  <= found_d;
+      index_q  <= index_d;
+      possible <= request.rank_count != '0 && request.rank_count <= 16'(PORT_COUNT)
+          && request.window != '0 && request.window <= 32'(SLOT_COUNT);
     end
-    answer_valid   <= (decided && !rst) ? taken_port : '0;
+    answer_valid   <= (decided && !rst) ? request_port : '0;
     answer_granted <= grants != '0;
-    answer_job     <= index;
-    opened         <= grants != '0 && !known && !rst;
+    answer_job     <= index_q;
+    opened         <= grants != '0 && !known_q && !rst;
     if (rst) begin
-      taken_valid    <= 1'b0;
-      looked_valid   <= 1'b0;
+      request_valid  <= 1'b0;
+      lookup_valid   <= 1'b0;
       compared_valid <= 1'b0;
     end
   end
@@ -244,22 +240,22 @@ module ina_jobs #(
     left          <= left_now;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (grants[j]) begin
-        if (known) begin
+        if (known_q) begin
           missing[j]      <= missing[j] - 1'b1;
           job_complete[j] <= missing[j] == RANKS_W'(1);
         end else begin
           job_valid[j]    <= 1'b1;
           job_broken[j]   <= 1'b0;
-          job_complete[j] <= taken_ranks == 16'd1;
+          job_complete[j] <= request.rank_count == 16'd1;
           expired[j]      <= 1'b0;
-          job_id[j]       <= taken_id;
-          rank_count[j]   <= taken_ranks[RANKS_W-1:0];
-          missing[j]      <= taken_ranks[RANKS_W-1:0] - 1'b1;
+          job_id[j]       <= request.job_id;
+          rank_count[j]   <= request.rank_count[RANKS_W-1:0];
+          missing[j]      <= request.rank_count[RANKS_W-1:0] - 1'b1;
         end
         for (int p = 0; p < PORT_COUNT; p++) begin
-          if (taken_port[p]) job_mask[p*JOB_COUNT + j] <= 1'b1;
-          else if (!known) job_mask[p*JOB_COUNT + j] <= 1'b0;
-          if (!known) left[p*JOB_COUNT + j] <= 1'b0;
+          if (request_port[p]) job_mask[p*JOB_COUNT + j] <= 1'b1;
+          else if (!known_q) job_mask[p*JOB_COUNT + j] <= 1'b0;
+          if (!known_q) left[p*JOB_COUNT + j] <= 1'b0;
         end
       end
     end
@@ -276,3 +272,5 @@ module ina_jobs #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -14,17 +14,19 @@
 // A retransmission has one operand, the sum from the history, and it is always the first: m_leaves
 // are the tree's operands, m_mask the ports that the result goes to, each with its own header.
 
+`default_nettype none
+
 module ina_join #(
-    parameter int PORT_COUNT = 4,
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
+    parameter  int PORT_COUNT = 4,
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
     // What is in the tree, as ina_tree has it.
-    parameter bit HALF_FORMATS = 1'b1,
-    parameter bit MAX_MIN      = 1'b1,
-    parameter bit INT32        = 1'b1,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int HEADER_T_W = ina_pkg::HEADER_T_W
+    parameter  bit HALF_FORMATS = 1'b1,
+    parameter  bit MAX_MIN      = 1'b1,
+    parameter  bit INT32        = 1'b1,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int HEADER_T_W = ina_pkg::HEADER_T_W
 ) (
     input  logic clk,
     input  logic rst,
@@ -303,3 +305,5 @@ module ina_join #(
   assign busy = next_valid || s0_valid || s1_valid || s2_valid || s3_valid || undo_valid;
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,8 @@
 // what stands behind the MAC addresses moves on by four bytes, and the four that a beat has no room
 // for go into the next.
 
+`default_nettype none
+
 module ina_merge (
     input  logic clk,
     input  logic rst,
@@ -95,3 +97,5 @@ module ina_merge (
   end
 
 endmodule
+
+`default_nettype wire

@@ -7,14 +7,16 @@
 // Ports that are alike have the same bits, so any of them may speak for all: a bit is what one of
 // them has, and they differ where one of them has it and another has not.
 
+`default_nettype none
+
 module ina_message #(
-    parameter int PORT_COUNT = 4,
-    parameter int JOB_COUNT  = 4,
+    parameter  int PORT_COUNT = 4,
+    parameter  int JOB_COUNT  = 4,
     // What is in the tree, as ina_tree has it.
-    parameter bit HALF_FORMATS = 1'b1,
-    parameter bit MAX_MIN      = 1'b1,
-    parameter bit INT32        = 1'b1,
-    parameter int JOB_W        = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    parameter  bit HALF_FORMATS = 1'b1,
+    parameter  bit MAX_MIN      = 1'b1,
+    parameter  bit INT32        = 1'b1,
+    localparam int JOB_W        = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -228,3 +230,5 @@ module ina_message #(
   end
 
 endmodule
+
+`default_nettype wire

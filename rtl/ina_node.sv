@@ -19,6 +19,8 @@
 // and no two choices by one condition (Verilator makes an `if` of them), comparisons are signed, and
 // amounts of shifts have five bits.
 
+`default_nettype none
+
 module ina_node #(
     parameter bit                         HAS_INT     = 1'b1,  // max of int32, or
     parameter bit [ina_pkg::LANE_COUNT-1:0] ADD_INT     = '1,    // lanes that add int32
@@ -268,3 +270,5 @@ module ina_node #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -19,6 +19,8 @@
 // gives at least one beat; one that is no candidate exactly one (first = last = 1). Behind a
 // candidate's last beat comes the next frame's header, so there is a clock of en without a beat.
 
+`default_nettype none
+
 module ina_parse #(
     parameter int MTU = 4096  // the largest payload of a candidate, in bytes
 ) (
@@ -313,3 +315,5 @@ module ina_parse #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,8 @@
 // Keeps every frame of a port as it came until ina_judge has decided: a token for each frame, in
 // the order of the frames, lets it go on unchanged or discards it.
 
+`default_nettype none
+
 module ina_pass (
     input  logic clk,
     input  logic rst,
@@ -137,3 +139,5 @@ module ina_pass (
   assign unused = end_ready || token_ready;
 
 endmodule
+
+`default_nettype wire

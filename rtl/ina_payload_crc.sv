@@ -3,6 +3,8 @@
 // The CRC of the payload that all output ports share, from start state 0 and not complemented: the
 // linear part of the iCRC. The beats leave two clocks later, with m_crc in the packet's last beat.
 
+`default_nettype none
+
 module ina_payload_crc #(
     parameter int SIDE_W = 1  // what rides along with each beat
 ) (
@@ -102,3 +104,5 @@ module ina_payload_crc #(
   end
 
 endmodule
+
+`default_nettype wire

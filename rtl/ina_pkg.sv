@@ -3,6 +3,8 @@
 // Constants and records that all modules share. The message format is docs/protocol.md's,
 // the counters are model/counters.h's, in the same order.
 
+`default_nettype none
+
 package ina_pkg;
 
   // One beat of a pipeline: 512 bits, 16 lanes of 32 bits, 4 quads of 16 bytes.
@@ -116,6 +118,40 @@ package ina_pkg;
   localparam int HEADER_T_W   = 4 + 32 + 3 + QUADS_W + HEADER_W;
   localparam int CONGESTED_AT = HEADER_W + QUADS_W + 2;  // bit of a header_t
 
+  // What a JOIN asks for, from its message header.
+  typedef struct packed {
+    logic [31:0] window;
+    logic [15:0] rank_count;
+    logic [63:0] job_id;
+  } ask_t;
+  localparam int ASK_T_W = 32 + 16 + 64;
+
+  // What becomes of a packet (ina_judge_psn). No bit set: it is dropped.
+  typedef struct packed {
+    logic take;       // into the queue, to be added
+    logic pass;       // unchanged, as a switch would
+    logic break_job;  // its job cannot go on
+    logic leave;      // a broken job's LEAVE, which passes by its queue
+    logic resend;     // goes on with a sum of the history in place of its payload
+    logic probe;      // with resend: past a gap, so no sum but a probe
+  } verdict_t;
+
+  // A retransmission or probe that waits for the join. Job and slot have the most bits that
+  // parameters can ask for.
+  localparam int JOB_MAX  = 64;
+  localparam int SLOT_MAX = 32768;
+  typedef struct packed {
+    logic                 probe;
+    logic [5:0]           job;
+    logic [14:0]          slot;     // of the sum in the history
+    logic [ORDINAL_W-1:0] ordinal;  // of the sum
+    logic [QUADS_W-1:0]   quads;
+  } resend_t;
+  localparam int RESEND_T_W = 1 + 6 + 15 + ORDINAL_W + QUADS_W;
+
+  // Packets that a queue gave up unsummed are counted modulo 2^RAW_W, as PSNs are.
+  localparam int RAW_W = 24;
+
   // Which packet a transaction of the join takes.
   localparam logic [1:0] KIND_JOIN   = 2'd0;  // the heads of all queues of a job, as their sum
   localparam logic [1:0] KIND_RAW    = 2'd1;  // the head of one queue of a broken job, as it is
@@ -151,3 +187,5 @@ package ina_pkg;
   localparam int COUNT_ANSWERS_DROPPED     = 19;
 
 endpackage
+
+`default_nettype wire

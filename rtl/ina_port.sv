@@ -3,12 +3,14 @@
 // What each port has of its own: the way in, the queue in front of the join, and the way out. All
 // ports share what lies between: jobs, choice, join, tree, history and the payload's CRC.
 
+`default_nettype none
+
 module ina_port #(
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
-    parameter int MTU        = 4096,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    parameter int SLOT_W     = $clog2(SLOT_COUNT)
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    parameter  int MTU        = 4096,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     input  logic clk,
     input  logic rst,
@@ -27,9 +29,7 @@ module ina_port #(
 
     // To and from ina_jobs.
     output logic                 ask_valid,
-    output logic [63:0]          ask_job_id,
-    output logic [15:0]          ask_rank_count,
-    output logic [31:0]          ask_window,
+    output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
     input  logic                 answer_granted,
     input  logic [JOB_W-1:0]     answer_job,
@@ -44,15 +44,11 @@ module ina_port #(
 
     // To and from ina_pick.
     output logic [JOB_COUNT-1:0]          queue_ready,
-    input  logic                          take_valid,
-    input  logic [JOB_W-1:0]              take_job,
-    output logic [SLOT_W-1:0]             take_slot,
+    input  logic                          issue_valid,
+    input  logic [JOB_W-1:0]              issue_job,
+    output logic [SLOT_W-1:0]             issue_slot,
     output logic                          resend_valid,
-    output logic                          resend_probe,
-    output logic [JOB_W-1:0]              resend_job,
-    output logic [SLOT_W-1:0]             resend_slot,
-    output logic [ina_pkg::ORDINAL_W-1:0] resend_ordinal,
-    output logic [ina_pkg::QUADS_W-1:0]   resend_quads,
+    output ina_pkg::resend_t              resend,
     output logic [JOB_COUNT-1:0]          resend_pending,
     output logic [JOB_COUNT-1:0]          resend_behind,
     output logic                          room,
@@ -95,7 +91,6 @@ module ina_port #(
     output logic busy
 );
   localparam int FILL_W = $clog2(SLOT_COUNT + 1);
-  localparam int RAW_W  = 24;
 
   logic                               pass_tvalid;
   logic                               pass_tready;
@@ -115,7 +110,7 @@ module ina_port #(
   logic                               watch_read;
   logic [JOB_W-1:0]                   watch_job;
   logic [FILL_W-1:0]                  queue_fill;
-  logic [RAW_W-1:0]                   queue_raw;
+  logic [ina_pkg::RAW_W-1:0]          queue_raw;
   logic [FILL_W-1:0]                  queue_sums;
   logic [ina_pkg::ORDINAL_W-1:0]      queue_sum_count;
   logic [SLOT_W-1:0]                  queue_sum_slot;
@@ -134,22 +129,20 @@ module ina_port #(
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
-      .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
-      .answer_valid, .answer_granted, .answer_job,
+      .ask_valid, .ask, .answer_valid, .answer_granted, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
       .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
       .commit_header, .watch_read, .watch_job,
       .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
-      .resend_valid, .resend_pop, .resend_probe, .resend_job, .resend_slot, .resend_ordinal,
-      .resend_quads, .resend_entry, .resend_commit, .resend_commit_entry, .resend_pending,
-      .resend_behind, .judged, .passed, .busy(ingress_busy));
+      .resend_valid, .resend_pop, .resend, .resend_entry, .resend_commit, .resend_commit_entry,
+      .resend_pending, .resend_behind, .judged, .passed, .busy(ingress_busy));
 
   ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (
       .clk, .rst, .job_valid,
       .write_valid, .write_job, .write_opens, .write_beat, .write_data,
       .commit_valid, .resend_valid(resend_commit), .resend_entry(resend_commit_entry),
       .commit_header,
-      .take_valid, .take_job, .take_slot, .undo_valid, .undo_job, .ready(queue_ready),
+      .issue_valid, .issue_job, .issue_slot, .undo_valid, .undo_job, .ready(queue_ready),
       .pop_valid(done_valid), .pop_raw(done_raw), .pop_job(done_job),
       .peek_read, .peek_job, .peek_slot, .peek_resend, .peek_quads,
       .header_read, .beat_read, .read_job, .read_slot,
@@ -178,3 +171,5 @@ module ina_port #(
   assign busy = ingress_busy || rebuild_busy || m_axis_tvalid;
 
 endmodule
+
+`default_nettype wire

@@ -11,14 +11,15 @@
 // A place is a slot, and above it a bit that changes with each lap, which tells a full ring from an
 // empty one. A ring begins anew with the JOIN of its flow.
 
+`default_nettype none
+
 module ina_queue #(
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
-    parameter int MTU        = 4096,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    parameter int SLOT_W     = $clog2(SLOT_COUNT),
-    parameter int FILL_W     = $clog2(SLOT_COUNT + 1),
-    parameter int RAW_W      = 24
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    parameter  int MTU        = 4096,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int FILL_W     = $clog2(SLOT_COUNT + 1)
 ) (
     input  logic clk,
     input  logic rst,
@@ -40,9 +41,9 @@ module ina_queue #(
     // From ina_pick: the packet at `next` is chosen, its slot is known in the next clock and stays
     // until the next choice. `next` moves on in that clock: two choices of a job are two clocks
     // apart at least. From ina_join: the last one that was chosen is called off.
-    input  logic              take_valid,
-    input  logic [JOB_W-1:0]  take_job,
-    output logic [SLOT_W-1:0] take_slot,
+    input  logic              issue_valid,
+    input  logic [JOB_W-1:0]  issue_job,
+    output logic [SLOT_W-1:0] issue_slot,
     input  logic              undo_valid,
     input  logic [JOB_W-1:0]  undo_job,
 
@@ -77,7 +78,7 @@ module ina_queue #(
     input  logic                          watch_read,
     input  logic [JOB_W-1:0]              watch_job,
     output logic [FILL_W-1:0]             fill,
-    output logic [RAW_W-1:0]              raw,
+    output logic [ina_pkg::RAW_W-1:0]              raw,
     output logic [FILL_W-1:0]             sums,
     output logic [ina_pkg::ORDINAL_W-1:0] sum_count,
     output logic [SLOT_W-1:0]             sum_slot
@@ -90,7 +91,7 @@ module ina_queue #(
   localparam int PLACE_W   = 1 + SLOT_W;
   localparam logic [SLOT_W-1:0] LAST_SLOT = SLOT_W'(SLOT_COUNT - 1);
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
-  localparam logic [RAW_W-1:0] RAW_MAX = RAW_W'(1) << (RAW_W - 1);  // no PSN is further back
+  localparam logic [ina_pkg::RAW_W-1:0] RAW_MAX = ina_pkg::RAW_W'(1) << (ina_pkg::RAW_W - 1);  // no PSN is further back
 
   // Retransmissions have the places behind the slots.
   localparam int HEADERS   = SLOTS + ina_pkg::RESEND_DEPTH;
@@ -104,7 +105,7 @@ module ina_queue #(
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   head_place    [JOB_COUNT];
-  logic [RAW_W-1:0]     raw_of        [JOB_COUNT];
+  logic [ina_pkg::RAW_W-1:0]     raw_of        [JOB_COUNT];
   logic [FILL_W-1:0]    sums_of       [JOB_COUNT];
   logic [ORDINAL_W-1:0] sum_count_of  [JOB_COUNT];
   logic [SLOT_W-1:0]    sum_slot_of   [JOB_COUNT];
@@ -132,10 +133,10 @@ module ina_queue #(
   endfunction
 
   function automatic logic [HEADER_INDEX_W-1:0] header_index_of(
-      input logic resend, input logic [ina_pkg::RESEND_ENTRY_W-1:0] entry,
+      input logic is_resend, input logic [ina_pkg::RESEND_ENTRY_W-1:0] entry,
       input logic [INDEX_W-1:0] index);
-    header_index_of = resend ? HEADER_INDEX_W'(SLOTS) + HEADER_INDEX_W'(entry)
-                             : HEADER_INDEX_W'(index);
+    header_index_of = is_resend ? HEADER_INDEX_W'(SLOTS) + HEADER_INDEX_W'(entry)
+                                : HEADER_INDEX_W'(index);
   endfunction
 
   // Payloads, headers and lengths.
@@ -177,7 +178,7 @@ module ina_queue #(
   logic unused;
   assign unused = &{write_beat, read_beat};
 
-  // The places. take_valid comes late in a clock: `next` moves on after it.
+  // The places. issue_valid comes late in a clock: `next` moves on after it.
   logic             opens;
   logic             taken;
   logic [JOB_W-1:0] taken_job;
@@ -187,9 +188,9 @@ module ina_queue #(
   always_ff @(posedge clk) begin
     if (commit_valid)
       tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
-    if (take_valid) take_slot <= slot_of(next_place[take_job]);
-    taken     <= take_valid && !rst;
-    taken_job <= take_job;
+    if (issue_valid) issue_slot <= slot_of(next_place[issue_job]);
+    taken     <= issue_valid && !rst;
+    taken_job <= issue_job;
     if (!(taken && undo_valid && taken_job == undo_job)) begin
       if (taken) next_place[taken_job] <= place_after(next_place[taken_job]);
       if (undo_valid) next_place[undo_job] <= place_before(next_place[undo_job]);
@@ -197,17 +198,17 @@ module ina_queue #(
     if (opens) next_place[write_job] <= '0;
   end
 
-  // take_valid comes late in a clock, so it counts last.
-  (* keep *) logic      takes_last;  // else synthesis mixes take_valid into the comparison
+  // issue_valid comes late in a clock, so it counts last.
+  (* keep *) logic      takes_last;  // else synthesis mixes issue_valid into the comparison
   logic [JOB_COUNT-1:0] emptied;
   logic [JOB_COUNT-1:0] filled;
 
-  assign takes_last = place_after(next_place[take_job]) == tail_place[take_job];
-  assign emptied    = JOB_COUNT'(takes_last) << take_job;
+  assign takes_last = place_after(next_place[issue_job]) == tail_place[issue_job];
+  assign emptied    = JOB_COUNT'(takes_last) << issue_job;
   assign filled     = (JOB_COUNT'(commit_valid) << write_job) | (JOB_COUNT'(undo_valid) << undo_job);
 
   always_ff @(posedge clk) begin
-    ready <= job_valid & (filled | (take_valid ? ready & ~emptied : ready));
+    ready <= job_valid & (filled | (issue_valid ? ready & ~emptied : ready));
     if (rst) ready <= '0;
   end
 
@@ -271,3 +272,5 @@ module ina_queue #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,8 @@
 // wire. A VLAN tag goes beside the frame, and ina_merge puts it in: without it a frame is laid out
 // in two ways only, IPv4's and IPv6's.
 
+`default_nettype none
+
 module ina_rebuild #(
     parameter int MTU = 4096  // the largest payload, in bytes
 ) (
@@ -302,3 +304,5 @@ module ina_rebuild #(
   assign unused = &{s_header.filler, header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
 
 endmodule
+
+`default_nettype wire

@@ -11,32 +11,26 @@
 // `behind` says which jobs' sums should wait: from the first answer on, until a packet has come that
 // needs none and all answers have gone. Where no packet comes for PATIENCE clocks, it ends as well.
 
+`default_nettype none
+
 module ina_resend #(
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128,
-    parameter int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    parameter int SLOT_W     = $clog2(SLOT_COUNT)
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     input  logic clk,
     input  logic rst,
 
     input  logic                               s_valid,
     output logic                               s_ready,
-    input  logic                               s_probe,
-    input  logic [JOB_W-1:0]                   s_job,
-    input  logic [SLOT_W-1:0]                  s_slot,
-    input  logic [ina_pkg::ORDINAL_W-1:0]      s_ordinal,
-    input  logic [ina_pkg::QUADS_W-1:0]        s_quads,
+    input  ina_pkg::resend_t                   s_resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] s_entry,
-    input  logic                               s_caught_up,  // a packet of s_job that needs no answer
+    input  logic                               s_caught_up,  // a packet of its job that needs no answer
 
     output logic                               m_valid,
     input  logic                               m_ready,
-    output logic                               m_probe,
-    output logic [JOB_W-1:0]                   m_job,
-    output logic [SLOT_W-1:0]                  m_slot,
-    output logic [ina_pkg::ORDINAL_W-1:0]      m_ordinal,
-    output logic [ina_pkg::QUADS_W-1:0]        m_quads,
+    output ina_pkg::resend_t                   m_resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] m_entry,
 
     output logic [JOB_COUNT-1:0] pending,  // something of this job is in here
@@ -53,6 +47,15 @@ module ina_resend #(
   logic pop;
   logic unused_ready;  // the FIFO has room for one more
 
+  // What a FIFO of these parameters holds of a resend_t.
+  logic                          m_probe;
+  logic [JOB_W-1:0]              m_job;
+  logic [SLOT_W-1:0]             m_slot;
+  logic [ina_pkg::ORDINAL_W-1:0] m_ordinal;
+  logic [ina_pkg::QUADS_W-1:0]   m_quads;
+  logic [JOB_W-1:0]              s_job;
+
+  assign s_job   = s_resend.job[JOB_W-1:0];
   assign s_ready = count != COUNT_W'(DEPTH);
   assign push    = s_valid && s_ready;
   assign pop     = m_valid && m_ready;
@@ -61,9 +64,11 @@ module ina_resend #(
   ina_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) fifo (
       .clk, .rst,
       .s_valid(push), .s_ready(unused_ready),
-      .s_data({s_probe, s_job, s_slot, s_ordinal, s_quads}),
+      .s_data({s_resend.probe, s_job, SLOT_W'(s_resend.slot), s_resend.ordinal, s_resend.quads}),
       .m_valid, .m_ready, .m_data({m_probe, m_job, m_slot, m_ordinal, m_quads}),
       .count);
+
+  assign m_resend = {m_probe, 6'(m_job), 15'(m_slot), m_ordinal, m_quads};
 
   always_ff @(posedge clk) begin
     if (pop) m_entry <= m_entry + 1'b1;
@@ -91,10 +96,10 @@ module ina_resend #(
   logic [PATIENCE_W-1:0] patience;
   logic                  answer;
 
-  assign answer = s_valid && !s_probe;
+  assign answer = s_valid && !s_resend.probe;
 
   always_ff @(posedge clk) begin
-    answers <= answers + COUNT_W'(push && !s_probe) - COUNT_W'(pop && !m_probe);
+    answers <= answers + COUNT_W'(push && !s_resend.probe) - COUNT_W'(pop && !m_probe);
     if (answer) patience <= '1;
     else if (goes_back != '0) patience <= patience - 1'b1;
     if (goes_back != '0 && patience == '0) goes_back <= '0;
@@ -110,3 +115,5 @@ module ina_resend #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,8 @@
 // subnormals kept. A NaN keeps its sign and the upper bits of its fraction: those that reach this
 // place, ina_widen's and the canonical one, have no others.
 
+`default_nettype none
+
 module ina_round (
     input  logic clk,
     input  logic [1:0] step,  // step[i]: stage i takes a beat in this clock
@@ -88,3 +90,5 @@ module ina_round (
   end
 
 endmodule
+
+`default_nettype wire

@@ -9,10 +9,12 @@
 //   ina_payload_crc                          shared
 //   ina_port: ina_rebuild, ina_merge         one a port     goes on in its own headers
 
+`default_nettype none
+
 module ina_top #(
     parameter int PORT_COUNT = 4,    // 2 to 8
     parameter int JOB_COUNT  = 4,    // contexts, and flows of each port: 1 to 64
-    parameter int SLOT_COUNT = 128,  // packets of each queue and history: 2 or more
+    parameter int SLOT_COUNT = 128,  // packets of each queue and history: 2 to 32768
     parameter int MTU        = 4096, // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
     // What the tree can do; a message that needs what is not there breaks its job.
     parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
@@ -44,20 +46,32 @@ module ina_top #(
     output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters  // 64 bits each
 );
 
+  if (PORT_COUNT < 2 || PORT_COUNT > 8) begin : gen_port_count
+    $error("ina_top: PORT_COUNT must be 2 to 8");
+  end
+  if (JOB_COUNT < 1 || JOB_COUNT > ina_pkg::JOB_MAX) begin : gen_job_count
+    $error("ina_top: JOB_COUNT must be 1 to 64");
+  end
+  if (SLOT_COUNT < 2 || SLOT_COUNT > ina_pkg::SLOT_MAX) begin : gen_slot_count
+    $error("ina_top: SLOT_COUNT must be 2 to 32768");
+  end
+  if (MTU != 256 && MTU != 512 && MTU != 1024 && MTU != 2048 && MTU != 4096) begin : gen_mtu
+    $error("ina_top: MTU must be 256, 512, 1024, 2048 or 4096");
+  end
+
   localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1;
   localparam int SLOT_W     = $clog2(SLOT_COUNT);
-  localparam int ORDINAL_W  = ina_pkg::ORDINAL_W;
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
   localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
+  localparam int ASK_W      = ina_pkg::ASK_T_W;
+  localparam int RESEND_W   = ina_pkg::RESEND_T_W;
   localparam int EVENTS_W   = ina_pkg::COUNTER_COUNT;
 
   // Jobs.
   logic [PORT_COUNT-1:0]           ask_valid;
-  logic [PORT_COUNT*64-1:0]        ask_job_id;
-  logic [PORT_COUNT*16-1:0]        ask_rank_count;
-  logic [PORT_COUNT*32-1:0]        ask_window;
+  logic [PORT_COUNT*ASK_W-1:0]     ask;
   logic [PORT_COUNT-1:0]           answer_valid;
   logic                            answer_granted;
   logic [JOB_W-1:0]                answer_job;
@@ -83,11 +97,7 @@ module ina_top #(
   logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   peek_quads;
   logic [PORT_COUNT-1:0]                    resend_valid;
   logic [PORT_COUNT-1:0]                    resend_pop;
-  logic [PORT_COUNT-1:0]                    resend_probe;
-  logic [PORT_COUNT*JOB_W-1:0]              resend_job;
-  logic [PORT_COUNT*SLOT_W-1:0]             resend_slot;
-  logic [PORT_COUNT*ORDINAL_W-1:0]          resend_ordinal;
-  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   resend_quads;
+  logic [PORT_COUNT*RESEND_W-1:0]           resend;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_behind;
 
@@ -100,9 +110,9 @@ module ina_top #(
   logic [PORT_COUNT-1:0] pick_mask;
   logic                  pick_probe;
   logic                  pick_dropped;
-  logic [PORT_COUNT-1:0] take_valid;
-  logic [JOB_W-1:0]      take_job;
-  logic [PORT_COUNT*SLOT_W-1:0] take_slot;
+  logic [PORT_COUNT-1:0] issue_valid;
+  logic [JOB_W-1:0]      issue_job;
+  logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
   logic                  peek_read;
   logic [PORT_COUNT-1:0] header_read;
   logic [PORT_COUNT-1:0] beat_read;
@@ -212,7 +222,7 @@ module ina_top #(
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
       .clk, .rst, .age,
-      .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
+      .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(undo_job),
       .done_valid(done_leave), .done_job(sum_job), .done_mask(sum_mask),
@@ -224,10 +234,10 @@ module ina_top #(
       .clk, .rst,
       .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
       .opened(job_opened), .opened_job(answer_job),
-      .resend_valid, .resend_probe, .resend_job, .resend_slot, .resend_ordinal, .resend_quads,
-      .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
+      .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop,
+      .rebuild_room, .settled,
       .done_valid, .done_job(sum_job),
-      .undo_valid, .undo_job, .take_valid, .take_job, .take_slot,
+      .undo_valid, .undo_job, .issue_valid, .issue_job, .issue_slot,
       .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
       .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
       .m_dropped(pick_dropped), .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
@@ -296,19 +306,14 @@ module ina_top #(
         .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),
         .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
-        .ask_valid(ask_valid[p]), .ask_job_id(ask_job_id[p*64 +: 64]),
-        .ask_rank_count(ask_rank_count[p*16 +: 16]), .ask_window(ask_window[p*32 +: 32]),
+        .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_job,
         .job_valid, .job_complete, .job_broken, .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
         .queue_ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
-        .take_valid(take_valid[p]), .take_job, .take_slot(take_slot[p*SLOT_W +: SLOT_W]),
-        .resend_valid(resend_valid[p]), .resend_probe(resend_probe[p]),
-        .resend_job(resend_job[p*JOB_W +: JOB_W]),
-        .resend_slot(resend_slot[p*SLOT_W +: SLOT_W]),
-        .resend_ordinal(resend_ordinal[p*ORDINAL_W +: ORDINAL_W]),
-        .resend_quads(resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
+        .issue_valid(issue_valid[p]), .issue_job, .issue_slot(issue_slot[p*SLOT_W +: SLOT_W]),
+        .resend_valid(resend_valid[p]), .resend(resend[p*RESEND_W +: RESEND_W]),
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
         .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]), .room(rebuild_room[p]),
         .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),
@@ -335,3 +340,5 @@ module ina_top #(
       .counters, .busy(counters_busy));
 
 endmodule
+
+`default_nettype wire

@@ -4,10 +4,12 @@
 // the message has overflowed, and says so in bit 0 of the flags in the message's trailer; makes
 // zeros of what a packet's last beat has past its end, for ina_payload_crc. One clock of latency.
 
+`default_nettype none
+
 module ina_trailer #(
-    parameter int JOB_COUNT = 4,
-    parameter int SIDE_W    = 1,  // what rides along with each beat
-    parameter int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    parameter  int JOB_COUNT = 4,
+    parameter  int SIDE_W    = 1,  // what rides along with each beat
+    localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -63,3 +65,5 @@ module ina_trailer #(
   end
 
 endmodule
+
+`default_nettype wire

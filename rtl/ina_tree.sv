@@ -9,6 +9,8 @@
 // Latency: five clocks a level, and three to widen and round where HALF_FORMATS has it done; the
 // same for every operation.
 
+`default_nettype none
+
 module ina_tree #(
     parameter int PORT_COUNT   = 4,
     parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
@@ -226,3 +228,5 @@ module ina_tree #(
   assign busy    = entered != '0;
 
 endmodule
+
+`default_nettype wire

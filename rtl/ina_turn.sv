@@ -3,6 +3,8 @@
 // Whose turn it is: of those that want one, the first behind the one that was served last. Who
 // wants one is asked in one clock, and answered in the next and until it is asked again.
 
+`default_nettype none
+
 module ina_turn #(
     parameter int WIDTH = 2
 ) (
@@ -28,3 +30,5 @@ module ina_turn #(
   end
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,8 @@
 // half-precision numbers in a lane become two of float32, exactly. A NaN keeps sign and fraction, so
 // that ina_round gives back the same 16 bits.
 
+`default_nettype none
+
 module ina_widen (
     input  logic clk,
     input  logic step,  // there is a beat
@@ -63,3 +65,5 @@ module ina_widen (
   end
 
 endmodule
+
+`default_nettype wire

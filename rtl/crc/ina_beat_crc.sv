@@ -6,6 +6,8 @@
 // place of the link header of InfiniBand), then IP, UDP and BTH with the fields that may change on
 // the way read as ones, then the payload. Ethernet and VLAN tag are not covered.
 
+`default_nettype none
+
 module ina_beat_crc (
     input  logic clk,
 
@@ -55,3 +57,5 @@ module ina_beat_crc (
   );
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,8 @@
 // (or s_other) the bits of FIRST_ONES (or OTHER_ONES) are read as ones, and FIRST_START (or
 // OTHER_START) is added: the register before the message, where that begins (ina_crc_pkg).
 
+`default_nettype none
+
 module ina_crc #(
     parameter logic [ina_pkg::BEAT_W-1:0] FIRST_ONES  = '0,
     parameter logic [ina_pkg::BEAT_W-1:0] FIRST_START = '0,
@@ -93,3 +95,5 @@ module ina_crc #(
 `endif
 
 endmodule
+
+`default_nettype wire

@@ -13,6 +13,8 @@
 // A payload's last beat is filled up with zeros. What they do is undone at the packet's end, on 32
 // bits: advance can be inverted (retreat), or both sides of a comparison advanced (ina_check).
 
+`default_nettype none
+
 package ina_crc_pkg;
 
   localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // of CRC-32, bit-reflected
@@ -151,3 +153,5 @@ package ina_crc_pkg;
 `endif
 
 endpackage
+
+`default_nettype wire

@@ -4,6 +4,8 @@
 // beats are chained, each of them that of the beat alone. Combinational: the register is the
 // user's.
 
+`default_nettype none
+
 module ina_crc_step #(
     parameter int QUADS = ina_pkg::QUAD_COUNT  // 1 or 4
 ) (
@@ -39,3 +41,5 @@ module ina_crc_step #(
 `endif
 
 endmodule
+
+`default_nettype wire

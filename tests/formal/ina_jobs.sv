@@ -33,6 +33,7 @@ module formal_ina_jobs (
   (* anyseq *) logic [PORT_COUNT*64-1:0] ask_job_id;
   (* anyseq *) logic [PORT_COUNT*16-1:0] ask_rank_count;
   (* anyseq *) logic [PORT_COUNT*32-1:0] ask_window;
+  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask;
   logic [PORT_COUNT-1:0] answer_valid;
   logic                  answer_granted;
   logic [JOB_W-1:0]      answer_job;
@@ -59,7 +60,7 @@ module formal_ina_jobs (
   logic                            busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .age, .ask_valid, .ask_job_id, .ask_rank_count, .ask_window,
+      .clk, .rst, .age, .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
       .done_valid, .done_job, .done_mask, .job_quiet, .queue_ready,
@@ -68,6 +69,9 @@ module formal_ina_jobs (
 
   // A request holds until its answer.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ask
+    assign ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W] =
+        {ask_window[p*32 +: 32], ask_rank_count[p*16 +: 16], ask_job_id[p*64 +: 64]};
+
     formal_stream #(.WIDTH(112), .ASSUME(1)) rules (
         .clk, .rst, .valid(ask_valid[p]), .ready(answer_valid[p]),
         .payload({ask_job_id[p*64 +: 64], ask_rank_count[p*16 +: 16], ask_window[p*32 +: 32]}));

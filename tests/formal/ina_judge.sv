@@ -33,7 +33,6 @@ module formal_ina_judge (
   localparam int SLOT_COUNT = 2;
   localparam int JOB_W      = 1;
   localparam int FILL_W     = 2;
-  localparam int RAW_W      = 24;
   localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1;  // see `any_packet`
   localparam int ACK_AT     = ina_pkg::BTH_ACK_AT*8 + 7;
   localparam int CRC_AT     = ina_pkg::HEADER_W + ina_pkg::QUADS_W + 3;
@@ -224,6 +223,7 @@ module formal_ina_judge (
   logic [JOB_W-1:0]  hit_job;
   logic              resend_valid;
   logic              resend_probe;
+  ina_pkg::resend_t  resend;
   logic [JOB_W-1:0]  resend_job;
   logic              caught_up;
   (* anyseq *) logic resend_ready;
@@ -240,11 +240,12 @@ module formal_ina_judge (
       .ask_valid, .answer_valid, .answer_granted, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
-      .watch_job, .queue_fill, .queue_raw(RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
+      .watch_job, .queue_fill, .queue_raw(ina_pkg::RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
       .queue_sum_slot('0),
-      .resend_valid, .resend_ready, .resend_probe, .resend_job, .resend_slot(), .resend_ordinal(),
-      .caught_up,
-      .events);
+      .resend_valid, .resend_ready, .resend, .caught_up, .events);
+
+  assign resend_probe = resend.probe;
+  assign resend_job   = resend.job[JOB_W-1:0];
 
   // The followed connection's record. next_psn is what it was when d_* was decided.
   (* anyconst *) logic [1:0] followed;

@@ -65,9 +65,10 @@ module formal_ina_pick (
   (* anyseq *) logic                            m_ready;
   logic [PORT_COUNT*ORDINAL_W-1:0] resend_ordinal;
   logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] resend_quads;
-  logic [PORT_COUNT-1:0]        take_valid;
-  logic [JOB_W-1:0]             take_job;
-  logic [PORT_COUNT*SLOT_W-1:0] take_slot;
+  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend;
+  logic [PORT_COUNT-1:0]        issue_valid;
+  logic [JOB_W-1:0]             issue_job;
+  logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
   logic                  m_valid;
   logic [1:0]            m_kind;
   logic [JOB_W-1:0]      m_job;
@@ -79,9 +80,8 @@ module formal_ina_pick (
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
-      .opened, .opened_job, .resend_valid, .resend_probe, .resend_job, .resend_slot,
-      .resend_ordinal, .resend_quads, .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
-      .done_valid, .done_job, .undo_valid, .undo_job, .take_valid, .take_job, .take_slot,
+      .opened, .opened_job, .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
+      .done_valid, .done_job, .undo_valid, .undo_job, .issue_valid, .issue_job, .issue_slot,
       .m_valid, .m_ready, .m_kind, .m_job, .m_slot, .m_mask, .m_probe, .m_dropped, .job_quiet,
       .dropped(), .busy());
 
@@ -98,13 +98,13 @@ module formal_ina_pick (
 
   always_ff @(posedge clk) could_go <= !rst && (!m_valid || m_ready);
   assign new_packet = m_valid && could_go;
-  assign takes      = take_valid != '0;
+  assign takes      = issue_valid != '0;
 
   // The slots that the queues give with a packet: a job's heads are in the same slot.
   always_ff @(posedge clk)
     for (int p = 0; p < PORT_COUNT; p++)
-      if (take_valid[p]) take_slot[p*SLOT_W +: SLOT_W] <= next_slot[p*SLOT_W +: SLOT_W];
-  always_comb if (take_valid == '1) assume (next_slot[0 +: SLOT_W] == next_slot[SLOT_W +: SLOT_W]);
+      if (issue_valid[p]) issue_slot[p*SLOT_W +: SLOT_W] <= next_slot[p*SLOT_W +: SLOT_W];
+  always_comb if (issue_valid == '1) assume (next_slot[0 +: SLOT_W] == next_slot[SLOT_W +: SLOT_W]);
 
   // The contract of ina_jobs: what becomes of a job stays until it is freed, a complete job's
   // ports too; it is freed when it is broken or closing, and given out while it is quiet. That of
@@ -131,7 +131,7 @@ module formal_ina_pick (
     was_ready    <= rst ? '0 : queue_ready;
     for (int p = 0; p < PORT_COUNT; p++)
       for (int j = 0; j < JOB_COUNT; j++)
-        was_taken[p*JOB_COUNT + j] <= take_valid[p] && take_job == JOB_W'(j);
+        was_taken[p*JOB_COUNT + j] <= issue_valid[p] && issue_job == JOB_W'(j);
   end
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job_contract
@@ -175,6 +175,9 @@ module formal_ina_pick (
 
     assign what = {resend_probe[p], resend_job[p*JOB_W +: JOB_W], resend_slot[p*SLOT_W +: SLOT_W],
                    ordinal_low[p*3 +: 3], quads_low[p]};
+    assign resend[p*ina_pkg::RESEND_T_W +: ina_pkg::RESEND_T_W] =
+        {resend_probe[p], 6'(resend_job[p*JOB_W +: JOB_W]), 15'(resend_slot[p*SLOT_W +: SLOT_W]),
+         resend_ordinal[p*ORDINAL_W +: ORDINAL_W], resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]};
     assign resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W] = ina_pkg::QUADS_W'(quads_low[p]);
     assign resend_ordinal[p*ORDINAL_W +: ORDINAL_W] =
         {{(ORDINAL_W-3){ordinal_low[p*3 + 2]}}, ordinal_low[p*3 +: 3]};
@@ -231,7 +234,7 @@ module formal_ina_pick (
       if (rst || (open && open_job == JOB_W'(j))) counted[j] <= !rst;
     settled_late <= rst ? '0 : (PORT_COUNT*5)'({settled_late, settled});
     for (int j = 0; j < JOB_COUNT; j++) begin
-      under_way[j*4 +: 4] <= rst ? '0 : under_way[j*4 +: 4] + 4'(takes && take_job == JOB_W'(j))
+      under_way[j*4 +: 4] <= rst ? '0 : under_way[j*4 +: 4] + 4'(takes && issue_job == JOB_W'(j))
           - 4'(done_valid && done_job == JOB_W'(j)) - 4'(undo_valid && undo_job == JOB_W'(j));
       if (rst || !job_valid[j]) raw_seen[j] <= 1'b0;
       else if (new_packet && m_kind == KIND_RAW && m_job == JOB_W'(j)) raw_seen[j] <= 1'b1;
@@ -291,17 +294,17 @@ module formal_ina_pick (
   logic [ORDINAL_W-1:0]  since;
 
   assign valid_for_2 = was_valid & was_valid_2;
-  assign there       = job_valid[take_job] && valid_for_2[take_job];
+  assign there       = job_valid[issue_job] && valid_for_2[issue_job];
   assign lives       = valid_for_2[m_job];  // the same, for what went a clock ago
   assign one_port    = m_mask == 2'd1 || m_mask == 2'd2;
   assign port        = !m_mask[0];
   assign since       = sums[m_job*ORDINAL_W +: ORDINAL_W]
       - resend_ordinal[port*ORDINAL_W +: ORDINAL_W];
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_of_packet
-    assign ports[p]      = job_mask[p*JOB_COUNT + 32'(take_job)];
-    assign waiting[p]    = queue_ready[p*JOB_COUNT + 32'(take_job)];
+    assign ports[p]      = job_mask[p*JOB_COUNT + 32'(issue_job)];
+    assign waiting[p]    = queue_ready[p*JOB_COUNT + 32'(issue_job)];
     assign crowded[p]    = unknown[p*4 +: 4] + 4'(goes[p]) > 4'd2;
-    assign right_slot[p] = m_slot == take_slot[p*SLOT_W +: SLOT_W];
+    assign right_slot[p] = m_slot == issue_slot[p*SLOT_W +: SLOT_W];
   end
 
   logic [JOB_COUNT-1:0]  not_quiet;
@@ -324,19 +327,19 @@ module formal_ina_pick (
 
   always_ff @(posedge clk) begin
     took       <= !rst && takes;
-    took_ports <= take_valid;
-    took_job   <= take_job;
+    took_ports <= issue_valid;
+    took_job   <= issue_job;
     job_ports  <= ports;
-    was_alone  <= under_way[take_job*4 +: 4] == '0;
+    was_alone  <= under_way[issue_job*4 +: 4] == '0;
   end
 
   always_comb begin
     if (!rst) begin
       if (takes) begin
-        p2_heads: assert (!there || (take_valid & ~waiting) == '0);
-        p7_taken: assert (!job_quiet[take_job]);
+        p2_heads: assert (!there || (issue_valid & ~waiting) == '0);
+        p7_taken: assert (!job_quiet[issue_job]);
       end
-      p9_apart: assert (!took || !takes || take_job != took_job);
+      p9_apart: assert (!took || !takes || issue_job != took_job);
       p2_taken: assert (took == (new_packet && m_kind != KIND_RESEND));
       if (took) begin
         p2_same:  assert (m_mask == took_ports && m_job == took_job);
@@ -388,7 +391,7 @@ module formal_ina_pick (
     if (!rst) begin
       two_joins: cover (joins == 2'd2 && under_way[3:0] == 4'd2);
       raw:       cover (new_packet && m_kind == KIND_RAW && joins == 2'd1);
-      resend:    cover (new_packet && m_kind == KIND_RESEND && joins == 2'd1);
+      resent:    cover (new_packet && m_kind == KIND_RESEND && joins == 2'd1);
       together:  cover (new_packet && m_kind == KIND_RESEND && m_mask == '1 && joins == 2'd1);
       loses:     cover (new_packet && m_dropped);
       quiet:     cover (job_quiet == '1 && joins == 2'd2);

@@ -39,8 +39,8 @@ module formal_ina_queue (
   (* anyseq *) ina_pkg::header_t     commit_header;
   (* anyseq *) logic                 resend_valid;
   (* anyseq *) logic [ENTRY_W-1:0]   resend_entry;
-  (* anyseq *) logic                 take_valid;
-  (* anyseq *) logic [JOB_W-1:0]     take_job;
+  (* anyseq *) logic                 issue_valid;
+  (* anyseq *) logic [JOB_W-1:0]     issue_job;
   (* anyseq *) logic                 undo_valid;
   (* anyseq *) logic [JOB_W-1:0]     undo_job;
   (* anyseq *) logic                 pop_valid;
@@ -56,7 +56,7 @@ module formal_ina_queue (
   (* anyseq *) logic                 read_1;
   (* anyseq *) logic                 watch_read;
   (* anyseq *) logic [JOB_W-1:0]     watch_job;
-  logic [SLOT_W-1:0]                 take_slot;
+  logic [SLOT_W-1:0]                 issue_slot;
   logic [JOB_COUNT-1:0]              ready;
   logic [ina_pkg::QUADS_W-1:0]       peek_quads;
   ina_pkg::header_t                  read_header;
@@ -68,7 +68,7 @@ module formal_ina_queue (
   ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(128)) dut (
       .clk, .rst, .job_valid,
       .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
-      .commit_valid, .resend_valid, .resend_entry, .commit_header, .take_valid, .take_job, .take_slot, .undo_valid, .undo_job,
+      .commit_valid, .resend_valid, .resend_entry, .commit_header, .issue_valid, .issue_job, .issue_slot, .undo_valid, .undo_job,
       .ready, .pop_valid, .pop_raw, .pop_job,
       .peek_read, .peek_job(read_job), .peek_slot(read_slot), .peek_resend(read_resend),
       .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend, .read_entry,
@@ -90,7 +90,7 @@ module formal_ina_queue (
   logic [2:0] count_now;
 
   assign commit    = commit_valid && write_job == job;
-  assign take      = take_valid && take_job == job;
+  assign take      = issue_valid && issue_job == job;
   assign undo      = undo_valid && undo_job == job;
   assign pop       = pop_valid && pop_job == job;
   assign count_now = (commit && write_opens) ? 3'd1 : count + 3'(commit) - 3'(pop);
@@ -121,12 +121,12 @@ module formal_ina_queue (
   logic [JOB_W-1:0] took_job;
 
   always_ff @(posedge clk) begin
-    took     <= take_valid && !rst;
-    took_job <= take_job;
+    took     <= issue_valid && !rst;
+    took_job <= issue_job;
   end
 
   always_comb begin
-    if (took && take_job == took_job) assume (!take_valid);
+    if (took && issue_job == took_job) assume (!issue_valid);
     assume (!commit_valid || (write_valid && !resend_valid));
     if (write_valid && write_job == job)
       assume (job_valid[job] && write_opens == !open && count < 3'(SLOT_COUNT));
@@ -168,7 +168,7 @@ module formal_ina_queue (
     if (commit || !job_valid[job]) beat_there <= 1'b0;  // the next packet goes elsewhere
     else if (writes_beat) beat_there <= 1'b1;
     new_slot <= its_take;
-    if (new_slot) its_slot <= take_slot;
+    if (new_slot) its_slot <= issue_slot;
     if (rst) begin
       followed   <= 1'b0;
       beat_there <= 1'b0;
@@ -197,7 +197,7 @@ module formal_ina_queue (
   logic              beat_was_read;
   logic              watched;
 
-  assign slot_now = new_slot ? take_slot : its_slot;
+  assign slot_now = new_slot ? issue_slot : its_slot;
   assign reads_it = followed && its_slot_known && !read_resend && read_job == job
       && read_slot == slot_now;
 

@@ -165,6 +165,24 @@ inline uint32_t get_be32(const Bytes &frame, size_t at)
 	return uint32_t{get_be16(frame, at)} << 16 | get_be16(frame, at + 2);
 }
 
+/// A retransmission as ina_pkg::resend_t has it.
+struct Resend {
+	static constexpr unsigned WIDTH = 47;
+	unsigned probe, job, slot, ordinal, quads;
+
+	uint64_t bits() const
+	{
+		return uint64_t{probe} << 46 | uint64_t{job} << 40 | uint64_t{slot} << 25 |
+		       uint64_t{ordinal} << 9 | quads;
+	}
+	static Resend of(uint64_t bits)
+	{
+		return {static_cast<unsigned>(bits >> 46 & 1), static_cast<unsigned>(bits >> 40 & 63),
+		        static_cast<unsigned>(bits >> 25 & 0x7FFF),
+		        static_cast<unsigned>(bits >> 9 & 0xFFFF), static_cast<unsigned>(bits & 511)};
+	}
+};
+
 inline void put_be16(Bytes &frame, size_t at, unsigned value)
 {
 	frame[at] = static_cast<uint8_t>(value >> 8);

@@ -140,10 +140,10 @@ class Jobs
 				                                                   (SLOTS + 1)),
 				           0};
 			asks |= unsigned{request.active} << p;
-			bench::put(dut->ask_job_id, 8 * p, &request.id, 8);
-			bench::put(dut->ask_window, 4 * p, &request.window, 4);
-			dut->ask_rank_count &= ~(uint64_t{0xFFFF} << (16 * p));
-			dut->ask_rank_count |= uint64_t{request.ranks} << (16 * p);
+			// ina_pkg::ask_t, 14 bytes
+			bench::put(dut->ask, 14 * p, &request.id, 8);
+			bench::put(dut->ask, 14 * p + 8, &request.ranks, 2);
+			bench::put(dut->ask, 14 * p + 10, &request.window, 4);
 		}
 		dut->ask_valid = static_cast<uint8_t>(asks);
 		for (unsigned j = 0; j < JOBS; j++) {

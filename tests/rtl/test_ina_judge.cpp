@@ -197,7 +197,7 @@ Verdict verdict_out(Judge &judge)
 	if (judge.dut->commit_valid)
 		return TAKE;
 	if (judge.resends())
-		return judge.dut->resend_probe ? PROBE : RESEND;
+		return bench::Resend::of(judge.dut->resend).probe ? PROBE : RESEND;
 	if (judge.dut->token_pass)
 		return judge.dut->break_valid ? BREAK_AND_PASS : PASS;
 	return DROP;
@@ -263,17 +263,18 @@ void test_table(bench::Random &random)
 		if (got == PROBE)
 			CHECK(judge.resend_psn() == ((psn + PROBE_OFFSET) & 0xFFFFFF),
 			      "a probe with PSN %06x", judge.resend_psn());
+		const bench::Resend resend = bench::Resend::of(judge.dut->resend);
 		if (got == RESEND)
 			CHECK(judge.resend_psn() == psn &&
-			              judge.dut->resend_slot ==
+			              resend.slot ==
 			                      ((queue.head + queue.fill + 4 * SLOTS + distance) %
 			                       SLOTS) &&
-			              judge.dut->resend_ordinal ==
+			              resend.ordinal ==
 			                      ((queue.sum_count + queue.fill + queue.raw +
 			                        static_cast<unsigned>(distance)) &
 			                       0xFFFF),
-			      "answered from slot %u, as sum %u", judge.dut->resend_slot,
-			      judge.dut->resend_ordinal);
+			      "answered from slot %u, as sum %u", resend.slot,
+			      resend.ordinal);
 		judge.next();
 	}
 	CHECK(asked > 100, "%u that were lost asked for an ACK", asked);

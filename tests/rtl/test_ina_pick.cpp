@@ -14,20 +14,24 @@ namespace
 {
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
-constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
 constexpr unsigned SLOT_W = SLOTS > 64 ? 7 : SLOTS > 16 ? 5 : 3;
 constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2;
 constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, CHOICES = RESEND_AT + PORTS;
 constexpr unsigned CHOSEN_MAX = 3;  // what ina_rebuild's `room` promises
 constexpr unsigned LOOK_CLOCKS = 3; // from what can be chosen to the choice that goes
 
-template <class Port> void set_bits(Port &port, unsigned at, unsigned width, unsigned value)
+template <class Port> void set_bits(Port &port, unsigned at, unsigned width, uint64_t value)
 {
 	uint8_t *bytes = reinterpret_cast<uint8_t *>(&port);
 
 	for (unsigned i = at; i < at + width; i++, value >>= 1)
 		bytes[i / 8] = static_cast<uint8_t>((bytes[i / 8] & ~(1u << i % 8)) |
 		                                    (value & 1) << i % 8);
+}
+
+void put_resend(bench::Dut<Vina_pick> &dut, unsigned port, const bench::Resend &resend)
+{
+	set_bits(dut->resend, bench::Resend::WIDTH * port, bench::Resend::WIDTH, resend.bits());
 }
 
 class Pick
@@ -61,7 +65,7 @@ class Pick
 		if (dut->m_valid && dut->m_kind != RESEND)
 			CHECK(dut->m_slot == go_slot, "slot %u, not %u", dut->m_slot, go_slot);
 		const bool was_there = dut->m_valid && !dut->m_ready;
-		const unsigned take = dut->take_valid, job = dut->take_job;
+		const unsigned take = dut->issue_valid, job = dut->issue_job;
 		if (dut->m_valid && dut->m_ready)
 			in_flight.push_back({dut->m_kind, dut->m_job, dut->m_mask});
 		finish_some();
@@ -138,12 +142,9 @@ class Pick
 				             0xFFFF;
 				quads[p] = 3 + static_cast<unsigned>(random.chance(20));
 			}
-			set_bits(dut->resend_job, JOB_W * p, JOB_W, resend_job[p]);
-			set_bits(dut->resend_ordinal, 16 * p, 16, ordinal[p]);
-			set_bits(dut->resend_slot, SLOT_W * p, SLOT_W, ordinal[p] % SLOTS);
-			set_bits(dut->resend_quads, 9 * p, 9, quads[p]);
-			set_bits(dut->resend_probe, p, 1, probe[p]);
-			set_bits(dut->take_slot, SLOT_W * p, SLOT_W,
+			put_resend(dut, p, {probe[p], resend_job[p], ordinal[p] % SLOTS, ordinal[p],
+			                    quads[p]});
+			set_bits(dut->issue_slot, SLOT_W * p, SLOT_W,
 			         dut->m_mask >> p & 1 ? go_slot : ~go_slot);
 		}
 		dut->resend_valid = static_cast<uint8_t>(resends);
@@ -222,7 +223,7 @@ class Pick
 		return complete[j] && !behind[j] && !was_behind[j] && has_credit(mask[j]);
 	}
 
-	void check_choice(unsigned take, unsigned take_job)
+	void check_choice(unsigned take, unsigned issue_job)
 	{
 		const unsigned choice = choice_of(), kind = dut->m_kind, ports = dut->m_mask;
 
@@ -246,7 +247,7 @@ class Pick
 				check_answer(kind, p);
 		merged += kind == RESEND && (ports & (ports - 1));
 		if (kind != RESEND) {
-			CHECK(take_job == dut->m_job, "taken from job %u", take_job);
+			CHECK(issue_job == dut->m_job, "taken from job %u", issue_job);
 			CHECK(kind == JOIN || ahead[dut->m_job] == 0, "raw behind others");
 			ahead[dut->m_job]++;
 			sums[dut->m_job] = (sums[dut->m_job] + (kind == JOIN)) & 0xFFFF;
@@ -331,11 +332,8 @@ void ask(bench::Dut<Vina_pick> &dut, int other, unsigned field)
 	for (unsigned p = 0; p < PORTS; p++) {
 		const bool differs = static_cast<int>(p) == other;
 
-		set_bits(dut->resend_probe, p, 1, differs && field == 0);
-		set_bits(dut->resend_job, JOB_W * p, JOB_W, differs && field == 1);
-		set_bits(dut->resend_slot, SLOT_W * p, SLOT_W, differs && field == 2);
-		set_bits(dut->resend_ordinal, 16 * p, 16, 5 + (differs && field == 3));
-		set_bits(dut->resend_quads, 9 * p, 9, 4 + (differs && field == 4));
+		put_resend(dut, p, {differs && field == 0, differs && field == 1, differs && field == 2,
+		                    5u + (differs && field == 3), 4u + (differs && field == 4)});
 	}
 	dut->resend_valid = (1u << PORTS) - 1;
 	dut->rebuild_room = (1u << PORTS) - 1;

@@ -94,7 +94,7 @@ int main()
 	Packet resent[ENTRIES];
 
 	dut->write_valid = dut->commit_valid = dut->pop_valid = dut->write_opens = 0;
-	dut->take_valid = dut->undo_valid = dut->resend_valid = 0;
+	dut->issue_valid = dut->undo_valid = dut->resend_valid = 0;
 	dut->peek_read = dut->header_read = dut->beat_read = 0;
 	dut->watch_read = 1;
 	dut->job_valid = 0;
@@ -109,14 +109,14 @@ int main()
 	for (unsigned i = 0; i < 40000; i++) {
 		const unsigned job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned pop_job = static_cast<unsigned>(random.below(JOBS));
-		const unsigned take_job = static_cast<unsigned>(random.below(JOBS));
+		const unsigned issue_job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned undo_job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned watched = static_cast<unsigned>(random.below(JOBS));
 		const bool opens = !is_open[job];
 		const bool push = random.chance(60) && rings[job].packets.size() < SLOTS;
-		const bool too_soon = take_job == took_job && dut.clocks == took_clock;
+		const bool too_soon = issue_job == took_job && dut.clocks == took_clock;
 		const bool take = random.chance(50) && !too_soon &&
-		                  rings[take_job].chosen < rings[take_job].packets.size();
+		                  rings[issue_job].chosen < rings[issue_job].packets.size();
 		const bool undo = random.chance(10) && rings[undo_job].chosen > 0;
 		const unsigned beats = 1 + static_cast<unsigned>(random.below(3));
 		const Packet packet = {static_cast<uint8_t>(random.next()), beats * 4};
@@ -145,12 +145,12 @@ int main()
 		dut->pop_valid = popped.chosen > undo_same && random.chance(50);
 		dut->pop_job = static_cast<uint8_t>(pop_job);
 		dut->pop_raw = popped.raw > 0 || random.chance(1);
-		dut->take_valid = take;
-		dut->take_job = static_cast<uint8_t>(take_job);
+		dut->issue_valid = take;
+		dut->issue_job = static_cast<uint8_t>(issue_job);
 		dut->undo_valid = undo;
 		dut->undo_job = static_cast<uint8_t>(undo_job);
 		dut->watch_job = static_cast<uint8_t>(watched);
-		const unsigned slot = (rings[take_job].head + rings[take_job].chosen) % SLOTS;
+		const unsigned slot = (rings[issue_job].head + rings[issue_job].chosen) % SLOTS;
 		dut.tick();
 		if (push) {
 			if (opens)
@@ -165,17 +165,17 @@ int main()
 			if (!dut->pop_raw)
 				popped.sum_end = popped.head;
 		}
-		rings[take_job].chosen += take;
+		rings[issue_job].chosen += take;
 		if (take) {
-			took_job = take_job;
+			took_job = issue_job;
 			took_clock = dut.clocks;
 		}
 		rings[undo_job].chosen -= undo;
 		dut->write_valid = dut->commit_valid = dut->pop_valid = 0;
-		dut->take_valid = dut->undo_valid = 0;
+		dut->issue_valid = dut->undo_valid = 0;
 		dut.settle();
 		if (take)
-			CHECK(dut->take_slot == slot, "slot %u chosen, not %u", dut->take_slot,
+			CHECK(dut->issue_slot == slot, "slot %u chosen, not %u", dut->issue_slot,
 			      slot);
 		if (is_open[watched])
 			check_watched(dut.top, rings[watched], watched);

@@ -13,9 +13,7 @@ namespace
 {
 
 struct Entry {
-	bool probe;
-	uint8_t job, slot;
-	uint16_t ordinal, quads;
+	bench::Resend resend;
 	uint8_t at; // the entry
 };
 
@@ -25,8 +23,7 @@ constexpr unsigned PATIENCE_CLOCKS = 4096;
 void answer(bench::Dut<Vina_resend> &dut, unsigned job, bool goes)
 {
 	dut->s_valid = 1;
-	dut->s_probe = 0;
-	dut->s_job = static_cast<uint8_t>(job);
+	dut->s_resend = bench::Resend{0, job, 0, 0, 0}.bits();
 	dut->m_ready = goes;
 	dut.tick();
 	dut->s_valid = 0;
@@ -38,7 +35,7 @@ void answer(bench::Dut<Vina_resend> &dut, unsigned job, bool goes)
 void catch_up(bench::Dut<Vina_resend> &dut, unsigned job)
 {
 	dut->s_caught_up = 1;
-	dut->s_job = static_cast<uint8_t>(job);
+	dut->s_resend = bench::Resend{0, job, 0, 0, 0}.bits();
 	dut.tick();
 	dut->s_caught_up = 0;
 	dut.tick();
@@ -74,7 +71,8 @@ void test_behind()
 		dut.tick();
 	CHECK(dut->behind == 0, "it waits for ever");
 
-	dut->s_valid = dut->s_probe = 1;
+	dut->s_valid = 1;
+	dut->s_resend = bench::Resend{1, 0, 0, 0, 0}.bits();
 	dut.tick();
 	dut->s_valid = 0;
 	dut.tick();
@@ -95,32 +93,25 @@ int main()
 	dut->m_ready = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 100000; i++) {
-		Entry entry = {random.chance(50), static_cast<uint8_t>(random.below(4)),
-		               static_cast<uint8_t>(random.below(128)),
-		               static_cast<uint16_t>(random.next()),
-		               static_cast<uint16_t>(random.below(512)), 0};
+		Entry entry = {{random.chance(50), static_cast<unsigned>(random.below(4)),
+		                static_cast<unsigned>(random.below(128)),
+		                static_cast<unsigned>(random.next() & 0xFFFF),
+		                static_cast<unsigned>(random.below(512))},
+		               0};
 		unsigned pending = 0;
 
 		dut->s_valid = random.chance(i / 1000 % 2 ? 70 : 30);
-		dut->s_probe = entry.probe;
-		dut->s_job = entry.job;
-		dut->s_slot = entry.slot;
-		dut->s_ordinal = entry.ordinal;
-		dut->s_quads = entry.quads;
+		dut->s_resend = entry.resend.bits();
 		dut->m_ready = random.chance(50);
 		dut.settle();
 		for (const Entry &waiting : model)
-			pending |= 1u << waiting.job;
+			pending |= 1u << waiting.resend.job;
 		CHECK(dut->pending == pending, "pending %x, not %x", dut->pending, pending);
 		if (dut->m_valid) {
 			CHECK(!model.empty(), "an entry from nowhere");
 			const Entry &front = model.front();
 
-			CHECK(dut->m_probe == front.probe && dut->m_job == front.job &&
-			              dut->m_slot == front.slot &&
-			              dut->m_ordinal == front.ordinal &&
-			              dut->m_quads == front.quads &&
-			              dut->m_entry == front.at,
+			CHECK(dut->m_resend == front.resend.bits() && dut->m_entry == front.at,
 			      "not the oldest entry");
 		}
 		const bool pop = dut->m_valid && dut->m_ready;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a packet is, by its BTH opcode and length two clocks of en before the judge has it, and by
+// its message header one clock before.
+
+`default_nettype none
+
+module ina_judge_kind (
+    input  logic clk,
+    input  logic en,
+
+    input  logic                        early_valid,
+    input  logic [7:0]                  early_opcode,
+    input  logic [ina_pkg::QUADS_W-1:0] early_quads,
+    input  logic                        next_valid,
+    input  logic                        next_first,
+    input  logic                        next_candidate,
+    input  logic [31:0]                 next_lane_0,  // of the payload's beat
+
+    output logic next_join,
+    output logic well_formed,  // as long as its opcode needs; with the packet at the judge
+    output logic is_leave
+);
+
+  logic next_well_formed;
+  logic next_control;  // JOIN or LEAVE: one packet of 48 bytes
+
+  assign next_join = next_valid && next_candidate && next_first && next_control
+      && next_lane_0 == {ina_pkg::TYPE_JOIN, ina_pkg::MESSAGE_MAGIC_VERSION};
+
+  always_ff @(posedge clk) begin
+    if (en && early_valid) begin
+      next_well_formed <= (early_opcode == ina_pkg::RC_SEND_ONLY) ? early_quads >= 3
+                        : (early_opcode == ina_pkg::RC_SEND_FIRST) ? early_quads >= 2 : 1'b1;
+      next_control     <= early_opcode == ina_pkg::RC_SEND_ONLY
+          && early_quads == ina_pkg::QUADS_W'(ina_pkg::JOIN_QUADS);
+    end
+    if (en && next_valid) begin
+      is_leave <= next_first && next_control
+          && next_lane_0 == {ina_pkg::TYPE_LEAVE, ina_pkg::MESSAGE_MAGIC_VERSION};
+      if (next_first) well_formed <= next_well_formed;
+    end
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a duplicate is: still in the queue, or its sum in the history, and there in which slot. All
+// is counted backwards in packets, from what the queue says of its ring:
+//
+//         sums             raw            fill
+//   |--- history ---|-- sent raw --|--- waiting ---| next PSN
+//                   ^ reach 0      ^ from_head 0   ^ distance 0
+
+`default_nettype none
+
+module ina_judge_slot #(
+    parameter  int SLOT_COUNT = 128,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int FILL_W     = $clog2(SLOT_COUNT + 1)
+) (
+    input  logic clk,
+
+    input  logic [23:0]                   distance,  // from the next PSN: -1 is the last one taken
+    input  logic [FILL_W-1:0]             fill,
+    input  logic [ina_pkg::RAW_W-1:0]     raw,
+    input  logic [FILL_W-1:0]             sums,
+    input  logic [ina_pkg::ORDINAL_W-1:0] sum_count,
+    input  logic [SLOT_W-1:0]             sum_slot,  // of the next sum
+
+    output logic in_queue,
+    output logic in_history,
+
+    // Of the packet that was decided a clock ago.
+    input  logic                          decide,
+    output logic [SLOT_W-1:0]             slot,
+    output logic [ina_pkg::ORDINAL_W-1:0] ordinal
+);
+
+  logic signed [25:0] from_head;  // from the oldest packet in the queue
+  logic signed [25:0] reach;      // from the next packet to leave as a sum: -1 is the latest sum
+  logic signed [25:0] reach_q;
+  logic signed [25:0] oldest;     // from the oldest sum in the history
+
+  assign from_head  = $signed({{2{distance[23]}}, distance}) + $signed(26'(fill));
+  assign reach      = from_head + $signed(26'(raw));
+  assign oldest     = reach + $signed(26'(sums));
+  assign in_queue   = from_head >= 0;
+  assign in_history = reach < 0 && oldest >= 0;
+
+  logic [SLOT_W-1:0]             sum_slot_q;
+  logic [ina_pkg::ORDINAL_W-1:0] sum_count_q;
+
+  always_ff @(posedge clk) begin
+    if (decide) begin
+      reach_q     <= reach;
+      sum_slot_q  <= sum_slot;
+      sum_count_q <= sum_count;
+    end
+  end
+
+  // SLOT_COUNT back at most: that is 0 in a power of two.
+  logic [SLOT_W-1:0] back;
+
+  assign back    = SLOT_W'(-reach_q);
+  assign slot    = (FILL_W'(sum_slot_q) >= FILL_W'(-reach_q)) ? sum_slot_q - back
+                 : sum_slot_q + SLOT_W'(SLOT_COUNT) - back;
+  assign ordinal = sum_count_q + reach_q[ina_pkg::ORDINAL_W-1:0];
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses one packet of what is ready: the kinds take turns, and of each kind who was served last
+// waits longest. What is ready is registered with `scan`; the choice stands in the next clock.
+// Whose turn it is of the raw packets of each port was found out in the two clocks before.
+
+`default_nettype none
+
+module ina_pick_turns #(
+    parameter  int PORT_COUNT = 4,
+    parameter  int JOB_COUNT  = 4,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic                                      scan,
+    input  logic [PORT_COUNT-1:0]                     credit,
+    input  logic [JOB_COUNT-1:0]                      joins,
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           raw_ready,
+    input  logic [PORT_COUNT-1:0]                     resends,
+    input  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend,  // of each port
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           job_mask,
+
+    output logic                  m_valid,
+    output logic [1:0]            m_kind,
+    output logic [JOB_COUNT-1:0]  m_jobs,   // of a sum or raw packet: one bit
+    output logic [JOB_W-1:0]      m_job,
+    output logic [PORT_COUNT-1:0] m_mask,
+    output ina_pkg::resend_t      m_resend  // of a retransmission
+);
+  localparam int RESEND_W = ina_pkg::RESEND_T_W;
+
+  logic                             scan_q;
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raw_turns;  // of each port the job whose turn it is
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raws_d;
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raws_q;
+  logic [PORT_COUNT-1:0]            raw_ports;
+  logic [PORT_COUNT*PORT_COUNT-1:0] alike_q;    // of each port, whose retransmissions want the same
+
+  assign raws_d = raw_ready & raw_turns;
+
+  always_comb begin
+    for (int p = 0; p < PORT_COUNT; p++)
+      raw_ports[p] = credit[p] && raws_d[p*JOB_COUNT +: JOB_COUNT] != '0;
+  end
+
+  // One sum of the history serves all that want it, each with its own header.
+  always_ff @(posedge clk) begin
+    scan_q <= scan && !rst;
+    if (scan) begin
+      raws_q <= raws_d;
+      for (int p = 0; p < PORT_COUNT; p++)
+        for (int q = 0; q < PORT_COUNT; q++)
+          alike_q[p*PORT_COUNT + q] <= resends[q]
+              && (p == q || resend[p*RESEND_W +: RESEND_W] == resend[q*RESEND_W +: RESEND_W]);
+    end
+  end
+
+  // Of the kinds, of the jobs, of the ports.
+  logic [2:0]            kind;  // resend, raw, join
+  logic [JOB_COUNT-1:0]  join_choice;
+  logic [PORT_COUNT-1:0] raw_port;
+  logic [PORT_COUNT-1:0] resend_port;
+
+  ina_turn #(.WIDTH(3)) kind_turn (
+      .clk, .rst, .asks(scan), .wanted({resends != '0, raw_ports != '0, joins != '0}),
+      .choice(kind), .served(m_valid), .which(kind));
+  ina_turn #(.WIDTH(JOB_COUNT)) join_turn (
+      .clk, .rst, .asks(scan), .wanted(joins), .choice(join_choice),
+      .served(m_valid && kind[0]), .which(join_choice));
+  ina_turn #(.WIDTH(PORT_COUNT)) raw_turn (
+      .clk, .rst, .asks(scan), .wanted(raw_ports), .choice(raw_port),
+      .served(m_valid && kind[1]), .which(raw_port));
+  ina_turn #(.WIDTH(PORT_COUNT)) resend_turn (
+      .clk, .rst, .asks(scan), .wanted(resends), .choice(resend_port),
+      .served(m_valid && kind[2]), .which(resend_port));
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_raw
+    logic [JOB_COUNT-1:0] choice_of_port;
+
+    ina_turn #(.WIDTH(JOB_COUNT)) job_turn (
+        .clk, .rst, .asks(1'b1), .wanted(raw_ready[p*JOB_COUNT +: JOB_COUNT]),
+        .choice(choice_of_port),
+        .served(m_valid && kind[1] && raw_port[p]), .which(raws_q[p*JOB_COUNT +: JOB_COUNT]));
+
+    always_ff @(posedge clk) raw_turns[p*JOB_COUNT +: JOB_COUNT] <= choice_of_port;
+  end
+
+  assign m_valid = scan_q && kind != '0;
+  assign m_kind  = kind[2] ? ina_pkg::KIND_RESEND
+                 : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;
+
+  // What each of them would bring, side by side; then one.
+  logic [JOB_W-1:0]            join_job;
+  logic [PORT_COUNT-1:0]       join_mask;
+  logic [PORT_COUNT-1:0]       resend_mask;
+  logic [PORT_COUNT*JOB_W-1:0] raw_jobs;
+
+  function automatic logic [JOB_W-1:0] number_of(input logic [JOB_COUNT-1:0] one);
+    number_of = '0;
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (one[j]) number_of = number_of | JOB_W'(j);
+  endfunction
+
+  always_comb begin
+    join_job    = '0;
+    join_mask   = '0;
+    raw_jobs    = '0;
+    resend_mask = '0;
+    m_resend    = '0;
+    for (int p = 0; p < PORT_COUNT; p++) begin
+      if (resend_port[p]) resend_mask = resend_mask | alike_q[p*PORT_COUNT +: PORT_COUNT];
+      if (resend_port[p]) m_resend = m_resend | resend[p*RESEND_W +: RESEND_W];
+    end
+    if (scan_q && kind[0]) begin
+      join_job = number_of(join_choice);
+      for (int p = 0; p < PORT_COUNT; p++)
+        join_mask[p] = (join_choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
+    end
+    if (scan_q && kind[1])
+      for (int p = 0; p < PORT_COUNT; p++)
+        raw_jobs[p*JOB_W +: JOB_W] = number_of(raws_q[p*JOB_COUNT +: JOB_COUNT]);
+  end
+
+  always_comb begin
+    m_jobs = '0;
+    m_job  = '0;
+    m_mask = '0;
+    if (scan_q) begin
+      m_jobs = kind[0] ? join_choice : '0;
+      m_job  = kind[0] ? join_job : kind[2] ? JOB_W'(m_resend.job) : '0;
+      m_mask = kind[0] ? join_mask : kind[1] ? raw_port : resend_mask;
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        if (kind[1] && raw_port[p]) m_jobs = m_jobs | raws_q[p*JOB_COUNT +: JOB_COUNT];
+        if (kind[1] && raw_port[p]) m_job = m_job | raw_jobs[p*JOB_W +: JOB_W];
+      end
+    end
+  end
+
+endmodule
+
+`default_nettype wire
