@@ -1,0 +1,29 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_parameters.py VERILATOR SOURCE...: parameters of ina_top that are out of range stop Verilator, with a line
+that says what they must be."""
+
+import subprocess
+import sys
+
+TIMEOUT_S = 60
+# JOB_COUNT=0 and SLOT_COUNT=1 make vectors of no bits, at which Verilator stops before it comes to the checks.
+WRONG = [("PORT_COUNT", 1, "2 to 8"), ("PORT_COUNT", 9, "2 to 8"), ("JOB_COUNT", 0, None), ("JOB_COUNT", 65, "1 to 64"),
+         ("SLOT_COUNT", 1, None), ("SLOT_COUNT", 32769, "2 to 32768"), ("MTU", 1500, "256, 512, 1024, 2048 or 4096")]
+
+
+def main():
+    verilator, *sources = sys.argv[1:]
+    bad = 0
+    for name, value, limits in WRONG:
+        run = subprocess.run([verilator, "--lint-only", f"-G{name}={value}", "--top-module", "ina_top", *sources],
+                             capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        says = limits is None or f"ina_top: {name} must be {limits}\n" in run.stderr
+        if run.returncode == 0 or not says:
+            print(f"{name}={value}: exit code {run.returncode}, and no line that says {limits}:\n{run.stderr[:600]}")
+            bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
