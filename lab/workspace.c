@@ -17,7 +17,7 @@ extern char **environ;
  * room for 80 bytes (RXE_MAX_HDR_LENGTH); what is left, rounded down, is the RoCE path MTU. */
 #define DEVICE_MTU_MARGIN_BYTES 104
 
-/* The bridge itself, in virtual time (sim-bridge/muster.h). */
+/* The bridge itself, in virtual time (sim-bridge/virtual/muster.h). */
 #define BRIDGE_ADDRESS "192.0.2.254"
 #define BRIDGE_MAC     "02:00:00:00:00:fe"
 

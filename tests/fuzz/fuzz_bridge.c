@@ -21,9 +21,9 @@
 
 #include <sanitizer/asan_interface.h>
 
-#include "bridge.h"
+#include "sim-bridge/switch/bridge.h"
 #include "fuzz.h"
-#include "stats.h"
+#include "sim-bridge/cli/stats.h"
 #include "switch_frames.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "options.h"
+#include "sim-bridge/cli/options.h"
 
 enum {
 	ARGUMENTS_MAX = 48,

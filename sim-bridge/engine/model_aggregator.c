@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator.h"
+#include "model/aggregator.h"
 #include "engine.h"
 
 struct model_engine {

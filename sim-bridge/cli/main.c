@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bridge.h"
-#include "capture.h"
-#include "engine.h"
-#include "loop.h"
+#include "sim-bridge/switch/bridge.h"
+#include "sim-bridge/switch/capture.h"
+#include "sim-bridge/engine/engine.h"
+#include "sim-bridge/realtime/loop.h"
 #include "options.h"
 #include "stats.h"
 

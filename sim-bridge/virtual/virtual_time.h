@@ -3,8 +3,8 @@
  * Drives a bridge and its hosts in virtual time. What is modelled:
  *
  *   host (no time, or a cost a packet and a byte) -> queue of its device, without end
- *   -> wire -> switch: whole frames, forwarding time, aggregator at its own clock
- *   -> queue of the port, bounded, marks congestion -> wire -> host
+ *   -> cable -> switch: whole frames, forwarding time, aggregator at its own clock
+ *   -> queue of the port, bounded, marks congestion -> cable -> host
  *
  * One host runs at a time. Of what happens at the same time, the network's part comes first, then
  * the hosts in the order of their ports.
@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bridge.h"
+#include "sim-bridge/switch/bridge.h"
 #include "guest.h"
 #include "muster.h"
-#include "wire.h"
+#include "cable.h"
 
 enum { VIRTUAL_RESETS_MAX = 64 };
 
@@ -53,7 +53,7 @@ struct virtual_time {
 	struct frame_pool *pool;
 	unsigned count;
 	struct guest guests[BRIDGE_PORTS_MAX];
-	struct wire wires[BRIDGE_PORTS_MAX][LINK_SIDES];
+	struct cable cables[BRIDGE_PORTS_MAX][LINK_SIDES];
 	double busy_until_ns[BRIDGE_PORTS_MAX]; /* the hosts' processors */
 	uint64_t marked_frames;
 	struct muster muster;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frame_pool.h"
+#include "sim-bridge/switch/frame_pool.h"
 #include "virtqueue.h"
 
 enum { VHOST_QUEUE_RX, VHOST_QUEUE_TX, VHOST_QUEUES };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "port.h"
+#include "sim-bridge/realtime/port.h"
 
 enum {
 	KEY_PORT = 0x100,

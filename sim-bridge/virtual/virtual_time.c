@@ -72,7 +72,7 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 		guest_open(&time->guests[port], port);
 		time->listen_fds[port] = listen_fds[port];
 		for (unsigned side = 0; side < LINK_SIDES; side++)
-			time->wires[port][side] = (struct wire){
+			time->cables[port][side] = (struct cable){
 			        .bits_per_second = config->link_bits_per_second,
 			        .delay_ns = config->link_delay_ns,
 			        .limit_bytes = side == LINK_DOWN ? config->queue_bytes : 0,

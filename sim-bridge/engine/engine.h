@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counters.h"
+#include "model/counters.h"
 
 #ifdef __cplusplus
 extern "C" {

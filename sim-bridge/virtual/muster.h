@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "frame_pool.h"
+#include "sim-bridge/switch/frame_pool.h"
 
 enum { MUSTER_HOSTS_MAX = 32, MUSTER_PORT = 18767 };
 

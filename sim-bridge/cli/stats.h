@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "bridge.h"
-#include "port.h"
-#include "virtual_time.h"
+#include "sim-bridge/switch/bridge.h"
+#include "sim-bridge/switch/port_counts.h"
+#include "sim-bridge/virtual/virtual_time.h"
 
 /*
  * Creates the file, so that a path that cannot be written is found at the start.

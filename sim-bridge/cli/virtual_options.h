@@ -5,7 +5,7 @@
 
 #include <argp.h>
 
-#include "virtual_time.h"
+#include "sim-bridge/virtual/virtual_time.h"
 
 /* What these options fill in. */
 struct virtual_options {

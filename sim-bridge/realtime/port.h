@@ -11,24 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frame_pool.h"
+#include "sim-bridge/switch/frame_pool.h"
+#include "sim-bridge/switch/port_counts.h"
 
 enum {
 	PORT_QUEUE_FRAMES = 1024, /* a power of two */
 	PORT_BATCH_FRAMES = 64,   /* read or sent with one system call */
-};
-
-struct port_counts {
-	uint64_t rx_frames;
-	uint64_t rx_bytes;
-	uint64_t tx_frames;
-	uint64_t tx_bytes;
-	uint64_t dropped_runt;       /* came in, shorter than an Ethernet header */
-	uint64_t dropped_giant;      /* came in, longer than FRAME_BYTES_MAX */
-	uint64_t dropped_no_memory;  /* came in, no frame was free */
-	uint64_t dropped_queue_full; /* to the host */
-	uint64_t dropped_send_error; /* to the host, refused by the socket */
-	uint64_t dropped_closed;     /* to the host, which had gone */
 };
 
 struct port {

@@ -78,7 +78,7 @@ static json_t *virtual_object(const struct virtual_time *time)
 	json_t *queues = json_array();
 
 	for (unsigned i = 0; i < time->count; i++)
-		json_array_append_new(queues, number(time->wires[i][LINK_DOWN].most_bytes));
+		json_array_append_new(queues, number(time->cables[i][LINK_DOWN].most_bytes));
 	json_object_set_new(object, "link_bits_per_second",
 	                    number(time->config->link_bits_per_second));
 	json_object_set_new(object, "link_delay_ns", number(time->config->link_delay_ns));

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "port.h"
+#include "sim-bridge/switch/port_counts.h"
 #include "vhost_user.h"
 
 #define GUEST_NEVER UINT64_MAX

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "bridge.h"
+#include "sim-bridge/switch/bridge.h"
 #include "virtual_options.h"
 
 enum options_aggregator { OPTIONS_RTL, OPTIONS_MODEL, OPTIONS_OFF };

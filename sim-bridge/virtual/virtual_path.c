@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "roce.h"
+#include "sim-bridge/switch/roce.h"
 
 static bool is_cut(const struct virtual_time *time, unsigned port)
 {
@@ -44,7 +44,7 @@ static void send_up(void *context, uint64_t time_ns, struct frame *frame, uint64
 
 	time->now_ns = time_ns;
 	if (is_cut(time, (unsigned)id) ||
-	    !wire_send(&time->wires[id][LINK_UP], time_ns, frame->length, &arrival_ns) ||
+	    !cable_send(&time->cables[id][LINK_UP], time_ns, frame->length, &arrival_ns) ||
 	    !virtual_plan(time, arrival_ns, arrive_at_switch, frame, (unsigned)id))
 		frame_drop(frame);
 }
@@ -131,15 +131,15 @@ static void arrive_at_host(void *context, uint64_t time_ns, struct frame *frame,
 bool virtual_time_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
 {
 	struct virtual_time *time = context;
-	struct wire *wire = &time->wires[port][LINK_DOWN];
+	struct cable *cable = &time->cables[port][LINK_DOWN];
 	struct guest *guest = &time->guests[port];
-	const uint64_t queued = wire_queued_bytes(wire, time_ns);
+	const uint64_t queued = cable_queued_bytes(cable, time_ns);
 	uint64_t arrival_ns;
 
 	time->now_ns = time_ns;
 	if (guest->state == GUEST_GONE || is_cut(time, port)) {
 		guest->counts.dropped_closed++;
-	} else if (!wire_send(wire, time_ns, frame->length, &arrival_ns)) {
+	} else if (!cable_send(cable, time_ns, frame->length, &arrival_ns)) {
 		guest->counts.dropped_queue_full++;
 	} else {
 		if (time->config->marking_bytes && queued > time->config->marking_bytes)

@@ -4,13 +4,13 @@
  * A frame leaves the queue when those before it have, takes its own length and what Ethernet puts
  * round it on the wire, and is at the far end when its last bit is (store and forward).
  */
-#ifndef INA_BRIDGE_WIRE_H
-#define INA_BRIDGE_WIRE_H
+#ifndef INA_BRIDGE_CABLE_H
+#define INA_BRIDGE_CABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wire {
+struct cable {
 	uint64_t bits_per_second;
 	uint64_t delay_ns;    /* of the cable */
 	uint64_t limit_bytes; /* of the queue; 0: none */
@@ -19,9 +19,9 @@ struct wire {
 };
 
 /* Bytes that wait, or are half out, at `now_ns`. */
-uint64_t wire_queued_bytes(const struct wire *wire, uint64_t now_ns);
+uint64_t cable_queued_bytes(const struct cable *cable, uint64_t now_ns);
 
 /* Sends a frame of `bytes`; *arrival_ns: when it has arrived. False: the queue is full. */
-bool wire_send(struct wire *wire, uint64_t now_ns, unsigned bytes, uint64_t *arrival_ns);
+bool cable_send(struct cable *cable, uint64_t now_ns, unsigned bytes, uint64_t *arrival_ns);
 
 #endif

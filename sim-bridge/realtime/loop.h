@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "bridge.h"
+#include "sim-bridge/switch/bridge.h"
 #include "clock.h"
 #include "port.h"
 

@@ -15,7 +15,7 @@
 
 #include "calendar.h"
 #include "capture.h"
-#include "engine.h"
+#include "sim-bridge/engine/engine.h"
 #include "forwarding.h"
 #include "frame_pool.h"
 #include "link.h"
