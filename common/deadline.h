@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time for deadlines: milliseconds of the monotonic clock. */
+/* Time for deadlines: milliseconds of the monotonic clock, as it was at the last tick. */
 #ifndef INA_COMMON_DEADLINE_H
 #define INA_COMMON_DEADLINE_H
 
-#include <stdint.h>
-#include <time.h>
+#include "clock.h"
 
 static inline int64_t ina_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return ina_clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
 
 /* What is left until the deadline, for poll(2): 0 or more, at most `limit_ms`. */
