@@ -157,8 +157,6 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	}
 	for (int i = 0; i < options->bridge_argument_count; i++)
 		argv[count++] = (char *)options->bridge_arguments[i];
-	argv[count++] = "--aggregator";
-	argv[count++] = (char *)options->aggregator;
 	argv[count++] = "--stats";
 	argv[count++] = bridge->stats_path;
 	argv[count] = NULL;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	snprintf(umid, sizeof(umid), "umid=host%d", host->rank);
 	snprintf(clock, sizeof(clock), "time-travel=ext:%d:" LAB_CLOCK_SOCKET, host->rank);
 	/* Another one for each host, and for each seed. */
-	snprintf(seed, sizeof(seed), "random.seed=%llu",
-	         strtoull(options->seed, NULL, 10) * LAB_MAX_HOSTS + (unsigned)host->rank);
+	snprintf(seed, sizeof(seed), "random.seed=%" PRIu64,
+	         options->seed * LAB_MAX_HOSTS + (unsigned)host->rank);
 	if (options->is_virtual)
 		snprintf(network, sizeof(network), "virtio_uml.device=" LAB_NETWORK_SOCKET ":1",
 		         host->rank);

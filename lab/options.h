@@ -4,6 +4,7 @@
 #define INA_LAB_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define LAB_MAX_HOSTS      8
 #define LAB_MAX_RANKS      64 /* of all hosts together */
@@ -28,7 +29,7 @@ struct lab_options {
 	const char *stats_path;         /* or NULL; relative to the caller's folder */
 	const char *aggregator;         /* rtl, model or off */
 	bool is_virtual;                /* in virtual time */
-	const char *seed;               /* of faults and, in virtual time, of the hosts' kernels */
+	uint64_t seed;                  /* of faults and, in virtual time, of the hosts' kernels */
 	bool quiet;
 	const char *virtual_option; /* one that is for virtual time only, or NULL */
 	char **command;             /* NULL-terminated, inside the caller's argv */
@@ -36,7 +37,6 @@ struct lab_options {
 	/* What the bridge is told beyond its ports, as it came: "--loss-up", "0.01", ... */
 	const char *bridge_arguments[2 * LAB_BRIDGE_OPTIONS];
 	int bridge_argument_count;
-	char bridge_options[LAB_BRIDGE_OPTIONS][32]; /* the names among them */
 };
 
 /*

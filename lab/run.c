@@ -5,6 +5,7 @@
  */
 #include "run.h"
 #include "bridge.h"
+#include "common/clock.h"
 #include "host.h"
 #include "processors.h"
 #include "reaper.h"
@@ -22,7 +23,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long the bridge may take to write its counters and close the capture. */
@@ -47,16 +47,9 @@ struct run {
 	bool muted;         /* nobody reads our output, or we are to end at once */
 };
 
-static double monotonic_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static double elapsed_s(const struct run *run)
 {
-	return monotonic_s() - run->started_s;
+	return ina_now_s() - run->started_s;
 }
 
 /* Ends the run with this exit code, unless a rank has failed before. */
@@ -390,7 +383,7 @@ int lab_run(const struct lab_options *options)
 		return LAB_EXIT_FAILED;
 	}
 	*run = (struct run){.options = options,
-	                    .started_s = monotonic_s(),
+	                    .started_s = ina_now_s(),
 	                    .up_s = NAN,
 	                    .grace_end_s = INFINITY,
 	                    .exit_code = LAB_EXIT_FAILED};

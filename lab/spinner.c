@@ -9,11 +9,14 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "common/parse.h"
 
 #define PAGE_BYTES        4096
 #define ZEROS_BEHIND_NAME 8
@@ -40,9 +43,10 @@ static pid_t find_running(pid_t kernel_pid)
 	pid_t found = 0;
 
 	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
-		const pid_t pid = atoi(entry->d_name);
-		if (pid > 0 && is_running(pid, kernel_pid))
-			found = pid;
+		uint64_t pid;
+		if (ina_parse_whole(entry->d_name, 1, INT_MAX, &pid) &&
+		    is_running((pid_t)pid, kernel_pid))
+			found = (pid_t)pid;
 	}
 	if (folder)
 		closedir(folder);

@@ -40,7 +40,7 @@ static bool is_virtual(const struct program *program)
 static struct engine *make_engine(struct program *program)
 {
 	struct bridge *bridge = &program->bridge;
-	const struct virtual_config *config = &program->options.virtual_time.time;
+	const struct virtual_config *config = &program->options.time;
 	unsigned ports = program->options.bridge.ports;
 
 	if (program->options.aggregator == OPTIONS_MODEL)
@@ -122,8 +122,8 @@ static int open_time(struct program *program)
 	const unsigned ports = options->bridge.ports;
 
 	if (is_virtual(program))
-		return virtual_time_open(&program->time, &options->virtual_time.time,
-		                         &program->pool, options->port_fds, ports);
+		return virtual_time_open(&program->time, &options->time, &program->pool,
+		                         options->port_fds, ports);
 	return loop_open(&program->loop, &program->pool, options->port_fds, ports);
 }
 

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #include "sim-bridge/switch/bridge.h"
-#include "virtual_options.h"
+#include "sim-bridge/virtual/virtual_time.h"
 
 enum options_aggregator { OPTIONS_RTL, OPTIONS_MODEL, OPTIONS_OFF };
 
 struct options {
 	struct bridge_config bridge;
-	struct virtual_options virtual_time;
-	enum options_aggregator aggregator;
+	struct virtual_config time;
+	uint64_t aggregator; /* one of enum options_aggregator */
 	int port_fds[BRIDGE_PORTS_MAX];
 	const char *pcap_path; /* or NULL */
 	uint64_t pcap_limit_bytes;

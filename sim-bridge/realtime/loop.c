@@ -11,6 +11,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 /* epoll's tags beside the port numbers. */
 enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAGS };
 
@@ -19,6 +21,12 @@ static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint
 	struct epoll_event event = {.events = events, .data.u32 = tag};
 
 	return epoll_ctl(loop->epoll_fd, operation, fd, &event);
+}
+
+/* Monotonic time, shifted once to the epoch: stamps of a capture never go back. */
+static uint64_t wall_ns(const struct loop *loop)
+{
+	return (uint64_t)ina_now_ns() + loop->epoch_ns;
 }
 
 static int open_signals(void)
@@ -37,7 +45,7 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, u
 {
 	*loop = (struct loop){
 	        .pool = pool,
-	        .clock = clock_of_wall(),
+	        .epoch_ns = (uint64_t)(ina_clock_ns(CLOCK_REALTIME) - ina_now_ns()),
 	        .port_count = port_count,
 	        .open_ports = port_count,
 	        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
@@ -88,7 +96,7 @@ static void set_timer(struct loop *loop)
 		return;
 	loop->timer_ns = next_ns;
 	if (next_ns != CALENDAR_NEVER) {
-		uint64_t now_ns = clock_now_ns(&loop->clock);
+		uint64_t now_ns = wall_ns(loop);
 		uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 1;
 
 		timer.it_value.tv_sec = (time_t)(wait_ns / 1000000000u);
@@ -101,7 +109,7 @@ static void read_port(struct loop *loop, unsigned port)
 {
 	struct frame *frames[PORT_BATCH_FRAMES];
 	unsigned count = port_read(&loop->ports[port], loop->pool, frames);
-	uint64_t now_ns = clock_now_ns(&loop->clock);
+	uint64_t now_ns = wall_ns(loop);
 
 	for (unsigned i = 0; i < count; i++)
 		bridge_receive(loop->bridge, port, now_ns, frames[i]);
@@ -179,7 +187,7 @@ void loop_run(struct loop *loop)
 		if (count < 0 && errno != EINTR)
 			return;
 		bool goes_on = take_events(loop, events, count);
-		has_more = bridge_advance(loop->bridge, clock_now_ns(&loop->clock));
+		has_more = bridge_advance(loop->bridge, wall_ns(loop));
 		if (!goes_on)
 			bridge_finish(loop->bridge);
 		settle_ports(loop, was_open);

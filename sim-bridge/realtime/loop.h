@@ -6,13 +6,12 @@
 #include <stdbool.h>
 
 #include "sim-bridge/switch/bridge.h"
-#include "clock.h"
 #include "port.h"
 
 struct loop {
 	struct bridge *bridge;
 	struct frame_pool *pool;
-	struct clock clock;
+	uint64_t epoch_ns; /* of the monotonic clock's 0, since the Unix epoch */
 	unsigned port_count;
 	unsigned open_ports;
 	struct port ports[BRIDGE_PORTS_MAX];

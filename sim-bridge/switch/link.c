@@ -5,30 +5,15 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/random.h"
 #include "roce.h"
 
 enum { MACS_BYTES = 12, ETHERNET_HEADER_BYTES = 14, VLAN_BYTES = 4 };
 
-/* SplitMix64 (Steele, Lea, Flood 2014): the output function, and the constant of its steps. */
-#define SPLITMIX_STEP 0x9E3779B97F4A7C15u
-
-static uint64_t mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
-	value = (value ^ value >> 27) * 0x94D049BB133111EBu;
-	return value ^ value >> 31;
-}
-
-static uint64_t draw(struct link *link)
-{
-	link->random += SPLITMIX_STEP;
-	return mix(link->random);
-}
-
 /* Always draws, so that one fault's rate does not shift the others' stream. */
 static bool draw_chance(struct link *link, double probability)
 {
-	return (double)(draw(link) >> 11) * 0x1p-53 < probability;
+	return (double)(ina_random(&link->random) >> 11) * 0x1p-53 < probability;
 }
 
 struct fate {
@@ -48,8 +33,8 @@ static struct fate draw_fate(struct link *link)
 	fate.corrupted = draw_chance(link, link->faults.corrupt);
 	fate.duplicated = draw_chance(link, link->faults.duplicate);
 	fate.held = draw_chance(link, link->faults.reorder);
-	fate.bit = draw(link);
-	fate.passes = 1 + (unsigned)(draw(link) & 1);
+	fate.bit = ina_random(&link->random);
+	fate.passes = 1 + (unsigned)(ina_random(&link->random) & 1);
 	return fate;
 }
 
@@ -60,7 +45,7 @@ void link_init(struct link *link, unsigned port, enum link_side side, uint64_t s
 	*link = (struct link){
 	        .port = port,
 	        .faults = *faults,
-	        .random = mix(mix(seed) + (uint64_t)port * LINK_SIDES + side + 1),
+	        .random = ina_mix(ina_mix(seed) + (uint64_t)port * LINK_SIDES + side + 1),
 	        .calendar = calendar,
 	        .deliver = deliver,
 	        .context = context,

@@ -11,8 +11,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 /* Real time until the hosts have come, and until one has said who it is. */
 #define BOOT_PATIENCE_S   60
@@ -47,14 +48,6 @@ bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, s
 		return true;
 	virtual_fail(time, "more is under way than the calendar holds");
 	return false;
-}
-
-static double wall_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
@@ -190,7 +183,7 @@ static void read_share(const char *path, char *text, int size)
 static void show_progress(struct virtual_time *time)
 {
 	char share[16];
-	const double now_s = wall_s();
+	const double now_s = ina_now_s();
 
 	if (!time->config->shows_progress || now_s < time->shown_s + PROGRESS_S)
 		return;

@@ -47,6 +47,8 @@ error_t __real_argp_parse(const struct argp *argp, int argc, char **argv, unsign
 error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
                           int *index, void *input);
 void __wrap_argp_error(const struct argp_state *state, const char *format, ...);
+void __wrap_argp_failure(const struct argp_state *state, int status, int number, const char *format,
+                         ...);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
@@ -63,17 +65,33 @@ error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsign
 }
 
 /* The message is made, so that its arguments are looked at. */
-void __wrap_argp_error(const struct argp_state *state, const char *format, ...)
+static _Noreturn void refuse(const char *format, va_list list)
 {
 	char text[MESSAGE_BYTES_MAX];
+
+	FUZZ_CHECK(vsnprintf(text, sizeof(text), format, list) > 0);
+	longjmp(refused, 1);
+}
+
+void __wrap_argp_error(const struct argp_state *state, const char *format, ...)
+{
 	va_list list;
 
 	(void)state;
 	va_start(list, format);
-	int length = vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	FUZZ_CHECK(length > 0);
-	longjmp(refused, 1);
+	refuse(format, list);
+}
+
+void __wrap_argp_failure(const struct argp_state *state, int status, int number, const char *format,
+                         ...)
+{
+	va_list list;
+
+	(void)state;
+	(void)status;
+	(void)number;
+	va_start(list, format);
+	refuse(format, list);
 }
 
 static void note_malloc(const volatile void *piece, size_t bytes)

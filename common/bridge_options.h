@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of ina-bridge that ina-lab has too, which hands them on: one table, one way to read
+ * their values, one wording of what is wrong.
+ */
+#ifndef INA_COMMON_BRIDGE_OPTIONS_H
+#define INA_COMMON_BRIDGE_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	BRIDGE_OPTIONS_HOSTS_MAX = 32, /* HOST is smaller */
+	BRIDGE_OPTIONS_EXIT_USAGE = 2,
+};
+
+/*
+ * X(name here, name, argument, group in --help, kind, least, most, help). The kinds:
+ *
+ *   TEXT        anything
+ *   CHOICE      one of the argument's words; its place among them
+ *   WHOLE       a whole number
+ *   REAL        a number
+ *   SECONDS     0, or a number from 0.001 on; in ns
+ *   TIME        a number with ns, us, ms or s behind it; in ns
+ *   QUANTITY    a number, perhaps with k, M or G behind it; whole and real
+ *   HOST_TIME   HOST:TIME
+ *   HOST_TIMES  HOST:TIME or HOST:TIME:TIME
+ */
+#define BRIDGE_OPTIONS_TIME_MOST_NS 1000000000000000u
+#define BRIDGE_OPTIONS(X)                                                                          \
+	X(AGGREGATOR, "aggregator", "rtl|model|off", 2, CHOICE, 0, 0,                              \
+	  "What aggregates: the Verilated RTL (default), its reference in C, or nothing: a plain " \
+	  "switch")                                                                                \
+	X(STEER, "steer", "marked|all", 2, CHOICE, 0, 0,                                           \
+	  "Which RoCE SENDs pass through the aggregator: those with the DSCP of aggregation "      \
+	  "traffic (default), or all")                                                             \
+	X(JOB_TTL, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                                   \
+	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
+	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \
+	X(RESET_EVERY, "reset-every", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                           \
+	  "Reset the aggregator, which loses all state, each time it has been given that many "    \
+	  "frames")                                                                                \
+	X(OFF_AFTER, "off-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                               \
+	  "Remove the aggregator once it has been given that many frames")                         \
+	X(STUCK_AFTER, "stuck-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                           \
+	  "The aggregator drops everything once it has been given that many frames")               \
+	X(LOSS_UP, "loss-up", "P", 3, REAL, 0, 1,                                                  \
+	  "Probability that a frame is lost on its way to the switch")                             \
+	X(LOSS_DOWN, "loss-down", "P", 3, REAL, 0, 1,                                              \
+	  "Probability that a frame is lost on its way to a host")                                 \
+	X(DUPLICATE, "duplicate", "P", 3, REAL, 0, 1,                                              \
+	  "Probability that a frame is duplicated, each way")                                      \
+	X(REORDER, "reorder", "P", 3, REAL, 0, 1,                                                  \
+	  "Probability that a frame is held back until one or two others have passed, or for 1 "   \
+	  "ms, each way")                                                                          \
+	X(CORRUPT, "corrupt", "P", 3, REAL, 0, 1,                                                  \
+	  "Probability that one bit behind the Ethernet header is flipped, each way")              \
+	X(DELAY, "delay", "MICROSECONDS", 3, WHOLE, 0, 10000000, "Delays every frame, each way")   \
+	X(SEED, "seed", "S", 3, WHOLE, 0, UINT64_MAX, "Of all random faults (default 1)")          \
+	X(PCAP, "pcap", "FILE", 4, TEXT, 0, 0,                                                     \
+	  "Captures every frame as it enters the switch and as it leaves, for Wireshark")          \
+	X(PCAP_LIMIT, "pcap-limit", "MIB", 4, WHOLE, 1, 1 << 20,                                   \
+	  "Ends the capture at this size (default 256)")                                           \
+	X(STATS, "stats", "FILE", 4, TEXT, 0, 0,                                                   \
+	  "Writes the counters of the switch and the aggregator there at the end, as JSON")        \
+	X(LINK_RATE, "link-rate", "BITS", 7, QUANTITY, 1000000, 1000000000000u,                    \
+	  "Bits a second on each cable (default 100G)")                                            \
+	X(LINK_DELAY, "link-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,               \
+	  "Delay of each cable (default 500ns)")                                                   \
+	X(SWITCH_DELAY, "switch-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
+	  "Delay of the switch, beside receiving the whole frame and queueing (default 300ns)")    \
+	X(RTL_CLOCK, "rtl-clock", "HZ", 7, QUANTITY, 1000000, 10000000000u,                        \
+	  "Clock of the aggregator's RTL (default 250M)")                                          \
+	X(QUEUE, "queue", "BYTES", 7, QUANTITY, 0, 1000000000000u,                                 \
+	  "Each port of the switch queues so much and drops the rest (default 2M; 0: no limit)")   \
+	X(ECN_THRESHOLD, "ecn-threshold", "BYTES", 7, QUANTITY, 0, 1000000000000u,                 \
+	  "A longer queue marks frames with congestion experienced (default 0: never)")            \
+	X(HOST_PACKET_COST, "host-packet-cost", "NS", 7, QUANTITY, 0, 1000000000,                      \
+	  "Processor time of a host for each packet that it sends or receives (default 0)")        \
+	X(HOST_BYTE_COST, "host-byte-cost", "NS", 7, QUANTITY, 0, 1000000,                             \
+	  "Processor time of a host for each byte of these packets (default 0)")                   \
+	X(KILL, "kill", "HOST:TIME", 7, HOST_TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                 \
+	  "A host dies so long after the start of all")                                            \
+	X(CUT, "cut", "HOST:TIME[:TIME]", 7, HOST_TIMES, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
+	  "A host's cable is out from the first time on, until the second or for ever")            \
+	X(RESET_AT, "reset-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                   \
+	  "Reset the aggregator so long after the start of all; may be repeated")
+
+enum bridge_option_name {
+#define X(here, ...) BRIDGE_OPTION_##here,
+	BRIDGE_OPTIONS(X)
+#undef X
+	BRIDGE_OPTION_COUNT
+};
+
+/* An option that was given. */
+struct bridge_option {
+	enum bridge_option_name name;
+	const char *dashed; /* "--loss-up" */
+	char *text;         /* its value as it was written */
+	bool is_virtual;    /* for virtual time only */
+	uint64_t whole;     /* the value, but for TEXT and REAL */
+	double real;        /* of REAL and QUANTITY */
+	uint64_t until;     /* of HOST_TIMES the second time; UINT64_MAX: there is none */
+	unsigned host;      /* of HOST_TIME and HOST_TIMES */
+};
+
+/* The input of bridge_options_argp: who hears of each option, once its value has been found good. */
+struct bridge_options_input {
+	void (*take)(void *context, struct argp_state *state, const struct bridge_option *option);
+	void *context;
+};
+
+/* A child parser. What is wrong ends the program, with one line on stderr. */
+extern const struct argp bridge_options_argp;
+
+/* Reads the value of another option, "--start-delay", of the kind HOST_TIME. */
+void bridge_options_read_host_time(const struct argp_state *state, const char *dashed, char *text,
+                                   struct bridge_option *option);
+
+#endif
