@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "control.h"
+#include "hostlib/control/control.h"
 #include "switch_frames.h"
 #include "traffic.h"
 
@@ -337,7 +337,7 @@ static void write_control(const char *directory)
 		else if (type == INA_CONTROL_FAULT)
 			frame.fault = (struct ina_fault){
 			        .current = call, .status = INA_ERR_AGGREGATOR, .sums = 7};
-		else if (type == INA_CONTROL_DECISION || type == INA_CONTROL_VERDICT ||
+		else if (type == INA_CONTROL_DECISION || type == INA_CONTROL_DIAGNOSIS ||
 		         type == INA_CONTROL_FAREWELL)
 			frame.decision = (struct ina_decision){.phase = 1, .minimum = 1024};
 		else if (type == INA_CONTROL_PLAN)
@@ -350,7 +350,7 @@ static void write_control(const char *directory)
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
 			write_file(directory, name, bytes, sizeof(bytes));
 		}
-		for (int role = 0; role <= 3; role += 3) { /* to the rendezvous, to the mesh */
+		for (int role = 0; role <= 3; role += 3) { /* at the bootstrap, in the mesh */
 			bytes[2] = (uint8_t)role;
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
 			write_file(directory, name, bytes + 2, sizeof(bytes) - 2);
