@@ -11,6 +11,7 @@
 #include "sim-bridge/realtime/loop.h"
 #include "options.h"
 #include "stats.h"
+#include "sim-bridge/virtual/path.h"
 
 /* More than all ports' queues can hold, so that a host that does not read starves no other. */
 enum { FRAMES_A_PORT = 2 * PORT_QUEUE_FRAMES };
@@ -178,11 +179,10 @@ int main(int argc, char **argv)
 		goto out_error;
 	if (open_time(program) != 0)
 		goto out_time;
-	if (is_virtual(program)
-	            ? bridge_open(&program->bridge, &program->options.bridge, &program->pool,
-	                          virtual_time_transmit, &program->time) != 0
-	            : bridge_open(&program->bridge, &program->options.bridge, &program->pool,
-	                          loop_transmit, &program->loop) != 0)
+	if (is_virtual(program) ? bridge_open(&program->bridge, &program->options.bridge,
+	                                      &program->pool, virtual_transmit, &program->time) != 0
+	                        : bridge_open(&program->bridge, &program->options.bridge,
+	                                      &program->pool, loop_transmit, &program->loop) != 0)
 		goto out_time;
 	good = run(program);
 	bridge_close(&program->bridge);

@@ -20,7 +20,8 @@ uint64_t cable_queued_bytes(const struct cable *cable, uint64_t now_ns)
 
 	if (cable->free_ps <= now_ps)
 		return 0;
-	return (uint64_t)((double)(cable->free_ps - now_ps) * (double)cable->bits_per_second / 8e12);
+	return (uint64_t)((double)(cable->free_ps - now_ps) * (double)cable->bits_per_second /
+	                  8e12);
 }
 
 bool cable_send(struct cable *cable, uint64_t now_ns, unsigned bytes, uint64_t *arrival_ns)

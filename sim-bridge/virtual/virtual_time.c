@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Begin and end, and between them one thing after the other. */
 #define _GNU_SOURCE
-#include "virtual_parts.h"
+#include "virtual_time.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -14,41 +13,14 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "hosts.h"
+#include "lifecycle.h"
+#include "path.h"
 
 /* Real time until the hosts have come, and until one has said who it is. */
 #define BOOT_PATIENCE_S   60
 #define HELLO_PATIENCE_MS 5000
 #define PROGRESS_S        2
-
-void virtual_stop(struct virtual_time *time)
-{
-	time->is_over = true;
-	time->end_ns = time->now_ns;
-}
-
-void virtual_fail(struct virtual_time *time, const char *format, ...)
-{
-	va_list arguments;
-
-	if (time->error[0])
-		return;
-	va_start(arguments, format);
-	vsnprintf(time->error, sizeof(time->error), format, arguments);
-	va_end(arguments);
-	virtual_stop(time);
-}
-
-bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, struct frame *frame,
-                  unsigned port)
-{
-	const struct event event = {
-	        .time_ns = time_ns, .run = run, .context = time, .frame = frame, .id = port};
-
-	if (calendar_add(&time->bridge->calendar, &event))
-		return true;
-	virtual_fail(time, "more is under way than the calendar holds");
-	return false;
-}
 
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
                       struct frame_pool *pool, const int *listen_fds, unsigned count)

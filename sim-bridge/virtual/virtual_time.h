@@ -12,65 +12,7 @@
 #ifndef INA_BRIDGE_VIRTUAL_TIME_H
 #define INA_BRIDGE_VIRTUAL_TIME_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "sim-bridge/switch/bridge.h"
-#include "guest.h"
-#include "muster.h"
-#include "cable.h"
-
-enum { VIRTUAL_RESETS_MAX = 64 };
-
-/* Times in ns after all hosts have started. */
-struct virtual_faults {
-	uint64_t start_delay_ns;
-	uint64_t kill_ns; /* or GUEST_NEVER */
-	uint64_t cut_ns;  /* or GUEST_NEVER: the cable is out from then ... */
-	uint64_t mend_ns; /* ... until then */
-};
-
-struct virtual_config {
-	int clock_fd; /* listening socket, for the hosts' clocks; -1: real time */
-	uint64_t link_bits_per_second;
-	uint64_t link_delay_ns;
-	uint64_t rtl_clock_hz;
-	uint64_t queue_bytes;   /* of a port of the switch */
-	uint64_t marking_bytes; /* a longer queue marks congestion experienced; 0: never */
-	double host_packet_ns;
-	double host_byte_ns;
-	bool shows_progress;
-	const char *share_path; /* where a program says how much it has done; or NULL */
-	struct virtual_faults faults[BRIDGE_PORTS_MAX];
-	/* When the aggregator is reset, in ns after all hosts have started. */
-	uint64_t resets_ns[VIRTUAL_RESETS_MAX];
-	unsigned reset_count;
-};
-
-struct virtual_time {
-	const struct virtual_config *config;
-	struct bridge *bridge;
-	struct frame_pool *pool;
-	unsigned count;
-	struct guest guests[BRIDGE_PORTS_MAX];
-	struct cable cables[BRIDGE_PORTS_MAX][LINK_SIDES];
-	double busy_until_ns[BRIDGE_PORTS_MAX]; /* the hosts' processors */
-	uint64_t marked_frames;
-	struct muster muster;
-	int listen_fds[BRIDGE_PORTS_MAX];
-	int signal_fd;
-	uint64_t now_ns;   /* since the hosts were switched on */
-	uint64_t start_ns; /* when all commands started; GUEST_NEVER before */
-	uint64_t end_ns;   /* when the last one had ended, or time stopped */
-	uint64_t frames;   /* that hosts sent and received */
-	uint64_t runs;     /* of hosts */
-	bool is_over;
-	double shown_s;  /* of real time: progress was shown last */
-	char error[256]; /* not empty: time could not go on */
-};
-
-/* Of the hosts' clocks: 2026-01-01, on every day. */
-#define VIRTUAL_EPOCH_NS 1767225600000000000u
+#include "state.h"
 
 /*
  * `listen_fds`: a listening socket for each host's network device. Takes them over, and the
@@ -79,9 +21,6 @@ struct virtual_time {
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
                       struct frame_pool *pool, const int *listen_fds, unsigned count);
 void virtual_time_close(struct virtual_time *time);
-
-/* A bridge_transmit; context: the struct. */
-bool virtual_time_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
 /* Runs until a signal. Time stops when all commands have ended. */
 void virtual_time_run(struct virtual_time *time);

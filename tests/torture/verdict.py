@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-EPOCH_S = 1767225600  # of the hosts' clocks (sim-bridge/virtual/virtual_time.h)
+EPOCH_S = 1767225600  # of the hosts' clocks (sim-bridge/virtual/state.h)
 # peer_timeout_ms is 5 s, in the steps of TCP's keepalive; what follows has its retransmissions.
 DEATH_KNOWN_S = 10
 # ina_open() waits 60 s, and a root that waits for a rank tells the others.

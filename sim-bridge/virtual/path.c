@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual time: a frame's way from a host to the switch, and from there to a host. */
-#include "virtual_parts.h"
+#include "path.h"
 
 #include <math.h>
 
+#include "lifecycle.h"
 #include "sim-bridge/switch/roce.h"
 
 static bool is_cut(const struct virtual_time *time, unsigned port)
@@ -128,7 +128,7 @@ static void arrive_at_host(void *context, uint64_t time_ns, struct frame *frame,
 		frame_drop(frame);
 }
 
-bool virtual_time_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
+bool virtual_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
 {
 	struct virtual_time *time = context;
 	struct cable *cable = &time->cables[port][LINK_DOWN];

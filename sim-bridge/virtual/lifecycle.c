@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lifecycle.h"
+
+/* All start at a whole second: what the hosts did before changes no figure after it. */
+#define START_AT_NS 1000000000u
+
+void virtual_lose_host(struct virtual_time *time, unsigned port)
+{
+	guest_end(&time->guests[port]);
+	bridge_close_port(time->bridge, port);
+	virtual_follow_muster(time, muster_forget(&time->muster, port));
+}
+
+/* An event: power is cut. */
+static void kill_host(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct virtual_time *time = context;
+
+	(void)frame;
+	time->now_ns = time_ns;
+	if (time->guests[id].state != GUEST_GONE)
+		virtual_lose_host(time, (unsigned)id);
+}
+
+/* An event. */
+static void reset_aggregator(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct virtual_time *time = context;
+
+	(void)frame;
+	(void)id;
+	time->now_ns = time_ns;
+	if (time->bridge->engine)
+		bridge_reset_engine(time->bridge);
+}
+
+/* An event: a host that is up may start its command. */
+static void let_go(void *context, uint64_t time_ns, struct frame *none, uint64_t id)
+{
+	struct virtual_time *time = context;
+	struct frame *frame = frame_new(time->pool);
+
+	(void)none;
+	time->now_ns = time_ns;
+	if (!frame) {
+		virtual_fail(time, "no memory for a frame");
+		return;
+	}
+	muster_write_go(&time->muster, (unsigned)id, frame);
+	if (time->guests[id].state != GUEST_GONE && vhost_put(&time->guests[id].device, frame))
+		virtual_call(time, &time->guests[id], VHOST_QUEUE_RX);
+	frame_drop(frame);
+}
+
+void virtual_follow_muster(struct virtual_time *time, enum muster_news news)
+{
+	if (news == MUSTER_ALL_ENDED)
+		virtual_stop(time);
+	if (news != MUSTER_ALL_UP || time->start_ns != GUEST_NEVER)
+		return;
+	time->start_ns = (time->now_ns / START_AT_NS + 1) * START_AT_NS;
+	for (unsigned i = 0; i < time->config->reset_count; i++)
+		virtual_plan(time, time->start_ns + time->config->resets_ns[i], reset_aggregator,
+		             NULL, 0);
+	for (unsigned port = 0; port < time->count; port++) {
+		const struct virtual_faults *faults = &time->config->faults[port];
+
+		/* Its devices are set up. */
+		time->guests[port].may_hurry = true;
+		virtual_plan(time, time->start_ns + faults->start_delay_ns, let_go, NULL, port);
+		if (faults->kill_ns != GUEST_NEVER)
+			virtual_plan(time, time->start_ns + faults->kill_ns, kill_host, NULL, port);
+	}
+}
