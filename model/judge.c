@@ -131,8 +131,7 @@ static struct judgement break_and_pass(struct judge *judge, unsigned job)
 	return (struct judgement){.verdict = VERDICT_PASS, .job = (int)job};
 }
 
-static struct judgement judge_expected(struct judge *judge, unsigned job,
-                                       struct packet *packet)
+static struct judgement judge_expected(struct judge *judge, unsigned job, struct packet *packet)
 {
 	const struct queue *queue = &judge->queues[job];
 

@@ -7,22 +7,11 @@
 #include "wire/ina_wire.h"
 
 enum {
-	ETHERTYPE_VLAN = 0x8100, /* IEEE 802.1Q */
-	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_IPV6 = 0x86DD,
 	VLAN_ID_MASK = 0x0FFF,
-	IPV4_WITHOUT_OPTIONS = 0x45,
 	IPV4_FRAGMENT_MASK = 0x3FFF, /* more fragments, offset */
-	IP_PROTOCOL_UDP = 17,
 	/* In a UDP length: UDP header, BTH, iCRC. */
 	UDP_LENGTH_BEYOND_PAYLOAD = PACKET_UDP_BYTES + PACKET_BTH_BYTES + PACKET_ICRC_BYTES,
-	OPCODE_SERVICE_MASK = 0xE0, /* 0: reliable connection */
 };
-
-uint16_t packet_be16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
 
 static uint32_t be24(const uint8_t *bytes)
 {
@@ -38,9 +27,10 @@ static uint16_t ethertype(const struct packet_header *header)
  */
 static void lay_out(struct packet_header *header)
 {
-	header->has_vlan = packet_be16(header->bytes + PACKET_ETHERTYPE_AT) == ETHERTYPE_VLAN;
+	header->has_vlan =
+	        packet_be16(header->bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN;
 	header->ip_at = PACKET_ETHERNET_BYTES + (header->has_vlan ? PACKET_VLAN_BYTES : 0);
-	header->is_ipv6 = ethertype(header) == ETHERTYPE_IPV6;
+	header->is_ipv6 = ethertype(header) == PACKET_ETHERTYPE_IPV6;
 	header->udp_at = header->ip_at + (header->is_ipv6 ? PACKET_IPV6_BYTES : PACKET_IPV4_BYTES);
 	header->bth_at = header->udp_at + PACKET_UDP_BYTES;
 	header->length_bytes = header->bth_at + PACKET_BTH_BYTES;
@@ -52,10 +42,10 @@ static bool is_udp(const struct packet_header *header)
 	const uint8_t *ip = header->bytes + header->ip_at;
 
 	if (header->is_ipv6)
-		return ip[0] >> 4 == 6 && ip[PACKET_IPV6_NEXT_AT] == IP_PROTOCOL_UDP;
-	return ethertype(header) == ETHERTYPE_IPV4 && ip[0] == IPV4_WITHOUT_OPTIONS &&
+		return ip[0] >> 4 == 6 && ip[PACKET_IPV6_NEXT_AT] == PACKET_PROTOCOL_UDP;
+	return ethertype(header) == PACKET_ETHERTYPE_IPV4 && ip[0] == PACKET_IPV4_WITHOUT_OPTIONS &&
 	       (packet_be16(ip + PACKET_IPV4_FRAGMENT_AT) & IPV4_FRAGMENT_MASK) == 0 &&
-	       ip[PACKET_IPV4_PROTOCOL_AT] == IP_PROTOCOL_UDP;
+	       ip[PACKET_IPV4_PROTOCOL_AT] == PACKET_PROTOCOL_UDP;
 }
 
 static bool is_roce(const struct packet_header *header)
@@ -67,7 +57,7 @@ static bool is_roce(const struct packet_header *header)
 /* Requests have PSNs of the sender's numbering; answers repeat those of the other direction. */
 static bool is_rc_request(uint8_t opcode)
 {
-	if (opcode & OPCODE_SERVICE_MASK)
+	if (opcode & PACKET_SERVICE_MASK)
 		return false;
 	return opcode < PACKET_READ_RESPONSE_FIRST || opcode > PACKET_ATOMIC_ACK;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/headers.h"
+
 enum {
 	PACKET_HEADER_BYTES_MAX = 78, /* Ethernet 14, VLAN tag 4, IPv6 40, UDP 8, BTH 12 */
 	PACKET_ICRC_BYTES = 4,
@@ -20,60 +22,10 @@ enum {
 	PACKET_LANES = PACKET_PAYLOAD_BYTES / 4,
 };
 
-/*
- * Positions in bytes: in a frame whose EtherType is at byte 12, or behind one
- * 802.1Q tag at byte 16, and in the headers that follow it.
- */
-enum {
-	PACKET_ETHERTYPE_AT = 12,
-	PACKET_VLAN_BYTES = 4,
-	PACKET_ETHERNET_BYTES = 14,
-
-	PACKET_IPV4_TOS_AT = 1,
-	PACKET_IPV4_LENGTH_AT = 2,
-	PACKET_IPV4_FRAGMENT_AT = 6,
-	PACKET_IPV4_TTL_AT = 8,
-	PACKET_IPV4_PROTOCOL_AT = 9,
-	PACKET_IPV4_CHECKSUM_AT = 10,
-	PACKET_IPV4_SOURCE_AT = 12,
-	PACKET_IPV4_BYTES = 20,
-
-	PACKET_IPV6_CLASS_AT = 1, /* its lower half, in the upper half of the byte */
-	PACKET_IPV6_LENGTH_AT = 4,
-	PACKET_IPV6_NEXT_AT = 6,
-	PACKET_IPV6_HOPS_AT = 7,
-	PACKET_IPV6_SOURCE_AT = 8,
-	PACKET_IPV6_BYTES = 40,
-
-	PACKET_UDP_DPORT_AT = 2,
-	PACKET_UDP_LENGTH_AT = 4,
-	PACKET_UDP_CHECKSUM_AT = 6,
-	PACKET_UDP_BYTES = 8,
-
-	PACKET_BTH_RESV8A_AT = 4,
-	PACKET_BTH_QPN_AT = 5,
-	PACKET_BTH_ACK_AT = 8, /* its highest bit */
-	PACKET_BTH_PSN_AT = 9,
-	PACKET_BTH_BYTES = 12,
-};
-
-/* RC opcodes (IBTA vol. 1, table 35): the four that can carry a contribution, and the answers. */
-enum {
-	PACKET_SEND_FIRST = 0x00,
-	PACKET_SEND_MIDDLE = 0x01,
-	PACKET_SEND_LAST = 0x02,
-	PACKET_SEND_ONLY = 0x04,
-	PACKET_READ_RESPONSE_FIRST = 0x0D,
-	PACKET_ACK = 0x11,
-	PACKET_ATOMIC_ACK = 0x12,
-};
-
 #define PACKET_PSN_MASK 0xFFFFFFu
 /* Added to the PSN of a probe: ahead of all that a receiver may expect (docs/protocol.md, PSNs). */
 #define PACKET_PROBE_PSN_OFFSET 0x400000u
 #define PACKET_BTH_ACK          0x80u /* AckReq */
-#define PACKET_ECN_MASK         0x03u
-#define PACKET_ECN_CE           0x03u
 
 /* The payload of a packet, by lanes of 32 bits. */
 union payload {
@@ -137,7 +89,5 @@ bool packet_is_well_formed(const struct packet *packet);
 /* Does its sender ask its receiver for an acknowledgement? Let it. */
 bool packet_asks_for_ack(const struct packet_header *header);
 void packet_ask_for_ack(struct packet_header *header);
-
-uint16_t packet_be16(const uint8_t *bytes);
 
 #endif

@@ -6,14 +6,10 @@
 
 #include "icrc.h"
 
-enum {
-	IPV6_ECN_SHIFT = 4, /* the traffic class lies across two bytes */
-};
-
 bool rebuild_is_marked(const struct packet_header *header)
 {
 	const uint8_t *ip = header->bytes + header->ip_at;
-	unsigned ecn = header->is_ipv6 ? ip[PACKET_IPV6_CLASS_AT] >> IPV6_ECN_SHIFT
+	unsigned ecn = header->is_ipv6 ? ip[PACKET_IPV6_CLASS_AT] >> PACKET_IPV6_ECN_SHIFT
 	                               : ip[PACKET_IPV4_TOS_AT];
 
 	return (ecn & PACKET_ECN_MASK) == PACKET_ECN_CE;
@@ -36,8 +32,7 @@ static void mark_ipv4(uint8_t *ip)
 
 	ip[PACKET_IPV4_TOS_AT] |= PACKET_ECN_CE;
 	checksum = updated_checksum(checksum, was, packet_be16(ip));
-	ip[PACKET_IPV4_CHECKSUM_AT] = (uint8_t)(checksum >> 8);
-	ip[PACKET_IPV4_CHECKSUM_AT + 1] = (uint8_t)checksum;
+	packet_put_be16(ip + PACKET_IPV4_CHECKSUM_AT, checksum);
 }
 
 unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, unsigned payload_bytes,
@@ -50,7 +45,7 @@ unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, uns
 	/* RoCEv2 allows no UDP checksum, and that of another payload would be wrong. */
 	memset(frame + header->udp_at + PACKET_UDP_CHECKSUM_AT, 0, 2);
 	if (mark && header->is_ipv6)
-		ip[PACKET_IPV6_CLASS_AT] |= PACKET_ECN_CE << IPV6_ECN_SHIFT;
+		ip[PACKET_IPV6_CLASS_AT] |= PACKET_ECN_CE << PACKET_IPV6_ECN_SHIFT;
 	else if (mark)
 		mark_ipv4(ip);
 	/* It covers nothing of what was changed here. */

@@ -5,12 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "common/headers.h"
 #include "roce.h"
 
-enum {
-	CALENDAR_EVENTS = 65536,
-	SOURCE_MAC_AT = 6,
-};
+enum { CALENDAR_EVENTS = 65536 };
 
 /*
  * How long the engine may hold frames back for those of other ports. Hosts that share one core run
@@ -183,7 +181,7 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 	bridge->time_ns = time_ns;
 	if (bridge->capture)
 		capture_frame(bridge->capture, time_ns, port, CAPTURE_IN, frame);
-	forwarding_learn(&bridge->forwarding, frame->bytes + SOURCE_MAC_AT, port);
+	forwarding_learn(&bridge->forwarding, frame->bytes + PACKET_SOURCE_MAC_AT, port);
 	if (!is_steered(bridge, frame)) {
 		keep_order(bridge, port, frame);
 		forward(bridge, port, frame);

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/headers.h"
+
 enum {
 	SLL2_BYTES = 20,
-	ETHERNET_BYTES = 14,
 	PCAP_FILE_HEADER_BYTES = 24,
 	PCAP_RECORD_HEADER_BYTES = 16,
 	ARPHRD_ETHERNET = 1,
 	ETHERTYPE_LEAST = 0x0600, /* below, it is the length of an 802.2 frame */
 	SLL_PROTOCOL_802_2 = 0x0004,
-	SNAP_BYTES = SLL2_BYTES + FRAME_BYTES_MAX - ETHERNET_BYTES,
+	SNAP_BYTES = SLL2_BYTES + FRAME_BYTES_MAX - PACKET_ETHERNET_BYTES,
 };
 
 struct capture {
@@ -87,27 +88,21 @@ bool capture_close(struct capture *capture, char *error, size_t error_bytes)
 	return written;
 }
 
-static void put_be16(uint8_t *at, unsigned value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
 /* https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html; returns the record's bytes. */
 static unsigned make_record(uint8_t *record, unsigned port, enum capture_direction direction,
                             const struct frame *frame)
 {
-	unsigned type = (unsigned)frame->bytes[12] << 8 | frame->bytes[13];
-	unsigned payload_bytes = frame->length - ETHERNET_BYTES;
+	unsigned type = packet_be16(frame->bytes + PACKET_ETHERTYPE_AT);
+	unsigned payload_bytes = frame->length - PACKET_ETHERNET_BYTES;
 
 	memset(record, 0, SLL2_BYTES);
-	put_be16(record, type < ETHERTYPE_LEAST ? SLL_PROTOCOL_802_2 : type);
-	put_be16(record + 6, port + 1);
-	put_be16(record + 8, ARPHRD_ETHERNET);
+	packet_put_be16(record, type < ETHERTYPE_LEAST ? SLL_PROTOCOL_802_2 : type);
+	packet_put_be16(record + 6, port + 1);
+	packet_put_be16(record + 8, ARPHRD_ETHERNET);
 	record[10] = (uint8_t)direction;
-	record[11] = 6;
-	memcpy(record + 12, frame->bytes + 6, 6);
-	memcpy(record + SLL2_BYTES, frame->bytes + ETHERNET_BYTES, payload_bytes);
+	record[11] = PACKET_MAC_BYTES;
+	memcpy(record + 12, frame->bytes + PACKET_SOURCE_MAC_AT, PACKET_MAC_BYTES);
+	memcpy(record + SLL2_BYTES, frame->bytes + PACKET_ETHERNET_BYTES, payload_bytes);
 	return SLL2_BYTES + payload_bytes;
 }
 

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/headers.h"
 #include "common/random.h"
 #include "roce.h"
-
-enum { MACS_BYTES = 12, ETHERNET_HEADER_BYTES = 14, VLAN_BYTES = 4 };
 
 /* Always draws, so that one fault's rate does not shift the others' stream. */
 static bool draw_chance(struct link *link, double probability)
@@ -146,10 +145,9 @@ static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsig
  */
 static size_t covered_at(const struct frame *frame)
 {
-	const uint8_t *type = frame->bytes + MACS_BYTES;
-	bool tagged = type[0] == 0x81 && type[1] == 0x00; /* IEEE 802.1Q */
+	bool tagged = packet_be16(frame->bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN;
 
-	return ETHERNET_HEADER_BYTES + (tagged ? VLAN_BYTES : 0);
+	return PACKET_ETHERNET_BYTES + (tagged ? PACKET_VLAN_BYTES : 0);
 }
 
 /* Flips one bit from the IP header on, in a copy where others hold the frame too. */

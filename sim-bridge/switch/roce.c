@@ -2,43 +2,8 @@
 /* A switch's parser: as little of the headers as its decisions need. */
 #include "roce.h"
 
+#include "common/headers.h"
 #include "wire/ina_wire.h"
-
-enum {
-	ETHERTYPE_AT = 12,
-	VLAN_BYTES = 4,
-	ETHERNET_BYTES = 14,
-	ETHERTYPE_VLAN = 0x8100, /* IEEE 802.1Q */
-	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_IPV6 = 0x86DD,
-	PROTOCOL_UDP = 17,
-	IPV4_WITHOUT_OPTIONS = 0x45,
-	IPV4_TOS_AT = 1,
-	IPV4_PROTOCOL_AT = 9,
-	IPV4_CHECKSUM_AT = 10,
-	IPV4_BYTES = 20,
-	IPV6_VERSION = 6,
-	IPV6_NEXT_HEADER_AT = 6,
-	IPV6_BYTES = 40,
-	UDP_DPORT_AT = 2,
-	UDP_BYTES = 8,
-	BTH_BYTES = 12,
-	ECN_BITS = 2,
-	ECN_MASK = 3,
-	ECN_NOT_CAPABLE = 0,
-	ECN_CONGESTED = 3,
-	IPV6_ECN_SHIFT = 4, /* in its second byte */
-	/* IBTA vol. 1, table 35: three bits of service (0: RC), then the operation. */
-	SERVICE_MASK = 0xE0,
-	SEND_ONLY_WITH_IMMEDIATE = 0x05,
-	READ_RESPONSE_FIRST = 0x0D,
-	ATOMIC_ACKNOWLEDGE = 0x12,
-};
-
-static unsigned be16(const uint8_t *bytes)
-{
-	return (unsigned)bytes[0] << 8 | bytes[1];
-}
 
 /* Where the headers begin; all 0 where the frame is not RoCEv2 of a form that is known here. */
 struct layout {
@@ -50,23 +15,27 @@ struct layout {
 static struct layout lay_out(const struct frame *frame)
 {
 	const uint8_t *bytes = frame->bytes;
-	struct layout layout = {.ip_at = ETHERNET_BYTES};
+	struct layout layout = {.ip_at = PACKET_ETHERNET_BYTES};
 
-	if (frame->length < ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + BTH_BYTES)
+	if (frame->length <
+	    PACKET_ETHERNET_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES + PACKET_BTH_BYTES)
 		return (struct layout){0};
-	if (be16(bytes + ETHERTYPE_AT) == ETHERTYPE_VLAN)
-		layout.ip_at += VLAN_BYTES;
+	if (packet_be16(bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN)
+		layout.ip_at += PACKET_VLAN_BYTES;
 	const uint8_t *ip = bytes + layout.ip_at;
-	unsigned ethertype = be16(ip - 2);
+	unsigned ethertype = packet_be16(ip - 2);
 
-	layout.is_ipv6 = ethertype == ETHERTYPE_IPV6;
-	if (layout.is_ipv6 ? ip[0] >> 4 != IPV6_VERSION || ip[IPV6_NEXT_HEADER_AT] != PROTOCOL_UDP
-	                   : ethertype != ETHERTYPE_IPV4 || ip[0] != IPV4_WITHOUT_OPTIONS ||
-	                             ip[IPV4_PROTOCOL_AT] != PROTOCOL_UDP)
+	layout.is_ipv6 = ethertype == PACKET_ETHERTYPE_IPV6;
+	if (layout.is_ipv6
+	            ? ip[0] >> 4 != 6 || ip[PACKET_IPV6_NEXT_AT] != PACKET_PROTOCOL_UDP
+	            : ethertype != PACKET_ETHERTYPE_IPV4 || ip[0] != PACKET_IPV4_WITHOUT_OPTIONS ||
+	                      ip[PACKET_IPV4_PROTOCOL_AT] != PACKET_PROTOCOL_UDP)
 		return (struct layout){0};
-	layout.bth_at = layout.ip_at + (layout.is_ipv6 ? IPV6_BYTES : IPV4_BYTES) + UDP_BYTES;
-	if (frame->length < layout.bth_at + BTH_BYTES ||
-	    be16(bytes + layout.bth_at - UDP_BYTES + UDP_DPORT_AT) != INA_WIRE_UDP_PORT)
+	layout.bth_at = layout.ip_at + (layout.is_ipv6 ? PACKET_IPV6_BYTES : PACKET_IPV4_BYTES) +
+	                PACKET_UDP_BYTES;
+	if (frame->length < layout.bth_at + PACKET_BTH_BYTES ||
+	    packet_be16(bytes + layout.bth_at - PACKET_UDP_BYTES + PACKET_UDP_DPORT_AT) !=
+	            INA_WIRE_UDP_PORT)
 		return (struct layout){0};
 	return layout;
 }
@@ -80,19 +49,19 @@ bool roce_is_rc(const struct frame *frame)
 {
 	struct layout layout = lay_out(frame);
 
-	return layout.bth_at && (frame->bytes[layout.bth_at] & SERVICE_MASK) == 0;
+	return layout.bth_at && (frame->bytes[layout.bth_at] & PACKET_SERVICE_MASK) == 0;
 }
 
 bool roce_is_send(const struct frame *frame)
 {
-	return opcode_of(frame) <= SEND_ONLY_WITH_IMMEDIATE;
+	return opcode_of(frame) <= PACKET_SEND_ONLY_IMMEDIATE;
 }
 
 bool roce_is_answer(const struct frame *frame)
 {
 	uint8_t opcode = opcode_of(frame);
 
-	return opcode >= READ_RESPONSE_FIRST && opcode <= ATOMIC_ACKNOWLEDGE;
+	return opcode >= PACKET_READ_RESPONSE_FIRST && opcode <= PACKET_ATOMIC_ACK;
 }
 
 bool roce_is_marked(const struct frame *frame)
@@ -100,27 +69,28 @@ bool roce_is_marked(const struct frame *frame)
 	struct layout layout = lay_out(frame);
 	const uint8_t *ip = frame->bytes + layout.ip_at;
 	/* IPv6's traffic class lies across two bytes, behind the version. */
-	unsigned traffic_class = layout.is_ipv6 ? (be16(ip) >> 4) & 0xFF : ip[IPV4_TOS_AT];
+	unsigned traffic_class =
+	        layout.is_ipv6 ? (packet_be16(ip) >> 4) & 0xFF : ip[PACKET_IPV4_TOS_AT];
 
-	return traffic_class >> ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> ECN_BITS;
+	return traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
 }
 
 bool roce_mark_congestion(struct frame *frame)
 {
 	struct layout layout = lay_out(frame);
 	uint8_t *ip = frame->bytes + layout.ip_at;
-	const unsigned shift = layout.is_ipv6 ? IPV6_ECN_SHIFT : 0;
-	const unsigned codepoint = ip[IPV4_TOS_AT] >> shift & ECN_MASK;
+	const unsigned shift = layout.is_ipv6 ? PACKET_IPV6_ECN_SHIFT : 0;
+	const unsigned codepoint = ip[PACKET_IPV4_TOS_AT] >> shift & PACKET_ECN_MASK;
 
-	if (!layout.bth_at || codepoint == ECN_NOT_CAPABLE)
+	if (!layout.bth_at || codepoint == 0) /* 0: its sender takes no marks */
 		return false;
-	ip[IPV4_TOS_AT] |= (uint8_t)(ECN_CONGESTED << shift);
+	ip[PACKET_IPV4_TOS_AT] |= (uint8_t)(PACKET_ECN_CE << shift);
 	if (!layout.is_ipv6) {
-		unsigned sum = be16(ip + IPV4_CHECKSUM_AT) + codepoint + 0xFFFF - ECN_CONGESTED;
+		unsigned sum = packet_be16(ip + PACKET_IPV4_CHECKSUM_AT) + codepoint + 0xFFFF -
+		               PACKET_ECN_CE;
 
 		sum = (sum & 0xFFFF) + (sum >> 16);
-		ip[IPV4_CHECKSUM_AT] = (uint8_t)(sum >> 8);
-		ip[IPV4_CHECKSUM_AT + 1] = (uint8_t)sum;
+		packet_put_be16(ip + PACKET_IPV4_CHECKSUM_AT, sum);
 	}
 	return true;
 }

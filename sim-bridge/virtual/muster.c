@@ -3,19 +3,13 @@
 
 #include <string.h>
 
-/* Offsets in a frame with an IPv4 header of 20 bytes (RFC 791, RFC 768). */
+#include "common/headers.h"
+
+/* In a frame without a VLAN tag, whose IPv4 header has no options. */
 enum {
-	AT_TYPE = 12,
-	AT_IP = 14,
-	AT_IP_LENGTH = 16,
-	AT_IP_PROTOCOL = 23,
-	AT_IP_CHECKSUM = 24,
-	AT_IP_SOURCE = 26,
-	AT_UDP_SOURCE = 34,
-	AT_UDP_TO = 36,
-	AT_UDP_LENGTH = 38,
-	AT_UDP_CHECKSUM = 40,
-	AT_WORD = 42,
+	AT_IP = PACKET_ETHERNET_BYTES,
+	AT_UDP = AT_IP + PACKET_IPV4_BYTES,
+	AT_WORD = AT_UDP + PACKET_UDP_BYTES,
 };
 
 const uint8_t muster_mac[6] = {2, 0, 0, 0, 0, 0xfe};
@@ -33,11 +27,14 @@ bool muster_is_for_us(const struct frame *frame)
 static bool is_word(const struct frame *frame, const char *word)
 {
 	const uint8_t *bytes = frame->bytes;
+	const uint8_t *ip = bytes + AT_IP;
 	const size_t length = strlen(word);
 
-	return frame->length >= AT_WORD + length && bytes[AT_TYPE] == 0x08 &&
-	       bytes[AT_TYPE + 1] == 0 && bytes[AT_IP] == 0x45 && bytes[AT_IP_PROTOCOL] == 17 &&
-	       (bytes[AT_UDP_TO] << 8 | bytes[AT_UDP_TO + 1]) == MUSTER_PORT &&
+	return frame->length >= AT_WORD + length &&
+	       packet_be16(bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_IPV4 &&
+	       ip[0] == PACKET_IPV4_WITHOUT_OPTIONS &&
+	       ip[PACKET_IPV4_PROTOCOL_AT] == PACKET_PROTOCOL_UDP &&
+	       packet_be16(bytes + AT_UDP + PACKET_UDP_DPORT_AT) == MUSTER_PORT &&
 	       memcmp(bytes + AT_WORD, word, length) == 0;
 }
 
@@ -75,22 +72,16 @@ enum muster_news muster_forget(struct muster *muster, unsigned port)
 	return look(muster);
 }
 
-static void put16(uint8_t *at, unsigned value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
 /* RFC 1071, of a header of 20 bytes. */
-static void set_ip_checksum(uint8_t *frame)
+static void set_ip_checksum(uint8_t *ip)
 {
 	uint32_t sum = 0;
 
-	put16(frame + AT_IP_CHECKSUM, 0);
-	for (unsigned i = 0; i < 20; i += 2)
-		sum += (uint32_t)frame[AT_IP + i] << 8 | frame[AT_IP + i + 1];
+	packet_put_be16(ip + PACKET_IPV4_CHECKSUM_AT, 0);
+	for (unsigned i = 0; i < PACKET_IPV4_BYTES; i += 2)
+		sum += packet_be16(ip + i);
 	sum = (sum >> 16) + (sum & 0xffff);
-	put16(frame + AT_IP_CHECKSUM, ~(sum + (sum >> 16)) & 0xffff);
+	packet_put_be16(ip + PACKET_IPV4_CHECKSUM_AT, ~(sum + (sum >> 16)) & 0xffff);
 }
 
 /* The way back, with both ends of each header changed over. */
@@ -98,19 +89,20 @@ void muster_write_go(const struct muster *muster, unsigned port, struct frame *f
 {
 	static const char word[] = "go\n";
 	const uint8_t *asked = muster->hosts[port].headers;
-	uint8_t *to = frame->bytes;
+	uint8_t *to = frame->bytes, *ip = to + AT_IP, *udp = to + AT_UDP;
+	const unsigned udp_bytes = PACKET_UDP_BYTES + (unsigned)strlen(word);
 
 	memcpy(to, asked, AT_WORD);
-	memcpy(to, asked + 6, 6);
-	memcpy(to + 6, muster_mac, 6);
-	memcpy(to + AT_IP_SOURCE, asked + AT_IP_SOURCE + 4, 4);
-	memcpy(to + AT_IP_SOURCE + 4, asked + AT_IP_SOURCE, 4);
-	memcpy(to + AT_UDP_SOURCE, asked + AT_UDP_TO, 2);
-	memcpy(to + AT_UDP_TO, asked + AT_UDP_SOURCE, 2);
+	memcpy(to, asked + PACKET_SOURCE_MAC_AT, PACKET_MAC_BYTES);
+	memcpy(to + PACKET_SOURCE_MAC_AT, muster_mac, PACKET_MAC_BYTES);
+	memcpy(ip + PACKET_IPV4_SOURCE_AT, asked + AT_IP + PACKET_IPV4_DESTINATION_AT, 4);
+	memcpy(ip + PACKET_IPV4_DESTINATION_AT, asked + AT_IP + PACKET_IPV4_SOURCE_AT, 4);
+	memcpy(udp + PACKET_UDP_SPORT_AT, asked + AT_UDP + PACKET_UDP_DPORT_AT, 2);
+	memcpy(udp + PACKET_UDP_DPORT_AT, asked + AT_UDP + PACKET_UDP_SPORT_AT, 2);
 	memcpy(to + AT_WORD, word, strlen(word));
-	put16(to + AT_IP_LENGTH, 20 + 8 + (unsigned)strlen(word));
-	put16(to + AT_UDP_LENGTH, 8 + (unsigned)strlen(word));
-	put16(to + AT_UDP_CHECKSUM, 0);
-	set_ip_checksum(to);
-	frame->length = AT_WORD + (unsigned)strlen(word);
+	packet_put_be16(ip + PACKET_IPV4_LENGTH_AT, PACKET_IPV4_BYTES + udp_bytes);
+	packet_put_be16(udp + PACKET_UDP_LENGTH_AT, udp_bytes);
+	packet_put_be16(udp + PACKET_UDP_CHECKSUM_AT, 0);
+	set_ip_checksum(ip);
+	frame->length = AT_UDP + udp_bytes;
 }
