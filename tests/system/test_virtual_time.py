@@ -220,10 +220,10 @@ def test_a_host_that_spins_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("options, complaint", [
-    (["--virtual-time", "--link-rate", "fast"], "--link-rate fast"),
-    (["--virtual-time", "--link-delay", "5"], "--link-delay 5"),
-    (["--virtual-time", "--kill", "1"], "--kill 1"),
-    (["--virtual-time", "--reset-at", "1:2ms"], "--reset-at 1:2ms"),
+    (["--virtual-time", "--link-rate", "fast"], "--link-rate takes a number"),
+    (["--virtual-time", "--link-delay", "5"], "--link-delay takes TIME"),
+    (["--virtual-time", "--kill", "1"], "--kill takes HOST:TIME"),
+    (["--virtual-time", "--reset-at", "1:2ms"], "--reset-at takes TIME"),
     (["--reset-at", "1ms"], "--reset-at is for --virtual-time"),
     (["--link-rate", "10G"], "--link-rate is for --virtual-time"),
 ])
