@@ -6,6 +6,7 @@
 #include "run.h"
 #include "bridge.h"
 #include "common/clock.h"
+#include "common/signals.h"
 #include "host.h"
 #include "processors.h"
 #include "reaper.h"
@@ -17,11 +18,9 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -333,21 +332,14 @@ static bool start_all(struct run *run, const struct lab_parts *parts)
 static bool open_signals(struct run *run)
 {
 	struct sigaction hangup;
-	sigset_t interrupts, children;
+	int interrupts[] = {SIGINT, SIGTERM, 0, 0};
 
-	sigemptyset(&interrupts);
-	sigaddset(&interrupts, SIGINT);
-	sigaddset(&interrupts, SIGTERM);
 	/* Under nohup(1) it stays ignored; what is blocked as well would be queued all the same. */
 	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
-		sigaddset(&interrupts, SIGHUP);
-	sigemptyset(&children);
-	sigaddset(&children, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &interrupts, NULL);
-	sigprocmask(SIG_BLOCK, &children, NULL);
+		interrupts[2] = SIGHUP;
 	signal(SIGPIPE, SIG_IGN);
-	run->interrupt_fd = signalfd(-1, &interrupts, SFD_CLOEXEC | SFD_NONBLOCK);
-	run->child_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	run->interrupt_fd = ina_signals_open(interrupts);
+	run->child_fd = ina_signals_open((const int[]){SIGCHLD, 0});
 	return run->interrupt_fd >= 0 && run->child_fd >= 0;
 }
 

@@ -12,20 +12,21 @@ static json_t *number(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
+/* A row of a list of counters. */
+#define X(name, meaning) json_object_set_new(object, #name, number(counts->name));
+
 static json_t *aggregator_object(const struct engine *engine)
 {
 	if (!engine)
 		return json_pack("{ss}", "kind", "off");
 
-	struct ina_counters counters;
+	struct ina_counters all, *counts = &all;
 	json_t *object = json_pack("{ss si si si}", "kind", engine->operations->kind, "ports",
 	                           (int)engine->ports, "jobs", (int)engine->jobs, "window_packets",
 	                           (int)engine->window_packets);
 
-	engine->operations->read_counters(engine, &counters);
-#define X(name, meaning) json_object_set_new(object, #name, number(counters.name));
+	engine->operations->read_counters(engine, counts);
 	INA_COUNTERS(X)
-#undef X
 	if (engine->error[0])
 		json_object_set_new(object, "error", json_string(engine->error));
 	return object;
@@ -35,11 +36,7 @@ static json_t *faults_object(const struct link_counts *counts)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "lost", number(counts->lost));
-	json_object_set_new(object, "duplicated", number(counts->duplicated));
-	json_object_set_new(object, "reordered", number(counts->reordered));
-	json_object_set_new(object, "corrupted", number(counts->corrupted));
-	json_object_set_new(object, "no_memory", number(counts->no_memory));
+	LINK_COUNTS(X)
 	return object;
 }
 
@@ -47,21 +44,13 @@ static json_t *port_object(const struct port_counts *counts, const struct link *
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "rx_frames", number(counts->rx_frames));
-	json_object_set_new(object, "rx_bytes", number(counts->rx_bytes));
-	json_object_set_new(object, "tx_frames", number(counts->tx_frames));
-	json_object_set_new(object, "tx_bytes", number(counts->tx_bytes));
-	json_object_set_new(object, "dropped_runt", number(counts->dropped_runt));
-	json_object_set_new(object, "dropped_giant", number(counts->dropped_giant));
-	json_object_set_new(object, "dropped_no_memory", number(counts->dropped_no_memory));
-	json_object_set_new(object, "dropped_queue_full", number(counts->dropped_queue_full));
-	json_object_set_new(object, "dropped_send_error", number(counts->dropped_send_error));
-	json_object_set_new(object, "dropped_closed", number(counts->dropped_closed));
+	PORT_COUNTS(X)
 	json_object_set_new(object, "faults",
 	                    json_pack("{so so}", "up", faults_object(&links[LINK_UP].counts),
 	                              "down", faults_object(&links[LINK_DOWN].counts)));
 	return object;
 }
+#undef X
 
 static json_t *capture_object(const struct capture *capture)
 {

@@ -4,14 +4,13 @@
 #include "loop.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/signals.h"
 
 /* epoll's tags beside the port numbers. */
 enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAGS };
@@ -29,18 +28,6 @@ static uint64_t wall_ns(const struct loop *loop)
 	return (uint64_t)ina_now_ns() + loop->epoch_ns;
 }
 
-static int open_signals(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
-		return -1;
-	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, unsigned port_count)
 {
 	*loop = (struct loop){
@@ -49,7 +36,7 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, u
 	        .port_count = port_count,
 	        .open_ports = port_count,
 	        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
-	        .signal_fd = open_signals(),
+	        .signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0}),
 	        .timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
 	        .timer_ns = CALENDAR_NEVER,
 	};

@@ -21,10 +21,10 @@ struct forwarding {
 /* `mac` (6 bytes) was a source on `port`. Group addresses and all zeros are not learned. */
 void forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigned port);
 
-/* The port of a destination, or FORWARDING_FLOOD for groups and strangers. */
+/* The port of a destination, or FORWARDING_FLOOD for groups and unknown addresses. */
 int forwarding_find(const struct forwarding *forwarding, const uint8_t *mac);
 
-/* The port is closed: what was behind it is a stranger again. */
+/* The port is closed: what was behind it is unknown again. */
 void forwarding_forget_port(struct forwarding *forwarding, unsigned port);
 
 #endif

@@ -30,12 +30,17 @@ struct link_faults {
 	uint64_t delay_ns; /* of all frames, whatever they carry */
 };
 
+#define LINK_COUNTS(X)                                                                             \
+	X(lost, "")                                                                                \
+	X(duplicated, "")                                                                          \
+	X(reordered, "held back")                                                                  \
+	X(corrupted, "")                                                                           \
+	X(no_memory, "dropped because the calendar or the frame pool was full")
+
 struct link_counts {
-	uint64_t lost;
-	uint64_t duplicated;
-	uint64_t reordered; /* held back */
-	uint64_t corrupted;
-	uint64_t no_memory; /* dropped because the calendar or the frame pool was full */
+#define X(name, meaning) uint64_t name;
+	LINK_COUNTS(X)
+#undef X
 };
 
 /* A frame comes out at the other end; the reference passes to the callee. */

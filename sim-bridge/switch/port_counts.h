@@ -5,17 +5,22 @@
 
 #include <stdint.h>
 
+#define PORT_COUNTS(X)                                                                             \
+	X(rx_frames, "came in")                                                                    \
+	X(rx_bytes, "of these")                                                                    \
+	X(tx_frames, "went out")                                                                   \
+	X(tx_bytes, "of these")                                                                    \
+	X(dropped_runt, "came in, shorter than an Ethernet header")                                \
+	X(dropped_giant, "came in, longer than FRAME_BYTES_MAX")                                   \
+	X(dropped_no_memory, "came in, no frame was free")                                         \
+	X(dropped_queue_full, "to the host")                                                       \
+	X(dropped_send_error, "to the host, refused by the socket")                                \
+	X(dropped_closed, "to the host, which had gone")
+
 struct port_counts {
-	uint64_t rx_frames;
-	uint64_t rx_bytes;
-	uint64_t tx_frames;
-	uint64_t tx_bytes;
-	uint64_t dropped_runt;       /* came in, shorter than an Ethernet header */
-	uint64_t dropped_giant;      /* came in, longer than FRAME_BYTES_MAX */
-	uint64_t dropped_no_memory;  /* came in, no frame was free */
-	uint64_t dropped_queue_full; /* to the host */
-	uint64_t dropped_send_error; /* to the host, refused by the socket */
-	uint64_t dropped_closed;     /* to the host, which had gone */
+#define X(name, meaning) uint64_t name;
+	PORT_COUNTS(X)
+#undef X
 };
 
 #endif

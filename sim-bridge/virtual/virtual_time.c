@@ -5,14 +5,13 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/signals.h"
 #include "hosts.h"
 #include "lifecycle.h"
 #include "path.h"
@@ -25,8 +24,6 @@
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
                       struct frame_pool *pool, const int *listen_fds, unsigned count)
 {
-	sigset_t signals;
-
 	*time = (struct virtual_time){
 	        .config = config,
 	        .pool = pool,
@@ -44,12 +41,7 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 			};
 	}
 	muster_open(&time->muster, count);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
-		return -1;
-	time->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	time->signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0});
 	return time->signal_fd < 0 ? -1 : 0;
 }
 
