@@ -47,7 +47,7 @@ static int port_count(const struct lab_options *options)
 	return options->host_count > 1 ? options->host_count : 2;
 }
 
-/* Better now than after a long run. */
+/* Found before the run: after it, its results would be lost. */
 static bool can_write(const char *path)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -114,7 +114,7 @@ static bool listen_all(const struct lab_workspace *workspace, int count, int *br
 	return true;
 }
 
-/* The delays of ranks are the bridge's in virtual time. */
+/* In virtual time the bridge delays the start of ranks. */
 static int add_virtual_arguments(const struct lab_bridge *bridge, const struct lab_options *options,
                                  char **argv, char (*texts)[32])
 {

@@ -13,7 +13,7 @@
 struct lab_bridge {
 	pid_t pid; /* 0 when it does not run */
 	int wait_status;
-	char stats_path[PATH_MAX + 64]; /* where it writes what it counted */
+	char stats_path[PATH_MAX + 64]; /* where it writes its counters */
 	char progress_argument[PATH_MAX + 64];
 	int host_ends[LAB_MAX_HOSTS]; /* the hosts' ends of the links; -1 when closed, or where
 	                               * they connect to sockets of the workspace */

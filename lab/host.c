@@ -49,7 +49,7 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	snprintf(umid_folder, sizeof(umid_folder), "uml_dir=%s/", workspace->path);
 	snprintf(umid, sizeof(umid), "umid=host%d", host->rank);
 	snprintf(clock, sizeof(clock), "time-travel=ext:%d:" LAB_CLOCK_SOCKET, host->rank);
-	/* Another one for each host, and for each seed. */
+	/* A different one for each host and each seed. */
 	snprintf(seed, sizeof(seed), "random.seed=%" PRIu64,
 	         options->seed * LAB_MAX_HOSTS + (unsigned)host->rank);
 	if (options->is_virtual)
@@ -66,7 +66,7 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	        (char *)kernel, memory, umid_folder, umid, "root=/dev/root", "rootfstype=hostfs",
 	        "rootflags=/", "rw", init, folder, rank, mhz, network, "con=null", "con0=null,fd:1",
 	        "con1=null,fd:4", "con2=null,fd:5", "con3=fd:6",
-	        /* Or programs wait long for the first random number. */
+	        /* Otherwise programs wait long for the first random number. */
 	        "random.trust_cpu=1",
 	        /* The rest is for virtual time. Sent packets are freed as others are
 	         * sent: no interrupt tells of them. */
@@ -122,7 +122,7 @@ bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
 	return false;
 }
 
-/* One word from guest-init. */
+/* One message from guest-init. */
 static bool follow(struct lab_host *host, const char *line)
 {
 	char end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One host: a User Mode Linux kernel whose network is a socket to the bridge, whose command's
- * output comes through two pipes, and which lab/guest-init speaks for on a third line.
+ * output comes through two pipes, and and whose guest-init talks to us over a third line.
  *
  *     BOOTING --up--> READY --go--> RUNNING --exit CODE--> FINISHED     the kernel dies: DEAD
  */
@@ -51,7 +51,7 @@ bool lab_host_listen(struct lab_host *host);
 /* Lets the command of a READY host begin; in virtual time the bridge does. */
 void lab_host_go(struct lab_host *host, const struct lab_options *options);
 
-/* Ends the host, whatever it is doing, and takes its kernel off the books. */
+/* Ends the host, whatever it is doing, and reaps its kernel. */
 void lab_host_end(struct lab_host *host, struct lab_reaper *reaper);
 
 /* Closes what is still open of an ended host. */

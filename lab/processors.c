@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bridge's is the one that we are on just now. */
+/* The bridge keeps the processor that ina-lab runs on now. */
 #include "processors.h"
 
 #include <sched.h>

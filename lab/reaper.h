@@ -49,8 +49,8 @@ pid_t lab_reaper_start(struct lab_reaper *reaper, const struct lab_start *start)
 void lab_reaper_kill(pid_t leader);
 
 /*
- * Takes the leader, dead already or about to be, off the books, and returns its wait status.
- * Kills what is left of its group first.
+ * Reaps the leader, which is dead or about to be, and returns its wait status. Kills what is left
+ * of its group first.
  */
 int lab_reaper_reap(struct lab_reaper *reaper, pid_t leader);
 

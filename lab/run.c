@@ -81,7 +81,7 @@ static void describe_death(char *text, size_t size, int wait_status)
 		snprintf(text, size, "exit code %d", WEXITSTATUS(wait_status));
 }
 
-/* A host that came to nothing, by its own word or because its kernel ended. */
+/* A host has failed: guest-init said so, or its kernel ended. */
 static void host_died(struct run *run, struct lab_host *host)
 {
 	char how[64] = "its set-up failed";
@@ -152,7 +152,7 @@ static void look_at_children(struct run *run)
 		fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
 		if (run->options->is_virtual)
 			name_spinners(run);
-		/* It reads some options that are its own. */
+		/* Some limits only the bridge checks. */
 		const bool is_usage = isnan(run->up_s) && WIFEXITED(run->bridge.wait_status) &&
 		                      WEXITSTATUS(run->bridge.wait_status) == LAB_EXIT_USAGE;
 		stop(run, is_usage ? LAB_EXIT_USAGE : LAB_EXIT_FAILED);

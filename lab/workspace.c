@@ -13,8 +13,8 @@
 
 extern char **environ;
 
-/* Of the IP and UDP, RoCE and InfiniBand headers that rxe takes off the device's MTU there is
- * room for 80 bytes (RXE_MAX_HDR_LENGTH); what is left, rounded down, is the RoCE path MTU. */
+/* rxe takes 80 bytes off the device's MTU for all headers (RXE_MAX_HDR_LENGTH). What is left,
+ * rounded down to a power of two, is the RoCE path MTU. */
 #define DEVICE_MTU_MARGIN_BYTES 104
 
 /* The bridge itself, in virtual time (sim-bridge/virtual/muster.h). */
@@ -53,7 +53,7 @@ const char *lab_workspace_find_memory(unsigned long long bytes)
 	return NULL;
 }
 
-/* A folder that hosts see as well, so not below what they mount over, and with a plain name. */
+/* Hosts must see the folder: it cannot be below what they mount over, and its name is plain. */
 static bool fits_guest(const char *path)
 {
 	static const char *const hidden[] = {"/dev", "/proc", "/sys", "/run"};
@@ -122,11 +122,11 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
 }
 
 /*
- * The caller's environment, and who this rank is. In virtual time without its language: what a C
- * library reads for that is another on every machine, and reading costs some nanoseconds. A
- * command's output is a console line to it, so that C libraries flush by the line, but nothing that
- * moves cursors or colours. Where hosts share processors, a full window may take longer than
- * libina's ACK timeout, most of all through the simulated RTL: hosts would send it twice.
+ * The caller's environment, and who this rank is. In virtual time without its language: the files
+ * that a C library reads for it differ between machines, and reading costs some nanoseconds. A
+ * command's output is a terminal to it, so that C libraries flush by the line, but one without
+ * colours. Where hosts share processors, a full window may take longer than libina's ACK timeout,
+ * most of all through the simulated RTL, and hosts would send it twice.
  */
 static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
                               int count, const struct lab_options *options)

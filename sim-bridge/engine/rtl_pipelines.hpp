@@ -4,11 +4,11 @@
 //
 // In real time a clock costs much the same whether one pipeline takes a beat in it or all do. So
 // the pipelines are fed in step: a frame waits for those of the other ports that take part, and all
-// begin in the same clock. A port takes part from its first frame on, until it lets the others wait
-// in vain.
+// begin in the same clock. A port takes part from its first frame until the others have waited for
+// it in vain.
 //
-// In virtual time the clock has a rate, and each frame enters at the first edge after its time,
-// whatever the other ports do. Clocks in which nothing moves are counted, not turned.
+// In virtual time each frame enters at the first clock edge after it arrives, whatever the other
+// ports do; idle clocks are skipped.
 #ifndef INA_BRIDGE_RTL_PIPELINES_HPP
 #define INA_BRIDGE_RTL_PIPELINES_HPP
 
@@ -28,7 +28,7 @@ constexpr unsigned WORK_CLOCKS = 2048;
 // Frames of a port that may wait; more are let in without waiting for others.
 constexpr size_t INPUT_FRAMES_MAX = 512;
 
-// So many clocks without a beat in or out, and still busy: it will not end.
+// Still busy after so many clocks without a beat in or out: it never ends.
 constexpr uint64_t STUCK_CLOCKS = 1000000;
 
 // What the engine needs of an ina_top of any size.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual time: a cable of some rate and length, in one direction, with the queue in front of it.
- * A frame leaves the queue when those before it have, takes its own length and what Ethernet puts
- * round it on the wire, and is at the far end when its last bit is (store and forward).
+ * Virtual time: one direction of a cable, with the queue in front of it. A frame waits for those
+ * before it, occupies the cable for its own bytes, preamble, FCS and gap, and arrives with its last
+ * bit (store and forward).
  */
 #ifndef INA_BRIDGE_CABLE_H
 #define INA_BRIDGE_CABLE_H
@@ -14,7 +14,7 @@ struct cable {
 	uint64_t bits_per_second;
 	uint64_t delay_ns;    /* of the cable */
 	uint64_t limit_bytes; /* of the queue; 0: none */
-	uint64_t free_ps;     /* until when it is taken */
+	uint64_t free_ps;     /* until when it is busy */
 	uint64_t most_bytes;  /* that the queue ever held */
 };
 

@@ -40,11 +40,10 @@ static void settle(struct virtual_time *time, struct guest *guest)
 
 		if (count == 0)
 			virtual_fail(time,
-			             "host %u has computed for %d s of real time and does not "
-			             "wait: a program "
-			             "on it spins, and virtual time stands still. Programs must "
-			             "sleep until "
-			             "something happens (ibv_rc_pingpong -e, completion channels)",
+			             "host %u has computed for %d s of real time without waiting: "
+			             "a program on it polls, and virtual time stands still. "
+			             "Programs must sleep until something happens "
+			             "(ibv_rc_pingpong -e, completion channels)",
 			             guest->port, RUN_PATIENCE_S);
 		else if (ready[2].revents)
 			virtual_stop(time);

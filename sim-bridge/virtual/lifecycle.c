@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lifecycle.h"
 
-/* All start at a whole second: what the hosts did before changes no figure after it. */
+/* All start at a whole second, so that no figure depends on what the hosts did before it. */
 #define START_AT_NS 1000000000u
 
 void virtual_lose_host(struct virtual_time *time, unsigned port)

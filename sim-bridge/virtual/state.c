@@ -30,7 +30,7 @@ bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, s
 
 	if (calendar_add(&time->bridge->calendar, &event))
 		return true;
-	virtual_fail(time, "more is under way than the calendar holds");
+	virtual_fail(time, "the calendar is full: too many frames are under way");
 	return false;
 }
 

@@ -70,7 +70,8 @@ void virtual_stop(struct virtual_time *time);
 __attribute__((format(printf, 2, 3))) void virtual_fail(struct virtual_time *time,
                                                         const char *format, ...);
 
-/* Enters an event; context: the struct, id: the port. False: it has to be dropped. */
+/* Enters an event into the calendar; context: the struct, id: the port. False: it has to be
+ * dropped. */
 bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, struct frame *frame,
                   unsigned port);
 

@@ -2,7 +2,7 @@
 /*
  * A guest's network device: what the guest's driver says over a vhost-user socket (QEMU's
  * docs/interop/vhost-user.rst), with notifications in the socket (INBAND_NOTIFICATIONS), as virtual
- * time needs them. The guest does not notify the device; whoever drives time looks into the queue.
+ * time needs them. The guest does not notify the device: whoever drives time polls the queue.
  */
 #ifndef INA_BRIDGE_VHOST_USER_H
 #define INA_BRIDGE_VHOST_USER_H

@@ -107,7 +107,7 @@ static void wait_for_hosts(struct virtual_time *time)
 		if (state == GUEST_WAITING || state == GUEST_GONE)
 			port++;
 		else if (!serve_all(time))
-			virtual_fail(time, "host %u has not come within %d s", port,
+			virtual_fail(time, "host %u has not connected within %d s", port,
 			             BOOT_PATIENCE_S);
 	}
 	for (unsigned port = 0; port < time->count; port++) {
@@ -180,7 +180,7 @@ static void go_on(struct virtual_time *time)
 	if (guest)
 		virtual_run_host(time, guest);
 	else
-		virtual_fail(time, "no host has anything to do any more, and nothing is under way");
+		virtual_fail(time, "deadlock: every host waits for a frame, and none is under way");
 }
 
 void virtual_time_run(struct virtual_time *time)

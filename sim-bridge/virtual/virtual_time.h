@@ -2,7 +2,7 @@
 /*
  * Drives a bridge and its hosts in virtual time. What is modelled:
  *
- *   host (no time, or a cost a packet and a byte) -> queue of its device, without end
+ *   host (no time, or a cost a packet and a byte) -> unbounded queue of its device
  *   -> cable -> switch: whole frames, forwarding time, aggregator at its own clock
  *   -> queue of the port, bounded, marks congestion -> cable -> host
  *
