@@ -7,7 +7,7 @@
 #include "Vina_counters.h"
 
 extern "C" {
-#include "counters.h"
+#include "model/counters.h"
 }
 
 namespace

@@ -10,7 +10,7 @@
 #include <memory>
 
 extern "C" {
-#include "aggregator.h"
+#include "model/aggregator.h"
 }
 
 using bench::AggregatorRtl;
