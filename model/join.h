@@ -6,14 +6,17 @@
 #ifndef INA_MODEL_JOIN_H
 #define INA_MODEL_JOIN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "aggregator.h"
 #include "history.h"
 #include "jobs.h"
 #include "judge.h"
 #include "packet.h"
 #include "tree.h"
+
+/* An aggregator_emit. */
+typedef void join_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
 
 struct join {
 	unsigned port_count;
@@ -22,7 +25,7 @@ struct join {
 	struct history *histories; /* one a job */
 	struct tree *tree;
 	struct ina_counters *counters;
-	aggregator_emit *emit;
+	join_emit *emit;
 	void *emit_context;
 	uint8_t frame[PACKET_FRAME_BYTES]; /* what is being sent */
 };

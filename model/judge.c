@@ -27,7 +27,7 @@ void judge_close(struct judge *judge)
 	judge->flows = NULL;
 }
 
-/* Packets of a PSN that must be misshapen before the sender, not the network, is at fault. */
+/* Packets of a PSN that must be malformed before the sender, not the network, is at fault. */
 enum { SUSPICION_MAX = 3 };
 
 static struct judgement pass(void)
@@ -167,7 +167,7 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32
 }
 
 /*
- * Past a gap. Its fate is open: it may be summed when it comes again, so its own payload must
+ * Past a gap. It may be summed when it comes again, so its own payload must
  * never reach the receiver, however long the network holds it back.
  */
 static struct judgement judge_ahead(struct judge *judge, unsigned job, uint32_t distance,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator.h"
+#include "model/aggregator.h"
 #include "fuzz.h"
 #include "traffic.h"
 

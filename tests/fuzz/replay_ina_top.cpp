@@ -13,7 +13,7 @@
 #include <string>
 
 extern "C" {
-#include "aggregator.h"
+#include "model/aggregator.h"
 #include "traffic.h"
 }
 

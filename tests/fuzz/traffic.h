@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregator.h"
+#include "model/aggregator.h"
 #include "frames.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef INA_TEST_RIG_H
 #define INA_TEST_RIG_H
 
-#include "aggregator.h"
+#include "model/aggregator.h"
 #include "frames.h"
 
 enum {

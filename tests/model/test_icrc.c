@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "frames.h"
-#include "icrc.h"
-#include "packet.h"
+#include "model/icrc.h"
+#include "model/packet.h"
 
 /* The polynomial of IEEE 802.3, reflected; one bit at a time. */
 static uint32_t crc_bits(uint32_t crc, uint8_t byte)

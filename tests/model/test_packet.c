@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "frames.h"
-#include "packet.h"
+#include "model/packet.h"
 
 static const uint8_t zeros[PACKET_PAYLOAD_BYTES + 64];
 

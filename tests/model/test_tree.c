@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tree.h"
+#include "model/tree.h"
 
 /* Two pieces of the model's work, and a part of one. */
 enum { PORTS_MAX = 8, LANES = 600, BYTES = LANES * 4 };
