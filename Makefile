@@ -4,22 +4,45 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all deps kernel build install demo demo-multigpu test test-sanitize torture soak lockstep bench bench-rtl \
+.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak lockstep bench bench-rtl \
 	bench-virtual synth formal formal-mutants waves fuzz clean distclean help
 
-all: deps build ## install missing packages, configure and build everything into build/
+all: build ## install missing packages, configure and build everything into build/
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^# == / { printf "\n%s\n", substr($$0, 6) } \
+		/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-deps: ## install the Debian packages that are missing (root or sudo; nothing if none is)
-	@scripts/install-packages.sh
+# Each step keeps all processors busy by itself, and one apt at a time is enough.
+.NOTPARALLEL:
 
-kernel: deps ## build the hosts' Linux kernel into .kernel/, once (2 to 5 minutes)
+# Each target installs the groups of packages that it needs: need-demo+test is two of them.
+need-%:
+	@scripts/install-packages.sh $(subst +, ,$*)
+
+# == To try it
+# The kernel takes longest: it has begun when the programs are compiled, at low priority, and goes on when they are there.
+# What the second call prints is the first one's progress.
+demo: need-demo ## four hosts all-reduce through the RTL, and by ring, compared in a table (8 minutes at first)
+	@mkdir -p $(BUILD); nice -n 19 lab/build-kernel.sh .kernel >$(BUILD)/kernel.log 2>&1 & \
+		trap "kill $$! 2>/dev/null" EXIT; $(MAKE) --no-print-directory programs && lab/build-kernel.sh .kernel
+	@allreduce/demo.py $(BUILD)
+
+demo-multigpu: need-demo+docs kernel programs ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader-only, parallel, and a picture
+	@allreduce/demo-multigpu.sh $(BUILD)
+
+# == To build it
+kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four minutes)
 	@lab/build-kernel.sh .kernel
 
-build: deps
-	@cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
+# What has been configured stays so, with its tests if they are.
+CONFIGURE = cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
+programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf
+	@$(CONFIGURE) $(if $(wildcard $(BUILD)/build.ninja),,-DINA_TESTS=OFF)
+	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf
+
+build: need-demo+test+formal+synth
+	@$(CONFIGURE) -DINA_TESTS=ON
 	@cmake --build $(BUILD)
 
 # By itself: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and libjansson-dev are enough.
@@ -30,18 +53,16 @@ install: ## install libina, its manual and ina-perf under PREFIX=/usr/local, sta
 	@cmake --build $(BUILD)/install
 	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD)/install
 
-demo: kernel build ## four hosts all-reduce through the RTL, and by ring, compared in a table
-	@allreduce/demo.sh
-
-demo-multigpu: kernel build ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader-only, parallel, and a picture
-	@allreduce/demo-multigpu.sh $(BUILD)
-
+# == To test it
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
 
+test-quick: kernel build ## a cross-section: units, small benches, two labs (3 minutes after the build)
+	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) -L quick
+
 # Hosts of a lab have no room for the address sanitizer: their programs get the other one, and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
-test-sanitize: kernel deps ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
+test-sanitize: need-demo+test kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_SANITIZE=address,undefined \
 		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab"
 	@cmake --build $(SANITIZED)
@@ -63,7 +84,8 @@ soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and la
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
 
-bench: kernel build ## in wall-clock time: against our ring, Gloo, Open MPI; small ones, CPU time, overlap (10 minutes)
+# == To measure it
+bench: need-demo+bench kernel programs ## in wall-clock time: against our ring, Gloo, Open MPI; small ones, CPU time, overlap (10 minutes)
 	@cmake --build $(BUILD) --target bench-programs
 	@tests/bench/wall.py --build $(BUILD) --json $(BUILD)/bench.json
 
@@ -72,11 +94,12 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
 
-bench-virtual: kernel build ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
+bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
-waves: kernel build ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
+waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
+	@$(CONFIGURE) -DINA_WAVES=ON
 	@cmake --build $(BUILD) --target ina-bridge-waves
 	@scripts/waves.sh $(BUILD)
 
@@ -84,15 +107,17 @@ SECONDS ?= 60
 fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes through the RTL
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
-synth: deps ## what the aggregator costs on an FPGA, by module; JSON in build/synth/
+# == The RTL as hardware
+synth: need-synth ## what the aggregator costs on an FPGA, by module; JSON in build/synth/
 	@scripts/synth/synth.py --out $(BUILD)/synth
 
-formal: deps ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
+formal: need-formal ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
 	@tests/formal/prove.py --build $(BUILD)/formal
 
-formal-mutants: deps ## break each proved module by hand-made mutants: the proofs must find them all
+formal-mutants: need-formal ## break each proved module by hand-made mutants: the proofs must find them all
 	@tests/formal/prove.py --mutants --build $(BUILD)/formal-mutants
 
+# == To be rid of it
 clean: ## remove build/ (the kernel stays)
 	rm -rf $(BUILD)
 

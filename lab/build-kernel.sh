@@ -26,13 +26,29 @@ fail() {
 	exit 1
 }
 
+# On a terminal one line, which is rewritten; elsewhere a line of each text.
+shown=
+show_progress() {
+	[ "$1" != "$shown" ] || return 0
+	shown=$1
+	if [ -t 1 ]; then
+		printf '\r\033[K%s' "$1"
+	else
+		echo "$1"
+	fi
+}
+end_progress() {
+	[ ! -t 1 ] || [ -z "$shown" ] || echo
+	shown=
+}
+
 [ $# -le 1 ] || fail "takes one argument at most, the output folder"
 [ "$(uname -m)" = x86_64 ] ||
 	fail "User Mode Linux needs an x86_64 machine, and this one is $(uname -m)"
 [ -r "$archive" ] ||
-	fail "$archive is missing: install the package linux-source-6.1 (scripts/install-packages.sh)"
+	fail "$archive is missing: run scripts/install-packages.sh demo"
 for tool in make gcc flex bison bc xz tar patch; do
-	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh"
+	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh demo"
 done
 
 # The archive is 130 MB: size and time tell its versions apart as well as a hash, at once.
@@ -52,8 +68,13 @@ case $output in
 esac
 exec 9>"$output/lock"
 flock -n 9 || {
-	echo "build-kernel: another build is under way, waiting for it"
-	flock -w 1800 9 || fail "the other build did not end within 30 minutes"
+	echo "build-kernel: waiting for the build that is under way"
+	for ((waited_s = 0; waited_s < 1800; waited_s++)); do
+		! flock -w 1 9 || break
+		show_progress "$(cat "$output/progress" 2>/dev/null || true)"
+	done
+	end_progress
+	[ $waited_s -lt 1800 ] || fail "the other build did not end within 30 minutes"
 	exec "$self" "$output" 9>&-
 }
 free_mib=$(df -Pm "$output" | awk 'NR == 2 { print $4 }')
@@ -67,7 +88,7 @@ cleanup() {
 	# make has a process group of its own (set -m), so its compilers go with it.
 	[ -z "$build_pid" ] || kill -- "-$build_pid" 2>/dev/null || true
 	echo "build-kernel: removing the unpacked sources"
-	rm -rf "$work" "$output/lock"
+	rm -rf "$work" "$output/lock" "$output/progress"
 }
 trap cleanup EXIT
 trap 'exit 129' HUP
@@ -106,21 +127,22 @@ for symbol in $(sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=.*/\1/p' "$config"); do
 done
 
 jobs=$(nproc)
-echo "build-kernel: compiling with $jobs jobs; 2 to 5 minutes on two cores"
+echo "build-kernel: compiling with $jobs jobs; some four minutes on two cores"
 set -m
 make ARCH=um -j"$jobs" linux >>"$work/log" 2>&1 </dev/null 9>&- &
 build_pid=$!
 set +m
 while kill -0 "$build_pid" 2>/dev/null; do
-	for _ in 1 2 3 4 5; do
-		sleep 1
-		kill -0 "$build_pid" 2>/dev/null || break
-	done
+	sleep 1
 	steps=$(grep -c '^  \(CC\|AS\) ' "$work/log" || true)
+	# Off a terminal twenty lines are enough.
 	percent=$((steps * 100 / expected_steps))
-	echo "build-kernel: $((percent < 99 ? percent : 99))%" \
-		"($steps files, $((SECONDS - started_s)) s)"
+	[ -t 1 ] || percent=$((percent / 5 * 5))
+	text="build-kernel: compiling, $((percent < 99 ? percent : 99))%"
+	echo "$text" >"$output/progress"
+	show_progress "$text"
 done
+end_progress
 if ! wait "$build_pid"; then
 	build_pid=
 	grep -n -i -A5 'error' "$work/log" | tail -30 >&2 || tail -30 "$work/log" >&2

@@ -1,27 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that building, testing and running the project take, as far as they
-# are missing. Where none is, it says so, needs no root and touches nothing.
+#     scripts/install-packages.sh GROUP...
+#
+# Installs the Debian packages of these groups, as far as they are missing. Where none is, it says
+# nothing and needs no root. Without an argument it lists the groups.
 
 set -euo pipefail
 
-# What a group is for, and its packages.
+# Name, use, packages. Whoever wants more than the demo names that group too: `demo test`.
 groups=(
-	"building" "build-essential cmake ninja-build g++ pkg-config make git"
-	"the RTL: simulation, synthesis and the report on it, proofs" "verilator yosys python3-numpy z3"
-	"RDMA: verbs, connection manager, soft-RoCE, and programs to try them with"
-	"libibverbs-dev librdmacm-dev rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest"
-	"the bridge and the model: captures, JSON, checksums"
-	"libpcap-dev libjansson-dev libdeflate-dev zlib1g-dev"
-	"tests, readers of captures and of manual pages" "libcmocka-dev python3 python3-pytest python3-scapy tshark mandoc"
-	"the picture of make demo-multigpu" "gnuplot-nox"
-	"memory errors on hosts, which have no room for the address sanitizer" "valgrind"
-	"fuzzing, and the compiler and linker of the simulated RTL" "clang-14 libclang-rt-14-dev llvm-14 lld"
-	"the all-reduces that ours is measured beside" "libgloo-dev libopenmpi-dev openmpi-bin"
-	"a launcher that a test starts" "slurmctld slurmd"
-	"the hosts' kernel" "linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils patch"
-	"the hosts' first process" "iproute2 mount util-linux"
+	demo "compilers, the hosts and their kernel, verbs, the bridge and the simulated RTL"
+	"build-essential cmake ninja-build pkg-config python3
+	verilator clang-14 lld libpcap-dev libjansson-dev libdeflate-dev
+	libibverbs-dev librdmacm-dev ibverbs-providers
+	linux-source-6.1 flex bison bc xz-utils patch iproute2 mount util-linux"
+
+	test "tests, fuzzers, programs that others wrote for RDMA, launchers, memcheck"
+	"git libcmocka-dev python3-pytest python3-scapy tshark zlib1g-dev libclang-rt-14-dev llvm-14
+	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind mandoc"
+
+	bench "the all-reduces that ours is measured beside, and what drives them"
+	"libgloo-dev libopenmpi-dev openmpi-bin ibverbs-utils perftest"
+
+	formal "proofs of the RTL's modules"
+	"yosys z3"
+
+	synth "what the RTL costs on an FPGA, and the report on it"
+	"yosys python3-numpy"
+
+	docs "manual pages, plots and waveforms"
+	"mandoc gnuplot-nox zlib1g-dev"
 )
 
 fail() {
@@ -33,23 +42,33 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	fail "this script knows Debian's apt alone; install by hand what it lists: $0"
 fi
 
+if [ $# -eq 0 ]; then
+	for ((i = 0; i < ${#groups[@]}; i += 3)); do
+		printf '%-7s %s\n' "${groups[i]}" "${groups[i + 1]}"
+		printf '%s' "${groups[i + 2]}" | tr -s '[:space:]' ' ' | fold -s -w 92 | sed 's/^/        /; s/ *$//'
+		echo
+	done
+	exit 0
+fi
+
 missing=()
 reasons=()
-for ((i = 0; i < ${#groups[@]}; i += 2)); do
+for name in "$@"; do
+	for ((i = 0; i < ${#groups[@]}; i += 3)); do
+		[ "${groups[i]}" != "$name" ] || break
+	done
+	[ $i -lt ${#groups[@]} ] || fail "$name: no such group; without an argument, this script lists them"
 	missing_here=()
-	for package in ${groups[i + 1]}; do
+	for package in ${groups[i + 2]}; do
 		status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
 		[ "$status" = installed ] || missing_here+=("$package")
 	done
 	[ ${#missing_here[@]} -gt 0 ] || continue
 	missing+=("${missing_here[@]}")
-	reasons+=("  for ${groups[i]}: ${missing_here[*]}")
+	reasons+=("  $name (${groups[i + 1]}): ${missing_here[*]}")
 done
 
-if [ ${#missing[@]} -eq 0 ]; then
-	echo "install-packages: all packages are there"
-	exit 0
-fi
+[ ${#missing[@]} -gt 0 ] || exit 0
 
 echo "install-packages: missing"
 printf '%s\n' "${reasons[@]}"
@@ -67,9 +86,10 @@ fi
 # Debian's lists of packages may be missing or old: then the installation fails, and is tried once
 # more with new ones. tshark would ask a question.
 install() {
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
-		--no-install-recommends "${missing[@]}" </dev/null
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 \
+		--no-install-recommends "${missing[@]}" </dev/null >/dev/null
 }
+echo "install-packages: installing ${#missing[@]} packages and what they need; a minute or two"
 if ! install; then
 	echo "install-packages: trying again with fresh package lists"
 	"${as_root[@]}" apt-get update -q </dev/null || fail "apt-get update failed; see above"

@@ -261,7 +261,7 @@ def main():
     arguments.build = arguments.build.resolve()
     for program in ("yosys", "yosys-smtbmc", "z3"):
         if not shutil.which(program):
-            raise Trouble(f"{program} is missing: scripts/install-packages.sh")
+            raise Trouble(f"{program} is missing: scripts/install-packages.sh formal")
     proofs = read_proofs()
     chosen = [choice(proofs, name) for name in arguments.proof or proofs]
     todo = list(tasks(chosen, arguments))

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""demo.py [BUILD]: four hosts all-reduce through the switch and, for comparison, round a ring; every element is checked.
+First in virtual time, on links of 100 Gb/s, then in real time, on this machine. It leaves captures, counters, tables
+and logs in demo/. INA_AGGREGATOR=model: without the RTL."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "demo"
+HOSTS = 4
+GIGABITS = 100
+TERMINAL = sys.stdout.isatty()
+HEADER = ("       size     time, us             speed-up   bytes that a host sends        wrong\n"
+          "           in-network      ring             in-network         ring     elements")
+
+
+def progress(text):
+    """One line, rewritten; the next line of output takes its place."""
+    if TERMINAL:
+        print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1], end="", flush=True)
+
+
+def say(text=""):
+    progress("")
+    print(text, flush=True)
+
+
+def size_text(size):
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >> shift and size % (1 << shift) == 0:
+            return f"{size >> shift} {unit}"
+    return f"{size} B"
+
+
+class Run:
+    """ina-perf on four hosts. Its table is printed row by row, as rows come."""
+
+    def __init__(self, build, name, aggregator, perf, lab=(), rows=True):
+        self.table, self.log = DEMO / f"{name}.json", DEMO / f"{name}.log"
+        stats = DEMO / f"{name}.stats.json"
+        command = [build / "ina-lab", "run", "-n", HOSTS, "--aggregator", aggregator, "--timeout", 1200,
+                   "--stats", stats, "--pcap", DEMO / f"{name}.pcap", *lab, "--",
+                   build / "ina-perf", *perf, "-t", "float", "-w", 1, "--compare", "--json", self.table]
+        with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace") as lab_run, self.log.open("w") as log:
+            if rows:
+                say(HEADER)
+            progress("  four hosts boot ...")
+            for line in lab_run.stdout:
+                log.write(line)
+                share = re.search(r"virtual time ([0-9.]+) s.*?(\d+)% of the work", line)
+                if share:
+                    progress(f"  {share[2]}% done, {float(share[1]) * 1000:.1f} ms of virtual time")
+                elif rows and re.match(r"\[0\] +\d", line):
+                    say(self.brief(line))
+                    progress("  ...")
+        progress("")
+        if lab_run.returncode != 0:
+            say("".join(self.log.read_text().splitlines(keepends=True)[-20:]))
+            sys.exit(f"demo: the hosts did not get on; the last lines of {self.log} are above")
+        self.rows, self.stats = json.loads(self.table.read_text())["rows"], json.loads(stats.read_text())
+        iterations = json.loads(self.table.read_text())["iterations"]
+        # Each host compares each element of each result, by both algorithms, those of the first round too.
+        self.elements = sum(row["count"] for row in self.rows) * 2 * HOSTS * (iterations + 1)
+        self.wrong = sum(row["result"]["wrong"] + row["ring"]["wrong"] for row in self.rows)
+
+    @staticmethod
+    def brief(line):
+        """A row of ina-perf's table, as it stands there but with fewer columns."""
+        word = line.replace("|", " ").split()[1:]
+        return (f"{size_text(int(word[0])):>11} {word[5]:>10} {word[10]:>9} {word[14]:>8} {word[8]:>13} {word[12]:>12} "
+                f"{int(word[9]) + int(word[13]):12}")
+
+
+def main():
+    build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
+    aggregator = os.environ.get("INA_AGGREGATOR", "rtl")
+    kernel = subprocess.run([ROOT / ".kernel/linux", "--version"], capture_output=True, text=True).stdout.strip()
+    DEMO.mkdir(exist_ok=True)
+
+    what = "the SystemVerilog aggregator, simulated clock by clock" if aggregator == "rtl" else "the aggregator as a C model"
+    say(f"""\
+All-reduce: each of {HOSTS} hosts has a vector, and all want the sum. Usually they pass parts of it round a ring;
+here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel} of its own with its stock RDMA driver
+(rdma_rxe), round an Ethernet switch with {what}.
+
+1. In virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
+   The same figures on every machine.
+""")
+    virtual = Run(build, "virtual", aggregator, ["-b", 4, "-e", "16M", "-f", 4, "-n", 1], ["--virtual-time"])
+    say("\n2. In real time, on this machine: the hosts' own software, and a C model in the aggregator's place.\n")
+    real = Run(build, "real", "model", ["-b", "4K", "-e", "16M", "-f", 16, "-n", 3])
+    runs = [virtual, real]
+    if aggregator == "rtl":
+        progress("  once more through the simulated RTL ...")
+        runs.append(Run(build, "rtl", "rtl", ["-b", "1M", "-e", "1M", "-n", 1], rows=False))
+        slow_us = runs[-1].rows[0]["result"]["time_us"]
+        fast_us = next(row for row in virtual.rows if row["size_bytes"] == 1 << 20)["result"]["time_us"]
+        say(f"      1 MiB {slow_us:10.1f}  through the simulated RTL: {slow_us / fast_us:.0f} times the {fast_us:.1f} us above, "
+            "for this\n                        machine computes all its signals, clock by clock")
+
+    last = virtual.rows[-1]
+    ours, ring = last["result"], last["ring"]
+    counters = virtual.stats["aggregator"]
+    elements, wrong = sum(run.elements for run in runs), sum(run.wrong for run in runs)
+    right = f"All {elements:,} elements of the sums are right" if wrong == 0 else f"{wrong:,} of {elements:,} elements are WRONG"
+    say(f"""
+{right}; every host compared every one.
+In-network is {last['speed_up']:.2f} times as fast as ring at {size_text(last['size_bytes'])} and {GIGABITS} Gb/s. \
+Theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f} by bytes; ring's {2 * (HOSTS - 1)} steps also wait.
+On the wire, for {last['size_bytes'] / 1e6:.2f} MB of data: a host sends {ours['wire_bytes'] / 1e6:.2f} MB, by ring {ring['wire_bytes'] / 1e6:.2f} MB.
+Through the {'RTL' if aggregator == 'rtl' else 'model'} went {counters['frames_in']:,} frames; {counters['packets_joined']:,} were added, \
+{counters['icrc_dropped']} damaged, {counters['duplicates_answered']} answered again.
+In demo/: captures for Wireshark (*.pcap), counters, tables, logs. Next: make test-quick; then docs/README.md.""")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
