@@ -187,7 +187,7 @@ def parse_options():
     parser.add_argument("--again", action="store_true", help="run the first seed twice, and compare the bytes")
     parser.add_argument("--keep", action="store_true", help="keep the folders of good seeds too")
     parser.add_argument("--waves", action="store_true",
-                        help="two hosts and the RTL: write its signals too (needs the target ina-bridge-waves)")
+                        help="two hosts and the RTL: write its signals too (needs make waves, once)")
     options = parser.parse_args()
     if options.seeds < 1 or options.first < 0 or options.jobs < 1:
         parser.error("--seeds and --jobs are 1 at least, --first 0")
