@@ -2,34 +2,17 @@
 /* What the ranks are to each other: connections between neighbours, and the aggregator. */
 #include "doctor.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "doctor_host.h"
+#include "finding.h"
 #include "pattern.h"
 #include "perf_open.h"
 
 /* Many full messages of the largest packets: what only lets small ones through is found out. */
 #define PROBE_COUNT     (1u << 18)
 #define PROBE_TIMEOUT_S 10
-
-void doctor_tell(enum doctor_finding finding, const char *what, const char *format, ...)
-{
-	static const char *const names[] = {
-	        [DOCTOR_OK] = "ok",
-	        [DOCTOR_SKIPPED] = "skip",
-	        [DOCTOR_WARNING] = "warn",
-	        [DOCTOR_FAILED] = "FAIL",
-	};
-	va_list arguments;
-
-	printf("%-4s  %-10s  ", names[finding], what);
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	printf("\n");
-	fflush(stdout);
-}
 
 static const char *remedy(enum ina_status status)
 {
@@ -58,8 +41,8 @@ static const char *remedy(enum ina_status status)
 
 static void tell_failure(const char *what, enum ina_status status, const char *text)
 {
-	doctor_tell(DOCTOR_FAILED, what, "%s: %s -- remedy: %s", ina_status_name(status), text,
-	            remedy(status));
+	finding_print(FINDING_FAILED, what, "%s: %s -- remedy: %s", ina_status_name(status), text,
+	              remedy(status));
 }
 
 /* An aggregator that joined the ranks and then dropped out leaves its messages to the ring. */
@@ -70,8 +53,8 @@ static bool by_algorithm(const char *what, const ina_comm *comm)
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	if (stats.algorithm != INA_ALGORITHM_INA || stats.messages_ring == 0)
 		return true;
-	doctor_tell(
-	        DOCTOR_FAILED, what,
+	finding_print(
+	        FINDING_FAILED, what,
 	        "it dropped out: %llu messages went by ring -- remedy: see the switch's own log",
 	        (unsigned long long)stats.messages_ring);
 	return false;
@@ -89,7 +72,7 @@ static bool probe(const char *what, ina_comm *comm)
 	bool fine = false;
 
 	if (!data) {
-		doctor_tell(DOCTOR_FAILED, what, "no memory for a buffer of 1 MiB");
+		finding_print(FINDING_FAILED, what, "no memory for a buffer of 1 MiB");
 		return false;
 	}
 	pattern_fill(&pattern, ina_comm_rank(comm), data, PROBE_COUNT);
@@ -99,10 +82,10 @@ static bool probe(const char *what, ina_comm *comm)
 	if (status != INA_OK)
 		tell_failure(what, status, ina_error(comm));
 	else if (wrong > 0)
-		doctor_tell(DOCTOR_FAILED, what,
-		            "%llu of %u elements of a sum are wrong -- remedy: report it; use "
-		            "--algorithm ring until then",
-		            (unsigned long long)wrong, PROBE_COUNT);
+		finding_print(FINDING_FAILED, what,
+		              "%llu of %u elements of a sum are wrong -- remedy: report it; use "
+		              "--algorithm ring until then",
+		              (unsigned long long)wrong, PROBE_COUNT);
 	else
 		fine = by_algorithm(what, comm);
 	ina_deregister(comm, data, PROBE_COUNT * sizeof(*data));
@@ -139,21 +122,21 @@ static bool look_at(const struct perf_options *options, enum ina_algorithm algor
 	if (!fine)
 		return false;
 	if (*ranks == 1)
-		doctor_tell(DOCTOR_SKIPPED, what, "a single rank has none");
+		finding_print(FINDING_SKIPPED, what, "a single rank has none");
 	else if (algorithm == INA_ALGORITHM_RING)
-		doctor_tell(DOCTOR_OK, what,
-		            "rank %d of %d: to rank %d and from rank %d on %s, path MTU %u", rank,
-		            *ranks, (rank + 1) % *ranks, (rank + *ranks - 1) % *ranks, stats.device,
-		            stats.path_mtu);
+		finding_print(FINDING_OK, what,
+		              "rank %d of %d: to rank %d and from rank %d on %s, path MTU %u", rank,
+		              *ranks, (rank + 1) % *ranks, (rank + *ranks - 1) % *ranks,
+		              stats.device, stats.path_mtu);
 	else
-		doctor_tell(DOCTOR_OK, what, "joined the %d ranks, and summed 1 MiB", *ranks);
+		finding_print(FINDING_OK, what, "joined the %d ranks, and summed 1 MiB", *ranks);
 	return true;
 }
 
 int doctor(const struct perf_options *options)
 {
 	struct perf_options with_timeout = *options;
-	bool host = doctor_look_at_host();
+	bool host = doctor_host();
 	bool aggregator = true;
 	int ranks = 0;
 	/* A host that fails asks all the same: the others would wait for it. */
@@ -162,13 +145,13 @@ int doctor(const struct perf_options *options)
 	with_timeout.timeout_s = options->timeout_s ? options->timeout_s : PROBE_TIMEOUT_S;
 	neighbours = look_at(&with_timeout, INA_ALGORITHM_RING, "neighbours", &ranks);
 	if (!neighbours)
-		doctor_tell(DOCTOR_SKIPPED, "aggregator",
-		            "not asked: the ranks do not reach each "
-		            "other");
+		finding_print(FINDING_SKIPPED, "aggregator",
+		              "not asked: the ranks do not reach each "
+		              "other");
 	else if (options->algorithm == INA_ALGORITHM_RING)
-		doctor_tell(DOCTOR_SKIPPED, "aggregator", "not asked: --algorithm ring");
+		finding_print(FINDING_SKIPPED, "aggregator", "not asked: --algorithm ring");
 	else if (ranks == 1)
-		doctor_tell(DOCTOR_SKIPPED, "aggregator", "not asked: a single rank needs none");
+		finding_print(FINDING_SKIPPED, "aggregator", "not asked: a single rank needs none");
 	else
 		aggregator = look_at(&with_timeout, INA_ALGORITHM_INA, "aggregator", &ranks);
 	return host && neighbours && aggregator ? EXIT_SUCCESS : EXIT_FAILURE;

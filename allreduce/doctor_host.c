@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this host has for RDMA, by libibverbs alone: libina need not be able to open for this. */
-#include "doctor.h"
+/* What this host has for RDMA. */
+#include "doctor_host.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "finding.h"
 
 #define RDMA_CM "/dev/infiniband/rdma_cm"
 
@@ -87,49 +89,50 @@ static bool find_place(struct ibv_device **devices, int count, const char *bind,
 static bool tell_port(const struct place *place)
 {
 	if (place->port.link_layer != IBV_LINK_LAYER_ETHERNET) {
-		doctor_tell(DOCTOR_FAILED, "device",
-		            "%s has no Ethernet port: this is RoCE -- remedy: INA_BIND with the "
-		            "address of one that has",
-		            device_name(place));
+		finding_print(FINDING_FAILED, "device",
+		              "%s has no Ethernet port: this is RoCE -- remedy: INA_BIND with the "
+		              "address of one that has",
+		              device_name(place));
 		return false;
 	}
 	if (place->port.state != IBV_PORT_ACTIVE) {
-		doctor_tell(
-		        DOCTOR_FAILED, "device",
+		finding_print(
+		        FINDING_FAILED, "device",
 		        "the port of %s is in state %s -- remedy: ip link set %s up, and a cable",
 		        device_name(place), ibv_port_state_str(place->port.state),
 		        place->netdev[0] ? place->netdev : "NETDEV");
 		return false;
 	}
 	if (access(RDMA_CM, R_OK | W_OK) != 0) {
-		doctor_tell(DOCTOR_FAILED, "device",
-		            "%s, but %s: %s -- remedy: modprobe rdma_ucm, and the right to use it",
-		            device_name(place), RDMA_CM, strerror(errno));
+		finding_print(
+		        FINDING_FAILED, "device",
+		        "%s, but %s: %s -- remedy: modprobe rdma_ucm, and the right to use it",
+		        device_name(place), RDMA_CM, strerror(errno));
 		return false;
 	}
-	doctor_tell(DOCTOR_OK, "device", "%s, its port is active", device_name(place));
+	finding_print(FINDING_OK, "device", "%s, its port is active", device_name(place));
 	return true;
 }
 
 static bool tell_gid(const struct place *place, const char *bind, bool has_gid)
 {
 	if (has_gid) {
-		doctor_tell(DOCTOR_OK, "GID", "index %u of %s: RoCE v2, %s on %s",
-		            place->gid.gid_index, device_name(place), place->address,
-		            place->netdev);
+		finding_print(FINDING_OK, "GID", "index %u of %s: RoCE v2, %s on %s",
+		              place->gid.gid_index, device_name(place), place->address,
+		              place->netdev);
 		return true;
 	}
 	if (bind)
-		doctor_tell(
-		        DOCTOR_FAILED, "GID",
+		finding_print(
+		        FINDING_FAILED, "GID",
 		        "no device has a RoCE v2 GID of INA_BIND, %s -- remedy: give INA_BIND an "
 		        "address that `ip address` shows at the netdev of an RDMA device",
 		        bind);
 	else
-		doctor_tell(DOCTOR_FAILED, "GID",
-		            "%s has no RoCE v2 GID of an IPv4 address -- remedy: ip address add "
-		            "ADDRESS/PREFIX dev NETDEV, with its netdev as `rdma link` names it",
-		            device_name(place));
+		finding_print(FINDING_FAILED, "GID",
+		              "%s has no RoCE v2 GID of an IPv4 address -- remedy: ip address add "
+		              "ADDRESS/PREFIX dev NETDEV, with its netdev as `rdma link` names it",
+		              device_name(place));
 	return false;
 }
 
@@ -155,14 +158,15 @@ static void tell_mtu(const struct place *place)
 	int ethernet = netdev_mtu(place->netdev);
 
 	if (active == maximum)
-		doctor_tell(DOCTOR_OK, "MTU", "packets of %u bytes, since %s has %d", active,
-		            place->netdev, ethernet);
+		finding_print(FINDING_OK, "MTU", "packets of %u bytes, since %s has %d", active,
+		              place->netdev, ethernet);
 	else
-		doctor_tell(active >= GOOD_MTU_BYTES ? DOCTOR_OK : DOCTOR_WARNING, "MTU",
-		            "packets of %u bytes, since %s has %d; for %u: ip link set %s mtu %u, "
-		            "on all hosts and switches",
-		            active, place->netdev, ethernet, maximum, place->netdev,
-		            maximum + HEADROOM_BYTES);
+		finding_print(
+		        active >= GOOD_MTU_BYTES ? FINDING_OK : FINDING_WARNING, "MTU",
+		        "packets of %u bytes, since %s has %d; for %u: ip link set %s mtu %u, "
+		        "on all hosts and switches",
+		        active, place->netdev, ethernet, maximum, place->netdev,
+		        maximum + HEADROOM_BYTES);
 }
 
 /* Registers a piece of memory. Returns 0, or an errno. */
@@ -199,23 +203,24 @@ static bool tell_memory_lock(const struct place *place)
 		if (limit.rlim_cur != RLIM_INFINITY)
 			snprintf(text, sizeof(text), "%llu KiB",
 			         (unsigned long long)limit.rlim_cur / 1024);
-		doctor_tell(DOCTOR_FAILED, "memlock",
-		            "%u MiB cannot be registered: %s; the limit on locked memory is %s "
-		            "-- remedy: ulimit -l unlimited, or a memlock line in "
-		            "/etc/security/limits.conf",
-		            TRIAL_BYTES >> 20, strerror(error), text);
+		finding_print(FINDING_FAILED, "memlock",
+		              "%u MiB cannot be registered: %s; the limit on locked memory is %s "
+		              "-- remedy: ulimit -l unlimited, or a memlock line in "
+		              "/etc/security/limits.conf",
+		              TRIAL_BYTES >> 20, strerror(error), text);
 		return false;
 	}
 	if (limit.rlim_cur == RLIM_INFINITY)
-		doctor_tell(DOCTOR_OK, "memlock", "no limit on locked memory");
+		finding_print(FINDING_OK, "memlock", "no limit on locked memory");
 	else
-		doctor_tell(DOCTOR_OK, "memlock",
-		            "%u MiB can be registered; without CAP_IPC_LOCK, the limit is %llu KiB",
-		            TRIAL_BYTES >> 20, (unsigned long long)limit.rlim_cur / 1024);
+		finding_print(
+		        FINDING_OK, "memlock",
+		        "%u MiB can be registered; without CAP_IPC_LOCK, the limit is %llu KiB",
+		        TRIAL_BYTES >> 20, (unsigned long long)limit.rlim_cur / 1024);
 	return true;
 }
 
-bool doctor_look_at_host(void)
+bool doctor_host(void)
 {
 	const char *bind = getenv("INA_BIND");
 	int count = 0;
@@ -225,14 +230,14 @@ bool doctor_look_at_host(void)
 	bool fine = false;
 
 	if (!devices || count == 0) {
-		doctor_tell(DOCTOR_FAILED, "device",
-		            "there is no RDMA device -- remedy: load the card's driver; or, for "
-		            "soft-RoCE, rdma link add rxe0 type rxe netdev NETDEV");
+		finding_print(FINDING_FAILED, "device",
+		              "there is no RDMA device -- remedy: load the card's driver; or, for "
+		              "soft-RoCE, rdma link add rxe0 type rxe netdev NETDEV");
 	} else if (!find_place(devices, count, bind, &place, &has_gid)) {
-		doctor_tell(DOCTOR_FAILED, "device",
-		            "%s cannot be opened: %s -- remedy: the right to use "
-		            "/dev/infiniband/uverbs*",
-		            ibv_get_device_name(devices[0]), strerror(errno));
+		finding_print(FINDING_FAILED, "device",
+		              "%s cannot be opened: %s -- remedy: the right to use "
+		              "/dev/infiniband/uverbs*",
+		              ibv_get_device_name(devices[0]), strerror(errno));
 	} else {
 		bool port = tell_port(&place);
 		bool gid = tell_gid(&place, bind, has_gid);

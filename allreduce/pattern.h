@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 struct pattern {
 	enum ina_type type;

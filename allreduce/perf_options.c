@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of ina-perf: the options that everybody knows from nccl-tests, and ours. */
+/* The command line of ina-perf: the options of nccl-tests, and ours. */
 #include "perf_options.h"
 
 #include <argp.h>
@@ -32,38 +32,54 @@ enum {
 };
 
 static const struct argp_option OPTIONS[] = {
-        {"minbytes", 'b', "SIZE", 0, "Smallest size, with K, M or G if you like (4)", 1},
-        {"maxbytes", 'e', "SIZE", 0, "Largest size (16M)", 1},
-        {"stepfactor", 'f', "FACTOR", 0, "From one size to the next (2)", 1},
-        {"datatype", 't', "TYPE", 0, "int32, float, bfloat16, half or all (float)", 1},
-        {"op", 'o', "OPERATION", 0, "sum, max or min (sum)", 1},
-        {"iters", 'n', "COUNT", 0, "Timed all-reduces of a size (5)", 1},
-        {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size before those (1)", 1},
-        {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 1},
-        {"algorithm", KEY_ALGORITHM, "NAME", 0, "auto, ina or ring (auto)", 2},
+        {0, 0, 0, 0, "What is measured, as in nccl-tests:", 1},
+        {"minbytes", 'b', "SIZE", 0, "Smallest size in bytes; K, M, G: times 1024, 1024^2, ... (4)",
+         0},
+        {"maxbytes", 'e', "SIZE", 0, "Largest size (16M)", 0},
+        {"stepfactor", 'f', "FACTOR", 0, "How many times the size before each size is (2)", 0},
+        {"datatype", 't', "TYPE", 0, "int32, float, bfloat16, half or all (float)", 0},
+        {"op", 'o', "OPERATION", 0, "sum, max or min (sum)", 0},
+        {"iters", 'n', "COUNT", 0, "All-reduces of a size that are timed (5)", 0},
+        {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size that run before those (1)", 0},
+        {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 0},
+        {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 0},
+        {"model", KEY_MODEL, "NAME", 0,
+         "One more row: all gradient tensors of a model, one all-reduce each: resnet50", 0},
+        {"json", KEY_JSON, "FILE", 0, "Rank 0 also writes the table to this file", 0},
+        {"seed", KEY_SEED, "NUMBER", 0, "Seed of the data, the same on all ranks (1)", 0},
+        {"late", KEY_LATE, "RANK:SECONDS", 0, "This rank sleeps before its first all-reduce", 0},
+
+        {0, 0, 0, 0, "How libina is to all-reduce:", 2},
+        {"algorithm", KEY_ALGORITHM, "NAME", 0,
+         "auto (in the network where an aggregator answers, else by ring), ina or ring (auto)", 0},
+        {"compare", KEY_COMPARE, NULL, 0, "Each size by the aggregator and then by ring", 0},
+        {"fixed-point", KEY_FIXED_POINT, NULL, 0,
+         "The aggregator adds float as block floating point: integers with a common exponent", 0},
+        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Longest time that an all-reduce may take (300)", 0},
+        {"window", KEY_WINDOW, "MESSAGES", 0, "Messages that may be under way at once (8)", 0},
+        {"message", KEY_MESSAGE, "SIZE", 0, "Bytes of a message (16 packets)", 0},
+
+        {0, 0, 0, 0, "Machines with several ranks:", 3},
         {"schedule", KEY_SCHEDULE, "NAME", 0,
-         "With several ranks a machine: auto, flat, leader, parallel, or model: for each size what "
-         "the cost model says is fastest (auto)",
-         2},
+         "auto, flat, leader, parallel, or model: for each size the one that the cost model "
+         "predicts to be the fastest (auto)",
+         0},
         {"schedules", KEY_SCHEDULES, NULL, 0,
-         "Each size by flat ring, leader and parallel, beside the cost model", 2},
-        {"explain", KEY_EXPLAIN, NULL, 0, "Say what the cost model picks, and why", 2},
-        {"alpha", KEY_ALPHA, "MICROSECONDS", 0, "Of the cost model: a message's latency (measured)",
-         2},
-        {"inter", KEY_INTER, "GBIT/S", 0, "... a machine's link (measured)", 2},
+         "Each size by flat ring, by leader and in parallel, beside what the cost model predicts",
+         0},
+        {"explain", KEY_EXPLAIN, NULL, 0, "Print the cost model's prediction and what it chooses",
+         0},
+        {"alpha", KEY_ALPHA, "MICROSECONDS", 0, "Cost model: latency of a message (measured)", 0},
+        {"inter", KEY_INTER, "GBIT/S", 0, "Cost model: rate of a machine's link (measured)", 0},
         {"intra", KEY_INTRA, "GBIT/S", 0,
-         "... of a rank inside its machine (INA_INTRA_GBPS, else measured)", 2},
-        {"compare", KEY_COMPARE, NULL, 0, "Each size by the aggregator, then by ring", 2},
-        {"model", KEY_MODEL, "NAME", 0, "resnet50: all its gradient tensors, one row", 2},
-        {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 2},
-        {"late", KEY_LATE, "RANK:SECONDS", 0, "That rank sleeps before its first all-reduce", 2},
-        {"seed", KEY_SEED, "NUMBER", 0, "Of the data (1); the same on all ranks", 2},
-        {"fixed-point", KEY_FIXED_POINT, NULL, 0, "float sums by the aggregator as integers", 2},
-        {"json", KEY_JSON, "FILE", 0, "Rank 0 writes the table there as well", 2},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Of an all-reduce (300)", 2},
-        {"window", KEY_WINDOW, "MESSAGES", 0, "Messages under way (8)", 2},
-        {"message", KEY_MESSAGE, "SIZE", 0, "Bytes of a message (16 packets)", 2},
-        {"doctor", KEY_DOCTOR, NULL, 0, "Measure nothing: say what all-reduce lacks here", 3},
+         "Cost model: rate between a machine's ranks (INA_INTRA_GBPS, else measured)", 0},
+
+        {0, 0, 0, 0, "To find out why it does not run:", 4},
+        {"doctor", KEY_DOCTOR, NULL, 0,
+         "Measure nothing; check device, GID, MTU, memory limit, neighbours and aggregator, and "
+         "print the remedy for what fails",
+         0},
+        {0, 0, 0, 0, NULL, -1},
         {0},
 };
 
@@ -105,7 +121,7 @@ static size_t size_argument(struct argp_state *state, const char *option, const 
 	size_t value = 0;
 
 	if (parse_size(text, &value) != 0 || value < minimum || value > maximum)
-		argp_failure(state, 1, 0, "%s %s: want a number from %zu to %zu", option, text,
+		argp_failure(state, 1, 0, "%s %s: must be a number from %zu to %zu", option, text,
 		             minimum, maximum);
 	return value;
 }
@@ -130,7 +146,8 @@ static void type_argument(struct argp_state *state, const char *text, struct per
 			options->types[options->type_count++] = types[t].type;
 	}
 	if (options->type_count == 0)
-		argp_failure(state, 1, 0, "-t %s: want int32, float, bfloat16, half or all", text);
+		argp_failure(state, 1, 0, "-t %s: must be int32, float, bfloat16, half or all",
+		             text);
 }
 
 static enum ina_op op_argument(struct argp_state *state, const char *text)
@@ -140,7 +157,7 @@ static enum ina_op op_argument(struct argp_state *state, const char *text)
 	if (strcmp(text, "min") == 0)
 		return INA_MIN;
 	if (strcmp(text, "sum") != 0)
-		argp_failure(state, 1, 0, "-o %s: want sum, max or min", text);
+		argp_failure(state, 1, 0, "-o %s: must be sum, max or min", text);
 	return INA_SUM;
 }
 
@@ -151,7 +168,7 @@ static enum ina_algorithm algorithm_argument(struct argp_state *state, const cha
 	if (strcmp(text, "ring") == 0)
 		return INA_ALGORITHM_RING;
 	if (strcmp(text, "auto") != 0)
-		argp_failure(state, 1, 0, "--algorithm %s: want auto, ina or ring", text);
+		argp_failure(state, 1, 0, "--algorithm %s: must be auto, ina or ring", text);
 	return INA_ALGORITHM_AUTO;
 }
 
@@ -162,7 +179,7 @@ static double positive_argument(struct argp_state *state, const char *option, co
 	double value = strtod(text, &end);
 
 	if (end == text || *end != '\0' || !(value > 0) || value > 1e9)
-		argp_failure(state, 1, 0, "%s %s: want a number greater than 0", option, text);
+		argp_failure(state, 1, 0, "%s %s: must be a number greater than 0", option, text);
 	return value;
 }
 
@@ -180,7 +197,7 @@ static enum ina_schedule schedule_argument(struct argp_state *state, const char 
 		return INA_SCHEDULE_PARALLEL;
 	if (strcmp(text, "auto") != 0)
 		argp_failure(state, 1, 0,
-		             "--schedule %s: want auto, flat, leader, parallel or model", text);
+		             "--schedule %s: must be auto, flat, leader, parallel or model", text);
 	return INA_SCHEDULE_AUTO;
 }
 
@@ -193,7 +210,7 @@ static void late_argument(struct argp_state *state, const char *text, struct per
 
 	if (colon == text || !end || *end != '\0' || end == colon + 1 || rank < 0 ||
 	    rank >= INA_MAX_RANKS || seconds < 0 || seconds > 3600)
-		argp_failure(state, 1, 0, "--late %s: want RANK:SECONDS, as in 2:20", text);
+		argp_failure(state, 1, 0, "--late %s: must be RANK:SECONDS, as in 2:20", text);
 	options->late_rank = (int)rank;
 	options->late_s = (int)seconds;
 }
@@ -207,7 +224,7 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 
 		if (options->begin_bytes % element_bytes != 0)
 			argp_failure(state, 1, 0,
-			             "-b %zu: want a multiple of the element size, %zu",
+			             "-b %zu: must be a multiple of the element size, %zu",
 			             options->begin_bytes, element_bytes);
 	}
 	if (options->compare && (options->schedules || options->pick))
@@ -275,7 +292,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_MODEL:
 		if (strcmp(text, "resnet50") != 0)
-			argp_failure(state, 1, 0, "--model %s: want resnet50", text);
+			argp_failure(state, 1, 0, "--model %s: must be resnet50", text);
 		options->resnet50 = true;
 		return 0;
 	case KEY_LATE:
@@ -307,7 +324,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		options->doctor = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, 1, 0, "%s: what is this? See --help", text);
+		argp_failure(state, 1, 0, "%s: no such argument; see --help", text);
 		return 0;
 	case ARGP_KEY_END:
 		options->pick |= options->explain && !options->schedules;
@@ -318,7 +335,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-/* What libina models, if it does; libina itself complains of what is no number. */
+/* The rate that libina simulates inside a machine, if it does; libina reports what is no number. */
 static double modelled_intra_gbps(void)
 {
 	const char *text = getenv("INA_INTRA_GBPS");
@@ -334,10 +351,10 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .doc = "Measures all-reduce among hosts and checks every element of every result.\v"
 	               "Start it on every host by mpirun, srun or torchrun, or with INA_RANK, "
 	               "INA_RANKS "
-	               "and INA_ROOT in the environment (ina-lab sets them). INA_LOG=info: say how "
-	               "libina is connected.\n"
-	               "Exit status: 0 if every element was right, and, with --algorithm ina, the "
-	               "aggregator summed; with --doctor, if nothing was amiss.",
+	               "and INA_ROOT in the environment, as ina-lab sets them. INA_LOG=info prints "
+	               "how the ranks are connected.\n"
+	               "Exit status: 0 if every element was right and, with --algorithm ina, the "
+	               "aggregator did the sums; with --doctor, if no check failed.",
 	};
 
 	*options = (struct perf_options){

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 struct perf_options {
 	size_t begin_bytes;

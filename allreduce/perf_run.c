@@ -11,7 +11,7 @@
 #include "wire_bytes.h"
 
 /* #wrong travels as an int32 of each rank. */
-#define WRONG_MAX (INT32_MAX / INA_MAX_RANKS)
+#define WRONG_MAX   (INT32_MAX / INA_MAX_RANKS)
 #define WORK_OF_ANY 65536.0
 
 static double now_s(void)

@@ -31,7 +31,7 @@ struct perf {
 	struct perf_row *rows;
 	size_t row_count;
 	size_t row_limit;
-	uint64_t seed; /* of the data of the next all-reduce */
+	uint64_t seed;            /* of the data of the next all-reduce */
 	struct progress progress; /* in all-reduces, see perf_work() */
 	bool was_late;
 	bool any_wrong;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 /* One size by one algorithm. */
 struct perf_result {

@@ -14,7 +14,8 @@ struct progress {
 	int shown_percent;
 };
 
-/* `total`: the work of all. Without INA_PROGRESS, or where it cannot be written, nothing is shown. */
+/* `total`: the work of all. Without INA_PROGRESS, or where it cannot be written, nothing is shown.
+ */
 void progress_open(struct progress *progress, double total);
 void progress_add(struct progress *progress, double work);
 void progress_close(struct progress *progress);
