@@ -5,6 +5,7 @@ modelled links of 10, 25 and 100 Gb/s between stock kernels. The figures are the
 
     tests/bench/virtual.py [--build build] [--parts payload,small,sweep,jobs,parallel,loss] [--rates 10,25,100] [--hosts 2,4,6,8]
                            [--largest 64M] [--json FILE] [--check]
+    tests/bench/virtual.py --parts charts --json docs/pictures/results.json    # for docs/pictures/draw.py
 """
 import argparse
 import json
@@ -37,7 +38,8 @@ WANTED_OF_FLAT, WANTED_OF_LEADER = 1.3, 1.0
 SHAPES = ((2, 4), (4, 2))
 # Of each rank inside its machine: PCIe 4.0 x16, 16 GT/s on 16 lanes, 128b/130b.
 INTRA_GBPS = 252
-PARTS = ("payload", "small", "sweep", "jobs", "parallel", "loss")
+PARTS = ("payload", "small", "sweep", "jobs", "parallel", "loss")  # by default: what charts measures is a part of sweep
+CHART_GBPS, CHART_HOSTS, CHART_LARGEST = 100, 4, "16M"
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
@@ -45,7 +47,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
     parser.add_argument("--parts", default=",".join(PARTS),
-                        help="what to measure, of " + ", ".join(PARTS))
+                        help="what to measure, of " + ", ".join(PARTS) + ", charts")
     parser.add_argument("--rates", default="10,25,100", help="Gb/s (10,25,100)")
     parser.add_argument("--hosts", default="2,4,6,8", help="numbers of hosts (2,4,6,8)")
     parser.add_argument("--largest", default="64M", help="largest all-reduce of the sweep (64M)")
@@ -209,9 +211,23 @@ def loss(options):
     return results
 
 
+def charts(options):
+    """For README's chart: time against size on four hosts, and that of a large all-reduce against the number of hosts."""
+    results = []
+    for hosts in range(2, 9):
+        smallest = "4" if hosts == CHART_HOSTS else CHART_LARGEST
+        for row in perf(options, hosts, CHART_GBPS, [], ["-b", smallest, "-e", CHART_LARGEST, "-f", "4", "-n", "1"]):
+            ours, ring = (round(row[kind]["time_us"], 3) for kind in ("result", "ring"))
+            results.append({"rate_gbps": CHART_GBPS, "hosts": hosts, "size_bytes": row["size_bytes"], "ina_us": ours, "ring_us": ring,
+                            "good": None})
+            print(f"n = {hosts}, {row['size_bytes']:9} bytes: in the network {ours:9.2f} us, by ring {ring:9.2f} us, {ring / ours:.2f} times "
+                  f"as fast; 2(n-1)/n is {2 * (hosts - 1) / hosts:.2f}", flush=True)
+    return results
+
+
 def main():
     options = parse()
-    parts = dict(zip(PARTS, (payload, small, sweep, jobs, parallel, loss)))
+    parts = dict(zip((*PARTS, "charts"), (payload, small, sweep, jobs, parallel, loss, charts)))
     results, good = {}, True
     for name in options.parts.split(","):
         if name not in parts:
