@@ -5,7 +5,7 @@ SHELL := /bin/bash
 BUILD := build
 
 .PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak lockstep bench bench-rtl \
-	bench-virtual synth formal formal-mutants waves fuzz clean distclean help
+	bench-virtual charts synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
 
@@ -97,6 +97,10 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
+
+charts: need-demo+docs kernel programs ## README's chart and picture, measured afresh in virtual time (5 minutes)
+	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
+	@docs/pictures/draw.py
 
 waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
 	@$(CONFIGURE) -DINA_WAVES=ON
