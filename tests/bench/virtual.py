@@ -158,8 +158,8 @@ def jobs(options):
     alone = perf(options, hosts, rate, [], size)[0]["result"]["time_us"]
     with tempfile.TemporaryDirectory() as folder:
         reports = [os.path.join(folder, name) for name in ("first.json", "second.json")]
-        # The second job meets at another port of rank 0's.
-        line = (f'set -e; {program} {" ".join(size)} --json {reports[0]} & first=$!; '
+        # The second job meets at another port of rank 0's. Both must start together: who comes before rank 0 tries again 50 ms later.
+        line = (f'set -e; [ $INA_RANK = 0 ] || sleep 0.01; {program} {" ".join(size)} --json {reports[0]} & first=$!; '
                 f'INA_ROOT=$INA_ROOT:18600 {program} {" ".join(size)} --json {reports[1]}; wait $first')
         lab(options, hosts, rate, ["--aggregator", options.aggregator], ["sh", "-c", line])
         rows = [json.load(open(report))["rows"][0] for report in reports]
