@@ -228,7 +228,7 @@ void join_resend(struct join *join, unsigned port, unsigned job, uint64_t head,
 
 void join_probe(struct join *join, unsigned port, const struct packet *packet)
 {
-	uint32_t psn = (packet->psn + PACKET_PROBE_PSN_OFFSET) & PACKET_PSN_MASK;
+	uint32_t psn = (packet->psn + INA_WIRE_PROBE_PSN_OFFSET) & PACKET_PSN_MASK;
 	struct packet_header header = packet->header;
 	uint8_t *at = header.bytes + header.bth_at + PACKET_BTH_PSN_AT;
 

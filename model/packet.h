@@ -23,9 +23,7 @@ enum {
 };
 
 #define PACKET_PSN_MASK 0xFFFFFFu
-/* Added to the PSN of a probe: ahead of all that a receiver may expect (docs/protocol.md, PSNs). */
-#define PACKET_PROBE_PSN_OFFSET 0x400000u
-#define PACKET_BTH_ACK          0x80u /* AckReq */
+#define PACKET_BTH_ACK  0x80u /* AckReq */
 
 /* The payload of a packet, by lanes of 32 bits. */
 union payload {
