@@ -28,9 +28,6 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire format is use
 /* Added to the PSN of a probe: ahead of all that a receiver may expect (docs/protocol.md, PSNs). */
 #define INA_WIRE_PROBE_PSN_OFFSET 0x400000u
 
-/* The byte of the BTH whose highest bit is AckReq. */
-#define INA_WIRE_BTH_ACK_AT 8
-
 enum ina_wire_type {
 	INA_WIRE_JOIN = 1,
 	INA_WIRE_DATA = 2,
