@@ -128,8 +128,8 @@ int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds);
 enum ina_status ina_comm_open_pollset(struct ina_comm *comm, int *fd);
 
 /*
- * Before the caller waits for a request by that descriptor: from now on it tells of what comes. What
- * has come is taken, for nobody would tell of it; the request may be done after it.
+ * Before the caller waits for a request by that descriptor: from now on it tells of what comes.
+ * What has come is taken, for nobody would tell of it; the request may be done after it.
  */
 void ina_comm_arm_pollset(struct ina_comm *comm, const struct ina_request *request);
 

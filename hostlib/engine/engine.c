@@ -6,11 +6,10 @@
  */
 #include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "comm.h"
 #include "common/deadline.h"
-#include "hostlib/elements/number.h"
+#include "request.h"
 
 static_assert(INA_COMM_FDS <= INA_POLLSET_FDS, "a pollset has room for all that is waited for");
 
@@ -41,86 +40,6 @@ static void use_network(struct ina_comm *comm, bool aggregated)
 		ina_comm_use(comm, &ina_ring_algorithm, &comm->network.ring);
 }
 
-static size_t bytes_of(const struct ina_request *request)
-{
-	return request->count * ina_type_bytes((int)request->type);
-}
-
-/* The registrations that the request holds are given back, when so many messages are acknowledged.
- */
-static void release_memory(struct ina_request *request, uint64_t until)
-{
-	struct ina_memory *memory = &request->comm->network.memory;
-
-	for (unsigned int i = 0; i < request->entry_count; i++) {
-		if (until > 0)
-			ina_memory_put_later(memory, request->entries[i], until);
-		else
-			ina_memory_put(memory, request->entries[i]);
-	}
-	request->entry_count = 0;
-}
-
-static enum ina_status hold(struct ina_request *request, const void *memory, bool writable,
-                            uint32_t *lkey, struct ina_failure *failure)
-{
-	struct ina_comm *comm = request->comm;
-	enum ina_status status =
-	        ina_memory_get(&comm->network.memory, memory, bytes_of(request), writable,
-	                       &request->entries[request->entry_count], lkey, failure);
-
-	if (status == INA_OK)
-		request->entry_count++;
-	comm->stats.registrations = comm->network.memory.made;
-	return status;
-}
-
-/* Makes the request's transfer, and holds its memory. */
-static enum ina_status prepare(struct ina_request *request, struct ina_failure *failure)
-{
-	struct ina_comm *comm = request->comm;
-	struct ina_transfer *transfer = &request->transfer;
-	enum ina_status status;
-
-	*transfer = (struct ina_transfer){
-	        .send = request->send,
-	        .recv = request->recv,
-	        .total_bytes = bytes_of(request),
-	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
-	        .type = request->type,
-	        .op = request->op,
-	        .fixed = comm->settings.options.fixed_point && !comm->network.plain &&
-	                 request->type == INA_FLOAT32 && request->op == INA_SUM &&
-	                 request->count > 0,
-	};
-	if (!comm->algorithm->registers || request->count == 0)
-		return INA_OK;
-	/* The result first: in place, its registration serves for both. */
-	status = hold(request, request->recv, true, &transfer->recv_lkey, failure);
-	if (status == INA_OK)
-		status = hold(request, request->send, false, &transfer->send_lkey, failure);
-	if (status != INA_OK)
-		release_memory(request, 0);
-	return status;
-}
-
-static bool overlap(const struct ina_request *a, const void *a_start, const struct ina_request *b,
-                    const void *b_start)
-{
-	uintptr_t from = (uintptr_t)a_start;
-	uintptr_t to = (uintptr_t)b_start;
-
-	return from < to + bytes_of(b) && to < from + bytes_of(a);
-}
-
-/* Would it read or write what an earlier one is yet to write, or write what that one reads? */
-static bool depends(const struct ina_request *request, const struct ina_request *earlier)
-{
-	return overlap(request, request->send, earlier, earlier->recv) ||
-	       overlap(request, request->recv, earlier, earlier->recv) ||
-	       overlap(request, request->recv, earlier, earlier->send);
-}
-
 /* The next one that may start behind those that are under way; NULL: none may. */
 static struct ina_request *next_to_start(struct ina_comm *comm)
 {
@@ -133,7 +52,7 @@ static struct ina_request *next_to_start(struct ina_comm *comm)
 	while (next && next->active)
 		next = next->next;
 	for (const struct ina_request *r = comm->first; next && r != next; r = r->next) {
-		if (depends(next, r))
+		if (ina_request_depends(next, r))
 			return NULL;
 	}
 	return next;
@@ -145,7 +64,7 @@ static enum ina_status start_next(struct ina_comm *comm, struct ina_failure *fai
 	struct ina_request *next = next_to_start(comm);
 	enum ina_status status = INA_OK;
 
-	while (status == INA_OK && next && prepare(next, failure) == INA_OK) {
+	while (status == INA_OK && next && ina_request_prepare(next, failure) == INA_OK) {
 		next->active = true;
 		status = comm->algorithm->start(comm->algorithm_state, &next->transfer, failure);
 		next = next_to_start(comm);
@@ -194,7 +113,7 @@ static enum ina_status start(struct ina_comm *comm, struct ina_failure *failure)
 	if (comm->first->active)
 		return start_next(comm, failure);
 	begin_turn(comm);
-	status = prepare(comm->first, failure);
+	status = ina_request_prepare(comm->first, failure);
 	if (status != INA_OK)
 		return status;
 	if (!comm->recovery.rejoin.due)
@@ -209,7 +128,7 @@ static void finish(struct ina_comm *comm, enum ina_status status, uint64_t until
 	struct ina_request *request = comm->first;
 
 	ina_end_stall(&comm->control);
-	release_memory(request, until);
+	ina_request_release(request, until);
 	request->done = true;
 	request->status = status;
 	comm->turn.under_way = false;
@@ -269,7 +188,7 @@ static enum ina_status go_on_by_ring(struct ina_comm *comm, struct ina_failure *
 	rest->recv += summed_bytes;
 	rest->total_bytes -= summed_bytes;
 	for (struct ina_request *r = comm->first->next; r && r->active; r = r->next) {
-		release_memory(r, 0);
+		ina_request_release(r, 0);
 		r->active = false;
 	}
 	ina_innet_stop(innet);

@@ -5,18 +5,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 #define NS_PER_S INT64_C(1000000000)
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 enum ina_status ina_intra_open(struct ina_intra *intra, unsigned int gbps,
                                struct ina_failure *failure)
@@ -44,7 +37,7 @@ int64_t ina_intra_read(struct ina_intra *intra, size_t bytes)
 
 	if (intra->ns_per_byte == 0)
 		return 1;
-	now = now_ns();
+	now = ina_now_ns();
 	intra->free_ns = (intra->free_ns > now ? intra->free_ns : now) +
 	                 (int64_t)(intra->ns_per_byte * (double)bytes);
 	return intra->free_ns;
@@ -52,7 +45,7 @@ int64_t ina_intra_read(struct ina_intra *intra, size_t bytes)
 
 bool ina_intra_is_there(const struct ina_intra *intra, int64_t due_ns)
 {
-	return intra->ns_per_byte == 0 || now_ns() >= due_ns;
+	return intra->ns_per_byte == 0 || ina_now_ns() >= due_ns;
 }
 
 void ina_intra_arm(struct ina_intra *intra, int64_t due_ns)

@@ -4,18 +4,18 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/parse.h"
 
 /* Longest name of a host (RFC 1035, 2.3.4), and its NUL. */
 #define HOST_SIZE 256
 
 int ina_parse_int(const char *text, int minimum, int maximum, int *value)
 {
-	char *end;
-	long number = strtol(text, &end, 10);
+	uint64_t number;
 
-	if (end == text || *end != '\0' || number < minimum || number > maximum)
+	if (!ina_parse_whole(text, (uint64_t)minimum, (uint64_t)maximum, &number))
 		return -1;
 	*value = (int)number;
 	return 0;

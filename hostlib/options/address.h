@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-/* A decimal number, and nothing behind it. Returns 0, or -1. */
+/* A decimal number from minimum (0 or more) on, and nothing behind it. Returns 0, or -1. */
 int ina_parse_int(const char *text, int minimum, int maximum, int *value);
 
 /*

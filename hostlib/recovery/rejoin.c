@@ -3,6 +3,7 @@
 #include "rejoin.h"
 
 #include "common/deadline.h"
+#include "common/random.h"
 
 /* Between attempts: longer each time that one fails, or does not last. */
 #define PAUSE_FIRST_MS   250
@@ -73,23 +74,15 @@ static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
 	return agreement;
 }
 
-/* The same on all ranks, and nothing that an unknown peer who saw no frame can guess (SplitMix64).
- */
-static uint64_t next_job_id(uint64_t id)
-{
-	id += 0x9E3779B97F4A7C15u;
-	id = (id ^ id >> 30) * 0xBF58476D1CE4E5B9u;
-	id = (id ^ id >> 27) * 0x94D049BB133111EBu;
-	return id ^ id >> 31;
-}
-
 void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_network *network = context->network;
+	uint64_t job_id = network->fabric.job_id;
 
 	/* A connection that is still there is one whose JOIN was not joined. */
 	ina_network_drop_aggregated(network);
-	network->fabric.job_id = next_job_id(network->fabric.job_id);
+	/* The same on all ranks, and nothing that an unknown peer who saw no frame can guess. */
+	network->fabric.job_id = ina_random(&job_id);
 	rejoin->due = false;
 	vote(rejoin, context, INA_REJOIN_GATHER, true);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine does to one request. */
+#ifndef INA_ENGINE_REQUEST_H
+#define INA_ENGINE_REQUEST_H
+
+#include "comm.h"
+
+/* Makes the request's transfer, and holds its memory if the algorithm asks for that. */
+enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure);
+
+/*
+ * Gives back the registrations that it holds: when so many messages are acknowledged, or (0) now.
+ */
+void ina_request_release(struct ina_request *request, uint64_t until);
+
+/* Would it read or write what an earlier one is yet to write, or write what that one reads? */
+bool ina_request_depends(const struct ina_request *request, const struct ina_request *earlier);
+
+#endif
