@@ -2,12 +2,12 @@
 /*
  * What comes to libina over TCP: any bytes.
  *
- * The first byte says what is fuzzed. 0: the bootstrap, to which a stranger sends the rest while
- * the ranks meet; unless it says HELLO as a rank would, they meet, and only a counter has changed.
- * 3: the same where the other ranks connect to each other. Else the control channel of rank 0 (2)
- * or of another rank: the rest is what its links bring, in
- * pieces, with a look at it after each. Before a piece stand a byte that chooses the link, and one
- * that counts its bytes by eights. What is made of that is within its limits.
+ * The first byte says what is fuzzed. 0: the bootstrap, to which an unknown peer sends the rest
+ * while the ranks meet; unless it says HELLO as a rank would, they meet, and only a counter has
+ * changed. 3: the same where the other ranks connect to each other. Else the control channel of
+ * rank 0 (2) or of another rank: the rest is what its links bring, in pieces, with a look at it
+ * after each. Before a piece stand a byte that chooses the link, and one that counts its bytes by
+ * eights. What is made of that is within its limits.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -56,12 +56,12 @@ static void *meet(void *argument)
 	FUZZ_CHECK(ina_control_init(&m->control, m->settings.options.rank,
 	                            m->settings.options.ranks, &m->failure) == INA_OK);
 	m->status = ina_bootstrap(&m->control, &m->settings, &local, ina_now_ms() + 5000,
-	                           &m->roster, &m->failure);
+	                          &m->roster, &m->failure);
 	return NULL;
 }
 
-/* A stranger must be there before the ranks have met. */
-static int send_stranger(const struct sockaddr_in *root, const uint8_t *input, size_t size)
+/* An unknown peer must be there before the ranks have met. */
+static int send_unknown(const struct sockaddr_in *root, const uint8_t *input, size_t size)
 {
 	int fd;
 
@@ -117,7 +117,7 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 		                             &meetings[r].failure) == INA_OK);
 	}
 	FUZZ_CHECK(pthread_create(&threads[0], NULL, meet, &meetings[0]) == 0);
-	fd = send_stranger(&meetings[0].settings.root, input, size);
+	fd = send_unknown(&meetings[0].settings.root, input, size);
 	FUZZ_CHECK(pthread_create(&threads[1], NULL, meet, &meetings[1]) == 0);
 	for (int r = 0; r < 2; r++)
 		pthread_join(threads[r], NULL);
@@ -126,7 +126,8 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 		FUZZ_CHECK(meetings[r].status == INA_OK);
 	FUZZ_CHECK(meetings[0].roster.job_id == meetings[1].roster.job_id);
 	/* On a busy machine rank 1 may be there first: who comes too late is not counted. */
-	FUZZ_CHECK(meetings[0].control.unknown_peers <= 1 && meetings[1].control.unknown_peers == 0);
+	FUZZ_CHECK(meetings[0].control.unknown_peers <= 1 &&
+	           meetings[1].control.unknown_peers == 0);
 	for (int r = 0; r < 2; r++)
 		ina_control_close(&meetings[r].control);
 }
@@ -135,7 +136,7 @@ static const struct ina_call CALL = {
         .number = 4, .count = 1000, .kind = INA_CALL_ALLREDUCE, .type = INA_FLOAT32, .op = INA_SUM};
 
 /* Everything that looks at what has come. */
-static void look(struct ina_control *control, struct ina_fault_agreement *settlement)
+static void look(struct ina_control *control, struct ina_fault_agreement *agreement)
 {
 	struct ina_failure none = {INA_OK, ""};
 	struct ina_failure failure = {INA_OK, ""};
@@ -161,7 +162,7 @@ static void look(struct ina_control *control, struct ina_fault_agreement *settle
 	default:
 		break;
 	}
-	switch (ina_fault_agreement_poll(settlement, control, &plan, &failure)) {
+	switch (ina_fault_agreement_poll(agreement, control, &plan, &failure)) {
 	case INA_FAULT_RECOVERABLE:
 		FUZZ_CHECK(control->rank != 0 || (plan.from <= plan.until && plan.owner < RANKS));
 		break;
@@ -195,7 +196,7 @@ static int give_link(struct ina_control *control, int peer)
 static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 {
 	static struct ina_control control;
-	static struct ina_fault_agreement settlement;
+	static struct ina_fault_agreement agreement;
 	struct ina_failure failure;
 	int ends[RANKS - 1];
 
@@ -203,8 +204,9 @@ static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 	for (int i = 0; i < RANKS - 1; i++)
 		ends[i] = give_link(&control, (rank + 1 + i) % RANKS);
 	control.phase = 1;
-	settlement = (struct ina_fault_agreement){
-	        .fault = {.current = CALL}, .may_recover = true, .deadline_ms = ina_now_ms() + 1000};
+	agreement = (struct ina_fault_agreement){.fault = {.current = CALL},
+	                                         .may_recover = true,
+	                                         .deadline_ms = ina_now_ms() + 1000};
 	while (size > 2) {
 		int end = ends[input[0] % (RANKS - 1)];
 		size_t length = input[1] * (size_t)8;
@@ -219,18 +221,18 @@ static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 		input += length;
 		size -= length;
 		ina_control_pump(&control, 0);
-		look(&control, &settlement);
+		look(&control, &agreement);
 		for (int i = 0; i < RANKS - 1; i++)
 			drain(ends[i]);
 	}
 	for (int i = 0; i < RANKS - 1; i++)
 		close(ends[i]);
 	ina_control_pump(&control, 0);
-	look(&control, &settlement);
+	look(&control, &agreement);
 	ina_control_close(&control);
 }
 
-struct weaver {
+struct mesher {
 	struct ina_control control;
 	struct ina_roster roster;
 	int listener;
@@ -240,7 +242,7 @@ struct weaver {
 
 static void *connect_mesh(void *argument)
 {
-	struct weaver *w = argument;
+	struct mesher *w = argument;
 
 	w->status = ina_mesh_connect(&w->control, &w->roster, w->listener, 5000,
 	                             ina_now_ms() + 5000, &w->failure);
@@ -250,7 +252,7 @@ static void *connect_mesh(void *argument)
 /* Ranks 1 and 2 of three; whoever does not know the job's number is none of them. */
 static void fuzz_mesh(const uint8_t *input, size_t size)
 {
-	static struct weaver weavers[2];
+	static struct mesher meshers[2];
 	struct ina_endpoint first = {.address = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = first.address};
 	struct ina_control_frame frame;
@@ -264,12 +266,12 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 		if (frame.greeting == 77)
 			return;
 	}
-	memset(weavers, 0, sizeof(weavers));
-	FUZZ_CHECK(ina_mesh_listen(&listener, &first.tcp_port, &weavers[0].failure) == INA_OK);
+	memset(meshers, 0, sizeof(meshers));
+	FUZZ_CHECK(ina_mesh_listen(&listener, &first.tcp_port, &meshers[0].failure) == INA_OK);
 	to.sin_port = first.tcp_port;
-	fd = send_stranger(&to, input, size);
+	fd = send_unknown(&to, input, size);
 	for (int i = 0; i < 2; i++) {
-		struct weaver *w = &weavers[i];
+		struct mesher *w = &meshers[i];
 
 		FUZZ_CHECK(ina_control_init(&w->control, i + 1, RANKS, &w->failure) == INA_OK);
 		w->roster.job_id = 77;
@@ -283,10 +285,10 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 	close(fd);
 	close(listener);
 	for (int i = 0; i < 2; i++) {
-		FUZZ_CHECK(weavers[i].status == INA_OK);
-		FUZZ_CHECK(weavers[i].control.unknown_peers == (i == 0));
-		FUZZ_CHECK(weavers[i].control.peers[2 - i].link.fd >= 0);
-		ina_control_close(&weavers[i].control);
+		FUZZ_CHECK(meshers[i].status == INA_OK);
+		FUZZ_CHECK(meshers[i].control.unknown_peers == (i == 0));
+		FUZZ_CHECK(meshers[i].control.peers[2 - i].link.fd >= 0);
+		ina_control_close(&meshers[i].control);
 		close(roots[i]);
 	}
 }

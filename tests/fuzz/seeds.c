@@ -314,7 +314,7 @@ static void write_options(const char *directory)
 	write_file(directory, "seed.ports33", many, length);
 }
 
-/* Each kind of frame, to rank 0 and to another rank; and what strangers say where ranks meet. */
+/* Each kind of frame, to rank 0 and to another rank; and what unknown peers send where ranks meet. */
 static void write_control(const char *directory)
 {
 	const struct ina_call call = {.number = 4,

@@ -109,7 +109,7 @@ def test_one_host_goes(start):
         bridge.receive(port), bridge.receive(port)
     bridge.hosts[1].close()
     time.sleep(0.2)
-    bridge.send(0, plain(0, 1))  # a stranger again: flooded to who is left
+    bridge.send(0, plain(0, 1))  # unknown again: flooded to who is left
     assert bridge.receive(2) == plain(0, 1)
     bridge.send(0, plain(0, 2))
     assert bridge.receive(2) == plain(0, 2)
