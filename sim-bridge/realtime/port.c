@@ -63,7 +63,7 @@ void port_close(struct port *port)
 {
 	if (!port->is_open)
 		return;
-	while (port_has_queue(port)) {
+	while (port->head != port->tail) {
 		port->counts.dropped_closed++;
 		frame_drop(*queue_slot(port, port->head++));
 	}
@@ -164,11 +164,6 @@ unsigned port_read(struct port *port, struct frame_pool *pool,
 	return kept;
 }
 
-bool port_has_queue(const struct port *port)
-{
-	return port->head != port->tail;
-}
-
 bool port_send(struct port *port, struct frame *frame)
 {
 	if (!port->is_open) {
@@ -207,7 +202,7 @@ static int send_batch(struct port *port)
 
 void port_flush(struct port *port)
 {
-	while (port->is_open && port_has_queue(port)) {
+	while (port->is_open && port->head != port->tail) {
 		int sent = send_batch(port);
 
 		if (sent < 0 && is_later(errno)) {

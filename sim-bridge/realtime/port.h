@@ -54,7 +54,4 @@ bool port_send(struct port *port, struct frame *frame);
 /* Sends what is queued, as much as the socket takes. */
 void port_flush(struct port *port);
 
-/* Something is queued. */
-bool port_has_queue(const struct port *port);
-
 #endif

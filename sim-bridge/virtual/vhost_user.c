@@ -315,7 +315,8 @@ bool vhost_serve(struct vhost_device *device)
 	return !gone;
 }
 
-bool vhost_is_up(const struct vhost_device *device)
+/* Both queues are there. */
+static bool is_up(const struct vhost_device *device)
 {
 	return device->fd >= 0 && device->call_fd >= 0 &&
 	       device->queues[VHOST_QUEUE_RX].is_enabled &&
@@ -331,7 +332,7 @@ struct frame *vhost_take(struct vhost_device *device, struct frame_pool *pool, b
 	struct virtqueue *queue = &device->queues[VHOST_QUEUE_TX].ring;
 
 	*dropped = false;
-	if (!vhost_is_up(device) || device->error || virtqueue_available(queue) == 0)
+	if (!is_up(device) || device->error || virtqueue_available(queue) == 0)
 		return NULL;
 	long length = virtqueue_take(queue, bytes, sizeof(bytes));
 	if (length < 0) {
@@ -354,7 +355,7 @@ bool vhost_put(struct vhost_device *device, const struct frame *frame)
 {
 	const struct virtio_net_hdr_mrg_rxbuf head = {.num_buffers = 1};
 
-	if (!vhost_is_up(device) || device->error)
+	if (!is_up(device) || device->error)
 		return false;
 	int put = virtqueue_fill(&device->queues[VHOST_QUEUE_RX].ring, &head, sizeof(head),
 	                         frame->bytes, frame->length);
@@ -365,7 +366,7 @@ bool vhost_put(struct vhost_device *device, const struct frame *frame)
 
 bool vhost_wants_call(const struct vhost_device *device, unsigned queue)
 {
-	return vhost_is_up(device) && virtqueue_wants_call(&device->queues[queue].ring);
+	return is_up(device) && virtqueue_wants_call(&device->queues[queue].ring);
 }
 
 bool vhost_call(struct vhost_device *device, unsigned queue)

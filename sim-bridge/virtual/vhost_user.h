@@ -37,9 +37,6 @@ void vhost_close(struct vhost_device *device);
 /* Reads one message, which is there or under way, and answers it. False: the guest has gone. */
 bool vhost_serve(struct vhost_device *device);
 
-/* Both queues are there. */
-bool vhost_is_up(const struct vhost_device *device);
-
 /*
  * Takes the next frame that the guest has sent. NULL: there is none, or the pool has none: then
  * *dropped is set and the frame is gone.

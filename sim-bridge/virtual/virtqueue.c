@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-void *guest_memory_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes)
+/* Where `bytes` at a guest's address are, or NULL if that is not all memory. */
+static void *memory_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes)
 {
 	for (unsigned i = 0; i < memory->count; i++) {
 		uint64_t offset = address - memory->regions[i].guest;
@@ -35,13 +36,12 @@ bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, 
 	*queue = (struct virtqueue){
 	        .memory = memory,
 	        .size = size,
-	        .descriptors =
-	                guest_memory_at(memory, descriptors, size * sizeof(struct vring_desc)),
-	        .available = guest_memory_at(memory, available,
-	                                     sizeof(struct vring_avail) + size * sizeof(uint16_t)),
-	        .used = guest_memory_at(memory, used,
-	                                sizeof(struct vring_used) +
-	                                        size * sizeof(struct vring_used_elem)),
+	        .descriptors = memory_at(memory, descriptors, size * sizeof(struct vring_desc)),
+	        .available = memory_at(memory, available,
+	                               sizeof(struct vring_avail) + size * sizeof(uint16_t)),
+	        .used = memory_at(memory, used,
+	                          sizeof(struct vring_used) +
+	                                  size * sizeof(struct vring_used_elem)),
 	};
 	return queue->descriptors && queue->available && queue->used;
 }
@@ -102,7 +102,7 @@ long virtqueue_take(struct virtqueue *queue, void *bytes, size_t room)
 	size_t length = 0;
 
 	for (unsigned pieces = 0; piece; piece = next_of_chain(queue, piece)) {
-		const void *from = guest_memory_at(queue->memory, piece->addr, piece->len);
+		const void *from = memory_at(queue->memory, piece->addr, piece->len);
 
 		if (!from || ++pieces > queue->size)
 			return -1;
@@ -145,7 +145,7 @@ static long fill_chain(const struct virtqueue *queue, const struct vring_desc *p
 	long filled = 0;
 
 	for (unsigned pieces = 0; piece; piece = next_of_chain(queue, piece)) {
-		char *to = guest_memory_at(queue->memory, piece->addr, piece->len);
+		char *to = memory_at(queue->memory, piece->addr, piece->len);
 
 		if (!to || ++pieces > queue->size || !(piece->flags & VRING_DESC_F_WRITE))
 			return -1;
@@ -173,9 +173,9 @@ int virtqueue_fill(struct virtqueue *queue, const void *head, size_t head_bytes,
 		if (lengths[chains] < 0)
 			return -1;
 		if (chains == 0)
-			chain_count = guest_memory_at(queue->memory,
-			                              first->addr + head_bytes - sizeof(uint16_t),
-			                              sizeof(uint16_t));
+			chain_count = memory_at(queue->memory,
+			                        first->addr + head_bytes - sizeof(uint16_t),
+			                        sizeof(uint16_t));
 		chains++;
 	}
 	if (!chain_count)

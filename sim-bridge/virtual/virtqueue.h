@@ -24,8 +24,6 @@ struct guest_memory {
 	unsigned count;
 };
 
-/* Where `bytes` at a guest's address are, or NULL if that is not all memory. */
-void *guest_memory_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes);
 void guest_memory_close(struct guest_memory *memory);
 
 struct virtqueue {
