@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What scripts/waveforms.py draws: two ranks join a job, send one packet each, and rank 0 sends its
+// packet again. The signals are printed by ina_probe.sv, the headings between them here.
+
+#include "measure.hpp"
+
+int main()
+{
+	bench::Random random(1);
+	bench::AggregatorRtl rtl(random);
+	measure::Sender sender(random, rtl, 1, measure::FORMATS[0], bench::Form(), 256, 1);
+	const bench::Bytes late_join = rtl.in[1].front();
+	const auto begin = [&rtl](const char *name) {
+		for (unsigned i = 0; i < 4; i++)
+			rtl.step();
+		std::printf("# %s\n", name);
+		rtl.step();
+	};
+	const auto late = [&rtl](const bench::Bytes &frame) {
+		for (unsigned i = 0; i < 4; i++)
+			rtl.step();
+		rtl.in[1].push_back(frame);
+		rtl.settle();
+	};
+
+	rtl.in[1].clear();
+	const bench::Bytes join = rtl.in[0].front();
+	rtl.in[0].clear();
+	begin("join");
+	rtl.in[0].push_back(join);
+	late(late_join);
+
+	const bench::Bytes data = sender.next_frame(0), late_data = sender.next_frame(1);
+	begin("data");
+	rtl.in[0].push_back(data);
+	late(late_data);
+
+	begin("resend");
+	rtl.in[0].push_back(data);
+	rtl.settle();
+	return 0;
+}
