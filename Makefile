@@ -36,13 +36,14 @@ kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four min
 	@lab/build-kernel.sh .kernel
 
 # What has been configured stays so, with its tests if they are.
-CONFIGURE = cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/build.ninja),--log-level=WARNING)
+CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
+QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
 programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf
-	@$(CONFIGURE) $(if $(wildcard $(BUILD)/build.ninja),,-DINA_TESTS=OFF)
+	@$(CONFIGURE) $(or $(QUIETLY),-DINA_TESTS=OFF)
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
 build: need-demo+test+formal+synth
-	@$(CONFIGURE) -DINA_TESTS=ON
+	@$(CONFIGURE) -DINA_TESTS=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
 # By itself: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and libjansson-dev are enough.
@@ -103,7 +104,7 @@ charts: need-demo+docs kernel programs ## README's chart and picture, measured a
 	@docs/pictures/draw.py
 
 waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
-	@$(CONFIGURE) -DINA_WAVES=ON
+	@$(CONFIGURE) -DINA_WAVES=ON $(QUIETLY)
 	@cmake --build $(BUILD) --target ina-bridge-waves
 	@scripts/waves.sh $(BUILD)
 
