@@ -14,10 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "pattern.h"
+#include "common/clock.h"
+#include "common/parse.h"
 #include "hostlib/api/plain.h"
+#include "pattern.h"
 
 #define BYTES_MAX     (64u << 20)
 #define ROUNDS_MAX    1000
@@ -39,14 +40,6 @@ struct goodput {
 	uint64_t wrong;
 	json_t *times_s;
 };
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int complain(const struct goodput *run, const char *doing, enum ina_status status)
 {
@@ -138,10 +131,10 @@ static int run_round(struct goodput *run, int round)
 	memset(run->recv, 0xEE, run->bytes);
 	if (meet(run) != 0)
 		return -1;
-	double start_s = now_s();
+	double start_s = ina_now_s();
 	enum ina_status status =
 	        ina_allreduce(run->comm, run->send, run->recv, count, INA_FLOAT32, INA_SUM);
-	double end_s = now_s();
+	double end_s = ina_now_s();
 	if (status != INA_OK)
 		return complain(run, run->way, status);
 	run->wrong += count_wrong(run, &pattern);
@@ -170,15 +163,14 @@ static int print_result(const struct goodput *run)
 /* Returns 0, or prints what is wrong and returns -1. */
 static int parse(struct goodput *run, int argc, char **argv)
 {
-	char *ends[2] = {NULL, NULL};
-	unsigned long long megabytes = argc == 4 ? strtoull(argv[2], &ends[0], 10) : 0;
-	long rounds = argc == 4 ? strtol(argv[3], &ends[1], 10) : 0;
+	uint64_t megabytes;
+	uint64_t rounds;
 
 	if (argc == 4 &&
 	    (strcmp(argv[1], "plain") == 0 || strcmp(argv[1], "sum") == 0 ||
 	     strcmp(argv[1], "ring") == 0) &&
-	    *ends[0] == '\0' && *ends[1] == '\0' && megabytes >= 1 &&
-	    megabytes <= BYTES_MAX >> 20 && rounds >= 1 && rounds <= ROUNDS_MAX) {
+	    ina_parse_whole(argv[2], 1, BYTES_MAX >> 20, &megabytes) &&
+	    ina_parse_whole(argv[3], 1, ROUNDS_MAX, &rounds)) {
 		run->way = argv[1];
 		run->plain = strcmp(argv[1], "plain") == 0;
 		run->bytes = (size_t)megabytes << 20;

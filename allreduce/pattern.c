@@ -5,16 +5,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/random.h"
+
 #define FLOAT32_INTEGER_BITS 17
 
-/* splitmix64's output function (Steele, Lea, Flood 2014): every input bit moves every output bit.
- */
+/* Every bit of x moves every bit of what comes out. */
 static uint64_t mix(uint64_t x)
 {
-	x += 0x9E3779B97F4A7C15u;
-	x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-	x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-	return x ^ (x >> 31);
+	return ina_random(&x);
 }
 
 static uint64_t base_of(uint64_t seed, int rank)

@@ -3,11 +3,11 @@
 #include "perf_options.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/parse.h"
 #include "pattern.h"
 
 enum {
@@ -86,13 +86,11 @@ static const struct argp_option OPTIONS[] = {
 /* Parses a number with an optional K, M or G (2^10, 2^20, 2^30). Returns 0, or -1. */
 static int parse_size(const char *text, size_t *size)
 {
-	char *end;
-	unsigned long long number;
+	uint64_t number;
+	const char *end = ina_scan_whole(text, 0, UINT64_MAX, &number);
 	int shift = 0;
 
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (errno != 0 || end == text || text[0] == '-')
+	if (!end)
 		return -1;
 	switch (*end) {
 	case 'G':
@@ -175,10 +173,9 @@ static enum ina_algorithm algorithm_argument(struct argp_state *state, const cha
 /* A number greater than 0. */
 static double positive_argument(struct argp_state *state, const char *option, const char *text)
 {
-	char *end;
-	double value = strtod(text, &end);
+	double value = 0;
 
-	if (end == text || *end != '\0' || !(value > 0) || value > 1e9)
+	if (!ina_parse_real(text, 0, 1e9, &value) || value == 0)
 		argp_failure(state, 1, 0, "%s %s: must be a number greater than 0", option, text);
 	return value;
 }
@@ -203,14 +200,14 @@ static enum ina_schedule schedule_argument(struct argp_state *state, const char 
 
 static void late_argument(struct argp_state *state, const char *text, struct perf_options *options)
 {
-	char *colon;
-	char *end = NULL;
-	long rank = strtol(text, &colon, 10);
-	long seconds = *colon == ':' ? strtol(colon + 1, &end, 10) : -1;
+	uint64_t rank;
+	uint64_t seconds;
+	const char *colon = ina_scan_whole(text, 0, INA_MAX_RANKS - 1, &rank);
 
-	if (colon == text || !end || *end != '\0' || end == colon + 1 || rank < 0 ||
-	    rank >= INA_MAX_RANKS || seconds < 0 || seconds > 3600)
+	if (!colon || *colon != ':' || !ina_parse_whole(colon + 1, 0, 3600, &seconds)) {
 		argp_failure(state, 1, 0, "--late %s: must be RANK:SECONDS, as in 2:20", text);
+		return;
+	}
 	options->late_rank = (int)rank;
 	options->late_s = (int)seconds;
 }
@@ -339,8 +336,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static double modelled_intra_gbps(void)
 {
 	const char *text = getenv("INA_INTRA_GBPS");
+	double gbps = 0;
 
-	return text ? strtod(text, NULL) : 0;
+	if (text)
+		ina_parse_real(text, 0, 1e9, &gbps);
+	return gbps;
 }
 
 void perf_options_parse(struct perf_options *options, int argc, char **argv)

@@ -5,22 +5,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "pattern.h"
 #include "wire_bytes.h"
 
 /* #wrong travels as an int32 of each rank. */
 #define WRONG_MAX   (INT32_MAX / INA_MAX_RANKS)
 #define WORK_OF_ANY 65536.0
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 int perf_complain(const ina_comm *comm, const char *doing, enum ina_status status)
 {
@@ -87,9 +79,9 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	if (perf_sum_one(perf, comm, 1, &met) != 0)
 		return -1;
 	counted = wire_bytes_read(device, &before) == 0;
-	start = now_s();
+	start = ina_now_s();
 	status = ina_allreduce(comm, perf->send, perf->recv, count, type, pattern.op);
-	end = now_s();
+	end = ina_now_s();
 	if (status != INA_OK)
 		return perf_complain(comm, "all-reduce", status);
 	counted = counted && wire_bytes_read(device, &after) == 0;

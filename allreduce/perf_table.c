@@ -11,7 +11,7 @@ static const char *algorithm_name(enum ina_algorithm algorithm)
 	return algorithm == INA_ALGORITHM_INA ? "ina" : "ring";
 }
 
-static const char *type_name(enum ina_type type)
+const char *perf_type_name(enum ina_type type)
 {
 	static const char *const names[] = {[INA_INT32] = "int32",
 	                                    [INA_FLOAT32] = "float",
@@ -85,7 +85,7 @@ void perf_table_row(const struct perf_head *head, const struct perf_row *row)
 	const struct perf_result *result = &row->result;
 
 	printf(" %11" PRIu64 " %11" PRIu64 " %8s %5s %5s %11.1f %7.4f %7.4f", row->bytes,
-	       row->count, type_name(row->type), op_name(row->op),
+	       row->count, perf_type_name(row->type), op_name(row->op),
 	       algorithm_name(result->algorithm), result->time_s * 1e6,
 	       perf_algbw(row->bytes, result->time_s),
 	       perf_busbw(row->bytes, result->time_s, head->ranks));
@@ -135,8 +135,8 @@ static json_t *schedules_json(const struct perf_row *row, int ranks)
 static json_t *row_json(const struct perf_row *row, int ranks)
 {
 	json_t *object = json_pack("{s:I, s:I, s:s, s:s}", "size_bytes", (json_int_t)row->bytes,
-	                           "count", (json_int_t)row->count, "type", type_name(row->type),
-	                           "op", op_name(row->op));
+	                           "count", (json_int_t)row->count, "type",
+	                           perf_type_name(row->type), "op", op_name(row->op));
 
 	json_object_set_new(object, "model", row->model ? json_string(row->model) : json_null());
 	json_object_set_new(object, "result", result_json(row, &row->result, ranks));

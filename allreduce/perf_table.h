@@ -45,6 +45,8 @@ struct perf_head {
 	struct ina_stats stats;
 };
 
+const char *perf_type_name(enum ina_type type);
+
 void perf_table_header(const struct perf_head *head);
 void perf_table_row(const struct perf_head *head, const struct perf_row *row);
 

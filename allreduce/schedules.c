@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "cost_model.h"
 #include "pattern.h"
 #include "perf_open.h"
@@ -88,15 +88,13 @@ static double time_of(struct perf *perf, ina_comm *comm, size_t bytes, int *stat
 static double copy_rate(struct perf *perf)
 {
 	size_t bytes = perf->buffer_bytes < PROBE_BYTES ? perf->buffer_bytes : PROBE_BYTES;
-	struct timespec from;
-	struct timespec to;
+	double start_s;
 	double seconds;
 
 	memset(perf->send, 1, bytes);
-	clock_gettime(CLOCK_MONOTONIC, &from);
+	start_s = ina_now_s();
 	memmove(perf->recv, perf->send, bytes);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
+	seconds = ina_now_s() - start_s;
 	return seconds > 0 ? (double)bytes / seconds : 0;
 }
 
@@ -242,12 +240,8 @@ static int run_one(struct perf *perf, enum cost_schedule which, const size_t *co
 static void print_row(const struct perf *perf, const struct perf_row *row)
 {
 	const struct perf_result *r = row->schedules;
-	static const char *const types[] = {[INA_INT32] = "int32",
-	                                    [INA_FLOAT32] = "float",
-	                                    [INA_BFLOAT16] = "bfloat16",
-	                                    [INA_FLOAT16] = "half"};
 
-	printf(" %11" PRIu64 " %8s", row->bytes, types[row->type]);
+	printf(" %11" PRIu64 " %8s", row->bytes, perf_type_name(row->type));
 	for (int s = 0; s < COST_COUNT; s++) {
 		if (r[s].time_s > 0)
 			printf(" | %10.1f %10.1f %10.0f %7" PRIu64, r[s].time_s * 1e6,
