@@ -6,7 +6,7 @@
 #ifndef INA_API_PLAIN_H
 #define INA_API_PLAIN_H
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 /*
  * As ina_open(), but no aggregator is asked to sum: an all-reduce is sent to the successor in the

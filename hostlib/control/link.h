@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 #define INA_CONTROL_MAGIC 0x354C525443414E49u /* "INACTRL5" */
 #define INA_CONTROL_TEXT  400

@@ -3,7 +3,7 @@
 #ifndef INA_ELEMENTS_NUMBER_H
 #define INA_ELEMENTS_NUMBER_H
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 /* Bytes of an element; 0: there is no such type. */
 size_t ina_type_bytes(int type);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 /*
  * result[i] = a[i] op b[i] for i < count, by the rules of docs/protocol.md, Elements: what a node

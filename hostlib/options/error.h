@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "ina.h"
+#include "hostlib/include/ina.h"
 
 struct ina_failure {
 	enum ina_status status;
