@@ -58,7 +58,7 @@ install: ## install libina, its manual and ina-perf under PREFIX=/usr/local, sta
 test: kernel build ## all tests; ctest's summary comes last
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc)
 
-test-quick: kernel build ## a cross-section: units, small benches, two labs (3 minutes after the build)
+test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
 	@ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) -L quick
 
 # Hosts of a lab have no room for the address sanitizer: their programs get the other one, and memcheck.

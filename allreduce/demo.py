@@ -112,8 +112,8 @@ here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel}
     right = f"All {elements:,} elements of the sums are right" if wrong == 0 else f"{wrong:,} of {elements:,} elements are WRONG"
     say(f"""
 {right}; every host compared every one.
-In-network is {last['speed_up']:.2f} times as fast as ring at {size_text(last['size_bytes'])} and {GIGABITS} Gb/s. \
-Theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f} by bytes; ring's {2 * (HOSTS - 1)} steps also wait.
+In-network is {last['speed_up']:.2f} times as fast as ring at {size_text(last['size_bytes'])} and {GIGABITS} Gb/s; \
+theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f}, and ring's {2 * (HOSTS - 1)} steps also wait.
 On the wire, for {last['size_bytes'] / 1e6:.2f} MB of data: a host sends {ours['wire_bytes'] / 1e6:.2f} MB, by ring {ring['wire_bytes'] / 1e6:.2f} MB.
 Through the {'RTL' if aggregator == 'rtl' else 'model'} went {counters['frames_in']:,} frames; {counters['packets_joined']:,} were added, \
 {counters['icrc_dropped']} damaged, {counters['duplicates_answered']} answered again.
