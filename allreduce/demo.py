@@ -113,7 +113,7 @@ here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel}
     say(f"""
 {right}; every host compared every one.
 In-network is {last['speed_up']:.2f} times as fast as ring at {size_text(last['size_bytes'])} and {GIGABITS} Gb/s; \
-theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f}, and ring's {2 * (HOSTS - 1)} steps also wait.
+theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f}, and ring's link also idles now and then.
 On the wire, for {last['size_bytes'] / 1e6:.2f} MB of data: a host sends {ours['wire_bytes'] / 1e6:.2f} MB, by ring {ring['wire_bytes'] / 1e6:.2f} MB.
 Through the {'RTL' if aggregator == 'rtl' else 'model'} went {counters['frames_in']:,} frames; {counters['packets_joined']:,} were added, \
 {counters['icrc_dropped']} damaged, {counters['duplicates_answered']} answered again.
