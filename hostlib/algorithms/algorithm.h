@@ -5,7 +5,7 @@
  * ina_ring_algorithm and ina_parallel_algorithm (machine/parallel.c).
  *
  * An algorithm blocks nowhere but in wait(). A status that is not INA_OK is a fault of this rank,
- * which the caller settles with the other ranks.
+ * from which the caller recovers together with the other ranks.
  */
 #ifndef INA_ALGORITHMS_ALGORITHM_H
 #define INA_ALGORITHMS_ALGORITHM_H

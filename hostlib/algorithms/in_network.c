@@ -357,21 +357,21 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	struct ina_wire_header expected =
 	        ina_message_header(&operation->context, (uint32_t)number, length,
 	                           remaining_of(innet, operation, number));
-	enum ina_message_match verdict;
+	enum ina_message_match match;
 	bool overflow;
 
 	expected.number_type = (uint8_t)number_type_of(innet, operation, number);
 	if (operation->transfer.fixed && is_exponent(slot->header.exponent))
 		expected.exponent = slot->header.exponent;
-	verdict = ina_message_check(slot, byte_len, &expected, innet->contributors_due,
-	                            innet->rank_due);
+	match = ina_message_check(slot, byte_len, &expected, innet->contributors_due,
+	                          innet->rank_due);
 
-	if (verdict == INA_MESSAGE_FOREIGN && slot->header.type == INA_WIRE_LEAVE &&
+	if (match == INA_MESSAGE_FOREIGN && slot->header.type == INA_WIRE_LEAVE &&
 	    slot->header.job_id == connection->context.job_id)
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
 		                "the predecessor left the aggregator before message %" PRIu64,
 		                index);
-	if (verdict == INA_MESSAGE_FOREIGN)
+	if (match == INA_MESSAGE_FOREIGN)
 		return ina_fail(
 		        failure, INA_ERR_MISMATCH,
 		        "what came as message %" PRIu64 " belongs to another call (%u bytes, %u "
@@ -379,7 +379,7 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 		        index, byte_len, slot->header.length_bytes, slot->header.message_number,
 		        ina_message_bytes(length), length, expected.message_number);
 	innet->contributors = slot->trailer.contributors;
-	if (verdict == INA_MESSAGE_RAW && operation->context.type == INA_WIRE_DATA)
+	if (match == INA_MESSAGE_RAW && operation->context.type == INA_WIRE_DATA)
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
 		                "the aggregator dropped out in message %" PRIu64
 		                " (%u contributors of %d)",

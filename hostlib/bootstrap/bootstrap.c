@@ -213,9 +213,9 @@ static int make_job_id(uint64_t *job_id)
 	return got == sizeof(*job_id) ? 0 : -1;
 }
 
-static enum ina_status host_rendezvous(struct ina_control *control,
-                                       const struct ina_settings *settings, int64_t deadline_ms,
-                                       struct ina_roster *roster, struct ina_failure *failure)
+static enum ina_status host_bootstrap(struct ina_control *control,
+                                      const struct ina_settings *settings, int64_t deadline_ms,
+                                      struct ina_roster *roster, struct ina_failure *failure)
 {
 	struct gathering *g = calloc(1, sizeof(*g));
 	struct ina_failure outcome = {INA_OK, ""};
@@ -297,10 +297,10 @@ static enum ina_status await_welcome(struct ina_link *link, const struct ina_set
 	}
 }
 
-static enum ina_status join_rendezvous(struct ina_control *control,
-                                       const struct ina_settings *settings,
-                                       const struct ina_endpoint *local, int64_t deadline_ms,
-                                       struct ina_roster *roster, struct ina_failure *failure)
+static enum ina_status join_bootstrap(struct ina_control *control,
+                                      const struct ina_settings *settings,
+                                      const struct ina_endpoint *local, int64_t deadline_ms,
+                                      struct ina_roster *roster, struct ina_failure *failure)
 {
 	const struct ina_options *options = &settings->options;
 	struct ina_link *link = &control->peers[0].link;
@@ -339,7 +339,7 @@ enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_sett
 	memset(roster, 0, sizeof(*roster));
 	if (control->rank == 0) {
 		roster->endpoints[0] = *local;
-		return host_rendezvous(control, settings, deadline_ms, roster, failure);
+		return host_bootstrap(control, settings, deadline_ms, roster, failure);
 	}
-	return join_rendezvous(control, settings, local, deadline_ms, roster, failure);
+	return join_bootstrap(control, settings, local, deadline_ms, roster, failure);
 }

@@ -29,7 +29,7 @@ enum ina_agreement {
 	INA_PENDING, /* only from ina_agree_poll() */
 	INA_AGREED,
 	INA_NOT_AGREED, /* failure says why; all ranks get the same */
-	INA_DISTURBED,  /* a fault must be settled first (only in calls) */
+	INA_DISTURBED,  /* there is a fault to recover from first (only in calls) */
 };
 
 /*
@@ -59,7 +59,7 @@ enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_
  */
 bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure);
 
-/* In a call: has anything come over the control channel that calls for a settlement? */
+/* In a call: has anything come over the control channel that is a fault? */
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);
 
 /* Tells rank 0, once, that this rank has been waiting for a while in this call. */

@@ -91,7 +91,7 @@ bool ina_control_lost(const struct ina_control *control, struct ina_failure *fai
 	return failure->status != INA_OK;
 }
 
-/* A rank's last words. Those of rank 0, if they are of an error, are a verdict. */
+/* A rank's last words. Those of rank 0, if they are of an error, are the diagnosis. */
 static void take_farewell(struct ina_control *control, int from, const struct ina_decision *word)
 {
 	control->peers[from].left = true;
@@ -101,7 +101,7 @@ static void take_farewell(struct ina_control *control, int from, const struct in
 		ina_fail(&control->heard, word->status, "%s", word->text);
 	if (from == 0 && !control->has_diagnosis) {
 		control->has_diagnosis = true;
-		control->verdict = *word;
+		control->diagnosis = *word;
 	}
 }
 
@@ -138,7 +138,7 @@ static void take_order(struct ina_control *control, const struct ina_control_fra
 		break;
 	case INA_CONTROL_DIAGNOSIS:
 		control->has_diagnosis = true;
-		control->verdict = frame->decision;
+		control->diagnosis = frame->decision;
 		break;
 	case INA_CONTROL_PLAN: /* the answer to the reports that were asked for */
 		control->has_plan = true;

@@ -45,7 +45,7 @@ struct ina_control {
 	bool has_diagnosis;
 	bool has_plan;
 	struct ina_decision decision;
-	struct ina_decision verdict;
+	struct ina_decision diagnosis;
 	struct ina_plan plan;
 };
 

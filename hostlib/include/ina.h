@@ -60,8 +60,9 @@ enum ina_status {
 	INA_ERR_TIMEOUT,  /* what was awaited did not come in time */
 	INA_ERR_DEVICE,   /* the RDMA device or a connection failed */
 	INA_ERR_MEMORY,   /* no memory, or memory that cannot be registered */
-	INA_ERR_AGGREGATOR, /* none answered though asked for, or, asked for, it dropped out */
-	INA_ERR_SYSTEM,     /* a system call failed */
+	/* INA_ALGORITHM_INA was required, but no aggregator answered, or it was lost. */
+	INA_ERR_AGGREGATOR,
+	INA_ERR_SYSTEM, /* a system call failed */
 };
 
 enum ina_type {
@@ -83,15 +84,15 @@ enum ina_algorithm {
 	INA_ALGORITHM_RING = 2, /* the ring */
 };
 
-/* How the ranks of a machine go about it, where some machine has several of them. */
+/* How ranks of one machine all-reduce, where some machine has several ranks. */
 enum ina_schedule {
 	INA_SCHEDULE_AUTO = 0, /* parallel */
 	INA_SCHEDULE_FLAT = 1, /* as if every rank had a machine of its own */
 	/* The ranks of a machine add up in shared memory, and the lowest one speaks for it. */
 	INA_SCHEDULE_LEADER = 2,
 	/*
-	 * As many ranks of each machine as the smallest machine has take a part of the sum each,
-	 * and all-reduce it with their like on the other machines, all at the same time.
+	 * As many ranks of each machine as the smallest machine has own a part of the sum each.
+	 * Each all-reduces its part with the owners of that part on the other machines.
 	 */
 	INA_SCHEDULE_PARALLEL = 3,
 };
@@ -178,13 +179,13 @@ struct ina_stats {
 	uint64_t bytes_ring;       /* the same by the ring */
 	uint64_t overflows;        /* int32 all-reduces in which some addition overflowed */
 	uint64_t registrations;    /* memory regions registered for send and recv buffers */
-	uint64_t messages_retried; /* given to the aggregator in vain, and done otherwise */
+	uint64_t messages_retried; /* sent to the aggregator, lost with it, and reduced by ring */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
 	unsigned int machines;     /* that the ranks are on: those that may share memory */
 	unsigned int local_ranks;  /* on this one */
 	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
-	uint64_t unknown_peers;    /* who connected to this rank and was none of ours: sent away */
+	uint64_t unknown_peers;    /* connections to this rank that were no rank's: turned away */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };

@@ -300,7 +300,7 @@ static enum ina_status request_connection(struct ina_fabric *fabric, struct rdma
 	return INA_OK;
 }
 
-/* A connection request: our predecessor's is accepted, a stranger's rejected and forgotten. */
+/* A connection request: our predecessor's is accepted, an unknown peer's rejected and forgotten. */
 static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_event *event,
                                       struct ina_failure *failure)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settlement of a fault. */
+/* All ranks agree on a fault. */
 #include "fault_agreement.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "hostlib/control/agreement.h"
 #include "hostlib/control/diagnosis.h"
 
-/* How long rank 0 waits for reports of something fatal, and the others for the verdict. */
+/* How long rank 0 waits for reports of something fatal, and the others for its diagnosis. */
 #define GATHER_MS    5000
 #define DIAGNOSIS_MS 10000
 
@@ -22,21 +22,21 @@
 /* Ranks other than 0 wait that much longer: rank 0 knows who is missing. */
 #define MARGIN_MS 3000
 
-void ina_fault_agreement_begin(struct ina_fault_agreement *settlement, struct ina_control *control)
+void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control)
 {
 	struct ina_control_frame frame = ina_control_frame(
 	        control, control->rank == 0 ? INA_CONTROL_QUERY : INA_CONTROL_FAULT);
 
-	settlement->fatal_ms = 0;
-	settlement->alone_ms = 0;
-	settlement->fault.gone = 0;
+	agreement->fatal_ms = 0;
+	agreement->alone_ms = 0;
+	agreement->fault.gone = 0;
 	for (int r = 0; r < control->ranks; r++)
-		settlement->fault.gone |= (uint64_t)control->peers[r].gone << r;
+		agreement->fault.gone |= (uint64_t)control->peers[r].gone << r;
 	if (control->rank == 0) {
 		ina_control_broadcast(control, &frame);
 		return;
 	}
-	frame.fault = settlement->fault;
+	frame.fault = agreement->fault;
 	ina_control_send(control, 0, &frame);
 }
 
@@ -97,8 +97,8 @@ static void make_plan(const struct ina_fault_agreement *s, int ranks, struct ina
 	}
 }
 
-static enum ina_fault_outcome mend(const struct ina_fault_agreement *s, struct ina_control *control,
-                                   struct ina_plan *plan)
+static enum ina_fault_outcome recover(const struct ina_fault_agreement *s,
+                                      struct ina_control *control, struct ina_plan *plan)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_PLAN);
 
@@ -158,7 +158,7 @@ static enum ina_fault_outcome decide(struct ina_fault_agreement *s, struct ina_c
 	/* A rank that is gone decides alone. */
 	if (missing > 0 && lost == 0 && now_ms < (fatal ? s->fatal_ms : s->deadline_ms))
 		return INA_FAULT_PENDING;
-	return missing == 0 && !fatal ? mend(s, control, plan) : end(s, control, fatal, failure);
+	return missing == 0 && !fatal ? recover(s, control, plan) : end(s, control, fatal, failure);
 }
 
 static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_control *control,
@@ -168,8 +168,8 @@ static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_c
 	int64_t now_ms = ina_now_ms();
 	struct ina_failure lost;
 
-	if (control->has_diagnosis && control->verdict.status != INA_OK) {
-		ina_fail(failure, control->verdict.status, "%s", control->verdict.text);
+	if (control->has_diagnosis && control->diagnosis.status != INA_OK) {
+		ina_fail(failure, control->diagnosis.status, "%s", control->diagnosis.text);
 		return INA_FAULT_FATAL;
 	}
 	if (control->has_plan) {
@@ -192,30 +192,30 @@ static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_c
 		         s->fault.text);
 	else
 		ina_fail(failure, INA_ERR_TIMEOUT,
-		         "rank 0 asked for a report on a fault, and gave no verdict");
+		         "rank 0 asked for a report on a fault, and gave no diagnosis");
 	return INA_FAULT_FATAL;
 }
 
-int ina_fault_agreement_tick(const struct ina_fault_agreement *settlement, int timeout_ms)
+int ina_fault_agreement_tick(const struct ina_fault_agreement *agreement, int timeout_ms)
 {
-	return settlement->alone_ms != 0 && timeout_ms > ALONE_MS / 3 ? ALONE_MS / 3 : timeout_ms;
+	return agreement->alone_ms != 0 && timeout_ms > ALONE_MS / 3 ? ALONE_MS / 3 : timeout_ms;
 }
 
-enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *settlement,
+enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agreement,
                                                 struct ina_control *control, struct ina_plan *plan,
                                                 struct ina_failure *failure)
 {
-	struct ina_fault_agreement *s = settlement;
-	enum ina_fault_outcome settled;
+	struct ina_fault_agreement *s = agreement;
+	enum ina_fault_outcome outcome;
 
 	if (control->rank == 0)
 		return decide(s, control, plan, failure);
 	if (s->fatal_ms == 0 && (!s->may_recover || !is_recoverable(&s->fault)))
 		s->fatal_ms = ina_now_ms() + DIAGNOSIS_MS;
-	settled = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
+	outcome = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
 	                 failure);
 	/* Now, since the process may end at once: for those who are to have the same error. */
-	if (settled == INA_FAULT_FATAL)
+	if (outcome == INA_FAULT_FATAL)
 		ina_control_farewell(control, failure);
-	return settled;
+	return outcome;
 }

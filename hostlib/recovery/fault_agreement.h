@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The settlement of a fault: rank 0 gathers what every rank saw, and gives all the same answer.
+ * All ranks agree on a fault: rank 0 gathers what every rank saw, and gives all the same answer.
  * Either the aggregator alone is to blame, and a plan says how the ring takes over; or the
- * communicator has come to its end, and a verdict says why.
+ * communicator has come to its end, and the diagnosis says why.
  */
 #ifndef INA_RECOVERY_FAULT_AGREEMENT_H
 #define INA_RECOVERY_FAULT_AGREEMENT_H
@@ -13,7 +13,7 @@ struct ina_fault_agreement {
 	struct ina_fault fault; /* this rank's part; status INA_OK: it saw nothing itself */
 	bool may_recover;       /* there is an aggregator to do without: the same on all ranks */
 	int64_t deadline_ms;    /* for ranks that are late */
-	int64_t fatal_ms;       /* the deadline once no ring can mend what is known; 0: not yet */
+	int64_t fatal_ms;       /* the deadline once the ring cannot take over; 0: not yet */
 	int64_t alone_ms;       /* and once a rank is known to be gone; 0: none is. Not rank 0's */
 	/* Rank 0's. */
 	struct ina_fault faults[INA_MAX_RANKS];
@@ -28,16 +28,16 @@ enum ina_fault_outcome {
 };
 
 /* fault, may_recover and deadline_ms are filled in. Tells rank 0, or asks all for their part. */
-void ina_fault_agreement_begin(struct ina_fault_agreement *settlement, struct ina_control *control);
+void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control);
 
 /* How long to wait at most, of timeout_ms, until the next poll. */
-int ina_fault_agreement_tick(const struct ina_fault_agreement *settlement, int timeout_ms);
+int ina_fault_agreement_tick(const struct ina_fault_agreement *agreement, int timeout_ms);
 
 /*
  * Does not wait, nor look at what has newly come: ina_control_pump() does. Ends by deadline_ms and
  * some seconds, where something fatal is known after some seconds.
  */
-enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *settlement,
+enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agreement,
                                                 struct ina_control *control, struct ina_plan *plan,
                                                 struct ina_failure *failure);
 

@@ -35,7 +35,7 @@ enum ina_rejoin_result {
 	INA_REJOIN_UNDER_WAY,
 	INA_REJOIN_GRANTED,
 	INA_REJOIN_REFUSED,   /* the ring goes on */
-	INA_REJOIN_DISTURBED, /* a fault must be settled first */
+	INA_REJOIN_DISTURBED, /* there is a fault to recover from first */
 	INA_REJOIN_FAILED,    /* of the failure */
 };
 

@@ -140,7 +140,7 @@ static void in_any_order(void **state)
 }
 
 /* A connection that sends these bytes and stays, or closes. Retries until somebody listens. */
-static int stranger(const void *bytes, size_t size)
+static int unknown_peer(const void *bytes, size_t size)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
 	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -173,7 +173,7 @@ static void assert_hung_up(int fd)
 	assert_true(got == 0 || (got < 0 && errno == ECONNRESET));
 }
 
-static void strangers_are_ignored(void **state)
+static void unknown_peers_are_ignored(void **state)
 {
 	struct rank ranks[3];
 	unsigned char noise[4000];
@@ -187,17 +187,17 @@ static void strangers_are_ignored(void **state)
 	for (size_t i = 0; i < sizeof(noise); i++)
 		noise[i] = (unsigned char)random();
 	start(ranks, 3);
-	fds[count++] = stranger("GET / HTTP/1.1\r\n\r\n", 18);
-	fds[count++] = stranger(noise, sizeof(noise));
-	fds[count++] = stranger(&wrong, sizeof(wrong));
+	fds[count++] = unknown_peer("GET / HTTP/1.1\r\n\r\n", 18);
+	fds[count++] = unknown_peer(noise, sizeof(noise));
+	fds[count++] = unknown_peer(&wrong, sizeof(wrong));
 	wrong.type = INA_CONTROL_DIAGNOSIS;
-	fds[count++] = stranger(&wrong, sizeof(wrong));
+	fds[count++] = unknown_peer(&wrong, sizeof(wrong));
 	for (int i = 0; i < count; i++)
 		assert_hung_up(fds[i]);
-	fds[count++] = stranger(&wrong, 20); /* half a frame, and silence */
-	close(stranger("", 0));
+	fds[count++] = unknown_peer(&wrong, 20); /* half a frame, and silence */
+	close(unknown_peer("", 0));
 	while (count < 100)
-		fds[count++] = stranger("", 0);
+		fds[count++] = unknown_peer("", 0);
 	finish(ranks, 3);
 	assert_int_equal(ranks[0].control.unknown_peers, 101);
 	while (count > 0)
@@ -395,7 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(in_any_order),
-	        cmocka_unit_test(strangers_are_ignored),
+	        cmocka_unit_test(unknown_peers_are_ignored),
 	        cmocka_unit_test(the_missing_are_named),
 	        cmocka_unit_test(the_missing_are_named_to_whoever_came_first),
 	        cmocka_unit_test(nobody_is_there),

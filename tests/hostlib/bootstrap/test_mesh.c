@@ -154,7 +154,7 @@ static void a_rank_that_has_closed_is_not_lost(void **state)
 }
 
 /* What only rank 0 has to say is not heard from others. */
-static void no_verdict_but_of_rank_0(void **state)
+static void no_diagnosis_but_of_rank_0(void **state)
 {
 	struct ina_control_frame frame;
 
@@ -194,7 +194,7 @@ static void who_cannot_be_reached_is_named(void **state)
 }
 
 /* Who knows the port but not the job, is another rank's namesake, or says nothing. */
-static void strangers_are_sent_away(void **state)
+static void unknown_peers_are_turned_away(void **state)
 {
 	struct ina_control_frame frame = ina_control_frame(&ranks[3].control, INA_CONTROL_GREETING);
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -223,10 +223,10 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(everybody_sees_who_is_gone, meet, part),
 	        cmocka_unit_test_setup_teardown(a_farewell_gives_the_reason, meet, part),
 	        cmocka_unit_test_setup_teardown(a_rank_that_has_closed_is_not_lost, meet, part),
-	        cmocka_unit_test_setup_teardown(no_verdict_but_of_rank_0, meet, part),
+	        cmocka_unit_test_setup_teardown(no_diagnosis_but_of_rank_0, meet, part),
 	        cmocka_unit_test_setup_teardown(who_does_not_come_is_named, meet, part),
 	        cmocka_unit_test_setup_teardown(who_cannot_be_reached_is_named, meet, part),
-	        cmocka_unit_test_setup_teardown(strangers_are_sent_away, meet, part),
+	        cmocka_unit_test_setup_teardown(unknown_peers_are_turned_away, meet, part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How rank 0 settles what all ranks report, and what the others make of its answer. */
+/* How rank 0 decides on what all ranks report, and what the others make of its answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define FOREVER (ina_now_ms() + 1000000)
 
 static struct ina_control control;
-static struct ina_fault_agreement settlement;
+static struct ina_fault_agreement agreement;
 static struct ina_plan plan;
 static struct ina_failure failure;
 
@@ -45,9 +45,9 @@ static int rank_0(void **state)
 		control.peers[r].fault = fault_in(5, 1000, 17);
 		control.peers[r].has_fault = true;
 	}
-	settlement = (struct ina_fault_agreement){
+	agreement = (struct ina_fault_agreement){
 	        .fault = fault_in(5, 1000, 17), .may_recover = true, .deadline_ms = FOREVER};
-	ina_fault_agreement_begin(&settlement, &control);
+	ina_fault_agreement_begin(&agreement, &control);
 	memset(&plan, 0xFF, sizeof(plan));
 	return 0;
 }
@@ -56,9 +56,9 @@ static int rank_2(void **state)
 {
 	(void)state;
 	assert_int_equal(ina_control_init(&control, 2, RANKS, &failure), INA_OK);
-	settlement = (struct ina_fault_agreement){
+	agreement = (struct ina_fault_agreement){
 	        .fault = fault_in(5, 1000, 17), .may_recover = true, .deadline_ms = FOREVER};
-	ina_fault_agreement_begin(&settlement, &control);
+	ina_fault_agreement_begin(&agreement, &control);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static int finish(void **state)
 
 static enum ina_fault_outcome poll_once(void)
 {
-	return ina_fault_agreement_poll(&settlement, &control, &plan, &failure);
+	return ina_fault_agreement_poll(&agreement, &control, &plan, &failure);
 }
 
 static void ended(enum ina_status status, const char *words)
@@ -113,7 +113,7 @@ static void a_late_rank_is_waited_for(void **state)
 	(void)state;
 	control.peers[2].has_fault = false;
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
-	settlement.deadline_ms = ina_now_ms();
+	agreement.deadline_ms = ina_now_ms();
 	ended(INA_ERR_TIMEOUT, "rank 2 did not come");
 }
 
@@ -158,14 +158,14 @@ static void something_worse(void **state)
 	strcpy(control.peers[1].fault.text, "the ring connection failed");
 	control.peers[2].fault.message = 1;
 	control.peers[3].fault.message = 1;
-	settlement.fault.message = 1;
+	agreement.fault.message = 1;
 	ended(INA_ERR_DEVICE, "rank 1 in all-reduce 5: the ring connection failed");
 }
 
 static void there_is_no_aggregator_to_lose(void **state)
 {
 	(void)state;
-	settlement.may_recover = false;
+	agreement.may_recover = false;
 	ended(INA_ERR_AGGREGATOR, "the aggregator dropped out");
 }
 
@@ -180,12 +180,12 @@ static void the_plan_comes(void **state)
 	assert_false(control.has_plan);
 }
 
-static void the_verdict_comes(void **state)
+static void the_diagnosis_comes(void **state)
 {
 	(void)state;
 	control.has_diagnosis = true;
-	control.verdict.status = INA_ERR_PEER;
-	strcpy(control.verdict.text, "rank 1 is gone");
+	control.diagnosis.status = INA_ERR_PEER;
+	strcpy(control.diagnosis.text, "rank 1 is gone");
 	ended(INA_ERR_PEER, "rank 1 is gone");
 }
 
@@ -211,7 +211,7 @@ static void rank_0_is_away(void **state)
 	(void)state;
 	control.peers[3].gone = true;
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
-	assert_in_range(ina_fault_agreement_tick(&settlement, 1000), 1, 200);
+	assert_in_range(ina_fault_agreement_tick(&agreement, 1000), 1, 200);
 	usleep(400000);
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
@@ -221,7 +221,7 @@ static void rank_0_knows_better(void **state)
 	(void)state;
 	control.peers[3].gone = true;
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
-	the_verdict_comes(state);
+	the_diagnosis_comes(state);
 }
 
 /* Rank 1 has given its reason and ended; that is not the death of rank 1. */
@@ -238,7 +238,7 @@ static void a_reason_is_heard(void **state)
 static void rank_0_does_not_answer(void **state)
 {
 	(void)state;
-	settlement.deadline_ms = ina_now_ms() - 100000;
+	agreement.deadline_ms = ina_now_ms() - 100000;
 	ended(INA_ERR_AGGREGATOR, "rank 0 did not answer");
 }
 
@@ -255,7 +255,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(something_worse, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(there_is_no_aggregator_to_lose, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(the_plan_comes, rank_2, finish),
-	        cmocka_unit_test_setup_teardown(the_verdict_comes, rank_2, finish),
+	        cmocka_unit_test_setup_teardown(the_diagnosis_comes, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_is_gone, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_went_for_a_reason, rank_2, finish),
 	        cmocka_unit_test_setup_teardown(rank_0_is_away, rank_2, finish),
