@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Admission of JOINs on one port. A JOIN stops the whole ingress (en = 0) from the clock in which
-// it comes to the judge: for one clock if it has nothing to ask, because its iCRC is wrong or its
-// flow known, else until ina_jobs has answered and the flow is learned. It is decided in the clock
-// behind the answer, and leaves with en in the next one, in which it is settled already.
+// A JOIN stops its port's ingress (en = 0) from the clock in which it comes to the judge. If its
+// iCRC is wrong or its flow is known it asks for nothing, and the ingress stands still for one
+// clock. Else it waits until ina_jobs has answered and the flow is learned. It is decided in the
+// clock after the answer and leaves with en in the next one, where `settled` says that it has been
+// decided.
 
 `default_nettype none
 

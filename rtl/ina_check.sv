@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the iCRC of candidates: the beats of ina_parse, two clocks of en later, with m_ok in a
-// register. What the judge must know before a beat comes to it leaves earlier.
+// Checks the iCRC of candidates. ina_parse's beats leave two clocks of en later, with m_ok in a
+// register; what the judge must know earlier leaves earlier.
 //
-// A packet's headers come before its first beat, and the iCRC is covered with what it covers: the
-// CRC of a message and its own CRC behind it is always the same.
+// The CRC runs over headers and payload, and on over the iCRC behind them: of a message and its own
+// CRC it is always the same constant.
 
 `default_nettype none
 

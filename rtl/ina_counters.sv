@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the aggregator counts, in the order of model/counters.h. An event is counted from the third
-// clock after it on: first all events are registered, for they come from far, then how many of each
-// there are, then their sums.
+// What the aggregator counts, in the order of model/counters.h. The stages are registers of their
+// own, because events come from far: the events, how many of each there are, the counters.
 
 `default_nettype none
 
@@ -43,39 +42,39 @@ module ina_counters #(
   localparam int BYTES_W = $clog2(PORT_COUNT + 1) + 13;  // at most PORT_COUNT times 4096 bytes
 
   // The events, a clock later.
-  logic                                         happened;
-  logic [PORT_COUNT*ina_pkg::COUNTER_COUNT-1:0] was_judged;
-  logic [PORT_COUNT-1:0]                        was_passed;
-  logic [PORT_COUNT-1:0]                        was_marked;
-  logic                                         was_opened;
-  logic [JOB_COUNT-1:0]                         was_freed;
-  logic [JOB_COUNT-1:0]                         was_broken;
-  logic [JOB_COUNT-1:0]                         was_expired;
-  logic [PORT_COUNT-1:0]                        was_dropped;
+  logic                                         any_event;
+  logic [PORT_COUNT*ina_pkg::COUNTER_COUNT-1:0] judged_q;
+  logic [PORT_COUNT-1:0]                        passed_q;
+  logic [PORT_COUNT-1:0]                        marked_q;
+  logic                                         opened_q;
+  logic [JOB_COUNT-1:0]                         freed_q;
+  logic [JOB_COUNT-1:0]                         broken_q;
+  logic [JOB_COUNT-1:0]                         expired_q;
+  logic [PORT_COUNT-1:0]                        dropped_q;
   logic [PORT_COUNT-1:0]                        raw;     // ports whose packet was popped, as it is
   logic [PORT_COUNT-1:0]                        joined;  // or summed
   logic [12:0]                                  bytes;   // of each of them
 
-  assign happened = was_judged != '0 || was_passed != '0 || was_marked != '0 || was_opened
-      || was_freed != '0 || was_broken != '0 || was_expired != '0 || was_dropped != '0 || raw != '0
+  assign any_event = judged_q != '0 || passed_q != '0 || marked_q != '0 || opened_q
+      || freed_q != '0 || broken_q != '0 || expired_q != '0 || dropped_q != '0 || raw != '0
       || joined != '0;
 
   always_ff @(posedge clk) begin
-    was_judged  <= judged;
-    was_passed  <= passed;
-    was_marked  <= marked;
-    was_opened  <= opened;
-    was_freed   <= freed;
-    was_broken  <= newly_broken;
-    was_expired <= newly_expired;
-    was_dropped <= dropped;
-    raw         <= (done_valid && done_raw) ? done_mask : '0;
-    joined      <= (done_valid && !done_raw) ? done_mask : '0;
+    judged_q  <= judged;
+    passed_q  <= passed;
+    marked_q  <= marked;
+    opened_q  <= opened;
+    freed_q   <= freed;
+    broken_q  <= newly_broken;
+    expired_q <= newly_expired;
+    dropped_q <= dropped;
+    raw       <= (done_valid && done_raw) ? done_mask : '0;
+    joined    <= (done_valid && !done_raw) ? done_mask : '0;
     if (done_valid)
       bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
     if (rst)
-      {was_judged, was_passed, was_marked, was_opened, was_freed, was_broken, was_expired,
-       was_dropped, raw, joined} <= '0;
+      {judged_q, passed_q, marked_q, opened_q, freed_q, broken_q, expired_q,
+       dropped_q, raw, joined} <= '0;
   end
 
   // How many of each there are.
@@ -84,32 +83,32 @@ module ina_counters #(
   logic [COUNT_W-1:0]                        ports;
   logic [12:0]                               port_bytes;
 
-  assign busy = happened || counts;
+  assign busy = any_event || counts;
 
   always_ff @(posedge clk) begin : count
     logic [COUNT_W-1:0] step;
 
-    counts <= happened && !rst;
-    if (happened) begin
+    counts <= any_event && !rst;
+    if (any_event) begin
       // What the judges count.
       for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++) begin
         step = '0;
         for (int p = 0; p < PORT_COUNT; p++)
-          step = step + COUNT_W'(was_judged[p*ina_pkg::COUNTER_COUNT + i]);
+          step = step + COUNT_W'(judged_q[p*ina_pkg::COUNTER_COUNT + i]);
         steps[i*COUNT_W +: COUNT_W] <= step;
       end
       // What others do.
-      steps[ina_pkg::COUNT_FRAMES_PASSED*COUNT_W +: COUNT_W]   <= ones_of_ports(was_passed);
-      steps[ina_pkg::COUNT_ECN_MARKED*COUNT_W +: COUNT_W]      <= ones_of_ports(was_marked);
-      steps[ina_pkg::COUNT_JOBS_EXPIRED*COUNT_W +: COUNT_W]    <= ones_of_jobs(was_expired);
-      steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(was_freed);
-      steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(was_broken);
-      steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(was_opened);
-      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= ones_of_ports(was_dropped);
+      steps[ina_pkg::COUNT_FRAMES_PASSED*COUNT_W +: COUNT_W]   <= ones_of_ports(passed_q);
+      steps[ina_pkg::COUNT_ECN_MARKED*COUNT_W +: COUNT_W]      <= ones_of_ports(marked_q);
+      steps[ina_pkg::COUNT_JOBS_EXPIRED*COUNT_W +: COUNT_W]    <= ones_of_jobs(expired_q);
+      steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(freed_q);
+      steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(broken_q);
+      steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(opened_q);
+      steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= ones_of_ports(dropped_q);
       steps[ina_pkg::COUNT_PACKETS_RAW*COUNT_W +: COUNT_W]     <= ones_of_ports(raw);
       steps[ina_pkg::COUNT_PACKETS_JOINED*COUNT_W +: COUNT_W]  <= ones_of_ports(joined);
-      ports      <= ones_of_ports(joined);
-      port_bytes <= bytes;
+      ports                                                    <= ones_of_ports(joined);
+      port_bytes                                               <= bytes;
     end
   end
 

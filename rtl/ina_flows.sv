@@ -8,12 +8,13 @@
 //   1     the match is registered; the flow's next PSN is read and subtracted
 //   m_*   hit, job and distance are registered, and hold until the next packet
 //
-// What is decided at m_* meanwhile counts for the packets behind it, also in the very next clock:
-// what is suspected is counted in, and a flow that is forgotten disappears from all stages at once.
-// Learning and an advance find nothing in stage 1, since behind a contribution's last beat there is
-// a clock of en without one (ina_parse). So what stage 1 holds is still the packet at m_*: its key
-// and its PSN are there, and the next subtraction is from the new PSN. A flow is learned only while
-// the pipeline stands still (en = 0), so no packet that was compared before can be of that flow.
+// A decision at m_* counts for the packet behind it, even in the very next clock: `suspect` is
+// added to what that packet gets, and a flow that is forgotten disappears from all stages at once.
+//
+// With `learn` and `advance` stage 1 has no packet behind the one at m_*, since ina_parse leaves a
+// clock of en free behind a contribution's last beat. So stage 1 still holds the key and PSN of the
+// packet at m_*, and the next subtraction is from the new PSN. A flow is learned only while the
+// pipeline stands still (en = 0), so no packet that was compared before can be of that flow.
 //
 // Properties, where s_* is fed by packets in order, and `learn` and `advance` obey the rules at
 // their ports:

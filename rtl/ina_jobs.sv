@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of jobs: who may join, who has joined, and what has become of it.
+// The table of jobs: who may join, who has joined, and which are broken or over.
 //
-// A context is freed for all ports at once, when the LEAVEs of all its flows have gone out: before
-// that, some receiver may still lack a sum, and its retransmission must find the flow known.
-// It is given out again when nothing of the old job is under way any more.
+// A context is freed when the LEAVEs of all its flows have gone out: before that, some receiver may
+// still lack a sum, and its retransmission must find the flow known. It is given out again when
+// nothing of the old job is under way any more.
 //
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
-// idle for too long. It breaks, so that what waits goes out raw, and when nothing of it is left
-// here it is freed as if all its LEAVEs had gone out.
+// idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
-// Bits that all jobs have lie side by side, for each port, so that what concerns all jobs is one
-// operation on JOB_COUNT bits. A request takes five clocks: taken over, looked up, compared with
-// what its job has, decided, answered.
+// A request takes five clocks: registered, looked up, compared with what its job has, decided,
+// answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one operation serves
+// all.
 
 `default_nettype none
 
@@ -121,10 +120,10 @@ module ina_jobs #(
     end
   end
 
-  // Compared, again and again while an old job of the context is not quiet. This still holds in the
-  // next clock, when it is decided: only an answer gives a job ranks, a job that is neither complete
-  // nor broken is not freed, and a free context that is quiet stays so, but in the clock of
-  // job_freed, when a judge may still act for the old job.
+  // Compared, again and again while an old job of the context is not quiet. The result holds in the
+  // next clock too, when it is decided: only an answer adds ranks to a job, a job that is neither
+  // complete nor broken is not freed, and a free context that is quiet stays so. Only in the clock
+  // of job_freed a judge may still act for the old job.
   logic                  compared_valid;
   logic                  gone;     // what was looked up has changed
   logic                  unquiet;
@@ -153,7 +152,7 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] grants;
 
   assign lookup_again = compared_valid && gone;
-  assign decided     = compared_valid && !gone && !unquiet;
+  assign decided      = compared_valid && !gone && !unquiet;
   assign grants       = decided ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
 
   always_ff @(posedge clk) begin
@@ -180,7 +179,7 @@ module ina_jobs #(
   end
 
   // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later.
-  logic                 aged;       // the pulse, a clock ago
+  logic                 age_q;      // the pulse, a clock ago
   logic [JOB_COUNT-1:0] heard;      // of these, since the pulse before
   logic [JOB_COUNT-1:0] heard_now;  // ... in this clock
   logic [JOB_COUNT-1:0] expired;
@@ -192,8 +191,8 @@ module ina_jobs #(
       if (hit_valid[p]) heard_now[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
   end
 
-  assign expires = aged ? job_valid & ~heard & ~expired : '0;
-  assign busy    = aged || expired != '0;
+  assign expires = age_q ? job_valid & ~heard & ~expired : '0;
+  assign busy    = age_q || expired != '0;
 
   // Breaks that concern a job which is not broken yet.
   logic [JOB_COUNT-1:0] breaks;
@@ -207,22 +206,22 @@ module ina_jobs #(
   end
 
   // For each port the jobs whose LEAVE has gone out, with this clock's.
-  logic [PORT_COUNT*JOB_COUNT-1:0] left;
-  logic [PORT_COUNT*JOB_COUNT-1:0] left_now;
+  logic [PORT_COUNT*JOB_COUNT-1:0] left_q;
+  logic [PORT_COUNT*JOB_COUNT-1:0] left_d;
   logic [JOB_COUNT-1:0]            waits;     // something of the job is in a queue
   logic [JOB_COUNT-1:0]            all_left;
 
   always_comb begin
-    left_now = left;
+    left_d   = left_q;
     waits    = '0;
     all_left = job_valid;
     for (int p = 0; p < PORT_COUNT; p++) begin
-      if (leave_valid[p]) left_now[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] = 1'b1;
-      if (done_valid && done_mask[p]) left_now[p*JOB_COUNT + 32'(done_job)] = 1'b1;
+      if (leave_valid[p]) left_d[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] = 1'b1;
+      if (done_valid && done_mask[p]) left_d[p*JOB_COUNT + 32'(done_job)] = 1'b1;
       waits = waits
           | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT]);
       all_left = all_left
-          & (left_now[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
+          & (left_d[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
     end
     all_left = all_left | (job_valid & expired & job_quiet & ~waits);
   end
@@ -234,10 +233,10 @@ module ina_jobs #(
     newly_broken  <= breaks;
     newly_expired <= expires;
     job_broken    <= job_broken | breaks;
-    aged          <= age;
-    heard         <= (aged ? '0 : heard) | heard_now;
+    age_q         <= age;
+    heard         <= (age_q ? '0 : heard) | heard_now;
     expired       <= (expired | expires) & ~all_left;
-    left          <= left_now;
+    left_q        <= left_d;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (grants[j]) begin
         if (known_q) begin
@@ -255,7 +254,7 @@ module ina_jobs #(
         for (int p = 0; p < PORT_COUNT; p++) begin
           if (request_port[p]) job_mask[p*JOB_COUNT + j] <= 1'b1;
           else if (!known_q) job_mask[p*JOB_COUNT + j] <= 1'b0;
-          if (!known_q) left[p*JOB_COUNT + j] <= 1'b0;
+          if (!known_q) left_q[p*JOB_COUNT + j] <= 1'b0;
         end
       end
     end

@@ -100,7 +100,8 @@ module ina_join #(
 
   localparam int BEAT_W = ina_pkg::BEAT_W;
 
-  // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in it.
+  // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in
+  // it.
   typedef struct packed {
     logic [1:0]            kind;
     logic [JOB_W-1:0]      job;
@@ -119,11 +120,11 @@ module ina_join #(
 
   // The next packet. A join's packets are compared later; until then the first one's length holds.
   logic                        next_valid;
-  logic                        next_take;
+  logic                        next_pop;
   packet_t                     next;
   logic [ina_pkg::QUADS_W-1:0] next_quads;
 
-  assign s_ready   = !next_valid || next_take;
+  assign s_ready   = !next_valid || next_pop;
   assign peek_read = s_valid && s_ready;
 
   always_ff @(posedge clk) begin
@@ -152,11 +153,11 @@ module ina_join #(
   logic                             unused_borrow;  // a packet has 256 quads at most
 
   assign {unused_borrow, next_quads_less_1} = next_quads - 1'b1;
-  assign next_take = next_valid && (!s0_valid || s0_last);
+  assign next_pop = next_valid && (!s0_valid || s0_last);
 
   always_ff @(posedge clk) begin
     if (!s0_valid || s0_last) s0_valid <= next_valid;
-    if (next_take) begin
+    if (next_pop) begin
       s0            <= next;
       s0_beat       <= '0;
       s0_first      <= 1'b1;
@@ -264,25 +265,25 @@ module ina_join #(
   logic [JOB_COUNT-1:0] differed;
   logic                 stale;   // chosen before its job broke or ended
   logic                 undo;
-  logic                 refuse;  // undone, or dropped
-  logic                 refusing;
+  logic                 refuse_d;  // undone, or dropped
+  logic                 refuse_q;
   logic                 begins;  // the first beat
 
   assign begins       = s3_valid && m_first;
   assign stale        = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job]
       || differed[m_job];
   assign undo         = m_kind == ina_pkg::KIND_JOIN && (stale || wrong);
-  assign refuse       = undo || s3_dropped;
+  assign refuse_d     = undo || s3_dropped;
   assign m_load       = s3_valid;
-  assign m_valid      = s3_valid && !(m_first ? refuse : refusing);
+  assign m_valid      = s3_valid && !(m_first ? refuse_d : refuse_q);
   assign settled      = begins ? m_mask : '0;
-  assign header_valid = (begins && !refuse) ? m_mask : '0;
+  assign header_valid = (begins && !refuse_d) ? m_mask : '0;
 
   always_ff @(posedge clk) begin
     undo_valid     <= begins && undo && !rst;
     mismatch_valid <= begins && undo && !stale && !rst;
     if (begins) begin
-      refusing  <= refuse;
+      refuse_q  <= refuse_d;
       undo_job  <= m_job;
       undo_mask <= m_mask;
       if (m_kind == ina_pkg::KIND_JOIN) begin

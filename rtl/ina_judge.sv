@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges each packet of one port as an RC responder would, by its distance from the flow's next PSN:
+// Judges each packet of one port as an RC responder would, by its distance from the flow's next
+// PSN:
 //
 //   ina_flows         whose packet is it, how far from the next PSN?
 //   ina_judge_kind    JOIN, LEAVE, well formed?
@@ -126,8 +127,8 @@ module ina_judge #(
   assign early_opcode = early_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8];
 
   ina_judge_kind kind (
-      .clk, .en, .early_valid, .early_opcode, .early_quads(early_header.quads), .next_valid, .next_first, .next_candidate,
-      .next_lane_0, .next_join, .well_formed, .is_leave);
+      .clk, .en, .early_valid, .early_opcode, .early_quads(early_header.quads),
+      .next_valid, .next_first, .next_candidate, .next_lane_0, .next_join, .well_formed, .is_leave);
 
   // The flow, if it is a known one. It is looked up while ina_check has the packet.
   logic             flow_hit;

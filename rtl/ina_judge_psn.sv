@@ -61,7 +61,8 @@ module ina_judge_psn #(
       end else if (!hit) begin
         verdict.pass = 1'b1;
       end else if (!candidate) begin
-        // Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one does.
+        // Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one
+        // does.
         if (!roce_data || distance != '0 || job_broken) begin
           verdict.pass = 1'b1;
         end else if (suspicion == 2'd3) begin

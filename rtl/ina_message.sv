@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages that the jobs are in, and the next packet's place in them: from the headers and
-// first beats of all ports that take part, whether these are alike and make sense, and from that
-// what the tree does with every lane of every beat. Says so one clock later.
+// Compares the headers and first beats of the packets that are to be joined, one of each port, and
+// decides what the tree does with each lane of their beats. The answer comes one clock later.
 //
-// Ports that are alike have the same bits, so any of them may speak for all: a bit is what one of
-// them has, and they differ where one of them has it and another has not.
+// Ports that are alike have the same bits. So one OR over the ports is the value of all, and they
+// differ where one has a bit that another has not.
 
 `default_nettype none
 
@@ -170,12 +169,12 @@ module ina_message #(
   logic [JOB_COUNT*(LANE_OP_W+FORMAT_W)-1:0] rules;
   logic [LANE_OP_W-1:0]                      header_op;
   logic [FORMAT_W-1:0]                       header_format;
-  logic [LANE_OP_W-1:0]                      op;  // of the packet
-  logic [FORMAT_W-1:0]                       element_format;
-  logic [LANE_OP_W-1:0]                      now_op;
-  logic [FORMAT_W-1:0]                       now_format;
-  logic                                      now_starts;
-  logic                                      now_ends;
+  logic [LANE_OP_W-1:0]                      op_q; // of the packet
+  logic [FORMAT_W-1:0]                       format_q;
+  logic [LANE_OP_W-1:0]                      op_d;
+  logic [FORMAT_W-1:0]                       format_d;
+  logic                                      starts_d;
+  logic                                      ends_d;
 
   // What is not known does not enter the tree: the bits that tell known ones apart are enough.
   logic is_int32;
@@ -192,11 +191,11 @@ module ina_message #(
       : number[1:0] == ina_pkg::NUMBER_BFLOAT16[1:0] ? ina_pkg::FORMAT_BFLOAT16
       : number[2] ? ina_pkg::FORMAT_FLOAT16 : ina_pkg::FORMAT_WORD;
 
-  assign {now_op, now_format} = !s_first ? {op, element_format}
+  assign {op_d, format_d} = !s_first ? {op_q, format_q}
       : starts ? {header_op, header_format}
       : rules[s_job*(LANE_OP_W+FORMAT_W) +: LANE_OP_W + FORMAT_W];
-  assign now_starts = s_first ? starts : m_starts;
-  assign now_ends   = s_first ? ends : m_ends;
+  assign starts_d         = s_first ? starts : m_starts;
+  assign ends_d           = s_first ? ends : m_ends;
 
   always_ff @(posedge clk) begin
     if (joins) begin
@@ -209,20 +208,21 @@ module ina_message #(
     if (rst) in_message <= '0;
   end
 
-  // Each lane's rule (docs/protocol.md, A message). What comes alone goes through the tree as it is.
+  // Each lane's rule (docs/protocol.md, A message). What comes alone goes through the tree as it
+  // is.
   always_ff @(posedge clk) begin
     if (s_valid) begin
-      op             <= now_op;
-      element_format <= now_format;
-      m_starts       <= now_starts;
-      m_ends         <= now_ends;
-      m_leave        <= begins && control && message_type == ina_pkg::TYPE_LEAVE;
-      m_format       <= (s_kind == ina_pkg::KIND_JOIN) ? now_format : ina_pkg::FORMAT_WORD;
-      m_op           <= {ina_pkg::LANE_COUNT{now_op}};
+      op_q             <= op_d;
+      format_q <= format_d;
+      m_starts <= starts_d;
+      m_ends   <= ends_d;
+      m_leave  <= begins && control && message_type == ina_pkg::TYPE_LEAVE;
+      m_format <= (s_kind == ina_pkg::KIND_JOIN) ? format_d : ina_pkg::FORMAT_WORD;
+      m_op     <= {ina_pkg::LANE_COUNT{op_d}};
       if (s_first && starts)
         m_op[8*LANE_OP_W-1:0] <= {8{ina_pkg::LANE_MAX_INT32}};
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
-        if (s_last && now_ends && s_quads == 3'(q + 1))
+        if (s_last && ends_d && s_quads == 3'(q + 1))
           m_op[q*4*LANE_OP_W +: 4*LANE_OP_W] <=
               {ina_pkg::LANE_MAX_INT32, ina_pkg::LANE_MAX_INT32, ina_pkg::LANE_OR,
                ina_pkg::LANE_ADD_INT32};

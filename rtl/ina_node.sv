@@ -10,14 +10,15 @@
 //   shift   the leading one to the top, but never past exponent 1: subnormals stay so
 //   round
 //
-// A lane that adds no floats has its result after the first stage. It goes on as a number to which
-// nothing is added, which leaves all bits as they are, if only exponent 255 is not special.
+// A lane that adds no floats has its result after the first stage. The later stages add nothing to
+// it, which leaves all its bits as they are, as long as exponent 255 is not taken for a special
+// one.
 //
 // A stage is one loop over the lanes, each value in 32 bits of a vector of all lanes though most
 // need fewer (synthesis drops what is constant): then Verilator's C++ is the same operations on
-// adjacent words, which a compiler makes into vector instructions. So there are no `if`s
-// and no two choices by one condition (Verilator makes an `if` of them), comparisons are signed, and
-// amounts of shifts have five bits.
+// adjacent words, which a compiler makes into vector instructions. So there are no `if`s and no two
+// choices by one condition (Verilator makes an `if` of them), comparisons are signed, and amounts
+// of shifts have five bits.
 
 `default_nettype none
 

@@ -9,15 +9,14 @@
 //   IPv6                 12    14   54   62   74
 //   IPv6 with VLAN       16    18   58   66   78
 //
-// Each beat of a frame gives one: its first the end of its headers, which stand right before the
-// payload in every form, the next ones the payload. So headers and payload go through the same
-// multiplexer, and all forms take a beat in every clock: an IPv6 frame's headers need the beat
-// behind its first one, but then its payload is a beat behind too. A beat waits for the next one of
-// its frame.
+// As many beats come out as go in: first the end of the headers, which stand right before the
+// payload in every form, then the payload. So headers and payload share one multiplexer, and every
+// form runs at a beat a clock: IPv6's headers end in the second beat, but then the payload is a
+// beat behind too. A beat waits for the next one of its frame.
 //
 // A packet's last beat comes out two clocks of en after its frame's last beat went in. Every frame
-// gives at least one beat; one that is no candidate exactly one (first = last = 1). Behind a
-// candidate's last beat comes the next frame's header, so there is a clock of en without a beat.
+// has at least one beat; one that is no candidate exactly one (first = last = 1). The next frame's
+// header follows a candidate's last beat, so there is a clock of en without a beat.
 
 `default_nettype none
 
@@ -93,10 +92,10 @@ module ina_parse #(
   logic              is_ip;
   logic              whole;     // the headers are complete, if they end in this beat
   logic [3:0]        ends;      // the frame ends 4 bytes past a quad's border, the ith
-  logic              goes;      // to the second clock
+  logic              advance;   // to the second clock
 
-  assign goes = en && a_valid && (a_last || s_valid);
-  assign busy = (a_valid && a_last) || m_head;
+  assign advance = en && a_valid && (a_last || s_valid);
+  assign busy    = (a_valid && a_last) || m_head;
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -104,7 +103,7 @@ module ina_parse #(
       a_valid  <= 1'b0;
     end else if (en) begin
       if (s_valid) at_first <= s_last;
-      a_valid <= s_valid || (a_valid && !goes);
+      a_valid <= s_valid || (a_valid && !advance);
     end
   end
 
@@ -197,11 +196,11 @@ module ina_parse #(
 
   always_ff @(posedge clk) begin
     if (rst) m_head <= 1'b0;
-    else if (en) m_head <= goes && a_first;
+    else if (en) m_head <= advance && a_first;
   end
 
   always_ff @(posedge clk) begin
-    if (goes && a_first) begin
+    if (advance && a_first) begin
       m_ethernet  <= form[0] ? a_data[ETHERNET_W-1:0]
                              : {a_data[12*8 +: 16], 32'd0, a_data[12*8-1:0]};
       m_has_vlan  <= form[0];
@@ -227,22 +226,22 @@ module ina_parse #(
 
   // The payload. Where its last quads are complete before the frame's last beat has come, which
   // then has the iCRC or half of it, they wait at m_data for that one.
-  logic               takes;     // a beat of the frame, behind its first
-  logic [QUADS_W-1:0] left;      // quads of the payload not given yet
-  logic [QUADS_W-1:0] now_left;  // if there are any
+  logic               body_valid;  // a beat of the frame, behind its first
+  logic [QUADS_W-1:0] left;        // quads of the payload that have not left
+  logic [QUADS_W-1:0] now_left;    // ... before this beat, if there are any
   logic               any_left;
-  logic               final_one; // all that are left are in this beat
-  logic               held;      // they wait at m_data
-  logic               first;     // no beat has been given
-  logic               gives;
-  logic [1:0]         end_at;    // which of `ends` would be right behind the iCRC
+  logic               final_one;   // all that are left are in this beat
+  logic               held;        // they wait at m_data
+  logic               first;       // no beat has left
+  logic               emit;
+  logic [1:0]         end_at;      // which of `ends` would be right behind the iCRC
   logic               right;
 
-  assign takes     = goes && !a_first;
-  assign now_left  = m_head ? quads : left;
-  assign any_left  = m_head ? candidate : left != '0;
-  assign final_one = now_left <= 9'd4;
-  assign gives     = takes && any_left && (held || a_last || !final_one);
+  assign body_valid = advance && !a_first;
+  assign now_left   = m_head ? quads : left;
+  assign any_left   = m_head ? candidate : left != '0;
+  assign final_one  = now_left <= 9'd4;
+  assign emit       = body_valid && any_left && (held || a_last || !final_one);
 
   always_comb begin
     case (form)
@@ -267,18 +266,18 @@ module ina_parse #(
       held    <= 1'b0;
       left    <= '0;
     end else if (en) begin
-      m_valid <= gives || (m_head && !candidate);
-      if (takes) held <= any_left && final_one && !held && !a_last;
-      if (gives) left <= (final_one || a_last) ? '0 : now_left - 9'd4;
+      m_valid <= emit || (m_head && !candidate);
+      if (body_valid) held <= any_left && final_one && !held && !a_last;
+      if (emit) left <= (final_one || a_last) ? '0 : now_left - 9'd4;
       else if (m_head) left <= candidate ? quads : '0;
     end
   end
 
   always_ff @(posedge clk) begin
-    if (en && (m_head || gives)) begin
-      first          <= !gives && candidate;
+    if (en && (m_head || emit)) begin
+      first          <= !emit && candidate;
       m_first        <= m_head || first;
-      m_last         <= !gives || final_one || a_last;
+      m_last         <= !emit || final_one || a_last;
       m_quads        <= final_one ? now_left[2:0] : 3'd4;
       m_wrong_length <= !(a_last && final_one && right && ends[end_at]);
     end
@@ -301,7 +300,7 @@ module ina_parse #(
   // IPv4 are not those of IPv6, so that no mapper shares them at twice the cost.
   always_ff @(posedge clk) begin : align
     logic [BYTES_W-1:0] bytes;
-    if (goes && !held && (a_first || m_head || left != '0)) begin
+    if (advance && !held && (a_first || m_head || left != '0)) begin
       bytes = {s_data[18*8-1:0], a_data, a_before};
       {m_after, m_data} <= form[1]
           ? (unlike ? bytes[IPV6_FROM +: ALIGNED_W] : bytes[IPV6_FROM+TAG_W +: ALIGNED_W])

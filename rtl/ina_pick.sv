@@ -82,7 +82,7 @@ module ina_pick #(
   logic [JOB_COUNT-1:0]  chosen_jobs;   // the job of a sum or raw packet
   logic [JOB_W-1:0]      chosen_job;
   logic [PORT_COUNT-1:0] chosen_mask;
-  logic [PORT_COUNT-1:0] chosen_heads;  // those of them whose queues move on: none of a retransmission
+  logic [PORT_COUNT-1:0] chosen_heads;  // whose queues move on: none of a retransmission
   ina_pkg::resend_t      chosen_resend;
   logic                  issue;
 
@@ -169,7 +169,7 @@ module ina_pick #(
       m_job         <= chosen_job;
       m_mask        <= chosen_mask;
       m_probe       <= chosen_resend.probe;
-      m_resend_slot <= SLOT_W'(chosen_resend.slot);
+      m_resend_slot <= chosen_resend.slot[SLOT_W-1:0];
       m_sums_since  <= sums_chosen[chosen_job] - chosen_resend.ordinal;
       if (chosen_kind == ina_pkg::KIND_JOIN && !(undo_valid && undo_job == chosen_job))
         sums_chosen[chosen_job] <= sums_chosen[chosen_job] + 1'b1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the packets that were issued: how many of each job have not been popped yet, which
-// ports' oldest retransmission is on its way, and which ports may be given one more packet.
+// What becomes of the packets that were issued: how many of each job have not been popped yet,
+// which ports' oldest retransmission is on its way, and which ports may be given one more packet.
 //
 // At most CHOSEN_MAX packets a port may be chosen while ina_rebuild does not know of them: that is
 // what its `room` promises.

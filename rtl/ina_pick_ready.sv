@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What could be chosen, and of it what has room wherever it leaves: bits for all jobs and ports side
-// by side. What is chosen and not yet issued has not moved its queues, and does not count.
+// What could be chosen, and of it what has room wherever it leaves: bits for all jobs and ports
+// side by side. What is chosen and not yet issued has not moved its queues, and does not count.
 
 `default_nettype none
 

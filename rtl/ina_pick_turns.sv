@@ -128,7 +128,7 @@ module ina_pick_turns #(
     m_mask = '0;
     if (scan_q) begin
       m_jobs = kind[0] ? join_choice : '0;
-      m_job  = kind[0] ? join_job : kind[2] ? JOB_W'(m_resend.job) : '0;
+      m_job  = kind[0] ? join_job : kind[2] ? m_resend.job[JOB_W-1:0] : '0;
       m_mask = kind[0] ? join_mask : kind[1] ? raw_port : resend_mask;
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (kind[1] && raw_port[p]) m_jobs = m_jobs | raws_q[p*JOB_COUNT +: JOB_COUNT];

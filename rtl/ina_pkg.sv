@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Constants and records that all modules share. The message format is docs/protocol.md's,
-// the counters are model/counters.h's, in the same order.
+// Constants and structs that the modules share. The message format is docs/protocol.md's.
 
 `default_nettype none
 
@@ -14,7 +13,7 @@ package ina_pkg;
   localparam int LANE_COUNT = 16;
   localparam int QUAD_COUNT = 4;
 
-  // What is only worth its while in simulation asks for this.
+  // For what only saves time in simulation.
 `ifdef SYNTHESIS
   localparam bit SIMULATED = 1'b0;
 `else
@@ -25,13 +24,13 @@ package ina_pkg;
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;
 
-  // Sums of a job are counted modulo 2^ORDINAL_W, so that an answer that waited in ina_resend can
-  // be told from one whose sum has been overwritten meanwhile: it waits for far fewer sums.
+  // A sum's number in its job, modulo 2^ORDINAL_W. A retransmission in ina_resend keeps it, to see
+  // whether its sum was overwritten while it waited; it waits for far fewer sums.
   localparam int ORDINAL_W = 16;
 
-  // The header record: MACs 12, VLAN tag 4, EtherType 2, IP 40, UDP 8, BTH 12. Each field has one
-  // place whatever the form of the frame, that of an IPv6 frame with a VLAN tag: no tag is zeros,
-  // and IPv4's 20 bytes stand against UDP with zeros before them.
+  // The header record: MACs 12, VLAN tag 4, EtherType 2, IP 40, UDP 8, BTH 12. Fields are where an
+  // IPv6 frame with a VLAN tag has them: no tag is zeros, and IPv4's 20 bytes are right before UDP,
+  // with zeros before them.
   localparam int HEADER_BYTES = 78;
   localparam int HEADER_W     = 624;
 
@@ -99,8 +98,8 @@ package ina_pkg;
   localparam int FORMAT_W = 2;
 
   // Retransmissions of a port that may wait for the join: a power of two. A host goes back over all
-  // that is unacknowledged at once (rxe: up to 128 packets), and faster than the join answers when
-  // several do; where the last one finds no room, only the host's timer brings it back.
+  // that is unacknowledged at once (rxe: up to 128 packets). What finds no room is dropped, and
+  // only the host's timer brings it back.
   localparam int RESEND_DEPTH   = 128;
   localparam int RESEND_ENTRY_W = $clog2(RESEND_DEPTH);
 
@@ -157,8 +156,8 @@ package ina_pkg;
   localparam logic [1:0] KIND_RAW    = 2'd1;  // the head of one queue of a broken job, as it is
   localparam logic [1:0] KIND_RESEND = 2'd2;  // a retransmission, with the sum from the history
 
-  // What is added to the PSN of a probe, the packet that stands for one past a gap
-  // (docs/protocol.md, PSNs): ahead of all that a receiver may expect, and never to be reached.
+  // Added to the PSN of a probe, the packet that stands for one past a gap (docs/protocol.md,
+  // PSNs): so far ahead that no receiver ever expects it.
   localparam logic [23:0] PROBE_PSN_OFFSET = 24'h400000;
 
   localparam int COUNTER_COUNT = 20;

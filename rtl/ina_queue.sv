@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one port has taken and the join has not yet sent: for each job a ring of packets in PSN
+// One port's packets that were taken and are not yet summed: for each job a ring of packets in PSN
 // order, with three places in it:
 //
 //   tail   where the next packet that is taken goes
@@ -91,7 +91,8 @@ module ina_queue #(
   localparam int PLACE_W   = 1 + SLOT_W;
   localparam logic [SLOT_W-1:0] LAST_SLOT = SLOT_W'(SLOT_COUNT - 1);
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
-  localparam logic [ina_pkg::RAW_W-1:0] RAW_MAX = ina_pkg::RAW_W'(1) << (ina_pkg::RAW_W - 1);  // no PSN is further back
+  // No PSN is further back.
+  localparam logic [ina_pkg::RAW_W-1:0] RAW_MAX = ina_pkg::RAW_W'(1) << (ina_pkg::RAW_W - 1);
 
   // Retransmissions have the places behind the slots.
   localparam int HEADERS   = SLOTS + ina_pkg::RESEND_DEPTH;
@@ -180,8 +181,8 @@ module ina_queue #(
 
   // The places. issue_valid comes late in a clock: `next` moves on after it.
   logic             opens;
-  logic             taken;
-  logic [JOB_W-1:0] taken_job;
+  logic             issue_q;
+  logic [JOB_W-1:0] issue_job_q;
 
   assign opens = commit_valid && write_opens;
 
@@ -189,23 +190,23 @@ module ina_queue #(
     if (commit_valid)
       tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
     if (issue_valid) issue_slot <= slot_of(next_place[issue_job]);
-    taken     <= issue_valid && !rst;
-    taken_job <= issue_job;
-    if (!(taken && undo_valid && taken_job == undo_job)) begin
-      if (taken) next_place[taken_job] <= place_after(next_place[taken_job]);
+    issue_q     <= issue_valid && !rst;
+    issue_job_q <= issue_job;
+    if (!(issue_q && undo_valid && issue_job_q == undo_job)) begin
+      if (issue_q) next_place[issue_job_q] <= place_after(next_place[issue_job_q]);
       if (undo_valid) next_place[undo_job] <= place_before(next_place[undo_job]);
     end
     if (opens) next_place[write_job] <= '0;
   end
 
   // issue_valid comes late in a clock, so it counts last.
-  (* keep *) logic      takes_last;  // else synthesis mixes issue_valid into the comparison
+  (* keep *) logic      is_last;  // else synthesis mixes issue_valid into the comparison
   logic [JOB_COUNT-1:0] emptied;
   logic [JOB_COUNT-1:0] filled;
 
-  assign takes_last = place_after(next_place[issue_job]) == tail_place[issue_job];
-  assign emptied    = JOB_COUNT'(takes_last) << issue_job;
-  assign filled     = (JOB_COUNT'(commit_valid) << write_job) | (JOB_COUNT'(undo_valid) << undo_job);
+  assign is_last = place_after(next_place[issue_job]) == tail_place[issue_job];
+  assign emptied = JOB_COUNT'(is_last) << issue_job;
+  assign filled  = (JOB_COUNT'(commit_valid) << write_job) | (JOB_COUNT'(undo_valid) << undo_job);
 
   always_ff @(posedge clk) begin
     ready <= job_valid & (filled | (issue_valid ? ready & ~emptied : ready));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One port's frames: its own headers in front of the shared payload, with a fresh iCRC.
-// Headers and payload beats are queued apart; the frame is put together on the way out, in the
-// form that it came in: with ina_parse and ina_merge the only modules that know how they lie on the
-// wire. A VLAN tag goes beside the frame, and ina_merge puts it in: without it a frame is laid out
-// in two ways only, IPv4's and IPv6's.
+// Builds one port's frames: its own headers in front of the shared payload, with a fresh iCRC, in
+// the form in which the port's packet came. Headers and payload beats are queued apart.
+//
+// A VLAN tag leaves beside the frame, and ina_merge inserts it: so there are two layouts here,
+// IPv4's and IPv6's. Only ina_parse, this module and ina_merge know what lies where on the wire.
 
 `default_nettype none
 
@@ -108,7 +108,7 @@ module ina_rebuild #(
   logic [QUADS_W-1:0]  next_quads;
   logic [31:0]         next_crc;
   logic [31:0]         stepped_crc;
-  logic                next_taken;
+  logic                next_pop;
 
   // Not in the clock in which the one before is taken: that is known too late in it.
   assign header_pop = !next_valid;
@@ -128,7 +128,7 @@ module ina_rebuild #(
       next_steps <= '0;
       marked     <= 1'b0;
     end else begin
-      next_valid <= next_valid ? !next_taken : header_valid;
+      next_valid <= next_valid ? !next_pop : header_valid;
       if (header_valid && header_pop) next_steps <= header_quads[1:0];
       else if (next_steps != '0) next_steps <= next_steps - 2'd1;
       marked <= header_valid && header_pop && header_mark;
@@ -177,39 +177,39 @@ module ina_rebuild #(
   } state_t;
   state_t state;
 
-  logic               ipv6;
+  logic               ipv6_q;
   logic [REST_W-1:0]  rest;        // of the payload beat before
   logic [QUADS_W-1:0] left;        // quads of payload whose beats have not been taken
   logic [2:0]         last_quads;  // of the beat taken last
   logic               free;        // the output register can be loaded
   logic               first;       // the packet's first payload beat has not been taken
-  logic               now_ipv6;
+  logic               ipv6_d;
   logic [QUADS_W-1:0] now_left;
   logic [2:0]         now_quads;
   logic               last;        // the payload beat to be taken is the packet's last
   logic               wants;       // what the next beat is made of is there
-  logic               takes;       // it takes payload: all but IPv6's first, and the end
+  logic               has_payload;  // it has some: all but IPv6's first, and the end
   logic               ends;        // it is the frame's last
-  logic               step;        // it goes
+  logic               load;         // it leaves
   logic [31:0]        frame_crc;
   logic [31:0]        now_crc;
   logic [31:0]        stepped_frame_crc;
   logic [31:0]        icrc;
 
-  assign free       = !m_axis_tvalid || m_axis_tready;
-  assign first      = state == AT_START || state == AT_TAIL;
-  assign now_ipv6   = state == AT_START ? next_ipv6 : ipv6;
-  assign now_left   = first ? next_quads : left;
-  assign last       = now_left <= 9'd4;
-  assign now_quads  = last ? now_left[2:0] : 3'd4;
-  assign wants      = state == AT_END
-      || (beat_valid && (!first || (next_valid && (next_ready || !takes))));
-  assign takes      = state == AT_START ? !next_ipv6 : state != AT_END;
-  assign ends       = state == AT_END || (takes && last && now_ipv6 && now_quads != 3'd4);
-  assign step       = free && wants;
-  assign beat_pop   = step && takes;
-  assign next_taken = beat_pop && first;
-  assign crc_pop    = step && ends;
+  assign free        = !m_axis_tvalid || m_axis_tready;
+  assign first       = state == AT_START || state == AT_TAIL;
+  assign ipv6_d      = state == AT_START ? next_ipv6 : ipv6_q;
+  assign now_left    = first ? next_quads : left;
+  assign last        = now_left <= 9'd4;
+  assign now_quads   = last ? now_left[2:0] : 3'd4;
+  assign wants       = state == AT_END
+      || (beat_valid && (!first || (next_valid && (next_ready || !has_payload))));
+  assign has_payload = state == AT_START ? !next_ipv6 : state != AT_END;
+  assign ends        = state == AT_END || (has_payload && last && ipv6_d && now_quads != 3'd4);
+  assign load        = free && wants;
+  assign beat_pop    = load && has_payload;
+  assign next_pop    = beat_pop && first;
+  assign crc_pop     = load && ends;
 
   ina_crc_step frame_step (
       .s_valid  (beat_pop),
@@ -228,9 +228,9 @@ module ina_rebuild #(
       state         <= AT_START;
       m_axis_tvalid <= 1'b0;
     end else begin
-      if (step) m_axis_tvalid <= 1'b1;
+      if (load) m_axis_tvalid <= 1'b1;
       else if (m_axis_tready) m_axis_tvalid <= 1'b0;
-      if (step) state <= ends ? AT_START : !takes ? AT_TAIL : last ? AT_END : IN_PAYLOAD;
+      if (load) state <= ends ? AT_START : !has_payload ? AT_TAIL : last ? AT_END : IN_PAYLOAD;
     end
   end
 
@@ -240,7 +240,7 @@ module ina_rebuild #(
     logic [HEADER_4_W-1:0] header_4;
     logic [BEAT_W-1:0]     now;
 
-    if (step) begin
+    if (load) begin
       header_6 = '0;
       if (first || !ina_pkg::SIMULATED)
         header_6 = {next_bytes[HEADER_W-1:16*8], next_bytes[12*8-1:0]};
@@ -250,7 +250,7 @@ module ina_rebuild #(
         if (last && now_quads == 3'(q)) now[q*128+:32] = icrc;
       if (state == AT_END) now[31:0] = icrc;
 
-      if (now_ipv6)
+      if (ipv6_d)
         m_axis_tdata <= state == AT_START ? header_6[BEAT_W-1:0]
             : {now[BEAT_W-TAIL_W-1:0],
                state == AT_TAIL ? header_6[BEAT_W+:TAIL_W] : rest[REST_W-1-:TAIL_W]};
@@ -264,17 +264,17 @@ module ina_rebuild #(
 
   // A frame ends 10 bytes into a quad with IPv4, 14 with IPv6.
   logic [1:0] end_quad;
-  assign end_quad = state != AT_END ? now_quads[1:0] : ipv6 ? 2'd0 : 2'(last_quads - 3'd1);
+  assign end_quad = state != AT_END ? now_quads[1:0] : ipv6_q ? 2'd0 : 2'(last_quads - 3'd1);
 
   always_ff @(posedge clk) begin
-    if (step) begin
+    if (load) begin
       m_axis_tkeep <= '1;
       if (ends)
-        m_axis_tkeep <= (now_ipv6 ? 64'h3FFF_FFFF_FFFF_FFFF : 64'h3FF_FFFF_FFFF_FFFF)
+        m_axis_tkeep <= (ipv6_d ? 64'h3FFF_FFFF_FFFF_FFFF : 64'h3FF_FFFF_FFFF_FFFF)
             >> {2'd3 - end_quad, 4'd0};
     end
-    if (step && state == AT_START) begin
-      ipv6     <= next_ipv6;
+    if (load && state == AT_START) begin
+      ipv6_q   <= next_ipv6;
       m_tagged <= next_vlan;
       m_tag    <= next_bytes[12*8+:32];
     end

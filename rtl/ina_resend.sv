@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A port's retransmissions and probes, in order, until the join has time for them. Says which jobs
-// they belong to: a context is not given to another job while its history is still asked for.
-// The ordinal of its sum goes with each retransmission, by which ina_pick finds out whether the
-// sum is still in the history when its turn comes. Its header waits in ina_queue, behind those of
-// the packets that were taken, at the number of its entry here.
+// A port's retransmissions and probes, in order, until the join has time for them. Each has the
+// ordinal of its sum, by which ina_pick sees whether the sum is still in the history. Its header is
+// in ina_queue, at the number of its entry here.
 //
-// A host that goes back sends again, in order, all that its receiver may lack. A fresh sum that
-// overtakes these answers would be past a gap to the receiver: another NAK, and another way back. So
-// `behind` says which jobs' sums should wait: from the first answer on, until a packet has come that
-// needs none and all answers have gone. Where no packet comes for PATIENCE clocks, it ends as well.
+// `pending` says which jobs they belong to: while a job's history is asked for, its context is not
+// given to another.
+//
+// `behind` says which jobs' sums should wait. A host that goes back sends again, in order, all that
+// its receiver may lack; a fresh sum that overtook these answers would be past a gap there: another
+// NAK, and the host goes back again. So sums wait from the first answer on, until a packet has come
+// that needs none and all answers have left, or until no packet has come for PATIENCE clocks.
 
 `default_nettype none
 
@@ -26,7 +27,7 @@ module ina_resend #(
     output logic                               s_ready,
     input  ina_pkg::resend_t                   s_resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] s_entry,
-    input  logic                               s_caught_up,  // a packet of its job that needs no answer
+    input  logic                               s_caught_up,  // its job has a packet that needs no answer
 
     output logic                               m_valid,
     input  logic                               m_ready,
@@ -64,7 +65,7 @@ module ina_resend #(
   ina_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) fifo (
       .clk, .rst,
       .s_valid(push), .s_ready(unused_ready),
-      .s_data({s_resend.probe, s_job, SLOT_W'(s_resend.slot), s_resend.ordinal, s_resend.quads}),
+      .s_data({s_resend.probe, s_job, s_resend.slot[SLOT_W-1:0], s_resend.ordinal, s_resend.quads}),
       .m_valid, .m_ready, .m_data({m_probe, m_job, m_slot, m_ordinal, m_quads}),
       .count);
 
@@ -92,7 +93,7 @@ module ina_resend #(
   end
 
   logic [COUNT_W-1:0]    answers;   // that wait here
-  logic [JOB_COUNT-1:0]  goes_back; // more are to come
+  logic [JOB_COUNT-1:0]  going_back; // more are to come
   logic [PATIENCE_W-1:0] patience;
   logic                  answer;
 
@@ -101,16 +102,16 @@ module ina_resend #(
   always_ff @(posedge clk) begin
     answers <= answers + COUNT_W'(push && !s_resend.probe) - COUNT_W'(pop && !m_probe);
     if (answer) patience <= '1;
-    else if (goes_back != '0) patience <= patience - 1'b1;
-    if (goes_back != '0 && patience == '0) goes_back <= '0;
-    if (s_caught_up) goes_back[s_job] <= 1'b0;
-    if (answer) goes_back[s_job] <= 1'b1;
-    if (behind != '0) behind <= goes_back | (answers != '0 ? behind : '0);
+    else if (going_back != '0) patience <= patience - 1'b1;
+    if (going_back != '0 && patience == '0) going_back <= '0;
+    if (s_caught_up) going_back[s_job] <= 1'b0;
+    if (answer) going_back[s_job] <= 1'b1;
+    if (behind != '0) behind <= going_back | (answers != '0 ? behind : '0);
     if (answer) behind[s_job] <= 1'b1;
     if (rst) begin
-      answers   <= '0;
-      goes_back <= '0;
-      behind    <= '0;
+      answers    <= '0;
+      going_back <= '0;
+      behind     <= '0;
     end
   end
 

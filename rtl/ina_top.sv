@@ -128,8 +128,18 @@ module ina_top #(
   logic [PORT_COUNT-1:0] undo_mask;
 
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
-  localparam int SUM_SIDE_W  = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
-  localparam int TREE_SIDE_W = SUM_SIDE_W + 2;
+  typedef struct packed {  // what rides along with them
+    logic [1:0]            kind;
+    logic [JOB_W-1:0]      job;
+    logic [SLOT_W-1:0]     slot;
+    logic [INDEX_W-1:0]    beat;
+    logic                  first;
+    logic                  last;
+    logic [2:0]            quads;
+    logic                  leave;
+    logic [PORT_COUNT-1:0] mask;
+  } side_t;
+  localparam int SIDE_W = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
 
   logic                                              join_load;
   logic                                              join_valid;
@@ -152,18 +162,13 @@ module ina_top #(
   logic                           tree_valid;
   logic [BEAT_W-1:0]              tree_data;
   logic [ina_pkg::LANE_COUNT-1:0] tree_overflow;
-  logic [SUM_SIDE_W-1:0]          tree_side;
-  logic [1:0]                     tree_kind;
-  logic [JOB_W-1:0]               tree_job;
-  logic                           tree_first;
-  logic                           tree_last;
-  logic [2:0]                     tree_quads;
+  side_t                          tree_side;
   logic                           tree_starts;
   logic                           tree_ends;
 
   logic                  sum_valid;
   logic [BEAT_W-1:0]     sum_data;
-  logic [SUM_SIDE_W-1:0] sum_side;
+  logic [SIDE_W-1:0]     sum_side;
   logic [1:0]            sum_kind;
   logic [JOB_W-1:0]      sum_job;
   logic [SLOT_W-1:0]     sum_slot;
@@ -207,17 +212,17 @@ module ina_top #(
   // Who is busy says so late in a clock, so it counts from the next one on; what comes from outside
   // counts from the edge that takes it, and bridges that clock.
   localparam int PARTS = PORT_COUNT + 7;
-  logic             comes;
-  logic             came;
-  logic [PARTS-1:0] were_busy;
+  logic             input_d;
+  logic             input_q;
+  logic [PARTS-1:0] busy_q;
 
-  assign comes = s_axis_tvalid != '0 || age;
+  assign input_d = s_axis_tvalid != '0 || age;
 
   always_ff @(posedge clk) begin
-    came      <= comes;
-    were_busy <= {port_busy, jobs_busy, pick_busy, join_busy, tree_busy, sum_valid, crc_busy,
+    input_q <= input_d;
+    busy_q  <= {port_busy, jobs_busy, pick_busy, join_busy, tree_busy, sum_valid, crc_busy,
                   counters_busy};
-    busy      <= comes || came || were_busy != '0;
+    busy    <= input_d || input_q || busy_q != '0;
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
@@ -258,7 +263,7 @@ module ina_top #(
       .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
 
   ina_tree #(.PORT_COUNT(PORT_COUNT), .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32),
-             .SIDE_W(TREE_SIDE_W)) tree (
+             .SIDE_W(SIDE_W + 2)) tree (
       .clk, .rst,
       .s_load(join_load), .s_valid(join_valid), .s_mask(join_leaves), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
@@ -267,14 +272,11 @@ module ina_top #(
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
 
-  assign {tree_first, tree_last, tree_quads} = tree_side[PORT_COUNT + 1 +: 5];
-  assign {tree_kind, tree_job} = tree_side[SUM_SIDE_W-1 -: 2 + JOB_W];
-
-  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SUM_SIDE_W)) trailer (
+  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W)) trailer (
       .clk, .rst,
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
-      .s_kind(tree_kind), .s_job(tree_job), .s_first(tree_first), .s_last(tree_last),
-      .s_quads(tree_quads), .s_starts(tree_starts), .s_ends(tree_ends),
+      .s_kind(tree_side.kind), .s_job(tree_side.job), .s_first(tree_side.first),
+      .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),
       .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
 
   assign {sum_kind, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,

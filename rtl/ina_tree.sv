@@ -104,8 +104,7 @@ module ina_tree #(
   end
 
   // Node `i` of level l adds leaves i * 2^l to (i + 1) * 2^l - 1. Level 0 are the operands: words,
-  // or numbers of the lower halves; high are those of the
-  // upper halves, zeros where there are none.
+  // or the lower halves; `high` are the upper halves, zeros where there are none.
   for (genvar l = 0; l <= LEVELS; l++) begin : level
     for (genvar i = 0; i < (PORT_COUNT + (1 << l) - 1) >> l; i++) begin : node
       logic [BEAT_W-1:0]     y;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose turn it is: of those that want one, the first behind the one that was served last. Who
-// wants one is asked in one clock, and answered in the next and until it is asked again.
+// Round robin: of those that want a turn, the first behind the one that was served last. `wanted`
+// is registered with `asks`; `choice` stands from the next clock on, until the next `asks`.
 
 `default_nettype none
 

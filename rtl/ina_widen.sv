@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A port's beat on its way into the tree, one clock: whole words stay as they are, two
-// half-precision numbers in a lane become two of float32, exactly. A NaN keeps sign and fraction, so
-// that ina_round gives back the same 16 bits.
+// half-precision numbers in a lane become two of float32, exactly. A NaN keeps sign and fraction,
+// so that ina_round gives back the same 16 bits.
 
 `default_nettype none
 
