@@ -83,7 +83,8 @@ def run_yosys(commands, out, timeout_s):
     log = out.with_suffix(".log")
     try:
         done = subprocess.run(
-            ["yosys", "-q", "-l", str(log), str(out.with_suffix(".ys"))], timeout=timeout_s,
+            # A port that gets another width than its own is a mistake: yosys would only warn.
+            ["yosys", "-q", "-e", "Resizing cell port", "-l", str(log), str(out.with_suffix(".ys"))], timeout=timeout_s,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES,) * 2),
             check=False)
