@@ -78,7 +78,7 @@ static bool open_engine(struct program *program)
 	       complain(program->error);
 }
 
-/* Both files before anything runs: a path that cannot be written is no late surprise. */
+/* Before anything runs, so that a path that cannot be written is found at once. */
 static bool open_files(struct program *program)
 {
 	const struct options *options = &program->options;

@@ -102,8 +102,7 @@ static void read_port(struct loop *loop, unsigned port)
 		bridge_receive(loop->bridge, port, now_ns, frames[i]);
 }
 
-/* A port is watched for room as long as its socket is full, no longer: else it would wake us
- * always. */
+/* A socket is watched for room only while it is full: otherwise each wait would end at once. */
 static void watch_output(struct loop *loop, unsigned port)
 {
 	bool is_blocked = loop->ports[port].is_blocked;
@@ -153,7 +152,7 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 	return true;
 }
 
-/* Of the engine as it is now: a reset puts another one in its place. */
+/* To be asked each time anew: a reset puts another engine in its place. */
 static bool has_failed(const struct engine *engine)
 {
 	return engine && engine->error[0];

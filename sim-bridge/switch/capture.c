@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Ethernet header goes, the header of a Linux cooked capture comes in its place. */
+/* The header of a Linux cooked capture replaces the Ethernet header. */
 #include "capture.h"
 
 #include <errno.h>

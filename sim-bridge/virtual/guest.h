@@ -37,8 +37,8 @@ void guest_open(struct guest *guest, unsigned port);
 void guest_close(struct guest *guest);
 
 /*
- * Takes over what the calendar's socket has accepted, if one of the `count` guests begins its talk
- * there within `patience_ms`.
+ * Takes over a connection to the calendar's socket, if one of the `count` guests that has none yet
+ * introduces itself on it within `patience_ms`.
  */
 bool guest_accept_clock(struct guest *guests, unsigned count, int fd, int patience_ms);
 
@@ -48,18 +48,17 @@ void guest_hear_clock(struct guest *guest, uint64_t now_ns, uint64_t epoch_ns);
 /*
  * Lets it run; guest_hear_clock() and vhost_serve() are then called until it waits.
  *
- * Each message costs two changes of process where the guest has to wait for the answer. All answers
- * are known, as time stands still, and one more message will come as long as it has not said WAIT:
- * so a guest that may hurry finds each answer there before it asks. For what is to happen at this
- * very time (its interrupts above all) it need not ask again.
+ * A message whose answer the guest waits for costs two context switches. As time stands still, all
+ * answers are known beforehand, and until it says WAIT one more message will come: a guest that may
+ * hurry finds each answer there before it asks. For what is to happen at this very time (its
+ * interrupts above all) it need not ask again.
  */
 void guest_run(struct guest *guest, uint64_t now_ns);
 
-/* Tells it that its device has something, and hears it ask for time to see to it. False: it does
- * not answer. */
+/* Interrupts it for its device, and hears it ask for time to handle that. False: no answer. */
 bool guest_call(struct guest *guest, unsigned queue, uint64_t now_ns, uint64_t epoch_ns);
 
-/* It is not there any more, whatever it does. */
+/* Closes its connections: it counts as gone, whatever it does. */
 void guest_end(struct guest *guest);
 
 #endif

@@ -9,7 +9,7 @@
 #include "lifecycle.h"
 #include "path.h"
 
-/* Real time until a host that does not wait is taken to spin. */
+/* Real time after which a host that does not wait is said to poll. */
 #define RUN_PATIENCE_S 20
 
 void virtual_accept_device(struct virtual_time *time, unsigned port)
@@ -35,7 +35,7 @@ static void settle(struct virtual_time *time, struct guest *guest)
 		        {.fd = time->signal_fd, .events = POLLIN},
 		        {.fd = time->listen_fds[guest->port], .events = POLLIN},
 		};
-		/* It connects its device once. */
+		/* The device connects once. */
 		int count = poll(ready, guest->device.fd < 0 ? 4 : 3, RUN_PATIENCE_S * 1000);
 
 		if (count == 0)

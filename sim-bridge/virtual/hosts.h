@@ -5,7 +5,7 @@
 
 #include "state.h"
 
-/* Takes a host's network device in that has come to its socket. */
+/* Accepts the connection of a host's network device. */
 void virtual_accept_device(struct virtual_time *time, unsigned port);
 
 /* Lets a host run until it waits, and takes what it has sent. */

@@ -9,7 +9,7 @@
 /* What the muster says follows: the start of all, or the end. */
 void virtual_follow_muster(struct virtual_time *time, enum muster_news news);
 
-/* A host is not there any more. */
+/* A host has gone. */
 void virtual_lose_host(struct virtual_time *time, unsigned port);
 
 #endif

@@ -60,7 +60,7 @@ struct virtual_time {
 	char error[256]; /* not empty: time could not go on */
 };
 
-/* Of the hosts' clocks: 2026-01-01, on every day. */
+/* Where the hosts' clocks begin: 2026-01-01, whatever day it is. */
 #define VIRTUAL_EPOCH_NS 1767225600000000000u
 
 /* Time goes no further. */
@@ -75,7 +75,7 @@ __attribute__((format(printf, 2, 3))) void virtual_fail(struct virtual_time *tim
 bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, struct frame *frame,
                   unsigned port);
 
-/* Tells a host that its device has something. */
+/* Interrupts a host for its device. */
 void virtual_call(struct virtual_time *time, struct guest *guest, unsigned queue);
 
 #endif

@@ -288,7 +288,7 @@ static bool obey(struct vhost_device *device, struct message *message)
 	case SET_VRING_ERR:
 	case SET_PROTOCOL_FEATURES:
 	case SET_CONFIG:
-	case VRING_KICK: /* the queues are looked into all the same */
+	case VRING_KICK: /* the queues are polled anyway */
 		return true;
 	default:
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A split virtqueue (VIRTIO 1.1, 2.6) in a guest's memory, seen from the device. What stands there
- * is the guest's word: every address is looked up before it is used.
+ * A split virtqueue (VIRTIO 1.1, 2.6) in a guest's memory, seen from the device. The guest wrote
+ * what stands there: every address is checked before it is used.
  */
 #ifndef INA_BRIDGE_VIRTQUEUE_H
 #define INA_BRIDGE_VIRTQUEUE_H
