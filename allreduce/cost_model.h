@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an all-reduce of M bytes should take, in the alpha-beta model: alpha for a message's way,
- * M / B for its bytes. For n machines with g ranks each, P = n g (after NetReduce, Liu et al.,
- * ASPLOS 2023, whose parallel algorithm this is; the ring's form is Patarasuk and Yuan's, 2009):
+ * What an all-reduce of M bytes should take, in the alpha-beta model: alpha for a message's
+ *latency, M / B for its bytes. For n machines with g ranks each, P = n g (after NetReduce, Liu et
+ *al., ASPLOS 2023, whose parallel algorithm this is; the ring's form is Patarasuk and Yuan's,
+ *2009):
  *
  *	flat ring	2 (P - 1) alpha + 2 (P - 1) / P * M / B_inter
  *	leader		a + g * M / B_intra + c * M / B_inter
  *	parallel	a + 2 (g - 1) / g * M / B_intra + c * M / B_inter
  *
- * One machine's link is shared by its g lanes, so g times M / g go through it. Between machines c
+ * One machine's link is shared by its g rails, so g times M / g go through it. Between machines c
  * is 1 and a is 2 alpha if the aggregator sums; by ring c is 2 (n - 1) / n and a 2 (n - 1) alpha.
  *
  * B_intra is the rate at which a rank reads what others of its machine have: the leader reads the
  * g - 1 others' elements, and they all at once its sums; in parallel each reads (g - 1) / g of
- * both. B_intra and B_inter are taken one after the other: where they overlap, the model says
- * too much.
+ * both. B_intra and B_inter are taken one after the other: where they overlap, the model's
+ * time is too long.
  */
 #ifndef INA_COST_MODEL_H
 #define INA_COST_MODEL_H
@@ -36,10 +37,10 @@ enum cost_schedule { COST_FLAT, COST_LEADER, COST_PARALLEL, COST_COUNT };
 /* Seconds for an all-reduce of `bytes`. */
 double cost_of(const struct cost_model *model, enum cost_schedule schedule, double bytes);
 
-/* The one that takes least; of equals the parallel one, then the leader. */
+/* The fastest; of several equal ones parallel, then leader. */
 enum cost_schedule cost_fastest(const struct cost_model *model, double bytes);
 
-/* Of that, seconds inside the machines. */
+/* The part of cost_of() that is spent inside the machines. */
 double cost_inside(const struct cost_model *model, enum cost_schedule schedule, double bytes);
 
 /* Bytes that a machine sends, over those of the elements: 1, or 2 (n - 1) / n. */

@@ -45,7 +45,8 @@ static void tell_failure(const char *what, enum ina_status status, const char *t
 	              remedy(status));
 }
 
-/* An aggregator that joined the ranks and then dropped out leaves its messages to the ring. */
+/* Where the aggregator is lost after it has admitted the ranks, the ring takes over its messages.
+ */
 static bool by_algorithm(const char *what, const ina_comm *comm)
 {
 	struct ina_stats stats;
@@ -55,7 +56,8 @@ static bool by_algorithm(const char *what, const ina_comm *comm)
 		return true;
 	finding_print(
 	        FINDING_FAILED, what,
-	        "it dropped out: %llu messages went by ring -- remedy: see the switch's own log",
+	        "the aggregator was lost: %llu messages went by ring -- remedy: see the switch's "
+	        "own log",
 	        (unsigned long long)stats.messages_ring);
 	return false;
 }

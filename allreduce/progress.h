@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of the work is done, for whoever waits. In a lab of virtual time INA_PROGRESS names a
- * file: its only line is the share, and ina-bridge says it beside the time (lab/README.md).
+ * Progress, for whoever waits: in a lab of virtual time INA_PROGRESS names a file, whose only line
+ * is the share of the work that is done. ina-bridge shows it beside the time (lab/README.md).
  */
 #ifndef INA_PERF_PROGRESS_H
 #define INA_PERF_PROGRESS_H
