@@ -40,6 +40,7 @@ CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
 QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
 programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf
 	@$(CONFIGURE) $(or $(QUIETLY),-DINA_TESTS=OFF)
+	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
 build: need-demo+test+formal+synth
