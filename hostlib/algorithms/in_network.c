@@ -504,10 +504,8 @@ static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
 {
 	struct ina_innet *innet = self;
 	int count;
-	enum ina_status status =
-	        before_wait ? ina_completions_look(innet->completions, awaits_message(innet),
-	                                           &count, failure)
-	                    : ina_completions_poll(innet->completions, &count, failure);
+	enum ina_status status = ina_completions_take(innet->completions, before_wait,
+	                                              awaits_message(innet), &count, failure);
 
 	return go_on(innet, status, count, moved, failure);
 }
@@ -557,10 +555,7 @@ static void row_abort(void *self)
 
 static int row_pollfds(const void *self, struct pollfd *fds)
 {
-	const struct ina_innet *innet = self;
-
-	fds[0] = (struct pollfd){.fd = innet->completions->fabric->channel->fd, .events = POLLIN};
-	return 1;
+	return ina_completions_pollfds(((const struct ina_innet *)self)->completions, fds);
 }
 
 static void row_arm(void *self)

@@ -309,18 +309,22 @@ static bool awaits_message(const struct ina_ring *ring)
 	       (ring->out.index == ring->out_count || has_credit(ring));
 }
 
+static enum ina_status go_on(struct ina_ring *ring, enum ina_status status, int count, bool *moved,
+                             struct ina_failure *failure)
+{
+	*moved = count > 0;
+	return status == INA_OK && count > 0 ? ina_ring_advance(ring, failure) : status;
+}
+
 static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
                                    struct ina_failure *failure)
 {
 	struct ina_ring *ring = self;
 	int count;
-	enum ina_status status =
-	        before_wait ? ina_completions_look(ring->completions, awaits_message(ring), &count,
-	                                           failure)
-	                    : ina_completions_poll(ring->completions, &count, failure);
+	enum ina_status status = ina_completions_take(ring->completions, before_wait,
+	                                              awaits_message(ring), &count, failure);
 
-	*moved = count > 0;
-	return status == INA_OK && count > 0 ? ina_ring_advance(ring, failure) : status;
+	return go_on(ring, status, count, moved, failure);
 }
 
 static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
@@ -331,8 +335,7 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 	enum ina_status status = ina_completions_sleep(ring->completions, awaits_message(ring),
 	                                               false, timeout_ms, &count, failure);
 
-	*moved = count > 0;
-	return status == INA_OK && count > 0 ? ina_ring_advance(ring, failure) : status;
+	return go_on(ring, status, count, moved, failure);
 }
 
 static bool row_is_done(const void *self)
@@ -357,10 +360,7 @@ static void row_abort(void *self)
 
 static int row_pollfds(const void *self, struct pollfd *fds)
 {
-	const struct ina_ring *ring = self;
-
-	fds[0] = (struct pollfd){.fd = ring->completions->fabric->channel->fd, .events = POLLIN};
-	return 1;
+	return ina_completions_pollfds(((const struct ina_ring *)self)->completions, fds);
 }
 
 static void row_arm(void *self)

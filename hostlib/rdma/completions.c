@@ -143,3 +143,16 @@ enum ina_status ina_completions_wait(const struct ina_completions *completions, 
 		return status;
 	return ina_completions_sleep(completions, false, connecting, timeout_ms, count, failure);
 }
+
+enum ina_status ina_completions_take(const struct ina_completions *completions, bool before_wait,
+                                     bool only_messages, int *count, struct ina_failure *failure)
+{
+	return before_wait ? ina_completions_look(completions, only_messages, count, failure)
+	                   : ina_completions_poll(completions, count, failure);
+}
+
+int ina_completions_pollfds(const struct ina_completions *completions, struct pollfd *fds)
+{
+	fds[0] = (struct pollfd){.fd = completions->fabric->channel->fd, .events = POLLIN};
+	return 1;
+}

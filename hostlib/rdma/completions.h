@@ -26,6 +26,10 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
 enum ina_status ina_completions_look(const struct ina_completions *completions, bool only_messages,
                                      int *count, struct ina_failure *failure);
 
+/* before_wait: ina_completions_look(), else ina_completions_poll(). */
+enum ina_status ina_completions_take(const struct ina_completions *completions, bool before_wait,
+                                     bool only_messages, int *count, struct ina_failure *failure);
+
 /*
  * After that: waits up to timeout_ms for a completion, for frames on the control channel, which are
  * taken in, or, if that is `connecting`, for the connection manager. Takes the completions.
@@ -40,5 +44,8 @@ enum ina_status ina_completions_wait(const struct ina_completions *completions, 
 
 /* The channel will tell of the next completion, but not of those that are there. */
 void ina_completions_arm(const struct ina_completions *completions);
+
+/* What to wait for: fills in one. */
+int ina_completions_pollfds(const struct ina_completions *completions, struct pollfd *fds);
 
 #endif
