@@ -2,10 +2,10 @@
 /*
  * What every all-reduce algorithm offers to those who run it: a row of functions. Each algorithm is
  * one file with one row; a new one is a new file. The rows are ina_in_network_algorithm,
- * ina_ring_algorithm and ina_parallel_algorithm (machine/parallel.c).
+ * ina_ring_algorithm, ina_alone_algorithm and ina_parallel_algorithm (machine/parallel.c).
  *
- * An algorithm blocks nowhere but in wait(). A status that is not INA_OK is a fault of this rank,
- * from which the caller recovers together with the other ranks.
+ * An algorithm blocks only in wait(), and for some 20 ms in abort(). A status that is not INA_OK is
+ * a fault of this rank, from which the caller recovers together with the other ranks.
  */
 #ifndef INA_ALGORITHMS_ALGORITHM_H
 #define INA_ALGORITHMS_ALGORITHM_H
@@ -47,13 +47,14 @@ struct ina_algorithm_row {
 	enum ina_status (*advance)(void *self, bool before_wait, bool *moved,
 	                           struct ina_failure *failure);
 
-	/* Waits up to timeout_ms for something to come. *moved: as above, false also for a fault.
+	/*
+	 * Waits up to timeout_ms for something to come, and goes on as advance() does. NULL:
+	 * advance() always moves.
 	 */
 	enum ina_status (*wait)(void *self, int timeout_ms, bool *moved,
 	                        struct ina_failure *failure);
 
-	/* Nothing has come for waited_ms: has this rank's part of it failed? NULL: no more to look
-	 * at. */
+	/* Nothing has come for waited_ms: has this rank's part failed? NULL: nothing to look at. */
 	bool (*find_fault)(void *self, int64_t waited_ms, struct ina_failure *failure);
 
 	/* Is the oldest all-reduce done? */
@@ -62,7 +63,8 @@ struct ina_algorithm_row {
 	/*
 	 * Forgets the oldest all-reduce, which is done, and adds it to the statistics, but for
 	 * `calls` and `overflows`. Returns whether an int32 sum overflowed. *until: its
-	 * registrations are in use until so many messages are acknowledged; 0: no longer.
+	 * registrations are in use until so many messages of the connection, counted from its
+	 * first, are acknowledged; 0: no longer.
 	 */
 	bool (*end)(void *self, struct ina_stats *stats, uint64_t *until);
 
@@ -76,7 +78,10 @@ struct ina_algorithm_row {
 	int (*pollfds)(const void *self, struct pollfd *fds);
 	void (*arm)(void *self);
 
-	/* Which message of it that is, from 0, and INA_ERR_TIMEOUT with a sentence about it. */
+	/*
+	 * The index of the message that it waits for (NULL: it has none); and INA_ERR_TIMEOUT with
+	 * a sentence that names it (NULL where wait is).
+	 */
 	uint32_t (*position)(const void *self);
 	void (*explain_timeout)(const void *self, int timeout_ms, struct ina_failure *failure);
 };

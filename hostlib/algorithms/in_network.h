@@ -26,9 +26,9 @@
  * messages, and must be able to give them those. So these are received in the library's memory and
  * copied; they stay there, in 2 W places, until every rank is known to have them.
  *
- * Fixed point (fixed.h): a block is the elements of a message. A block is sent when all ranks'
- * largest exponent of it is known, which comes back in the header of the message W before; the
- * first W messages have nothing but that.
+ * Fixed point (elements/block_float.h): a block is the elements of a message. A block is sent when
+ * all ranks' largest exponent of it is known, which comes back in the header of the message W
+ * before; the first W messages have nothing but that.
  */
 #ifndef INA_ALGORITHMS_IN_NETWORK_H
 #define INA_ALGORITHMS_IN_NETWORK_H
@@ -93,7 +93,7 @@ void ina_innet_reset(struct ina_innet *innet);
 
 /*
  * Starts a transfer behind those under way; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty, and
- * any number of contributors is accepted and left in window->contributors. exponent: of the header.
+ * any number of contributors is accepted and left in innet->contributors. exponent: of the header.
  */
 void ina_innet_start(struct ina_innet *innet, enum ina_wire_type type, int32_t exponent,
                      const struct ina_transfer *transfer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a communicator with one rank a machine has on the network: its connections and their
+ * What a flat communicator has on the network: its connections and their
  * completions, registered memory, and the state of the two algorithms that use these.
  */
 #ifndef INA_ALGORITHMS_NETWORK_H

@@ -70,7 +70,7 @@ static void explain_how(const struct ina_comm *comm, bool aggregated, bool own_j
 		         options->join_timeout_ms);
 }
 
-/* After the ranks have agreed that their JOINs were joined, or not. */
+/* joined: every rank's JOIN came back as a sum. own_joined: this rank's did. */
 static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool own_joined,
                                         struct ina_failure *failure)
 {
@@ -100,7 +100,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	return INA_OK;
 }
 
-/* One rank a machine: connections round the ring of all ranks, memory, and a JOIN. */
+/* Flat: connections round the ring of all ranks, memory, and a JOIN. */
 static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roster *roster,
                                    int64_t deadline_ms, struct ina_failure *failure)
 {
@@ -124,7 +124,7 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	joined = status == INA_OK && !network->plain && options->algorithm != INA_ALGORITHM_RING &&
 	         ina_network_exchange(network, INA_WIRE_JOIN, options->join_timeout_ms);
 	value = joined;
-	status = ina_agree_on(&comm->control, "", "answer the aggregator's JOIN", false, &value,
+	status = ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &value,
 	                      deadline_ms + options->join_timeout_ms, failure);
 	if (status != INA_OK)
 		return status;
@@ -246,7 +246,10 @@ static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_ros
 	return INA_OK;
 }
 
-/* listener: where the rank that leads this rail waits for the others of it; it is closed. */
+/*
+ * listener: a TCP socket, which this function takes over and closes. The rail's rank on machine 0
+ * accepts the others of the rail on it.
+ */
 static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_topology *topology,
                                      const struct ina_roster *roster, int listener,
                                      struct ina_failure *failure)
@@ -254,8 +257,7 @@ static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_top
 	bool leads = topology->machine == 0 && topology->local < topology->rails;
 	struct ina_parallel *parallel = calloc(1, sizeof(*parallel));
 
-	/* Who does not wait at it does not need it; the bootstrap of the rail closes it after use.
-	 */
+	/* Only that rank keeps it, until the bootstrap of the rail closes it. */
 	if (!parallel || !leads || topology->machines == 1) {
 		close(listener);
 		listener = -1;

@@ -39,6 +39,12 @@ enum ina_agreement {
 enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
                              int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure);
 
+/* The same in two parts, of which none waits: begin once, then poll until it is not PENDING. */
+void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote);
+enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_vote *vote,
+                                  int64_t deadline_ms, uint32_t *minimum,
+                                  struct ina_failure *failure);
+
 /*
  * Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get;
  * *value becomes the smallest, or must be the same everywhere.
@@ -46,12 +52,6 @@ enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote 
 enum ina_status ina_agree_on(struct ina_control *control, const char *what, const char *doing,
                              bool must_equal, uint32_t *value, int64_t deadline_ms,
                              struct ina_failure *failure);
-
-/* The same in two parts, of which none waits: begin once, then poll until it is not PENDING. */
-void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote);
-enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_vote *vote,
-                                  int64_t deadline_ms, uint32_t *minimum,
-                                  struct ina_failure *failure);
 
 /*
  * While opening: has the agreement already failed elsewhere, or is a rank gone? Then `failure` is

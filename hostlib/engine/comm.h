@@ -50,7 +50,7 @@ struct ina_comm {
 	struct ina_stats stats;
 
 	/* Machines with several ranks. */
-	struct ina_parallel *parallel; /* NULL: one rank a machine */
+	struct ina_parallel *parallel; /* NULL: flat */
 	bool is_rail;                  /* of another communicator, which notices who is gone */
 };
 

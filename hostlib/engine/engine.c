@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine. Where the algorithm has room for several all-reduces, the next ones start as soon as
- * they can. The call whose turn it is is the first one's, and what has to do with time is about
- * that.
+ * they can. Deadlines, stalls and timeouts always concern the oldest one, whose turn it is.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -58,7 +57,7 @@ static struct ina_request *next_to_start(struct ina_comm *comm)
 	return next;
 }
 
-/* Where memory cannot be held beside the others', it may be when their turn is over. */
+/* If its buffers cannot be registered now, it starts when earlier requests are done. */
 static enum ina_status start_next(struct ina_comm *comm, struct ina_failure *failure)
 {
 	struct ina_request *next = next_to_start(comm);
@@ -72,7 +71,9 @@ static enum ina_status start_next(struct ina_comm *comm, struct ina_failure *fai
 	return status;
 }
 
-/* What there is of the first request, and those that may go with it. */
+/*
+ * Starts the first request (after a fallback: what is left of it), and those that may go with it.
+ */
 static enum ina_status start_first(struct ina_comm *comm, struct ina_failure *failure)
 {
 	enum ina_status status;
@@ -150,7 +151,7 @@ static void finish_done(struct ina_comm *comm, const struct ina_algorithm_row *a
 	comm->stats.overflows += overflow || comm->first->transfer.overflowed;
 	if (algorithm == &ina_ring_algorithm)
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
-	/* A connection that is no more reads nothing. */
+	/* Where the connection has been dropped, no send reads the memory any more: now. */
 	finish(comm, INA_OK, algorithm == comm->algorithm ? until : 0);
 	if (algorithm == &ina_in_network_algorithm)
 		ina_memory_release(&comm->network.memory,
@@ -176,7 +177,8 @@ static enum ina_status go_on_by_ring(struct ina_comm *comm, struct ina_failure *
 	struct ina_transfer *rest;
 	uint64_t summed_bytes;
 
-	/* Ranks that had all sums by themselves are gone to other things: nothing to send. */
+	/* Complete ones just end: other ranks may have left them already, so nothing is exchanged.
+	 */
 	while (ina_innet_is_busy(innet) && ina_innet_is_summed(innet))
 		finish_done(comm, &ina_in_network_algorithm, innet);
 	if (!ina_innet_is_busy(innet))
@@ -234,8 +236,8 @@ bool ina_comm_recover(struct ina_comm *comm, int timeout_ms)
 
 /*
  * All ranks are in a call and have waited for a while, so this is no late rank. A lost tail is
- * sent again after an ACK timeout, which may be lost too: some of them must do. Three times over,
- * for a machine that is busy with other things is no dead aggregator.
+ * sent again after an ACK timeout, and may be lost again: eight ACK timeouts must do. Three times
+ * that, for a machine that is busy with other things is no dead aggregator.
  */
 static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 {
@@ -441,7 +443,8 @@ int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 {
 	int count = ina_control_pollfds(&comm->control, fds);
 
-	/* Messages that come before their call are left where they are. */
+	/* Without a request the completion queue is not watched: a message may come before its
+	 * call. */
 	if (comm->first || ina_comm_is_recovering(comm))
 		count += comm->algorithm->pollfds(comm->algorithm_state, fds + count);
 	/* The connection manager's events are taken while there is a connection to be made. */

@@ -49,7 +49,7 @@ struct ina_batch {
 	struct ibv_sge sges[INA_BATCH_MESSAGES][INA_MESSAGE_SGES];
 };
 
-/* Adds a message of the connection's connection, by the slot that frames it. 0, or an errno. */
+/* Adds a message to the batch; the slot has its header and trailer. 0, or an errno. */
 int ina_post_send(const struct ina_connection_context *connection, struct ina_batch *batch,
                   enum ina_work work, const struct ina_slot *slot, const void *elements,
                   uint32_t elements_lkey, uint32_t length_bytes);

@@ -155,7 +155,7 @@ static enum ina_fault_outcome decide(struct ina_fault_agreement *s, struct ina_c
 
 	if (fatal && s->fatal_ms == 0)
 		s->fatal_ms = now_ms + GATHER_MS;
-	/* A rank that is gone decides alone. */
+	/* One lost rank is enough to decide: the other reports are not waited for. */
 	if (missing > 0 && lost == 0 && now_ms < (fatal ? s->fatal_ms : s->deadline_ms))
 		return INA_FAULT_PENDING;
 	return missing == 0 && !fatal ? recover(s, control, plan) : end(s, control, fatal, failure);

@@ -45,9 +45,12 @@ void ina_recovery_rejoin(struct ina_recovery *recovery)
 	ina_rejoin_begin(&recovery->rejoin, &recovery->context);
 }
 
-/* A fault while one is repaired, or while the aggregator is joined again: the ring's, if any. */
-static enum ina_recovery_result fail(struct ina_recovery *recovery,
-                                     const struct ina_failure *failure)
+/*
+ * Another fault, while sums are repaired or the aggregator is joined again. The aggregator is not
+ * in use then, so the message that was seen last is the ring's.
+ */
+static enum ina_recovery_result fault_again(struct ina_recovery *recovery,
+                                            const struct ina_failure *failure)
 {
 	ina_recovery_begin(recovery, failure, (uint32_t)recovery->context.network->ring.in.index,
 	                   false);
@@ -88,7 +91,7 @@ static enum ina_recovery_result step_agreeing(struct ina_recovery *recovery,
 	                                : fault->text);
 	recovery->phase = INA_REPAIRING; /* a fault from here on is another one */
 	if (ina_fallback_begin(context, &recovery->plan, &done, failure) != INA_OK)
-		return fail(recovery, failure);
+		return fault_again(recovery, failure);
 	return done ? end_repair(recovery) : INA_RECOVERY_UNDER_WAY;
 }
 
@@ -99,16 +102,16 @@ static enum ina_recovery_result step_repairing(struct ina_recovery *recovery, bo
 	bool done = false;
 
 	if (moved && ina_fallback_advance(context, &recovery->plan, &done, failure) != INA_OK)
-		return fail(recovery, failure);
+		return fault_again(recovery, failure);
 	if (done)
 		return end_repair(recovery);
 	if (ina_disturbed(context->control, &context->turn->current))
-		return fail(recovery, NULL);
+		return fault_again(recovery, NULL);
 	if (ina_now_ms() < recovery->agreement.deadline_ms)
 		return INA_RECOVERY_UNDER_WAY;
 	ina_fail(failure, INA_ERR_TIMEOUT, "could not go on without the aggregator in %d ms",
 	         context->settings->options.timeout_ms);
-	return fail(recovery, failure);
+	return fault_again(recovery, failure);
 }
 
 static enum ina_recovery_result step_rejoining(struct ina_recovery *recovery,
@@ -118,9 +121,9 @@ static enum ina_recovery_result step_rejoining(struct ina_recovery *recovery,
 	case INA_REJOIN_UNDER_WAY:
 		break;
 	case INA_REJOIN_DISTURBED:
-		return fail(recovery, NULL);
+		return fault_again(recovery, NULL);
 	case INA_REJOIN_FAILED:
-		return fail(recovery, failure);
+		return fault_again(recovery, failure);
 	case INA_REJOIN_GRANTED:
 		recovery->phase = INA_STEADY;
 		return INA_RECOVERY_REJOINED;
@@ -165,12 +168,12 @@ enum ina_recovery_result ina_recovery_step(struct ina_recovery *recovery, int ti
 		return step_agreeing(recovery, failure);
 	case INA_REPAIRING:
 		return status == INA_OK ? step_repairing(recovery, *moved, failure)
-		                        : fail(recovery, failure);
+		                        : fault_again(recovery, failure);
 	case INA_REJOINING:
-		/* The aggregated connection that fails is the one being made. */
+		/* INA_ERR_AGGREGATOR: this attempt has failed, which the vote will say. */
 		return status == INA_OK || status == INA_ERR_AGGREGATOR
 		               ? step_rejoining(recovery, failure)
-		               : fail(recovery, failure);
+		               : fault_again(recovery, failure);
 	}
 	return INA_RECOVERY_UNDER_WAY;
 }
