@@ -91,7 +91,7 @@ here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel}
 (rdma_rxe), round an Ethernet switch with {what}.
 
 1. In virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
-   The same figures on every machine.
+   The same figures on every machine with this kernel.
 """)
     virtual = Run(build, "virtual", aggregator, ["-b", 4, "-e", "16M", "-f", 4, "-n", 1], ["--virtual-time"])
     say("\n2. In real time, on this machine: the hosts' own software, and a C model in the aggregator's place.\n")
