@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A single rank, through the public calls: copies, and a descriptor that never makes it wait. */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ina.h"
+
+static ina_comm *comm;
+
+static int open_alone(void **state)
+{
+	struct ina_options options;
+	char why[INA_ERROR_SIZE];
+
+	(void)state;
+	ina_options_init(&options);
+	options.rank = 0;
+	options.ranks = 1;
+	return ina_open(&options, &comm, why, sizeof(why)) == INA_OK ? 0 : -1;
+}
+
+static int close_alone(void **state)
+{
+	(void)state;
+	return ina_close(comm) == INA_OK ? 0 : -1;
+}
+
+static void the_result_is_the_contribution(void **state)
+{
+	const int32_t send[3] = {1, -2, 3};
+	int32_t recv[3] = {0};
+	struct ina_stats stats;
+
+	(void)state;
+	assert_int_equal(ina_allreduce(comm, send, recv, 3, INA_INT32, INA_SUM), INA_OK);
+	assert_memory_equal(recv, send, sizeof(send));
+	assert_int_equal(ina_allreduce(comm, recv, recv, 3, INA_INT32, INA_MAX), INA_OK);
+	assert_memory_equal(recv, send, sizeof(send));
+	assert_int_equal(ina_allreduce(comm, NULL, NULL, 0, INA_INT32, INA_MIN), INA_OK);
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	assert_int_equal(stats.calls, 3);
+	assert_int_equal(stats.registrations, 0);
+}
+
+static void its_descriptor_is_always_readable(void **state)
+{
+	const float send[2] = {1, 2};
+	float recv[2];
+	struct pollfd poll_fd = {.events = POLLIN};
+	ina_request *requests[2];
+	int done = 0;
+
+	(void)state;
+	assert_int_equal(ina_comm_fd(comm, &poll_fd.fd), INA_OK);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ina_allreduce_start(comm, send, recv, 2, INA_FLOAT32, INA_SUM,
+		                                     &requests[i]),
+		                 INA_OK);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(poll(&poll_fd, 1, 100), 1);
+		assert_int_equal(ina_test(requests[i], &done), INA_OK);
+		assert_true(done);
+	}
+	assert_memory_equal(recv, send, sizeof(send));
+}
+
+static void memory_is_registered_by_nobody(void **state)
+{
+	char memory[64];
+
+	(void)state;
+	assert_int_equal(ina_register(comm, memory, sizeof(memory)), INA_OK);
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup_teardown(the_result_is_the_contribution, open_alone,
+	                                        close_alone),
+	        cmocka_unit_test_setup_teardown(its_descriptor_is_always_readable, open_alone,
+	                                        close_alone),
+	        cmocka_unit_test_setup_teardown(memory_is_registered_by_nobody, open_alone,
+	                                        close_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
