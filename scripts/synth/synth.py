@@ -83,13 +83,15 @@ def run_yosys(commands, out, timeout_s):
     log = out.with_suffix(".log")
     try:
         done = subprocess.run(
-            # A port that gets another width than its own is a mistake: yosys would only warn.
-            ["yosys", "-q", "-e", "Resizing cell port", "-l", str(log), str(out.with_suffix(".ys"))], timeout=timeout_s,
+            # A port of ours that gets another width than its own is a mistake, of which yosys only
+            # warns. It also fits the ports of block RAMs, whose names are in upper case.
+            ["yosys", "-q", "-e", "Resizing cell port .*[.][a-z_0-9]+ from", "-l", str(log),
+             str(out.with_suffix(".ys"))], timeout=timeout_s,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES,) * 2),
             check=False)
     except FileNotFoundError:
-        fail("yosys is not installed: make deps")
+        fail("yosys is not installed: scripts/install-packages.sh synth")
     except subprocess.TimeoutExpired:
         fail(f"{out.name}: yosys has not finished in {timeout_s} s; give more with --timeout ({log})")
     if done.returncode != 0:
