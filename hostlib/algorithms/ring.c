@@ -350,7 +350,7 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 	*until = 0;
 	stats->messages_ring += ring->in_count;
 	stats->bytes_ring += ring->transfer.total_bytes;
-	return ring->overflow || ring->transfer.overflowed;
+	return ring->overflow;
 }
 
 static void row_abort(void *self)
