@@ -18,7 +18,7 @@
 	X(packets_raw, "packets of broken jobs sent on with their own payload")                    \
 	X(duplicates_answered, "retransmissions answered with the sum from the history")           \
 	X(duplicates_waiting, "retransmissions dropped because the first copy waits in the queue") \
-	X(duplicates_old, "retransmissions older than the history, passed unchanged")              \
+	X(duplicates_old, "retransmissions older than the history: a probe in their place")        \
 	X(gaps, "packets past a gap: a probe draws the receiver's NAK in their place")             \
 	X(no_room_dropped, "packets dropped for want of room")                                     \
 	X(joins_granted, "JOINs that learned a flow")                                              \
@@ -28,7 +28,12 @@
 	X(jobs_broken, "jobs that broke")                                                          \
 	X(ecn_marked, "frames sent with congestion experienced that came without it")              \
 	X(jobs_expired, "jobs of which nothing came for the time-to-live")                         \
-	X(answers_dropped, "answers dropped because the sum left the history before their turn")
+	X(answers_dropped, "answers dropped because the sum left the history before their turn")   \
+	X(answers_differ, "retransmissions dropped because their length is not their sum's")       \
+	X(suspects_dropped, "packets of a known flow's addresses that cannot be its own, dropped") \
+	X(elsewhere_dropped, "packets dropped because their flow is known at another port")        \
+	X(joins_held, "JOINs dropped because their port holds its share of contexts alone")        \
+	X(quiet_dropped, "marked SENDs dropped in the quiet time after a reset")
 
 struct ina_counters {
 #define X(name, meaning) uint64_t name;

@@ -160,7 +160,7 @@ package ina_pkg;
   // PSNs): so far ahead that no receiver ever expects it.
   localparam logic [23:0] PROBE_PSN_OFFSET = 24'h400000;
 
-  localparam int COUNTER_COUNT = 20;
+  localparam int COUNTER_COUNT = 25;
   localparam int COUNTER_W     = 64;
 
   // Positions of the counters, in the order of model/counters.h.
@@ -184,6 +184,11 @@ package ina_pkg;
   localparam int COUNT_ECN_MARKED          = 17;
   localparam int COUNT_JOBS_EXPIRED        = 18;
   localparam int COUNT_ANSWERS_DROPPED     = 19;
+  localparam int COUNT_ANSWERS_DIFFER      = 20;
+  localparam int COUNT_SUSPECTS_DROPPED    = 21;
+  localparam int COUNT_ELSEWHERE_DROPPED   = 22;
+  localparam int COUNT_JOINS_HELD          = 23;
+  localparam int COUNT_QUIET_DROPPED       = 24;
 
 endpackage
 
