@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keeps every frame of a port as it came until ina_judge has decided: a token for each frame, in
-// the order of the frames, lets it go on unchanged or discards it.
+// the order of the frames, lets it go on unchanged or discards it. Frames that go on leave at a beat
+// a clock, whatever their length; one that is discarded takes a clock.
 
 `default_nettype none
 
@@ -101,13 +102,17 @@ module ina_pass (
     end
   end
 
-  // The way out: read_at runs to stop_at through a frame that passes, and jumps over others.
+  // The way out: read_at runs to stop_at through a frame that passes, and jumps over others. A
+  // frame's last beat leaves no clock free behind it: the next decision falls while it is read.
   logic [AT_W-1:0] stop_at;
+  logic [AT_W-1:0] next_at;
   logic            read;
 
-  assign decide = end_valid && decided_valid && read_at == stop_at;
-  assign read   = read_at != stop_at && (!m_axis_tvalid || m_axis_tready);
-  assign passed = decide && decided_pass && end_at != read_at;
+  assign next_at = read_at + 1'b1;
+  assign read    = read_at != stop_at && (!m_axis_tvalid || m_axis_tready);
+  assign decide  = end_valid && decided_valid
+      && (read_at == stop_at || (read && next_at == stop_at));
+  assign passed  = decide && decided_pass && end_at != stop_at;
   assign busy   = read_at != stop_at || m_axis_tvalid || (end_count != '0 && token_count != '0);
 
   always_ff @(posedge clk) begin
@@ -116,11 +121,9 @@ module ina_pass (
       stop_at       <= '0;
       m_axis_tvalid <= 1'b0;
     end else begin
-      if (decide) begin
-        stop_at <= end_at;
-        if (!decided_pass) read_at <= end_at;
-      end
-      if (read) read_at <= read_at + 1'b1;
+      if (decide) stop_at <= end_at;
+      if (decide && !decided_pass) read_at <= end_at;
+      else if (read) read_at <= next_at;
       if (read) m_axis_tvalid <= 1'b1;
       else if (m_axis_tready) m_axis_tvalid <= 1'b0;
     end
@@ -130,7 +133,7 @@ module ina_pass (
     if (read) begin
       m_axis_tdata <= data_ram[read_at[ADDRESS_W-1:0]];
       m_axis_tkeep <= keep_ram[read_at[ADDRESS_W-1:0]];
-      m_axis_tlast <= read_at + 1'b1 == stop_at;
+      m_axis_tlast <= next_at == stop_at;
     end
   end
 

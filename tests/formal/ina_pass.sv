@@ -127,8 +127,23 @@ module formal_ina_pass (
   always_ff @(posedge clk)
     clocks <= (rst || !busy || !m_ready || m_valid) ? '0 : clocks + 1'b1;
 
+  // 7. A frame too long ends where it begins.
+  (* hierconn *) logic \dut.end_valid ;
+  (* hierconn *) logic \dut.decided_valid ;
+  (* hierconn *) logic \dut.decided_pass ;
+  (* hierconn *) logic [2:0] \dut.end_at ;
+  (* hierconn *) logic [2:0] \dut.stop_at ;
+  logic waited_1, waited_2;  // for so many clocks, with the output ready
+
+  always_ff @(posedge clk) begin
+    waited_1 <= !rst && m_ready && \dut.end_valid && \dut.decided_valid && \dut.decided_pass
+        && \dut.end_at != \dut.stop_at ;
+    waited_2 <= !rst && m_ready && waited_1;
+  end
+
   always_comb begin
     if (!rst) begin
+      p7_no_gap: assert (!waited_2 || m_valid);
       if (m_valid) begin
         p2_beat:  assert (m_data[2:0] == beat_out && (beat_out == '0 || out_now == frame_out));
         p2_last:  assert (m_last == (beat_out == last_beat[m_data[5:3]]));

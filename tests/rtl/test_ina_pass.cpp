@@ -2,7 +2,8 @@
 //
 // ina_pass against a list of frames: those with a passing token come out as they went in, in order;
 // others, and those past 256 beats, leave no trace, and never stop the input for good. Tokens come
-// late, early (before a frame's end), and in bursts.
+// late, early (before a frame's end), and in bursts. Then the clocks, exactly: frames of every
+// length leave at a beat a clock.
 
 #include "bench.hpp"
 #include "Vina_pass.h"
@@ -45,6 +46,39 @@ class Test
 		}
 		if (early == beats)
 			decide(bytes);
+	}
+	/// Frames of `beats` beats that all go on, back to back, with a token as each one ends: from
+	/// the first beat that leaves to the last, there is one in every clock.
+	void back_to_back(size_t beats)
+	{
+		const size_t frames = 2 + 300 / beats, total = frames * beats;
+		size_t in = 0, out = 0;
+		uint64_t first_out = 0;
+
+		dut->m_axis_tready = 1;
+		while (out < total) {
+			dut.settle();
+			dut->s_valid = in < total && dut->s_ready;
+			dut->s_last = (in + 1) % beats == 0;
+			dut->s_keep = ~uint64_t{0};
+			dut->token_valid = dut->s_valid && dut->s_last;
+			dut->token_pass = 1;
+			dut.settle();
+			if (dut->m_axis_tvalid) {
+				if (out == 0)
+					first_out = dut.clocks;
+				CHECK(dut.clocks - first_out == out,
+				      "frames of %zu beats: beat %zu left %llu clocks after the first",
+				      beats, out, static_cast<unsigned long long>(dut.clocks - first_out));
+				out++;
+				CHECK(dut->m_axis_tlast == (out % beats == 0), "tlast at beat %zu", out);
+			}
+			CHECK(in - out < 2 * beats + 16, "%zu beats went in, %zu came out", in, out);
+			in += dut->s_valid;
+			dut.tick();
+		}
+		dut->s_valid = 0;
+		dut->token_valid = 0;
 	}
 	void drain()
 	{
@@ -147,5 +181,7 @@ int main()
 		test.frame(test.random.bytes(random_size(test.random)));
 	}
 	test.drain();
+	for (size_t beats = 1; beats <= 70; beats++)
+		test.back_to_back(beats);
 	return 0;
 }
