@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,26 +47,48 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 	return 0;
 }
 
-/* Texts come from outside: they end where they must. */
-static void terminate_text(struct ina_control_frame *frame)
+static bool is_status(uint32_t status)
+{
+	return status <= INA_ERR_SYSTEM; /* the last of ina.h */
+}
+
+static bool is_call(const struct ina_call *call)
+{
+	return call->kind <= INA_CALL_CLOSE;
+}
+
+/*
+ * Numbers come from outside: each must be one that its enum has, or an index within its limits,
+ * before anybody uses it as such. Texts end where they must.
+ */
+static bool is_sound(struct ina_control_frame *frame)
 {
 	switch (frame->type) {
+	case INA_CONTROL_HELLO:
+	case INA_CONTROL_GREETING: /* compared with what is expected, and used as nothing else */
+	case INA_CONTROL_QUERY:    /* has nothing */
+		return true;
 	case INA_CONTROL_WELCOME:
 		frame->welcome.text[INA_CONTROL_TEXT - 1] = '\0';
-		break;
+		return is_status(frame->welcome.status);
 	case INA_CONTROL_REPORT:
 		frame->report.text[INA_CONTROL_TEXT - 1] = '\0';
-		break;
+		return is_status(frame->report.status) && is_call(&frame->report.call);
 	case INA_CONTROL_DECISION:
 	case INA_CONTROL_DIAGNOSIS:
 	case INA_CONTROL_FAREWELL:
 		frame->decision.text[INA_CONTROL_TEXT - 1] = '\0';
-		break;
+		return is_status(frame->decision.status);
+	case INA_CONTROL_STALL:
+		return is_call(&frame->stall);
 	case INA_CONTROL_FAULT:
 		frame->fault.text[INA_CONTROL_TEXT - 1] = '\0';
-		break;
+		return is_status(frame->fault.status) && is_call(&frame->fault.current) &&
+		       is_call(&frame->fault.previous);
+	case INA_CONTROL_PLAN:
+		return frame->plan.owner < INA_MAX_RANKS && frame->plan.from <= frame->plan.until;
 	default:
-		break;
+		return false;
 	}
 }
 
@@ -90,10 +113,7 @@ enum ina_link_result ina_link_read(struct ina_link *link)
 		           link->in_bytes < sizeof(magic) ? link->in_bytes : sizeof(magic)) != 0)
 			return INA_LINK_GARBAGE;
 	}
-	if (link->in.type < INA_CONTROL_HELLO || link->in.type >= INA_CONTROL_TYPES_END)
-		return INA_LINK_GARBAGE;
-	terminate_text(&link->in);
-	return INA_LINK_FRAME;
+	return is_sound(&link->in) ? INA_LINK_FRAME : INA_LINK_GARBAGE;
 }
 
 int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms)
@@ -121,6 +141,24 @@ int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_
 	return 0;
 }
 
+/*
+ * Where nobody listens at a port that kernels give to callers, a caller on the same host may be at
+ * that port itself: then TCP's simultaneous open connects it to itself.
+ */
+static bool is_own_end(int fd)
+{
+	struct sockaddr_in here = {0};
+	struct sockaddr_in there = {0};
+	socklen_t size = sizeof(here);
+
+	if (getsockname(fd, (struct sockaddr *)&here, &size) != 0 || size > sizeof(here))
+		return false;
+	size = sizeof(there);
+	if (getpeername(fd, (struct sockaddr *)&there, &size) != 0 || size > sizeof(there))
+		return false;
+	return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
+}
+
 /* One attempt. Returns a connected socket, or -1 with errno. */
 static int connect_once(const struct sockaddr_in *to, int64_t deadline_ms)
 {
@@ -132,13 +170,15 @@ static int connect_once(const struct sockaddr_in *to, int64_t deadline_ms)
 	if (fd < 0)
 		return -1;
 	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
-		return fd;
-	if (errno != EINPROGRESS)
+		error = 0;
+	else if (errno != EINPROGRESS)
 		error = errno;
 	else if (poll(&wait, 1, ina_left_ms(deadline_ms, CONNECT_MS)) != 1)
 		error = ETIMEDOUT;
 	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		error = errno;
+	if (error == 0 && is_own_end(fd))
+		error = ECONNREFUSED;
 	if (error == 0)
 		return fd;
 	close(fd);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection of the control channel: what it takes for a frame, and whom it is connected to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "hostlib/control/link.h"
+
+/* What a link makes of a frame. */
+static enum ina_link_result make(struct ina_control_frame *frame)
+{
+	struct ina_link to = {.fd = -1};
+	struct ina_link from = {.fd = -1};
+	enum ina_link_result result;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	to.fd = pair[0];
+	from.fd = pair[1];
+	frame->magic = INA_CONTROL_MAGIC;
+	assert_int_equal(ina_link_send(&to, frame, ina_now_ms() + 1000), 0);
+	result = ina_link_read(&from);
+	ina_link_close(&to);
+	ina_link_close(&from);
+	return result;
+}
+
+static void set_status(struct ina_control_frame *frame, uint32_t status)
+{
+	switch (frame->type) {
+	case INA_CONTROL_WELCOME:
+		frame->welcome.status = status;
+		break;
+	case INA_CONTROL_REPORT:
+		frame->report.status = status;
+		break;
+	case INA_CONTROL_FAULT:
+		frame->fault.status = status;
+		break;
+	default:
+		frame->decision.status = status;
+		break;
+	}
+}
+
+/* docs/protocol.md knows no status, and no kind of call, but those of ina.h and link.h. */
+static void only_known_numbers(void **state)
+{
+	static const uint32_t with_status[] = {INA_CONTROL_WELCOME,   INA_CONTROL_REPORT,
+	                                       INA_CONTROL_FAULT,     INA_CONTROL_DECISION,
+	                                       INA_CONTROL_DIAGNOSIS, INA_CONTROL_FAREWELL};
+	struct ina_control_frame frame;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(with_status) / sizeof(with_status[0]); i++) {
+		memset(&frame, 0, sizeof(frame));
+		frame.type = with_status[i];
+		set_status(&frame, INA_ERR_SYSTEM);
+		assert_int_equal(make(&frame), INA_LINK_FRAME);
+		set_status(&frame, INA_ERR_SYSTEM + 1);
+		assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+		set_status(&frame, UINT32_MAX);
+		assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+	}
+	memset(&frame, 0, sizeof(frame));
+	frame.type = INA_CONTROL_STALL;
+	frame.stall.kind = INA_CALL_CLOSE + 1;
+	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+	memset(&frame, 0, sizeof(frame));
+	frame.type = INA_CONTROL_PLAN;
+	frame.plan.owner = INA_MAX_RANKS;
+	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+}
+
+/*
+ * A port that the kernel may choose for a caller, and where nobody listens: sooner or later a
+ * caller is at that port itself, and TCP connects it to itself.
+ */
+static void not_to_itself(void **state)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET,
+	                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	                         .sin_port = htons(40000)};
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		struct ina_link link = {.fd = -1};
+
+		if (ina_link_connect(&link, &to, 5000, ina_now_ms() + 1000) != 0)
+			continue;
+		ina_link_close(&link);
+		fail_msg("connected at try %d, to nobody", i);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(only_known_numbers),
+	        cmocka_unit_test(not_to_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
