@@ -284,6 +284,9 @@ static int post(struct ina_innet *innet, struct ina_batch *batch)
 
 	while (error == 0 && innet->expected < end && innet->expected < innet->numbered)
 		error = post_receive(innet, innet->expected++);
+	/* Without an aggregator (plain.h) there is no JOIN. */
+	assert(operation->context.type != INA_WIRE_DATA || !innet->keeps ||
+	       ina_innet_acknowledged(innet) > 0);
 	if (error == 0)
 		error = add_send(innet, operation, innet->posted, batch);
 	innet->awaited_bytes += length_of(innet, operation, innet->posted);

@@ -132,10 +132,22 @@ static inline bool ina_innet_is_summed(const struct ina_innet *innet)
 	return innet->finished >= operation->first + operation->count;
 }
 
-/* Has the JOIN or LEAVE that is under way come back as a sum of all ranks? */
-static inline bool ina_innet_is_joined(const struct ina_innet *innet)
+/*
+ * Is the JOIN or LEAVE that is under way over? A JOIN is when it has come back and is acknowledged.
+ * Else an aggregator that is reset could learn the flow again from a JOIN that is sent once more,
+ * and take DATA that are sent once more, from memory that holds the sums, for contributions.
+ */
+static inline bool ina_innet_is_exchanged(const struct ina_innet *innet)
 {
 	return ina_innet_is_summed(innet) &&
+	       (ina_innet_oldest(innet)->context.type != INA_WIRE_JOIN ||
+	        innet->unacknowledged == 0);
+}
+
+/* And has it come back as a sum of all ranks? */
+static inline bool ina_innet_is_joined(const struct ina_innet *innet)
+{
+	return ina_innet_is_exchanged(innet) &&
 	       innet->contributors == (uint32_t)innet->connection.ranks;
 }
 

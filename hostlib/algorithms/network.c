@@ -45,28 +45,39 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 	                wc->vendor_err);
 }
 
+static enum ina_status take_aggregated(struct ina_network *network, const struct ibv_wc *wc,
+                                       struct ina_failure *failure)
+{
+	struct ina_innet *innet = &network->innet;
+	bool is_send = wc->wr_id >> 32 == INA_WORK_WINDOW_SEND;
+
+	if (is_send && (wc->status == IBV_WC_SUCCESS || !ina_innet_is_busy(innet)))
+		ina_innet_sent(innet);
+	if (!ina_innet_is_busy(innet))
+		return INA_OK; /* of a transfer that is done, or an abandoned JOIN or LEAVE */
+	if (wc->status != IBV_WC_SUCCESS)
+		return explain(&network->fabric, wc, failure);
+	return is_send ? INA_OK : ina_innet_received(innet, wc->byte_len, failure);
+}
+
 static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_failure *failure)
 {
 	struct ina_network *network = context;
-	struct ina_innet *innet = &network->innet;
 	struct ina_ring *ring = &network->ring;
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
+	enum ina_status status;
 
-	if (is_aggregated(work) && (uint32_t)wc->wr_id != innet->connection.epoch)
-		return INA_OK; /* a connection that is no more */
-	if (is_aggregated(work) && !ina_innet_is_busy(innet)) {
-		if (work == INA_WORK_WINDOW_SEND)
-			ina_innet_sent(innet);
-		return INA_OK; /* of a transfer that is done, or an abandoned JOIN or LEAVE */
+	if (is_aggregated(work)) {
+		if ((uint32_t)wc->wr_id != network->innet.connection.epoch)
+			return INA_OK; /* a connection that is no more */
+		status = take_aggregated(network, wc, failure);
+		if (status != INA_OK)
+			network->innet.connection.epoch++; /* nor is this one */
+		return status;
 	}
 	if (wc->status != IBV_WC_SUCCESS)
 		return explain(&network->fabric, wc, failure);
 	switch (work) {
-	case INA_WORK_WINDOW_SEND:
-		ina_innet_sent(innet);
-		return INA_OK;
-	case INA_WORK_WINDOW_RECEIVE:
-		return ina_innet_received(innet, wc->byte_len, failure);
 	case INA_WORK_RING_SEND:
 		ina_ring_sent(ring);
 		return INA_OK;
@@ -77,6 +88,9 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 		return INA_OK;
 	case INA_WORK_CREDIT_RECEIVE:
 		return ina_ring_credited(ring, ntohl(wc->imm_data), failure);
+	case INA_WORK_WINDOW_SEND:
+	case INA_WORK_WINDOW_RECEIVE:
+		break;
 	}
 	return ina_fail(failure, INA_ERR_DEVICE, "%s: a completion of nothing",
 	                network->fabric.device);
@@ -179,7 +193,7 @@ bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, 
 
 	ina_innet_start(innet, type, exponent, &nothing);
 	fine = ina_innet_advance(innet, &failure) == INA_OK;
-	while (fine && !ina_innet_is_summed(innet) && ina_now_ms() < deadline_ms) {
+	while (fine && !ina_innet_is_exchanged(innet) && ina_now_ms() < deadline_ms) {
 		int count;
 
 		fine = ina_completions_wait(&network->completions, false,

@@ -62,6 +62,9 @@ static void explain_how(const struct ina_comm *comm, bool aggregated, bool own_j
 		snprintf(how, size, "by ring, as asked for");
 	else if (own_joined)
 		snprintf(how, size, "by ring: another rank's JOIN was not joined");
+	else if (innet->contributors == (uint32_t)comm->ranks)
+		snprintf(how, size, "by ring: the JOIN was not acknowledged within %d ms",
+		         options->join_timeout_ms);
 	else if (innet->received > 0)
 		snprintf(how, size, "by ring: no aggregator, or it refused (%u of %d joined)",
 		         innet->contributors, comm->ranks);

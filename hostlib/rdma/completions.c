@@ -12,19 +12,26 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
 {
 	struct ibv_wc wc[BATCH];
 	int n = ibv_poll_cq(completions->fabric->cq, BATCH, wc);
+	enum ina_status worst = INA_OK;
 
 	*count = 0;
 	if (n < 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: the completion queue failed",
 		                completions->fabric->device);
+	/* All of them, since some may be of a connection that goes on. */
 	for (int i = 0; i < n; i++) {
-		enum ina_status status = completions->take(completions->context, &wc[i], failure);
+		struct ina_failure own;
+		enum ina_status status = completions->take(completions->context, &wc[i], &own);
 
-		if (status != INA_OK)
-			return status;
+		if (status == INA_OK || (worst != INA_OK && worst != INA_ERR_AGGREGATOR))
+			continue;
+		/* Without the aggregator a rank can go on: any other error counts more. */
+		if (worst == INA_OK || status != INA_ERR_AGGREGATOR)
+			*failure = own;
+		worst = failure->status;
 	}
 	*count = n;
-	return INA_OK;
+	return worst;
 }
 
 /* Takes the event off the channel; acknowledging costs a lock, so many are acknowledged at once. */

@@ -15,7 +15,7 @@ struct ina_completions {
 	void *context;
 };
 
-/* Takes the completions that are there. *count: how many. */
+/* Takes the completions that are there. *count: how many; all are taken, whatever failed. */
 enum ina_status ina_completions_poll(const struct ina_completions *completions, int *count,
                                      struct ina_failure *failure);
 

@@ -153,7 +153,7 @@ static void await_join(struct ina_rejoin *rejoin, const struct ina_recovery_cont
 	struct ina_failure ignored;
 	bool fine = ina_innet_advance(innet, &ignored) == INA_OK;
 
-	if (fine && !ina_innet_is_summed(innet) && ina_now_ms() < rejoin->deadline_ms)
+	if (fine && !ina_innet_is_exchanged(innet) && ina_now_ms() < rejoin->deadline_ms)
 		return;
 	fine = fine && ina_innet_is_joined(innet);
 	ina_innet_stop(innet);

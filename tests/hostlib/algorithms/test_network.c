@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JOIN and what follows it, and which completions end what: on a device that is not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fake_device.h"
+
+#define RANKS 3
+
+static struct ina_network network;
+static struct ina_control control;
+static struct ina_settings settings;
+
+static int open_network(void **state)
+{
+	struct ina_options options;
+	struct ina_failure failure;
+
+	(void)state;
+	ina_options_init(&options);
+	options.rank = 0;
+	options.ranks = RANKS;
+	options.root = "127.0.0.1";
+	options.poll_count = 100; /* none of these tests is to sleep */
+	memset(&network, 0, sizeof(network));
+	fake_open(&network.fabric, 0, RANKS);
+	if (ina_settings_make(&settings, &options, &failure) != INA_OK ||
+	    ina_control_init(&control, 0, RANKS, &failure) != INA_OK)
+		return -1;
+	return ina_network_open(&network, &control, &settings, 7, &failure) == INA_OK ? 0 : -1;
+}
+
+static int close_network(void **state)
+{
+	(void)state;
+	ina_memory_close(&network.memory);
+	ina_control_close(&control);
+	fake_close();
+	return 0;
+}
+
+static int (*real_poll)(struct ibv_cq *cq, int room, struct ibv_wc *wc);
+static int acknowledged_at; /* the look that finds the JOIN's send completed; 0: none */
+
+/* The JOIN comes back at the first look after it, and is acknowledged later. */
+static int answer_join(struct ibv_cq *cq, int room, struct ibv_wc *wc)
+{
+	if (fake.tx[INA_PURPOSE_AGGREGATE].posted == 1 && fake.wc_end == 0)
+		fake_sum(0, RANKS);
+	if (acknowledged_at != 0 && fake.looks == acknowledged_at)
+		fake_complete(fake.tx[INA_PURPOSE_AGGREGATE].ids[0], IBV_WC_SUCCESS, 0);
+	return real_poll(cq, room, wc);
+}
+
+static bool join(int look)
+{
+	real_poll = fake.context.ops.poll_cq;
+	fake.context.ops.poll_cq = answer_join;
+	acknowledged_at = look;
+	return ina_network_exchange(&network, INA_WIRE_JOIN, 100);
+}
+
+/* docs/protocol.md, A connection's life: DATA only when the rank's own JOIN is acknowledged. */
+static void a_join_is_over_when_it_is_acknowledged(void **state)
+{
+	(void)state;
+	assert_true(join(50));
+	assert_int_equal(ina_innet_acknowledged(&network.innet), 1);
+	assert_int_equal(fake.tx[INA_PURPOSE_AGGREGATE].posted, 1);
+}
+
+static void a_join_that_nobody_acknowledges_is_not_joined(void **state)
+{
+	(void)state;
+	assert_false(join(0));
+}
+
+/* A ring's completion is not lost beside the aggregated connection's error. */
+static void an_error_does_not_swallow_what_came_with_it(void **state)
+{
+	struct ina_failure failure = {INA_OK, ""};
+	int count;
+
+	(void)state;
+	network.ring.credit_sends = 2;
+	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_SUCCESS, 0);
+	network.innet.unacknowledged = 1;
+	network.innet.operation_count = 1;
+	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_RETRY_EXC_ERR, 0);
+	fake_complete(ina_work_id(INA_WORK_CREDIT_SEND, 0), IBV_WC_SUCCESS, 0);
+	fake_complete(ina_work_id(INA_WORK_WINDOW_RECEIVE, 0), IBV_WC_WR_FLUSH_ERR, 0);
+	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure),
+	                 INA_ERR_AGGREGATOR);
+	assert_non_null(strstr(failure.text, "transport retry counter exceeded"));
+	assert_int_equal(count, 4);
+	assert_int_equal(network.innet.unacknowledged, 0);
+	assert_int_equal(network.ring.credit_sends, 1);
+}
+
+/* A rank can go on without the aggregator, but not without the ring. */
+static void an_error_of_the_ring_counts_more(void **state)
+{
+	struct ina_failure failure = {INA_OK, ""};
+	int count;
+
+	(void)state;
+	network.innet.operation_count = 1;
+	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_RETRY_EXC_ERR, 0);
+	fake_complete(ina_work_id(INA_WORK_RING_RECEIVE, 0), IBV_WC_WR_FLUSH_ERR, 0);
+	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure),
+	                 INA_ERR_DEVICE);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, open_network, close_network)
+	const struct CMUnitTest tests[] = {
+	        TEST(a_join_is_over_when_it_is_acknowledged),
+	        TEST(a_join_that_nobody_acknowledges_is_not_joined),
+	        TEST(an_error_does_not_swallow_what_came_with_it),
+	        TEST(an_error_of_the_ring_counts_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An RDMA device for units: what is posted is kept here, and completions come when the test says
+ * so. Registrations are made by this file's own ibv_reg_mr(), and no library is asked.
+ */
+#ifndef FAKE_DEVICE_H
+#define FAKE_DEVICE_H
+
+#include "hostlib/algorithms/network.h"
+
+#define FAKE_POSTED 512
+
+struct fake_queue {
+	struct ibv_qp qp;
+	struct rdma_cm_id id;
+	uint64_t ids[FAKE_POSTED]; /* of the work requests, in order */
+	struct ibv_sge sges[FAKE_POSTED][INA_MESSAGE_SGES];
+	int posted;
+};
+
+struct fake_device {
+	struct ibv_context context;
+	struct ibv_cq cq;
+	struct ibv_comp_channel channel;
+	struct ibv_pd pd;
+	struct fake_queue tx[INA_PURPOSE_COUNT];
+	struct fake_queue rx[INA_PURPOSE_COUNT];
+	int channel_ends[2]; /* the reading end is the channel's */
+	/* Completions that come at the next looks, oldest first, at most `batch` a look. */
+	struct ibv_wc wcs[FAKE_POSTED];
+	int wc_first;
+	int wc_end;
+	int batch;
+	int looks;             /* at the completion queue */
+	int deregister_errors; /* so many calls of ibv_dereg_mr() fail */
+};
+
+/* There is one. A fresh one, and a fabric of `ranks` that is connected by it. */
+extern struct fake_device fake;
+void fake_open(struct ina_fabric *fabric, int rank, int ranks);
+void fake_close(void);
+
+/* The next look finds this one too. */
+void fake_complete(uint64_t wr_id, enum ibv_wc_status status, uint32_t byte_len);
+
+/*
+ * The message that was sent last comes back on the aggregated connection as a sum of all ranks,
+ * into the oldest receive that is left, whose number is `receive`.
+ */
+void fake_sum(int receive, int ranks);
+
+#endif
