@@ -10,6 +10,11 @@
 #include "hostlib/elements/number.h"
 #include "plain.h"
 
+int ina_version(void)
+{
+	return INA_VERSION;
+}
+
 static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
                                 char *why, size_t why_size)
 {

@@ -38,6 +38,16 @@ extern "C" {
 
 #define INA_API __attribute__((visibility("default")))
 
+/*
+ * The version of this header; ina_version() is that of the library. A program runs with every
+ * library of the same major version whose minor version is the same or later: options and
+ * statistics only ever grow at their end.
+ */
+#define INA_VERSION_MAJOR 0
+#define INA_VERSION_MINOR 1
+#define INA_VERSION_PATCH 0
+#define INA_VERSION       (INA_VERSION_MAJOR * 1000000 + INA_VERSION_MINOR * 1000 + INA_VERSION_PATCH)
+
 /* Enough for every text of ina_error() and ina_open(), with its final NUL. */
 #define INA_ERROR_SIZE 512
 
@@ -102,7 +112,7 @@ enum ina_schedule {
  * The strings are read during ina_open() only.
  */
 struct ina_options {
-	size_t struct_size; /* set by ina_options_init(): the version of this struct */
+	size_t struct_size; /* set by ina_options_init(): how much of this struct the program has */
 
 	int rank;         /* 0 to ranks - 1; -1: INA_RANK, or the launcher's */
 	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS, or the launcher's */
@@ -190,8 +200,17 @@ struct ina_stats {
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };
 
-/* Fills `options` with the defaults. */
-INA_API void ina_options_init(struct ina_options *options);
+/* INA_VERSION of the library that the program runs with. */
+INA_API int ina_version(void);
+
+/* Fills the first `size` bytes of `options` with the defaults: what the program knows of them. */
+INA_API void ina_options_init_size(struct ina_options *options, size_t size);
+
+/* Fills `options` with the defaults: inline, so that the program's own header says how many. */
+static inline void ina_options_init(struct ina_options *options)
+{
+	ina_options_init_size(options, sizeof(*options));
+}
 
 /* The name of a status: "INA_ERR_PEER". Never NULL; the string lives for ever. */
 INA_API const char *ina_status_name(enum ina_status status);

@@ -27,10 +27,19 @@
 
 #define MESSAGE_BYTES_MAX (INA_WINDOW_PACKETS_MAX * 4096u)
 
-void ina_options_init(struct ina_options *options)
+/* Of the struct in a program: the first three members at least, and a page at most. */
+#define OPTIONS_BYTES_MIN offsetof(struct ina_options, bind)
+#define OPTIONS_BYTES_MAX 4096u
+
+static size_t smaller(size_t a, size_t b)
 {
-	*options = (struct ina_options){
-	        .struct_size = sizeof(*options),
+	return a < b ? a : b;
+}
+
+void ina_options_init_size(struct ina_options *options, size_t size)
+{
+	const struct ina_options defaults = {
+	        .struct_size = size,
 	        .rank = -1,
 	        .algorithm = INA_ALGORITHM_AUTO,
 	        .window = DEFAULT_WINDOW,
@@ -41,6 +50,32 @@ void ina_options_init(struct ina_options *options)
 	        .timeout_ms = DEFAULT_TIMEOUT_MS,
 	        .peer_timeout_ms = DEFAULT_PEER_TIMEOUT_MS,
 	};
+
+	/* The default of what a newer program has, and this library does not know, is 0. */
+	memset(options, 0, size);
+	memcpy(options, &defaults, smaller(size, sizeof(defaults)));
+}
+
+/* The program's options, from a struct that may be shorter than this library's, or longer. */
+static enum ina_status take_options(struct ina_settings *settings,
+                                    const struct ina_options *options, struct ina_failure *failure)
+{
+	ina_options_init(&settings->options);
+	if (!options)
+		return INA_OK;
+	if (options->struct_size < OPTIONS_BYTES_MIN || options->struct_size > OPTIONS_BYTES_MAX)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "the options were not made by ina_options_init()");
+	for (size_t i = sizeof(*options); i < options->struct_size; i++) {
+		if (((const uint8_t *)options)[i] != 0)
+			return ina_fail(
+			        failure, INA_ERR_ARGUMENT,
+			        "an option is set that libina %d.%d.%d does not have: the program "
+			        "was built for a later version",
+			        INA_VERSION_MAJOR, INA_VERSION_MINOR, INA_VERSION_PATCH);
+	}
+	memcpy(&settings->options, options, smaller(options->struct_size, sizeof(*options)));
+	return INA_OK;
 }
 
 /* What the option or the variable says; *given: whether one of them does. */
@@ -247,17 +282,9 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 	enum ina_status status;
 
 	memset(settings, 0, sizeof(*settings));
-	if (options && options->struct_size != sizeof(*options))
-		return ina_fail(
-		        failure, INA_ERR_ARGUMENT,
-		        "the options were not made by ina_options_init(), or for another version "
-		        "of libina");
-	if (options)
-		settings->options = *options;
-	else
-		ina_options_init(&settings->options);
-
-	status = make_ranks(&settings->options, failure);
+	status = take_options(settings, options, failure);
+	if (status == INA_OK)
+		status = make_ranks(&settings->options, failure);
 	if (status == INA_OK)
 		status = make_addresses(settings, failure);
 	if (status == INA_OK)

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_exports.sh LIBRARY HEADER: the library defines what the header declares, and nothing else.
+# check_exports.sh LIBRARY HEADER: the library defines what the header declares, and nothing else, each with a version.
 set -eu
-exported=$(nm -D --defined-only "$1" | awk '{ print $3 }' | sort)
-declared=$(grep -o 'ina_[a-z_]*(' "$2" | tr -d '(' | sort -u)
-for name in $exported; do
-	echo "$declared" | grep -qx "$name" || { echo "$1 exports $name, which is not in $2"; exit 1; }
+exported=$(nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort)
+declared=$(grep '^INA_API' "$2" | grep -o 'ina_[a-z_]*(' | tr -d '(' | sort -u)
+for symbol in $exported; do
+	name=${symbol%@@INA_*}
+	echo "$declared" | grep -qx "$name" || { echo "$1 exports $symbol: no call of $2 with a version"; exit 1; }
 done
-grep '^INA_API' "$2" | grep -o 'ina_[a-z_]*(' | tr -d '(' | while read -r name; do
-	echo "$exported" | grep -qx "$name" || { echo "$2 declares $name, which $1 lacks"; exit 1; }
+for name in $declared; do
+	echo "$exported" | grep -q "^$name@@" || { echo "$2 declares $name, which $1 lacks"; exit 1; }
 done

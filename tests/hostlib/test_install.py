@@ -73,7 +73,7 @@ def test_ina_perf_finds_its_library(installed):
 
 def test_every_call_has_a_page():
     header = (SOURCE / "hostlib/include/ina.h").read_text()
-    calls = set(re.findall(r"^INA_API\s[^;(]*?(ina_\w+)\(", header, re.M))
+    calls = set(re.findall(r"^(?:INA_API|static inline)\s[^;(]*?(ina_\w+)\(", header, re.M))
     assert len(calls) >= 14
     assert calls == {page.stem for page in PAGES if page.suffix == ".3"}
     for page in PAGES:
@@ -94,8 +94,14 @@ def test_synopses_are_the_header():
         text = page.read_text()
         kind = re.search(r'^\.Ft (.*)$', text, re.M).group(1)
         arguments = re.findall(r'^\.Fa "(.*)"$', text[:text.index(".Fc")], re.M)
-        wanted = f"INA_API {kind} {page.stem}({', '.join(arguments)});".replace("* ", "*")
-        assert wanted in header.replace("* ", "*"), wanted
+        wanted = f" {kind} {page.stem}({', '.join(arguments)})".replace("* ", "*")
+        assert any(how + wanted in header.replace("* ", "*") for how in ("INA_API", "static inline")), wanted
+
+
+def test_header_says_the_version(libdir):
+    header = (SOURCE / "hostlib/include/ina.h").read_text()
+    numbers = [re.search(rf"^#define INA_VERSION_{part} (\d+)$", header, re.M).group(1) for part in ("MAJOR", "MINOR", "PATCH")]
+    assert pkg_config(libdir, "--modversion") == [".".join(numbers)]
 
 
 def test_pages_are_well_formed():

@@ -104,6 +104,43 @@ static void bad_environment(void **state)
 	refused(&options, "option root");
 }
 
+/* A program knows as much of the struct as its ina.h did. */
+static void of_other_versions(void **state)
+{
+	struct {
+		struct ina_options options;
+		int unknown[2];
+	} newer;
+	struct ina_options options = good();
+	struct ina_settings settings;
+	struct ina_failure failure;
+	size_t known = offsetof(struct ina_options, poll_count);
+
+	(void)state;
+	options.window = 3;
+	options.poll_count = 12345; /* not the program's, so not an option */
+	options.struct_size = known;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(settings.options.window, 3);
+	assert_int_equal(settings.options.poll_count, good().poll_count);
+	assert_int_equal(settings.options.timeout_ms, good().timeout_ms);
+	memset(&options, 0xA5, sizeof(options));
+	ina_options_init_size(&options, known);
+	assert_int_equal(options.struct_size, known);
+	for (size_t i = known; i < sizeof(options); i++)
+		assert_int_equal(((unsigned char *)&options)[i], 0xA5);
+
+	memset(&newer, 0xA5, sizeof(newer));
+	ina_options_init_size(&newer.options, sizeof(newer));
+	assert_int_equal(newer.unknown[1], 0);
+	newer.options.rank = 1;
+	newer.options.ranks = 4;
+	newer.options.root = "192.0.2.1";
+	assert_int_equal(ina_settings_make(&settings, &newer.options, &failure), INA_OK);
+	newer.unknown[1] = 1;
+	refused(&newer.options, "built for a later version");
+}
+
 static void bad_options(void **state)
 {
 	struct ina_options options = good();
@@ -177,6 +214,7 @@ int main(void)
 	        cmocka_unit_test_setup(from_options, clear_environment),
 	        cmocka_unit_test_setup(from_environment, clear_environment),
 	        cmocka_unit_test_setup(bad_environment, clear_environment),
+	        cmocka_unit_test_setup(of_other_versions, clear_environment),
 	        cmocka_unit_test_setup(bad_options, clear_environment),
 	        cmocka_unit_test_setup(fits, clear_environment),
 	};
