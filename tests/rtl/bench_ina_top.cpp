@@ -13,6 +13,8 @@ namespace
 constexpr uint64_t CLOCKS = 40000; // of each measurement
 constexpr unsigned MTUS[] = {256, 1024, 4096};
 constexpr unsigned JOBS_AT_ONCE[] = {1, INA_JOB_COUNT};
+constexpr size_t FRAME_BEATS_MOST = 70;
+constexpr size_t PASSING_BEATS = 2000; // of each length of frames that pass
 
 void print_list(const char *name, const double *values, size_t count)
 {
@@ -43,6 +45,20 @@ void measure_one(Random &random, const measure::Format &format, unsigned mtu, un
 	std::fflush(stdout);
 }
 
+/// Frames of one length that pass, on all ports.
+void measure_passing(Random &random, size_t beats)
+{
+	const measure::Throughput result =
+	        measure::passing(random, beats, true, 2 + PASSING_BEATS / beats);
+
+	std::printf("{\"ports\": %u, \"frame_beats\": %zu, ", measure::PORTS, beats);
+	print_list("beats_per_clock_in", result.in, measure::PORTS);
+	std::printf(", ");
+	print_list("beats_per_clock_out", result.out, measure::PORTS);
+	std::printf("}\n");
+	std::fflush(stdout);
+}
+
 } // namespace
 
 int main()
@@ -53,5 +69,7 @@ int main()
 		for (unsigned mtu : MTUS)
 			for (unsigned jobs : JOBS_AT_ONCE)
 				measure_one(random, format, mtu, jobs);
+	for (size_t beats = 1; beats <= FRAME_BEATS_MOST; beats++)
+		measure_passing(random, beats);
 	return 0;
 }

@@ -253,6 +253,55 @@ inline Throughput throughput(Random &random, const Format &format, const bench::
 	return result;
 }
 
+/// A frame of `beats` beats which is none of the aggregator's business. RoCE: an RDMA WRITE of no
+/// known flow, which is looked up; else no IP at all. 60 bytes, Ethernet's least, are one beat.
+inline Bytes foreign_frame(Random &random, size_t beats, bool roce)
+{
+	const size_t size = beats * bench::BEAT_BYTES - 4;
+	bench::Packet packet;
+
+	packet.opcode = 0x0A; // RDMA WRITE Only
+	Bytes frame = roce ? bench::make_frame(packet) : random.bytes(size);
+	frame.resize(size, 0x5A);
+	if (!roce)
+		bench::put_be16(frame, 12, 0x88B5); // IEEE 802, for experiments
+	return frame;
+}
+
+/// Beats a clock on all ports, of frames that pass: all of `beats` beats, back to back.
+inline Throughput passing(Random &random, size_t beats, bool roce, size_t frames)
+{
+	AggregatorRtl rtl(random);
+	const Bytes frame = foreign_frame(random, beats, roce);
+	Span in[PORTS], out[PORTS];
+	size_t got[PORTS] = {}, frames_in[PORTS] = {};
+	Throughput result = {};
+
+	for (auto &queue : rtl.in)
+		queue.assign(frames, frame);
+	while (std::any_of(got, got + PORTS, [frames](size_t count) { return count < frames; })) {
+		rtl.step();
+		CHECK(rtl.clock() < 4 * frames * beats + 1000, "frames of %zu beats are lost",
+		      beats);
+		for (unsigned p = 0; p < PORTS; p++) {
+			if (rtl.frames_in[p] != frames_in[p])
+				in[p].frame_ended(rtl.clock(), rtl.beats_in[p]);
+			frames_in[p] = rtl.frames_in[p];
+			for (const auto &entry : rtl.out[p]) {
+				CHECK(entry.frame == frame, "port %u: a frame has changed", p);
+				out[p].frame_ended(rtl.clock(), rtl.beats_out[p]);
+				got[p]++;
+			}
+		}
+		forget_output(rtl);
+	}
+	for (unsigned p = 0; p < PORTS; p++) {
+		result.in[p] = in[p].rate();
+		result.out[p] = out[p].rate();
+	}
+	return result;
+}
+
 /// From the last rank's last beat in to the first beat of the sum out, in clocks: the most over
 /// all ports, whichever rank is the last, and with all ranks at once.
 inline uint64_t latency(Random &random, const Format &format, const bench::Form &form,

@@ -3,7 +3,8 @@
 // ina_top under load: all ports at once, hosts that keep to the protocol, a network that loses,
 // doubles, delays, reorders and corrupts frames on both sides of the aggregator. Every receiver is
 // an RC responder, and whatever it puts together must be exactly the sum, or say that it is not.
-// Then the throughput and the latency without faults, which must keep to their targets.
+// Then the throughput and the latency without faults, which must keep to their targets, and the
+// speed of what passes.
 
 #include "measure.hpp"
 
@@ -370,6 +371,19 @@ void test_speed(Random &random)
 	}
 }
 
+/// What passes does so at a beat a clock on all ports, exactly: frames of every length.
+void test_passing_speed(Random &random)
+{
+	for (size_t beats = 1; beats <= 70; beats++)
+		for (bool roce : {false, true}) {
+			const auto rate = measure::passing(random, beats, roce, 2 + 200 / beats);
+
+			CHECK(rate.least_in() == 1 && rate.least_out() == 1,
+			      "%s of %zu beats: %g beats a clock in, %g out",
+			      roce ? "RoCE" : "frames", beats, rate.least_in(), rate.least_out());
+		}
+}
+
 /// Packet `index` of a job's long message, with numbers that tell it from all others.
 Bytes numbered_frame(const traffic::Rank &rank, size_t index)
 {
@@ -513,6 +527,7 @@ int main()
 
 	test_faults(random);
 	test_speed(random);
+	test_passing_speed(random);
 	if (INA_MTU == 4096)
 		late_answers(random);
 	if (WINDOW >= 20 && INA_JOB_COUNT > 1)
