@@ -138,7 +138,7 @@ static void send_sum(struct join *join, unsigned job, unsigned payload_bytes)
 		if (!has_port(entry, port))
 			continue;
 		const struct queue_slot *slot = front(join, port, job);
-		bool mark = marked && !rebuild_is_marked(&slot->header);
+		bool mark = marked && rebuild_may_be_marked(&slot->header);
 
 		send_frame(join, port, &slot->header, payload_bytes, mark);
 		join->counters->ecn_marked += mark;

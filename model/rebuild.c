@@ -6,13 +6,23 @@
 
 #include "icrc.h"
 
-bool rebuild_is_marked(const struct packet_header *header)
+static unsigned ecn_of(const struct packet_header *header)
 {
 	const uint8_t *ip = header->bytes + header->ip_at;
 	unsigned ecn = header->is_ipv6 ? ip[PACKET_IPV6_CLASS_AT] >> PACKET_IPV6_ECN_SHIFT
 	                               : ip[PACKET_IPV4_TOS_AT];
 
-	return (ecn & PACKET_ECN_MASK) == PACKET_ECN_CE;
+	return ecn & PACKET_ECN_MASK;
+}
+
+bool rebuild_is_marked(const struct packet_header *header)
+{
+	return ecn_of(header) == PACKET_ECN_CE;
+}
+
+bool rebuild_may_be_marked(const struct packet_header *header)
+{
+	return ecn_of(header) != 0 && !rebuild_is_marked(header);
 }
 
 /* HC' = ~(~HC + ~m + m'), RFC 1624, equation 3, in one's complement. */

@@ -11,6 +11,9 @@
 /* Is congestion experienced marked in this frame header? */
 bool rebuild_is_marked(const struct packet_header *header);
 
+/* Is it not, and do its ends know ECN? What is not ECN-capable is never marked (RFC 3168, 5). */
+bool rebuild_may_be_marked(const struct packet_header *header);
+
 /*
  * Completes the frame round `payload`, which is in place: puts `header` before it
  * (PACKET_HEADER_BYTES_MAX bytes must be free there) and the iCRC behind it. `mark`

@@ -19,7 +19,7 @@ module ina_rebuild #(
     // the room of the packet's beats. A packet whose header was given must follow in full.
     input  logic             s_header_valid,
     input  ina_pkg::header_t s_header,
-    input  logic             s_header_ce,  // leave with ECN = 3
+    input  logic             s_header_ce,  // leave with ECN = 3, if it is ECN-capable
 
     // The shared beats; s_valid only for packets of this port (mask bit set).
     input  logic                       s_valid,
@@ -55,6 +55,14 @@ module ina_rebuild #(
   logic [RESERVED_W-1:0] packet_beats;
   assign packet_beats = RESERVED_W'((s_header.quads + 9'd3) >> 2);
 
+  // To be marked: the frame is ECN-capable and not marked yet, so its ECN is 1 or 2.
+  logic [1:0] ecn;
+  logic       marks;
+
+  assign ecn   = s_header.is_ipv6 ? s_header.bytes[(ina_pkg::IP_AT+1)*8+4 +: 2]
+                                  : s_header.bytes[ina_pkg::IPV4_TOS_AT*8 +: 2];
+  assign marks = s_header_ce && ^ecn;
+
   // The queues: headers, beats, and one CRC a packet.
   logic                header_ready;
   logic                header_valid;
@@ -80,8 +88,8 @@ module ina_rebuild #(
   ina_fifo #(.WIDTH(32 + 3 + QUADS_W + HEADER_W), .DEPTH(PACKET_DEPTH)) headers (
       .clk, .rst,
       .s_valid(s_header_valid), .s_ready(header_ready),
-      .s_data({s_header.crc, s_header_ce && !s_header.congested, s_header.is_ipv6, s_header.has_vlan,
-               s_header.quads, s_header.bytes}),
+      .s_data({s_header.crc, marks, s_header.is_ipv6, s_header.has_vlan, s_header.quads,
+               s_header.bytes}),
       .m_valid(header_valid), .m_ready(header_pop),
       .m_data({header_crc, header_mark, header_ipv6, header_vlan, header_quads, header_bytes}),
       .count(header_count));
@@ -301,7 +309,7 @@ module ina_rebuild #(
 
   // Who minds `room` never finds a queue full.
   logic unused;
-  assign unused = &{s_header.filler, header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
+  assign unused = &{s_header.filler, s_header.congested, header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
 
 endmodule
 

@@ -10,6 +10,8 @@
 //      tkeep has as many ones as there are bytes, and is all ones before.
 //   3. A frame has the header, the tag and the payload of its own packet, and its payload's CRC is
 //      there when it is needed.
+//   4. Its ECN is its own header's, or 3 where congestion is to be marked; 0, not ECN-capable,
+//      stays 0.
 //
 // That nothing is lost and all comes out is proved in ina_rebuild_room, with more packets.
 
@@ -103,6 +105,7 @@ module formal_ina_rebuild (
   logic [7:0] headers  [4];
   logic [7:0] tags     [4];
   logic [7:0] payloads [4];
+  logic [1:0] ecns     [4];  // with which it must leave
   logic [2:0] given;
   logic [2:0] filled;
   logic [2:0] sent;
@@ -110,6 +113,12 @@ module formal_ina_rebuild (
   logic [2:0] out_beat;
   logic [3:0] in_quads;
   logic       moves;
+  logic [1:0] ecn;
+  logic [1:0] out_ecn;
+
+  // The traffic class begins 4 bits into IPv6's header, the TOS 8 into IPv4's.
+  assign ecn     = form[1] ? bytes[19*8+4 +: 2] : bytes[39*8 +: 2];
+  assign out_ecn = forms[sent[1:0]][1] ? m_axis_tdata[15*8+4 +: 2] : m_axis_tdata[15*8 +: 2];
 
   assign in_quads = (filled == given) ? quads : lengths[filled[1:0]];
   assign s_last   = 4'(in_beat) * 4 + 4 >= in_quads;
@@ -126,6 +135,7 @@ module formal_ina_rebuild (
       lengths[given[1:0]] <= quads;
       headers[given[1:0]] <= bytes[7:0];
       tags[given[1:0]]    <= bytes[12*8 +: 8];
+      ecns[given[1:0]]    <= (s_header_ce && ecn != '0) ? 2'd3 : ecn;
     end
     if (s_valid && in_beat == '0) payloads[filled[1:0]] <= s_data[7:0];
     if (rst) begin
@@ -165,6 +175,7 @@ module formal_ina_rebuild (
         p2_keep:   assert (m_axis_tkeep == (left >= 9'd64 ? '1 : ~({KEEP_W{1'b1}} << left[5:0])));
         if (out_beat == '0) begin
           p3_header: assert (m_axis_tdata[7:0] == headers[sent[1:0]]);
+          p4_ecn:    assert (out_ecn == ecns[sent[1:0]]);
         end
         if (!forms[sent[1:0]][1] && out_beat == '0) begin
           p3_payload_4: assert (m_axis_tdata[54*8 +: 8] == payloads[sent[1:0]]);
@@ -182,6 +193,7 @@ module formal_ina_rebuild (
     if (!rst) begin
       two:    cover (sent == 3'd2);
       tail:   cover (moves && m_axis_tlast && out_beat == 3'd2 && lengths[sent[1:0]] == 4'd4);
+      marked: cover (m_axis_tvalid && out_beat == '0 && out_ecn == 2'd3 && sent == 3'd1);
       turned: cover (sent == 3'd1 && moves && forms[sent[1:0]] != forms[0]);
     end
   end

@@ -456,6 +456,29 @@ static void test_congestion(void **state)
 	assert_int_equal(rig->emitted[0].frame.bytes[15], 0xAE);
 }
 
+/*
+ * RFC 3168, 5: a router marks only what says that its ends know ECN, by ECT(0) or ECT(1). What does
+ * not is left as it came, also beside others that are marked.
+ */
+static void test_congestion_not_capable(void **state)
+{
+	struct rig *rig = *state;
+	static const int tos[4] = {0xAF, 0xAC, 0xAD, 0xAE};
+	static const uint8_t want[4] = {0xAF, 0xAC, 0xAF, 0xAF};
+
+	rig_join_all(rig);
+	for (unsigned rank = 0; rank < 4; rank++) {
+		rig->tos = tos[rank];
+		put_data(rig, rank, 1, (int32_t)rank);
+	}
+	assert_int_equal(rig->emitted_count, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(rig->emitted[i].frame.bytes[15], want[rig->emitted[i].port]);
+		assert_int_equal(frame_ip_sum(&rig->emitted[i].frame), 0xFFFF);
+	}
+	rig_assert_count(rig, ecn_marked, 2);
+}
+
 /* The update of the checksum for every value that it can have. */
 static void test_congestion_checksums(void **state)
 {
@@ -583,6 +606,7 @@ int main(void)
 	        with_four(test_message_of_packets),
 	        with_four(test_overflow_is_sticky),
 	        with_four(test_congestion),
+	        with_four(test_congestion_not_capable),
 	        with_four(test_congestion_checksums),
 	        with_four(test_passing),
 	        cmocka_unit_test(test_odd_sizes),

@@ -249,6 +249,15 @@ inline bool is_congested(const Bytes &frame)
 	return ((form.ipv6 ? tos >> 4 : tos) & 3) == 3;
 }
 
+/// Does it say that its ends know ECN: ECT(0), ECT(1), or congestion experienced?
+inline bool is_ecn_capable(const Bytes &frame)
+{
+	const Form form = form_of(frame);
+	const uint8_t tos = frame[form.ip() + 1];
+
+	return ((form.ipv6 ? tos >> 4 : tos) & 3) != 0;
+}
+
 /// The header record that ina_parse makes of a whole frame's headers, as ina_pkg draws it.
 inline Bytes record_of(const Bytes &frame)
 {

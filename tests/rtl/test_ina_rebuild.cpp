@@ -48,7 +48,7 @@ class Test
 		bench::put_header(dut->s_header, frame, quads, bench::header_crc(frame));
 		dut->s_header_valid = 1;
 		dut->s_header_ce = ce;
-		if (ce) {
+		if (ce && bench::is_ecn_capable(frame)) {
 			marks += !bench::is_congested(frame);
 			bench::put_congested(frame); // the iCRC stays
 		}

@@ -263,14 +263,21 @@ class Job
 		add(random, INA_WIRE_LEAVE);
 		for (Rank &rank : ranks)
 			for (size_t i = 0; i < rank.segments.size(); i++)
-				rank.tos.push_back(random.chance(shape.marked_percent) ? 0xAF
-				                                                       : 0xAE);
+				rank.tos.push_back(tos(random));
 	}
 
       private:
 	Shape shape;
 	uint32_t number = 0;
 	uint32_t remaining_bytes;
+
+	/// DSCP 43, with any ECN: a few packets come marked, and a few are not ECN-capable.
+	uint8_t tos(bench::Random &random) const
+	{
+		if (random.chance(shape.marked_percent))
+			return 0xAF;
+		return random.chance(10) ? static_cast<uint8_t>(0xAC + random.below(2)) : 0xAE;
+	}
 
 	/// A lane of elements of a message of this type.
 	uint32_t element(bench::Random &random, uint8_t type)
