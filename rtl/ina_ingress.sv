@@ -3,6 +3,9 @@
 // One port's way in: parse, check and judge advance as one (en), and every frame waits in ina_pass
 // for what the judge decides, which leaves a clock after the packet's last beat has come to it.
 // Packets that are taken go on to the port's queue, retransmissions and probes to ina_resend.
+//
+// The source of the frames need not be reset with this. A frame that began before a reset had ended
+// is taken and dropped up to its last beat, for its tail would look like a frame of its own.
 
 `default_nettype none
 
@@ -79,8 +82,19 @@ module ina_ingress #(
   logic pass_ready;
   logic offered;  // and taken with en
 
+  // Beats are taken in reset too, and at_first follows them: the one register that no reset
+  // changes. At power-on it says that the first beat is a frame's first.
+  logic at_first = 1'b1;  // the next beat is a frame's first
+  logic stale;            // what comes in began before the reset ended
+
   assign s_axis_tready = pass_ready && en;
-  assign offered       = s_axis_tvalid && pass_ready;
+  assign offered       = s_axis_tvalid && pass_ready && (at_first || !stale);
+
+  always_ff @(posedge clk) begin
+    if (s_axis_tvalid && s_axis_tready) at_first <= s_axis_tlast;
+    if (rst) stale <= 1'b1;
+    else if (at_first) stale <= 1'b0;
+  end
 
   logic                       head;
   logic                       head_ipv6;

@@ -13,7 +13,7 @@ module ina_pass (
     // Accepted input beats: s_valid only with s_ready = 1 (the top ANDs s_ready with the ingress
     // pipeline's en to make tready).
     input  logic                           s_valid,
-    output logic                           s_ready,  // a register
+    output logic                           s_ready,  // a register; 1 in reset, when all is lost
     input  logic                           s_last,
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_keep,
@@ -80,7 +80,7 @@ module ina_pass (
   assign fill = write_at - read_at;
 
   always_ff @(posedge clk) begin
-    s_ready <= !rst && fill < AT_W'(BEAT_DEPTH - 1) && 32'(end_count) < FRAME_DEPTH;
+    s_ready <= rst || (fill < AT_W'(BEAT_DEPTH - 1) && 32'(end_count) < FRAME_DEPTH);
   end
 
   always_ff @(posedge clk) begin
