@@ -97,7 +97,7 @@ static bool open_files(struct program *program)
 	return program->bridge.capture || complain(program->error);
 }
 
-/* After the end of the traffic: the counts, then the rest of the capture. */
+/* After the end of the traffic: the rest of the capture, then the counts, which say how it went. */
 static bool write_files(struct program *program)
 {
 	struct capture *capture = program->bridge.capture;
@@ -107,10 +107,15 @@ static bool write_files(struct program *program)
 	for (unsigned i = 0; i < program->options.bridge.ports; i++)
 		ports[i] = is_virtual(program) ? &program->time.guests[i].counts
 		                               : &program->loop.ports[i].counts;
+	if (capture)
+		capture_flush(capture);
 	if (program->stats && !stats_write(program->stats, &program->bridge, ports,
-	                                   is_virtual(program) ? &program->time : NULL,
-	                                   program->error, sizeof(program->error)))
+	                                   is_virtual(program) ? &program->time : NULL)) {
+		snprintf(program->error, sizeof(program->error),
+		         "stats file '%s': not written in full: %s", program->options.stats_path,
+		         strerror(errno));
 		good = complain(program->error);
+	}
 	if (capture && !capture_close(capture, program->error, sizeof(program->error)))
 		good = complain(program->error);
 	return good;

@@ -119,16 +119,11 @@ FILE *stats_create(const char *path, char *error, size_t error_bytes)
 
 bool stats_write(FILE *file, const struct bridge *bridge,
                  const struct port_counts *const ports[BRIDGE_PORTS_MAX],
-                 const struct virtual_time *time, char *error, size_t error_bytes)
+                 const struct virtual_time *time)
 {
 	json_t *object = stats_object(bridge, ports, time);
 	bool written = json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
 
 	json_decref(object);
-	if (fclose(file) != 0)
-		written = false;
-	if (!written)
-		snprintf(error, error_bytes, "stats file: not written in full: %s",
-		         strerror(errno));
-	return written;
+	return fclose(file) == 0 && written;
 }

@@ -18,11 +18,11 @@
 FILE *stats_create(const char *path, char *error, size_t error_bytes);
 
 /*
- * Writes the file and closes it. `time`: NULL in real time. False, with one line in `error`, if not
- * all could be written.
+ * Writes the file and closes it. `time`: NULL in real time. False, with errno, if not all could be
+ * written.
  */
 bool stats_write(FILE *file, const struct bridge *bridge,
                  const struct port_counts *const ports[BRIDGE_PORTS_MAX],
-                 const struct virtual_time *time, char *error, size_t error_bytes);
+                 const struct virtual_time *time);
 
 #endif

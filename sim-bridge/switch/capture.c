@@ -29,6 +29,7 @@ struct capture {
 	uint64_t bytes;
 	uint64_t frames;
 	bool full;
+	int error; /* of the first write that failed; 0: none has */
 	uint8_t record[SNAP_BYTES];
 };
 
@@ -69,13 +70,20 @@ out_memory:
 	return NULL;
 }
 
+void capture_flush(struct capture *capture)
+{
+	if (!capture->error && pcap_dump_flush(capture->dumper) != 0)
+		capture->error = errno;
+}
+
 bool capture_close(struct capture *capture, char *error, size_t error_bytes)
 {
-	bool written = pcap_dump_flush(capture->dumper) == 0;
+	capture_flush(capture);
+	bool written = !capture->error;
 
 	if (!written)
 		snprintf(error, error_bytes, "capture file '%s': not written in full: %s",
-		         capture->path, strerror(errno));
+		         capture->path, strerror(capture->error));
 	if (capture->full)
 		fprintf(stderr,
 		        "ina-bridge: capture file '%s' was full after %llu frames: the rest is not "
@@ -109,7 +117,7 @@ static unsigned make_record(uint8_t *record, unsigned port, enum capture_directi
 void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
                    enum capture_direction direction, const struct frame *frame)
 {
-	if (capture->full)
+	if (capture->full || capture->error)
 		return;
 	time_ns += capture->epoch_ns;
 	unsigned bytes = make_record(capture->record, port, direction, frame);
@@ -126,6 +134,8 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 	        .len = bytes,
 	};
 	pcap_dump((u_char *)capture->dumper, &header, capture->record);
+	if (ferror(pcap_dump_file(capture->dumper)))
+		capture->error = errno;
 	capture->bytes += PCAP_RECORD_HEADER_BYTES + bytes;
 	capture->frames++;
 }
@@ -136,6 +146,6 @@ struct capture_totals capture_totals(const struct capture *capture)
 	        .path = capture->path,
 	        .frames = capture->frames,
 	        .bytes = capture->bytes,
-	        .complete = !capture->full,
+	        .complete = !capture->full && !capture->error,
 	};
 }

@@ -30,7 +30,10 @@ struct capture;
 struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns, char *error,
                              size_t error_bytes);
 
-/* Writes the file out. False, with one line in `error`, if some of it could not be written. */
+/* Writes out what is still in memory. */
+void capture_flush(struct capture *capture);
+
+/* Closes the file. False, with one line in `error`, if some of it could not be written. */
 bool capture_close(struct capture *capture, char *error, size_t error_bytes);
 
 void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
@@ -40,7 +43,7 @@ struct capture_totals {
 	const char *path;
 	uint64_t frames;
 	uint64_t bytes; /* of the file */
-	bool complete;  /* nothing was left out */
+	bool complete;  /* nothing was left out, and all was written */
 };
 
 struct capture_totals capture_totals(const struct capture *capture);

@@ -136,7 +136,6 @@ static void check_stats(const struct bridge *bridge)
 {
 	static const struct port_counts counts;
 	const struct port_counts *ports[BRIDGE_PORTS_MAX];
-	char error[200];
 	char *text = NULL;
 	size_t length = 0;
 	FILE *file = open_memstream(&text, &length);
@@ -144,7 +143,7 @@ static void check_stats(const struct bridge *bridge)
 	FUZZ_CHECK(file);
 	for (unsigned port = 0; port < PORTS; port++)
 		ports[port] = &counts;
-	FUZZ_CHECK(stats_write(file, bridge, ports, NULL, error, sizeof(error)));
+	FUZZ_CHECK(stats_write(file, bridge, ports, NULL));
 	json_t *object = json_loads(text, 0, NULL);
 	FUZZ_CHECK(object);
 	FUZZ_CHECK(json_array_size(json_object_get(object, "ports")) == PORTS);
