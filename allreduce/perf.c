@@ -3,8 +3,11 @@
  * ina-perf: all-reduces of many sizes, timed, and every element of every result compared with a
  * sum that was computed in another way.
  */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cost_model.h"
@@ -194,7 +197,7 @@ static int finish(struct perf *perf)
 		       perf->head.fixed_bound, perf->head.farthest);
 	if (perf->rank == 0 && options->json &&
 	    perf_table_json(options->json, &perf->head, perf->rows, perf->row_count) != 0) {
-		fprintf(stderr, "ina-perf: %s cannot be written\n", options->json);
+		fprintf(stderr, "ina-perf: cannot write %s: %s\n", options->json, strerror(errno));
 		return -1;
 	}
 	if (perf->any_wrong) {
@@ -204,14 +207,25 @@ static int finish(struct perf *perf)
 	return 0;
 }
 
+/* Whether all that was printed is where it was to go. */
+static bool is_printed(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	fprintf(stderr, "ina-perf: stdout could not be written in full: is there room for it?\n");
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct perf perf = {.progress.fd = -1};
 	int result = -1;
 
 	perf_options_parse(&perf.options, argc, argv);
-	if (perf.options.doctor)
-		return doctor(&perf.options);
+	if (perf.options.doctor) {
+		result = doctor(&perf.options);
+		return is_printed() ? result : EXIT_FAILURE;
+	}
 	if (make_buffers(&perf) != 0 || open_all(&perf) != 0)
 		goto out_close;
 	if (perf.rank == 0 && !perf.schedules)
@@ -233,5 +247,5 @@ out_close:
 	free(perf.send);
 	free(perf.scratch);
 	free(perf.rows);
-	return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return is_printed() && result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -27,7 +27,7 @@ static enum lab_console_result print(int to, const char *bytes, size_t length, i
 		const ssize_t written =
 		        write(to, bytes, length < WRITE_BYTES ? length : WRITE_BYTES);
 		if (written < 0 && errno != EINTR && errno != EAGAIN)
-			return LAB_CONSOLE_READER_GONE;
+			return errno == EPIPE ? LAB_CONSOLE_READER_GONE : LAB_CONSOLE_FAILED;
 		if (written > 0) {
 			bytes += written;
 			length -= (size_t)written;

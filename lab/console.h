@@ -24,6 +24,7 @@ enum lab_console_result {
 	LAB_CONSOLE_MORE,
 	LAB_CONSOLE_ENDED,       /* no more will come; `from` is closed */
 	LAB_CONSOLE_READER_GONE, /* nobody reads what we print */
+	LAB_CONSOLE_FAILED,      /* it cannot be written; errno says why */
 	LAB_CONSOLE_INTERRUPTED, /* `interrupt_fd` became readable while our reader was slow */
 };
 

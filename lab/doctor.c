@@ -6,8 +6,10 @@
 #include "run.h"
 #include "workspace.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -39,12 +41,16 @@ int lab_doctor(void)
 	const bool bridge_found = lab_bridge_find(bridge);
 	good &= say(!access(parts.kernel, X_OK), "kernel", parts.kernel, "run `make kernel`");
 	good &= say(!access(parts.guest_init, X_OK), "guest-init", parts.guest_init,
-	            "missing or not executable");
+	            "missing or not executable; or set INA_GUEST_INIT");
 	good &= say(bridge_found, "bridge", bridge, "build it, or set INA_BRIDGE");
 	good &= say(memory_path, "host memory",
 	            memory_path ? memory_path : "/dev/shm, TMPDIR, /tmp",
 	            "no room there for four hosts of 512 MiB");
 	good &= say(((unsigned long long)info.totalram * info.mem_unit) >> 20 >= DEMO_MEMORY_MIB,
 	            "memory", memory, "little for four hosts of 512 MiB");
+	if (fflush(stdout)) {
+		fprintf(stderr, "ina-lab: cannot write what doctor found: %s\n", strerror(errno));
+		good = false;
+	}
 	return good ? 0 : LAB_EXIT_FAILED;
 }

@@ -177,6 +177,12 @@ static void relay(struct run *run, struct lab_console *console)
 		run->muted = true;
 		stop(run, 128 + SIGPIPE);
 		break;
+	case LAB_CONSOLE_FAILED:
+		fprintf(stderr, "ina-lab: cannot write what the commands print: %s\n",
+		        strerror(errno));
+		run->muted = true;
+		stop(run, LAB_EXIT_FAILED);
+		break;
 	case LAB_CONSOLE_MORE:
 	case LAB_CONSOLE_ENDED:
 	case LAB_CONSOLE_INTERRUPTED: /* the main loop looks at that descriptor itself */
@@ -346,9 +352,11 @@ static bool open_signals(struct run *run)
 struct lab_parts lab_parts_find(void)
 {
 	const char *kernel = getenv("INA_KERNEL");
+	const char *guest_init = getenv("INA_GUEST_INIT");
+
 	return (struct lab_parts){
 	        .kernel = kernel && *kernel ? kernel : INA_LAB_KERNEL,
-	        .guest_init = INA_LAB_GUEST_INIT,
+	        .guest_init = guest_init && *guest_init ? guest_init : INA_LAB_GUEST_INIT,
 	};
 }
 
@@ -359,7 +367,10 @@ static bool check_parts(const struct lab_parts *parts)
 		        "ina-lab: there is no kernel at %s: run `make kernel`, or set INA_KERNEL\n",
 		        parts->kernel);
 	else if (access(parts->guest_init, X_OK))
-		fprintf(stderr, "ina-lab: %s is missing or not executable\n", parts->guest_init);
+		fprintf(stderr,
+		        "ina-lab: there is no guest-init at %s, or it is not executable: set "
+		        "INA_GUEST_INIT\n",
+		        parts->guest_init);
 	else
 		return true;
 	return false;
