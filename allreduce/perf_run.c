@@ -105,10 +105,12 @@ int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_
                   enum ina_type type, struct perf_result *result)
 {
 	int iterations = perf->options.iterations;
+	struct ina_stats before;
 	struct ina_stats stats;
 	uint64_t wrong = 0;
 
 	*result = (struct perf_result){0};
+	ina_comm_stats(comm, &before, sizeof(before));
 	for (int i = 0; i < perf->options.warmups + iterations; i++) {
 		bool timed = i >= perf->options.warmups;
 
@@ -123,6 +125,8 @@ int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_
 	perf->any_wrong = perf->any_wrong || result->wrong > 0;
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	result->algorithm = stats.algorithm;
+	result->fallbacks = stats.fallbacks - before.fallbacks;
+	result->rejoins = stats.rejoins - before.rejoins;
 	result->time_s /= iterations;
 	if (result->wire_bytes > 0)
 		result->wire_bytes /= iterations;

@@ -115,6 +115,8 @@ static json_t *result_json(const struct perf_row *row, const struct perf_result 
 	                    result->wire_bytes < 0 ? json_null() : json_real(result->wire_bytes));
 	json_object_set_new(object, "wrong",
 	                    row->checked ? json_integer((json_int_t)result->wrong) : json_null());
+	json_object_set_new(object, "fallbacks", json_integer((json_int_t)result->fallbacks));
+	json_object_set_new(object, "rejoins", json_integer((json_int_t)result->rejoins));
 	return object;
 }
 

@@ -15,6 +15,8 @@ struct perf_result {
 	double time_s;                /* of an all-reduce, mean */
 	double wire_bytes;            /* of an all-reduce, sent by this host; negative: unknown */
 	uint64_t wrong;               /* elements, all ranks and iterations */
+	uint64_t fallbacks;           /* times that the ring took over meanwhile */
+	uint64_t rejoins;             /* and that the aggregator was there again */
 };
 
 struct perf_row {

@@ -65,7 +65,9 @@ def test_fixed_point(faults, tmp_path):
         [LAB, "run", "-q", "-n", "4", "--aggregator", "model", *faults, "--timeout", "60", "--", PERF, "--fixed-point",
          "-b", "100012", "-e", "2M", "-f", "4", "-n", "4", "--json", str(path)], capture_output=True, text=True, timeout=90)
     assert result.returncode == 0, result.stdout + result.stderr
-    fixed = json.loads(path.read_text())["fixed_point"]
+    table = json.loads(path.read_text())
+    assert (sum(row["result"]["fallbacks"] for row in table["rows"]) > 0) == bool(faults)
+    fixed = table["fixed_point"]
     # 17-bit integers of 4 ranks: 4 * 2^(17 + 2 - 31), and 4 * 2^16 rounded to 24 bits.
     assert fixed["bound"] == 2 ** -10 + 2 ** -6
     assert 0 < fixed["farthest"] <= fixed["bound"]

@@ -30,6 +30,10 @@ class Run:
     def wrong(self):
         return sum(result["wrong"] for result in self.results())
 
+    def count(self, name):
+        """Over all results: fallbacks, rejoins."""
+        return sum(result[name] for result in self.results())
+
     def algorithms(self):
         return {result["algorithm"] for result in self.results()}
 
@@ -57,8 +61,11 @@ def perf(folder, n, options, arguments, timeout_s=240):
 
 
 def assert_all_right(result, algorithm):
-    """Exit code 0, every element of every result right, and found by the algorithm that was expected."""
+    """Exit code 0, every element of every result right, and found by the algorithm that was expected, from first to last."""
     assert result.code == 0, result
     assert result.report["rows"], result
     assert result.wrong() == 0, result
     assert result.algorithms() == {algorithm}, result
+    assert result.count("fallbacks") == result.count("rejoins") == 0, result
+    if algorithm == "ina":
+        assert result.aggregator["joins_refused"] == 0 < result.aggregator["packets_joined"], result

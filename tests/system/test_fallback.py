@@ -29,11 +29,12 @@ def test_both_algorithms_side_by_side(tmp_path):
 @pytest.mark.parametrize("kind", ["int32", "float"])
 @pytest.mark.parametrize("place", [[], ["--in-place"]])
 def test_the_aggregator_is_reset(tmp_path, kind, place):
-    """Amid a message of the second all-reduce; the ring goes on, and a fresh JOIN brings the aggregator back."""
-    result = perf(tmp_path, 4, ["--aggregator", "model", "--reset-every", "1500"],
-                  ["-b", "1M", "-e", "1M", "-n", "20", "-t", kind, *place])
+    """Amid a message of the third all-reduce; the ring goes on, and a fresh JOIN brings the aggregator back."""
+    result = perf(tmp_path, 4, ["--virtual-time", "--link-rate", "250M", "--aggregator", "model", "--reset-at", "30ms"],
+                  ["-b", "256K", "-e", "256K", "-n", "40", "-w", "0", "-t", kind, *place])
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
-    assert result.stats["engine_resets"] >= 1, result
+    assert result.stats["engine_resets"] == result.count("fallbacks") == result.count("rejoins") == 1, result
+    assert result.algorithms() == {"ina"}, result
 
 
 def test_the_aggregator_is_demanded_and_reset(tmp_path):
@@ -63,3 +64,4 @@ def test_stuck_when_one_rank_is_a_call_ahead(tmp_path, frames):
                   ["-b", "4", "-e", "4", "-n", "20", "--timeout", "60"])
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
     assert result.report["rows"][0]["result"]["algorithm"] == "ring", result
+    assert result.count("fallbacks") == 1 and result.count("rejoins") == 0, result

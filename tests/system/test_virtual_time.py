@@ -208,6 +208,7 @@ def test_an_aggregator_that_is_reset(tmp_path):
     assert result.code == 0, result
     assert result.wrong() == 0, result
     assert result.stats["engine_resets"] == 2, result
+    assert result.count("fallbacks") == 1, result  # at the second reset it is not back yet
 
 
 def test_a_host_that_spins_is_named(tmp_path):
