@@ -7,10 +7,11 @@ that of the programs on the hosts, and the switch's.
     tests/torture/soak.py [--build build] [--seconds 600] [--seed N] [--aggregator rtl]
 """
 import argparse
+import json
 import os
-import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -74,10 +75,25 @@ def growth(samples):
     return max(samples[warm:], default=0) - max(samples[:warm])
 
 
+def judge_switch(stats):
+    """Nothing befell the aggregator, so it refused nobody; the faults that were asked for did happen."""
+    counters = stats["aggregator"]
+    wrong = [f"{counters[name]} {name}" for name in ("joins_refused", "jobs_broken") if counters[name]]
+    if not counters["packets_joined"]:
+        wrong.append("the aggregator joined no packet")
+    for name in ("lost", "duplicated", "reordered"):
+        for side in ("up", "down"):
+            if not any(port["faults"][side][name] for port in stats["ports"]):
+                wrong.append(f"no frame was {name} on the {side} side")
+    return wrong
+
+
 def judge(lines, switch_kib):
     """What is wrong, and what is worth knowing."""
     wrong = [verdict.complaint(line) for line in lines if line.phase not in ("done", "memory", "end")]
     wrong += [verdict.complaint(line) for line in lines if line.status == "WRONG"]
+    wrong += [f"{verdict.complaint(line)}: not all by the aggregator" for line in lines
+              if line.phase == "done" and line.count("ring") + line.count("fallbacks")]
     ended = [line.rank for line in lines if line.phase == "end"]
     if sorted(ended) != list(range(HOSTS)):
         wrong.append(f"only ranks {ended} came to the end")
@@ -104,8 +120,10 @@ def judge(lines, switch_kib):
 def main():
     options = parse()
     faults = [str(word) for fault in FAULTS.items() for word in fault]
+    folder = tempfile.TemporaryDirectory(prefix="ina-soak-")
+    stats = Path(folder.name) / "stats.json"
     command = [str(options.build / "ina-lab"), "run", "-n", str(HOSTS), "--aggregator", options.aggregator,
-               "--seed", str(options.seed), *faults, "--timeout", str(options.seconds + GRACE_S), "--",
+               "--seed", str(options.seed), *faults, "--stats", str(stats), "--timeout", str(options.seconds + GRACE_S), "--",
                "env", TUNABLES, str((options.build / "churn").resolve()), str(options.seed), f"{options.seconds}s", str(CALLS), str(ELEMENTS),
                "auto"]
     print(f"soak: seed {options.seed}, {options.seconds} s, aggregator {options.aggregator}", flush=True)
@@ -117,7 +135,9 @@ def main():
     watcher.join()
     wrong, facts = judge(verdict.read(out, 0), switch_kib)
     print("\n".join(f"soak: {fact}" for fact in facts))
-    if lab.returncode != 0:
+    if lab.returncode == 0:
+        wrong += judge_switch(json.loads(stats.read_text()))
+    else:
         wrong.append(f"exit code {lab.returncode}")
     if wrong:
         sys.exit("\n".join(f"soak: {line}" for line in wrong[:20]) + f"\nsoak: seed {options.seed}: {' '.join(command)}")

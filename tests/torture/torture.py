@@ -20,6 +20,7 @@ from pathlib import Path
 
 import schedule as schedules
 import verdict
+from chances import Chances
 
 WALL_S = 240  # until a run counts as hanging; it takes seconds
 SHARED_MEMORY = Path("/dev/shm")
@@ -142,9 +143,11 @@ class Tally:
         self.counts = dict.fromkeys(("communicators", "errors", "deaths", "resets", "lost", "duplicated", "reordered",
                                      "corrupted", "calls", "aggregated", "ring", "fallbacks", "rejoins"), 0)
         self.virtual_s = self.wall_s = 0
+        self.chances = Chances()
 
     def add(self, schedule, result):
         counts = self.counts
+        self.chances.add(schedule, result.stats, result.capture)
         self.wall_s += result.wall_s
         self.virtual_s += result.stats.get("virtual_time", {}).get("run_ns", 0) / 1e9
         counts["deaths"] += schedule.victim >= 0
@@ -208,7 +211,10 @@ def main():
             show(seed, schedule, result, wrong, options)
     print(f"{options.seeds} seeds, {len(tally.failed)} failed{''.join(f' {seed}' for seed in tally.failed)}: "
           f"{tally.virtual_s:.1f} s of virtual time in {tally.wall_s:.0f} s: {tally}")
-    return bool(tally.failed)
+    missing = tally.chances.wrong()
+    for sentence in missing:
+        print(f"torture: {sentence}")
+    return bool(tally.failed or missing)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def judge(schedule, run):
             wrong += judge_survivor(schedule, rank, own)
         else:
             wrong += judge_victim(rank, own)
-    return wrong + judge_aggregator(schedule, run.stats) + run.leaks
+    return wrong + judge_aggregator(schedule, run.stats, lines) + judge_faults(schedule, run.stats) + run.leaks
 
 
 def judge_end(schedule, run, lines):
@@ -85,8 +85,6 @@ def judge_unharmed(schedule, rank, lines):
     wrong = [complaint(line) for line in lines if line.phase != "done"]
     if not wrong and [line.index for line in lines] != list(range(schedule.communicators)):
         wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
-    if not wrong and not schedule.aggregator_fails:
-        wrong += [f"{complaint(line)}: nothing befell the aggregator" for line in lines if line.count("fallbacks")]
     return wrong
 
 
@@ -124,13 +122,37 @@ def judge_victim(rank, lines):
             if line.phase != "done" and line.status not in ("INA_ERR_PEER", "INA_ERR_TIMEOUT")]
 
 
-def judge_aggregator(schedule, stats):
-    """It frees what it held; who dies keeps his place, and a reset forgets the counts."""
-    counters = stats["aggregator"]
-    if schedule.victim >= 0 or schedule.stall_s or schedule.aggregator_fails or schedule.aggregator == "off":
+def judge_aggregator(schedule, stats, lines):
+    """Where nothing befell it, it sums all, and frees what it held; but who dies keeps his place."""
+    if schedule.stall_s or schedule.aggregator_fails or schedule.aggregator == "off":
         return []
+    counters = stats["aggregator"]
     left = counters["jobs_opened"] - counters["jobs_closed"] - counters["jobs_expired"]
-    return [f"the aggregator keeps {left} jobs that have ended"] if left else []
+    wrong = [f"the aggregator keeps {left} jobs that have ended"] if left and schedule.victim < 0 else []
+    if schedule.algorithm == "ring":
+        return wrong
+    if counters["joins_refused"]:
+        wrong.append(f"the aggregator refused {counters['joins_refused']} JOINs")
+    if schedule.victim < 0 and not counters["packets_joined"]:
+        wrong.append("the aggregator joined no packet")
+    return wrong + [f"{complaint(line)}: nothing befell the aggregator" for line in lines
+                    if line.phase == "done" and line.count("ring") + line.count("fallbacks")]
+
+
+def judge_faults(schedule, stats):
+    """What was asked for at a time, or after so many frames, did happen. What is drawn is added up over all runs (chances.py)."""
+    wrong = []
+    options = list(zip(schedule.options[::2], schedule.options[1::2]))
+    run_ms = stats["virtual_time"]["run_ns"] / 1e6
+    given = stats["steered_frames"]
+    resets = sum(float(value.removesuffix("ms")) < run_ms for option, value in options if option == "--reset-at")
+    resets += sum((given - 1) // int(value) for option, value in options if option == "--reset-every" and given)
+    if stats["engine_resets"] < resets:
+        wrong.append(f"{stats['engine_resets']} resets of the aggregator, not {resets}")
+    for option, value in options:
+        if option in ("--off-after", "--stuck-after") and stats["aggregator"]["frames_in"] > int(value):
+            wrong.append(f"the aggregator got {stats['aggregator']['frames_in']} frames, with {option} {value}")
+    return wrong
 
 
 def names(rank, text):

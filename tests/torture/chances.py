@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Did the random faults happen as often as was asked for? Over all runs together: one alone may have too few frames to tell."""
+import math
+import struct
+
+# Option of ina-lab: the counter, and on which sides of the switch.
+OPTIONS = {"--loss-up": ("lost", ["up"]), "--loss-down": ("lost", ["down"]), "--duplicate": ("duplicated", ["up", "down"]),
+           "--reorder": ("reordered", ["up", "down"]), "--corrupt": ("corrupted", ["up", "down"])}
+KINDS = ("lost", "duplicated", "reordered", "corrupted")
+# Of a standard deviation: by chance alone one check in 30 million fails.
+DEVIATIONS = 5
+
+PCAP_HEADER_BYTES, RECORD_BYTES, SLL2_BYTES = 24, 16, 20
+UDP, ROCE_PORT, RC_OPCODES = 17, 4791, 0x20
+
+
+def rc_frames(capture):
+    """RC frames over IPv4 that came through the cables to the switch, and through those to the hosts (packet type 4)."""
+    counts = {"up": 0, "down": 0}
+    at = PCAP_HEADER_BYTES
+    while at + RECORD_BYTES <= len(capture):
+        length, = struct.unpack_from("<I", capture, at + 8)
+        packet = capture[at + RECORD_BYTES:at + RECORD_BYTES + length]
+        at += RECORD_BYTES + length
+        ip = packet[SLL2_BYTES:]
+        if packet[:2] == b"\x08\0" and len(ip) > 28 and ip[0] == 0x45 and ip[9] == UDP \
+                and struct.unpack_from("!H", ip, 22)[0] == ROCE_PORT and ip[28] < RC_OPCODES:
+            counts["down" if packet[10] == 4 else "up"] += 1
+    return counts
+
+
+class Chances:
+    def __init__(self):
+        self.found = dict.fromkeys(KINDS, 0)
+        self.expected = dict.fromkeys(KINDS, 0.0)
+
+    def add(self, schedule, stats, capture):
+        if not schedule.options or "ports" not in stats or not stats["capture"]["complete"]:
+            return
+        frames = rc_frames(capture)
+        for option, value in zip(schedule.options[::2], schedule.options[1::2]):
+            name, sides = OPTIONS.get(option, (None, []))
+            for side in sides:
+                self.found[name] += sum(port["faults"][side][name] for port in stats["ports"])
+                self.expected[name] += float(value) * frames[side]
+
+    def wrong(self):
+        """Fewer than are to be expected, by more than chance; a tenth is for copies, which no fault is drawn for."""
+        return [f"{self.found[name]} frames were {name}, and {expected:.0f} are to be expected"
+                for name, expected in self.expected.items()
+                if self.found[name] < 0.9 * expected - DEVIATIONS * math.sqrt(expected)]
