@@ -2,11 +2,11 @@
 #
 # Registers pytest on a file or folder as a test of ctest. Its programs are in the build folder, and
 # the tests find them by INA_LAB, INA_PERF and INA_BRIDGE; what it writes stays in the build folder
-# as well. SERIAL is for tests that boot a lab: one of them keeps a small machine busy.
+# as well; what it skips stands in its output, for tests/skips.py. SERIAL is for tests that boot a lab: one of them keeps a small machine busy.
 function(ina_pytest name path)
   cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "" ${ARGN})
   add_test(NAME ${name}
-    COMMAND ${Python3_EXECUTABLE} -B -m pytest -q -p no:cacheprovider --tb=short
+    COMMAND ${Python3_EXECUTABLE} -B -m pytest -q -rs -p no:cacheprovider --tb=short
             --basetemp=${CMAKE_CURRENT_BINARY_DIR}/${name}.runs ${CMAKE_CURRENT_SOURCE_DIR}/${path})
   set(programs "")
   foreach(program lab perf bridge)

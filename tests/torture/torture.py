@@ -124,7 +124,7 @@ def try_seed(seed, options):
     result = run(schedule, options.build, folder, waves)
     wrong = verdict.judge(schedule, result)
     if options.again and seed == options.first and not may_fix_addresses():
-        print("torture: this machine forbids personality(2): no second run is compared", flush=True)
+        print("SKIPPED torture --again: this machine forbids personality(2): no second run is compared", flush=True)
     elif options.again and seed == options.first:
         again = options.build / "torture" / f"{seed}.again"
         wrong += differences(result, run(schedule, options.build, again, waves))

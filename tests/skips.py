@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""skips.py REPORT [tell|error]: what a run of ctest skipped, from what it wrote by --output-junit.
+
+`error`: exit code 1 where something was skipped that is not in ALLOWED.
+ctest knows of a test that it skipped as a whole. A part of one is skipped by a line of its output that begins with
+SKIPPED, as pytest -rs has it, or cmocka's.
+"""
+import re
+import sys
+from xml.etree import ElementTree
+
+# What may be skipped on a machine on which all is well: the reason that the test gives, and why nothing is lost.
+ALLOWED = {
+    "no digest is known for these versions": "system.figures compares what depends on no package's version",
+}
+LINE = re.compile(r"^(SKIPPED .*|\[  SKIPPED \] (?!\d+ test).*)$", re.M)
+
+
+def skips(report):
+    """(test of ctest, what it says) of each that was skipped."""
+    found = []
+    for test in ElementTree.parse(report).iter("testcase"):
+        if test.get("status") in ("notrun", "disabled"):
+            whole = test.find("skipped")
+            found.append((test.get("name"), whole.get("message") if whole is not None else test.get("status")))
+        found += [(test.get("name"), line) for line in dict.fromkeys(LINE.findall(test.findtext("system-out") or ""))]
+    return found
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["tell"], ["error"]):
+        sys.exit("usage: skips.py REPORT [tell|error]")
+    try:
+        found = skips(sys.argv[1])
+    except (OSError, ElementTree.ParseError) as error:
+        sys.exit(f"skips: {sys.argv[1]}: {error}: run ctest with --output-junit first")
+    bad = 0
+    for test, text in found:
+        reason = next((why for words, why in ALLOWED.items() if words in text), None)
+        bad += reason is None
+        print(f"  {test}: {text}{f' (allowed: {reason})' if reason else ''}")
+    print(f"{len(found)} skipped{f', {bad} of them without leave' if bad else ''}")
+    return bad > 0 and sys.argv[2:] == ["error"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
