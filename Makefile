@@ -5,7 +5,7 @@ SHELL := /bin/bash
 BUILD := build
 
 .PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak lockstep bench bench-rtl \
-	bench-virtual charts synth formal formal-mutants waves fuzz clean distclean help
+	bench-virtual charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
 
@@ -107,6 +107,9 @@ bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/
 charts: need-demo+docs kernel programs ## README's chart and picture, measured afresh in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
 	@docs/pictures/draw.py
+
+renew: kernel build ## measure anew what tests expect of virtual time, where a change is meant to change it (a minute)
+	@INA_RENEW=1 ctest --test-dir $(BUILD) --output-on-failure -R '^system\.figures$$'
 
 waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
 	@$(CONFIGURE) -DINA_WAVES=ON $(QUIETLY)

@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "demo"
 HOSTS = 4
 GIGABITS = 100
+VIRTUAL = ["-b", 4, "-e", "16M", "-f", 4, "-n", 1]  # what is measured in virtual time
+ALWAYS = ["-t", "float", "-w", 1, "--compare"]
 TERMINAL = sys.stdout.isatty()
 HEADER = ("       size     time, us             speed-up   bytes that a host sends        wrong\n"
           "           in-network      ring             in-network         ring     elements")
@@ -46,7 +48,7 @@ class Run:
         stats = DEMO / f"{name}.stats.json"
         command = [build / "ina-lab", "run", "-n", HOSTS, "--aggregator", aggregator, "--timeout", 1200,
                    "--stats", stats, "--pcap", DEMO / f"{name}.pcap", *lab, "--",
-                   build / "ina-perf", *perf, "-t", "float", "-w", 1, "--compare", "--json", self.table]
+                   build / "ina-perf", *perf, *ALWAYS, "--json", self.table]
         with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace") as lab_run, self.log.open("w") as log:
             if rows:
@@ -93,7 +95,7 @@ here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel}
 1. In virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
    The same figures on every machine with this kernel.
 """)
-    virtual = Run(build, "virtual", aggregator, ["-b", 4, "-e", "16M", "-f", 4, "-n", 1], ["--virtual-time"])
+    virtual = Run(build, "virtual", aggregator, VIRTUAL, ["--virtual-time"])
     say("\n2. In real time, on this machine: the hosts' own software, and a C model in the aggregator's place.\n")
     real = Run(build, "real", "model", ["-b", "4K", "-e", "16M", "-f", 16, "-n", 3])
     runs = [virtual, real]

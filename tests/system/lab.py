@@ -60,6 +60,16 @@ def perf(folder, n, options, arguments, timeout_s=240):
     return result
 
 
+def may_fix_addresses():
+    """Some containers do not let a program have its memory at fixed addresses (personality(2))."""
+    return subprocess.run(["setarch", "--addr-no-randomize", "true"], capture_output=True).returncode == 0
+
+
+def by_rank(out):
+    """The lines of each rank as they came, rank by rank: whose line ina-lab finds first is real time's to say."""
+    return "\n".join(sorted(out.splitlines(), key=lambda line: line.split("]")[0]))
+
+
 def assert_all_right(result, algorithm):
     """Exit code 0, every element of every result right, and found by the algorithm that was expected, from first to last."""
     assert result.code == 0, result

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual time: what the model of the network says is what the hosts measure, every time."""
-import hashlib
 import json
-import os
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
-from lab import PERF, assert_all_right, perf, run
+from lab import PERF, assert_all_right, by_rank, may_fix_addresses, perf, run
 
 VIRTUAL = ["--virtual-time"]
 # Round a payload in a frame: Ethernet, IPv4, UDP, BTH, iCRC; round a frame on the wire: preamble, FCS, gap.
@@ -111,16 +107,6 @@ def assert_all_right_of_both(result):
     assert result.algorithms() == {"ina", "ring"}, result
 
 
-def may_fix_addresses():
-    """Some containers do not let a program have its memory at fixed addresses (personality(2))."""
-    return subprocess.run(["setarch", "--addr-no-randomize", "true"], capture_output=True).returncode == 0
-
-
-def by_rank(out):
-    """The lines of each rank as they came, rank by rank: whose line ina-lab finds first is real time's to say."""
-    return "\n".join(sorted(out.splitlines(), key=lambda line: line.split("]")[0]))
-
-
 @pytest.mark.skipif(not may_fix_addresses(), reason="this machine forbids personality(2): runs may differ (lab/README.md)")
 def test_the_same_again(tmp_path):
     """The same seed: the same output, counters and capture to the last byte; another seed: another."""
@@ -139,35 +125,6 @@ def test_the_same_again(tmp_path):
     assert seen["first"][1] == seen["again"][1]
     assert seen["first"][2] == seen["again"][2]
     assert seen["first"][2] != seen["other"][2]
-
-
-def what_a_run_depends_on():
-    """The versions of what runs on hosts, beside this project: the kernel's stamp, the programs, the C library."""
-    kernel = Path(os.environ.get("INA_KERNEL", Path(__file__).parents[2] / ".kernel" / "linux"))
-    packages = subprocess.run(["dpkg-query", "--show", "--showformat=${Package} ${Version}\n", "dash", "ibverbs-providers", "ibverbs-utils",
-                               "libc6", "libibverbs1"],
-                              capture_output=True, text=True, check=True).stdout
-    return f"{(kernel.parent / 'stamp').read_text().strip()}\n{packages}"
-
-
-@pytest.mark.skipif(not may_fix_addresses(), reason="this machine forbids personality(2): runs may differ (lab/README.md)")
-def test_the_same_on_every_machine(tmp_path):
-    """A run of stock programs, with losses, has the same digest wherever it is found. After a change of the lab or the bridge
-    that is meant to show in a capture, and for other versions, the digest goes into same_everywhere.json."""
-    capture = tmp_path / "capture.pcap"
-    result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off", "--loss-up", "0.01", "--reorder", "0.01", "--seed", "7",
-                               "--pcap", capture],
-                 ["/bin/sh", "-c", "p='/usr/bin/ibv_rc_pingpong -e -g 1 -m 1024 -s 8192 -n 100'; "
-                                   "[ $INA_RANK = 0 ] && exec $p; /bin/sleep 1; exec $p $INA_ROOT"])
-    assert result.code == 0, result
-    del result.stats["capture"]["file"]
-    del result.stats["virtual_time"]["host_runs"] # how deep the folder of its files lies tells in it
-    found = hashlib.sha256(by_rank(result.out).encode() + json.dumps(result.stats).encode() + capture.read_bytes()).hexdigest()
-    versions = hashlib.sha256(what_a_run_depends_on().encode()).hexdigest()
-    known = json.loads((Path(__file__).parent / "same_everywhere.json").read_text())
-    if versions not in known:
-        pytest.skip(f"no digest is known for these versions; here it is \"{versions}\": \"{found}\"")
-    assert found == known[versions], (found, result)
 
 
 def test_a_late_rank_costs_no_time_of_ours(tmp_path):
