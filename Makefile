@@ -104,7 +104,7 @@ bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
-charts: need-demo+docs kernel programs ## README's chart and picture, measured afresh in virtual time (5 minutes)
+charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
 	@docs/pictures/draw.py
 

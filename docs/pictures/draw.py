@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""draw.py [DATA.json]: draws system.svg, and results.svg from results.json, into its own folder.
+"""draw.py [DATA.json]: draws system.svg, and results.svg from results.json, into its own folder, and puts the same figures into
+the tables of ../results.md.
 
 `tests/bench/virtual.py --parts charts --json docs/pictures/results.json` makes the data; `make charts` does both.
 The pictures have a background of their own, light or dark as the reader's screen is.
 """
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -116,6 +118,29 @@ def results(rows):
     write("results.svg", 770, 330, "Time against size beside ring, and speed-up against the number of hosts beside theory", parts)
 
 
+def size_text(size):
+    shift = max(shift for shift in (0, 10, 20) if size >> shift)
+    return f"{size >> shift} {('B', 'KiB', 'MiB')[shift // 10]}"
+
+
+def tables(rows):
+    """Each row of results.md's section that begins with a size or a number of hosts that was measured."""
+    page = FOLDER.parent / "results.md"
+    before, title, rest = page.read_text().partition("### Time against size")
+    section, end, after = rest.partition("\n### ")
+    largest = max(row["size_bytes"] for row in rows)
+    for row in rows:
+        times = f"{row['ina_us']:.2f} µs | {row['ring_us']:.2f} µs | {row['ring_us'] / row['ina_us']:.2f} |"
+        n, size = row["hosts"], size_text(row["size_bytes"])
+        if n == 4:
+            section = re.sub(rf"^\| {size} \|.*", f"| {size} | {times}", section, flags=re.M)
+        if row["size_bytes"] == largest:
+            section = re.sub(rf"^\| {n} \|.*", f"| {n} | {times} {2 * (n - 1) / n:.2f} |", section, flags=re.M)
+    page.write_text(before + title + section + end + after)
+
+
 if __name__ == "__main__":
     system()
-    results(json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FOLDER / "results.json").read_text())["charts"])
+    charts = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FOLDER / "results.json").read_text())["charts"]
+    results(charts)
+    tables(charts)

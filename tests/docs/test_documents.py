@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents: links lead somewhere, the README is one page, the pictures are what their data say."""
+import json
 import re
 import shutil
 import subprocess
@@ -32,9 +33,20 @@ def test_the_readme_is_one_page():
 
 
 def test_pictures(tmp_path):
-    pictures = SOURCE / "docs/pictures"
-    for name in "draw.py", "results.json":
-        shutil.copy(pictures / name, tmp_path)
-    subprocess.run([tmp_path / "draw.py"], check=True)
-    for picture in pictures.glob("*.svg"):
-        assert (tmp_path / picture.name).read_text() == picture.read_text(), picture.name
+    """What draw.py makes of the data is what is there: the pictures, and the tables of results.md."""
+    files = [SOURCE / "docs/results.md", *(SOURCE / "docs/pictures").glob("*.svg")]
+    copies = [tmp_path / file.relative_to(SOURCE / "docs") for file in files]
+    (tmp_path / "pictures").mkdir()
+    for name in "results.md", "pictures/draw.py", "pictures/results.json":
+        shutil.copy(SOURCE / "docs" / name, tmp_path / name)
+    subprocess.run([tmp_path / "pictures/draw.py"], check=True)
+    for file, copy in zip(files, copies):
+        assert copy.read_text() == file.read_text(), f"{file.name}: run docs/pictures/draw.py"
+
+
+def test_figures_are_those_of_the_charts():
+    """What system.figures expects of four hosts is what README's chart shows."""
+    expected = json.loads((SOURCE / "tests/system/figures.json").read_text())["rows"]
+    charts = json.loads((SOURCE / "docs/pictures/results.json").read_text())["charts"]
+    shown = {str(row["size_bytes"]): (row["ina_us"], row["ring_us"]) for row in charts if row["hosts"] == 4}
+    assert shown == {size: (row["ina_us"], row["ring_us"]) for size, row in expected.items()}, "make charts, and make renew"
