@@ -66,6 +66,8 @@ enum ina_status ina_close(ina_comm *comm)
 
 	if (!comm)
 		return INA_OK;
+	if (comm->is_parents)
+		return comm->failure.status;
 	if (comm->first) /* abandoned: the end of the control connection tells the others */
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
 	ina_comm_close(comm, &failure);
@@ -175,6 +177,10 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 {
 	if (!comm)
 		return INA_ERR_ARGUMENT;
+	if (comm->is_parents) {
+		comm->latest = comm->failure;
+		return comm->failure.status;
+	}
 	if (comm->first)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_deregister: an all-reduce is unfinished");

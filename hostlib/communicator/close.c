@@ -5,6 +5,7 @@
 
 #include "common/deadline.h"
 #include "communicator.h"
+#include "fork.h"
 #include "hostlib/machine/parallel.h"
 
 #define LEAVE_TIMEOUT_MS 5000
@@ -110,6 +111,7 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 		if (await_all(comm, failure) == INA_OK && !comm->parallel)
 			leave(comm, failure);
 	}
+	ina_fork_forget(comm);
 	if (comm->parallel)
 		close_parallel(comm, failure);
 	/* Where it failed before, that was said, or its own end without a word says it. */

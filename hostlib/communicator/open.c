@@ -11,6 +11,7 @@
 
 #include "common/deadline.h"
 #include "communicator.h"
+#include "fork.h"
 #include "hostlib/algorithms/alone.h"
 #include "hostlib/bootstrap/mesh.h"
 #include "hostlib/machine/parallel.h"
@@ -357,8 +358,14 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 	if (comm->network.plain)
 		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
 	comm->stats.machines = comm->stats.local_ranks = 1;
-	if (comm->ranks > 1)
-		return meet(comm, failure);
+	if (comm->ranks > 1) {
+		status = ina_fork_check(failure);
+		if (status == INA_OK)
+			status = meet(comm, failure);
+		if (status == INA_OK)
+			ina_fork_watch(comm);
+		return status;
+	}
 	ina_comm_use(comm, &ina_alone_algorithm, NULL);
 	comm->stats.algorithm = INA_ALGORITHM_RING;
 	ina_log(&comm->log, "alone: sums are copies");

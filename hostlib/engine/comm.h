@@ -52,6 +52,10 @@ struct ina_comm {
 	/* Machines with several ranks. */
 	struct ina_parallel *parallel; /* NULL: flat */
 	bool is_rail;                  /* of another communicator, which notices who is gone */
+
+	/* communicator/fork.h */
+	struct ina_comm *next_watched;
+	bool is_parents; /* this process is a child of the one that has opened it */
 };
 
 /* How long without a completion until rank 0 is told that this rank waits. */

@@ -23,8 +23,20 @@
  * Threads: a communicator, with its requests, belongs to one thread at a time.
  * Different communicators may be opened, used and closed by different threads at
  * once; those that are opened at once need different ports at rank 0. The library
- * has no global state, starts no thread, installs no signal handler, never
- * exits, and prints nothing where INA_LOG=info does not ask for it.
+ * has no global state but a list of communicators, for fork(), starts no thread,
+ * installs no signal handler, never exits, and prints nothing where INA_LOG=info
+ * does not ask for it.
+ *
+ * fork(): a communicator stays with the process that has opened it. A child gives
+ * up its descriptors and mappings of the device before fork() returns there, so
+ * that the others hear of the parent's end at once, whatever the child does. In
+ * the child all calls return INA_ERR_ARGUMENT, ina_open() too, until it calls
+ * exec(). This needs that no other thread is inside of ina_open() or ina_close()
+ * meanwhile. On Linux 5.13 and later, memory that is registered stays the
+ * parent's when it forks, and ibv_fork_init() is not needed; the library never
+ * calls it. On an older kernel, a program that forks has to call it before its
+ * first ina_open(), and its children have none of the memory that was given to
+ * the library.
  */
 #ifndef INA_H
 #define INA_H

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a child of fork() does with its parent's communicators. */
+#include "fork.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hostlib/machine/parallel.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ina_comm *watched; /* by next_watched */
+static bool is_child;
+
+/*
+ * The number stays in use, by a file that can neither be read from nor written to: libraries that
+ * still know it must not meet another file there.
+ */
+static void give_up(int fd, int nothing)
+{
+	if (fd >= 0 && (nothing < 0 || dup3(nothing, fd, O_CLOEXEC) < 0))
+		close(fd);
+}
+
+/* The device's queues: a mapping keeps its file open as a descriptor does. */
+static void unmap_queues(const char *device)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char wanted[80];
+	char line[512];
+
+	snprintf(wanted, sizeof(wanted), "/dev/infiniband/%s\n", device);
+	while (maps && fgets(line, sizeof(line), maps)) {
+		const char *path = strchr(line, '/');
+		unsigned long start;
+		unsigned long end;
+
+		if (path && strcmp(path, wanted) == 0 && sscanf(line, "%lx-%lx", &start, &end) == 2)
+			munmap((void *)start, end - start);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+static void give_up_fabric(const struct ina_fabric *fabric, int nothing)
+{
+	if (fabric->events)
+		give_up(fabric->events->fd, nothing);
+	if (fabric->channel)
+		give_up(fabric->channel->fd, nothing);
+	if (!fabric->listener || !fabric->listener->verbs)
+		return;
+	give_up(fabric->listener->verbs->async_fd, nothing);
+	give_up(fabric->listener->verbs->cmd_fd, nothing);
+	unmap_queues(fabric->listener->verbs->device->dev_name);
+}
+
+static void give_up_machine(const struct ina_parallel *parallel, int nothing)
+{
+	for (int i = 0; i < INA_MAX_RANKS; i++) {
+		give_up(parallel->local.wake[i], nothing);
+		give_up(parallel->local.alive[i], nothing);
+	}
+	give_up(parallel->local.life, nothing);
+	give_up(parallel->intra.timer_fd, nothing);
+}
+
+/* All that the communicator is asked from now on ends with an error. */
+static void give_up_comm(struct ina_comm *comm, int nothing)
+{
+	for (int r = 0; r < comm->ranks; r++)
+		give_up(comm->control.peers[r].link.fd, nothing);
+	give_up(comm->pollset.fd, nothing);
+	give_up(comm->pollset.timer_fd, nothing);
+	give_up_fabric(&comm->network.fabric, nothing);
+	if (comm->parallel)
+		give_up_machine(comm->parallel, nothing);
+	comm->is_parents = true;
+	ina_fail(&comm->failure, INA_ERR_ARGUMENT,
+	         "the communicator is the parent process's: it cannot be used after fork()");
+	comm->latest = comm->failure;
+	for (struct ina_request *r = comm->first; r; r = r->next) {
+		r->done = true;
+		r->status = comm->failure.status;
+	}
+	comm->first = comm->last = NULL;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	int nothing = watched ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+
+	is_child = is_child || watched;
+	for (; watched; watched = watched->next_watched)
+		give_up_comm(watched, nothing);
+	if (nothing >= 0)
+		close(nothing);
+	pthread_mutex_unlock(&lock);
+}
+
+static void begin(void)
+{
+	/* Without memory for it, children are as they would be without this file. */
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
+void ina_fork_watch(struct ina_comm *comm)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, begin);
+	pthread_mutex_lock(&lock);
+	comm->next_watched = watched;
+	watched = comm;
+	pthread_mutex_unlock(&lock);
+}
+
+void ina_fork_forget(struct ina_comm *comm)
+{
+	pthread_mutex_lock(&lock);
+	for (struct ina_comm **place = &watched; *place; place = &(*place)->next_watched) {
+		if (*place == comm) {
+			*place = comm->next_watched;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+enum ina_status ina_fork_check(struct ina_failure *failure)
+{
+	if (!is_child)
+		return INA_OK;
+	return ina_fail(failure, INA_ERR_ARGUMENT,
+	                "this process was forked from one with an open communicator, and cannot "
+	                "use RDMA: open communicators in the parent, or after exec()");
+}
