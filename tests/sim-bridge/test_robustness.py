@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import BRIDGE
+from bridge import BRIDGE
 from roce import DATA, INT32, JOIN, message, packet, plain
 
 

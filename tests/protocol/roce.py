@@ -3,11 +3,14 @@
 import struct
 import zlib
 
-SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY, WRITE_ONLY, ACK = 0, 1, 2, 4, 10, 0x11
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMMEDIATE, SEND_ONLY, SEND_ONLY_IMMEDIATE = range(6)
+WRITE_ONLY, ACK = 10, 0x11
 MARKED = 0xAE
 JOIN, DATA, LEAVE = 1, 2, 3
-INT32, FLOAT32 = 1, 2
+INT32, FLOAT32, BFLOAT16, FLOAT16 = 1, 2, 3, 4
+SUM, MAX, MIN = 1, 2, 3
 JOB = 0x1122334455667788
+PROBE_PSN_OFFSET = 1 << 22
 
 
 def mac(rank):
@@ -43,8 +46,13 @@ def icrc(frame):
     return struct.pack("<I", zlib.crc32(b"\xff" * 8 + bytes(masked)))
 
 
+def with_icrc(frame):
+    """The same frame, its last four bytes made right."""
+    return frame[:-4] + icrc(frame)
+
+
 def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=0x11, ipv6=False,
-           vlan=None):
+           vlan=None, ack=False, udp_checksum=0, source_mac=None):
     udp_length = 8 + 12 + len(payload) + 4
     if ipv6:
         ethertype = b"\x86\xdd"
@@ -57,10 +65,15 @@ def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=
                          bytes([192, 0, 2, source + 1]), bytes([192, 0, 2, destination + 1]))
         ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
     tag = b"" if vlan is None else struct.pack("!HH", 0x8100, vlan)
-    udp = struct.pack("!HHHH", 49152 + source, 4791, udp_length, 0)
-    bth = struct.pack("!BBHII", opcode, 0x40, 0xFFFF, qpn, psn & 0xFFFFFF)
-    frame = mac(destination) + mac(source) + tag + ethertype + ip + udp + bth + payload + bytes(4)
-    return frame[:-4] + icrc(frame)
+    udp = struct.pack("!HHHH", 49152 + source, 4791, udp_length, udp_checksum)
+    bth = struct.pack("!BBHII", opcode, 0x40, 0xFFFF, qpn, ack << 31 | psn & 0xFFFFFF)
+    frame = mac(destination) + (source_mac or mac(source)) + tag + ethertype + ip + udp + bth + payload
+    return with_icrc(frame + bytes(4))
+
+
+def headers_of(frame):
+    """Ethernet to BTH."""
+    return frame[:layout(frame)[1] + 12]
 
 
 def payload_of(frame):
@@ -72,12 +85,27 @@ def psn_of(frame):
     return int.from_bytes(frame[bth + 9:bth + 12], "big")
 
 
-def message(rank, ranks, kind, number, elements=b"", number_type=0, remaining=None):
-    window = 8 if kind == JOIN else 0
-    operation = 1 if kind == DATA else 0
-    header = struct.pack("<HBBBBHQIIIi", 0x4E49, 1, kind, number_type, operation, ranks, JOB, number,
-                         len(elements), len(elements) if remaining is None else remaining, window)
-    trailer = struct.pack("<IIII", 1, 0, number, rank)
+def asks_for_ack(frame):
+    return bool(frame[layout(frame)[1] + 8] & 0x80)
+
+
+def traffic_class_of(frame):
+    ip, _, ipv6 = layout(frame)
+    return int.from_bytes(frame[ip:ip + 2], "big") >> 4 & 0xFF if ipv6 else frame[ip + 1]
+
+
+def message(rank, ranks, kind, number, elements=b"", number_type=0, remaining=None, job=JOB,
+            operation=None, exponent=None, magic=0x4E49, version=1, length=None, contributors=1, flags=0,
+            trailer_number=None):
+    if exponent is None:
+        exponent = 8 if kind == JOIN else 0  # of a JOIN the window
+    if operation is None:
+        operation = SUM if kind == DATA else 0
+    length = len(elements) if length is None else length
+    header = struct.pack("<HBBBBHQIIIi", magic, version, kind, number_type, operation, ranks, job, number,
+                         length, length if remaining is None else remaining, exponent)
+    trailer = struct.pack("<IIII", contributors, flags,
+                          number if trailer_number is None else trailer_number, rank)
     return header + elements + bytes(-len(elements) % 16) + trailer
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ina-bridge with a socket pair a port: starts it, talks to it, ends it and looks at how it ended."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+from roce import WRITE_ONLY, packet
+
+BRIDGE = os.environ.get("INA_BRIDGE", "ina-bridge")
+PATIENCE_S = 20
+BROADCAST = b"\xff" * 6
+
+
+def marker_mac(port):
+    return b"\x0a\x00\x00\x00\x00" + bytes([port])
+
+
+def marker(port, turn):
+    """A frame to all other ports: a request that no aggregator takes, and that overtakes none."""
+    frame = packet(200, 201, turn, bytes(16), WRITE_ONLY, tos=0, source_mac=marker_mac(port))
+    return BROADCAST + frame[6:]
+
+
+class Bridge:
+    def __init__(self, folder, ports, arguments, kind):
+        pairs = [socket.socketpair(socket.AF_UNIX, kind) for _ in range(ports)]
+        self.turn = 0  # of markers
+        self.stats_path = folder / "stats.json"
+        self.hosts = [host for host, _ in pairs]
+        command = [BRIDGE, "--stats", str(self.stats_path)]
+        for _, end in pairs:
+            command += ["--port", f"fd={end.fileno()}"]
+        self.process = subprocess.Popen(command + [str(a) for a in arguments], stderr=subprocess.PIPE,
+                                        pass_fds=[end.fileno() for _, end in pairs])
+        for host, end in pairs:
+            end.close()
+            host.settimeout(PATIENCE_S)
+            host.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+
+    def send(self, port, frame):
+        self.hosts[port].send(frame)
+
+    def receive(self, port):
+        return self.hosts[port].recv(65536)
+
+    def settle(self):
+        """Waits until all that was sent has had its effect. Returns what has come, a list a port.
+
+        Markers of all ports go behind what was sent. When all have come, the switch has heard all of
+        it; those of a second turn come behind whatever that has led to.
+        """
+        frames = [[] for _ in self.hosts]
+        for _ in range(2):
+            self.turn += 1
+            for port in range(len(self.hosts)):
+                self.send(port, marker(port, self.turn))
+            for port, got in enumerate(frames):
+                missing = {marker(other, self.turn) for other in range(len(self.hosts)) if other != port}
+                while missing:
+                    frame = self.receive(port)
+                    if frame in missing:
+                        missing.remove(frame)
+                    else:
+                        got.append(frame)
+        return frames
+
+    def stop(self):
+        """It hears nothing until go_on(), and then all at once."""
+        self.wait_for_state("S")
+        self.process.send_signal(signal.SIGSTOP)
+        self.wait_for_state("T")
+
+    def wait_for_state(self, state):
+        """As in proc(5)."""
+        end = time.monotonic() + PATIENCE_S
+        stat = pathlib.Path(f"/proc/{self.process.pid}/stat")
+        while stat.read_text().rsplit(") ", 1)[1][0] != state:
+            assert time.monotonic() < end, f"the bridge does not come to state {state}"
+            time.sleep(0.001)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def receive_all(self, port, quiet_s=0.3):
+        """Everything that comes until nothing has come for a while."""
+        frames = []
+        self.hosts[port].settimeout(quiet_s)
+        try:
+            while True:
+                frames.append(self.receive(port))
+        except socket.timeout:
+            return frames
+        finally:
+            self.hosts[port].settimeout(PATIENCE_S)
+
+    def is_silent(self, port):
+        return self.receive_all(port, 0.1) == []
+
+    def end(self, how=signal.SIGTERM):
+        """Ends it by a signal, or (None) by closing all sockets. Returns its stats and stderr."""
+        if how is None:
+            for host in self.hosts:
+                host.close()
+        else:
+            self.process.send_signal(how)
+        _, errors = self.process.communicate(timeout=PATIENCE_S)
+        self.errors = errors.decode()
+        assert self.process.returncode == 0, self.errors
+        return json.loads(self.stats_path.read_text())
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate(timeout=PATIENCE_S)
+        for host in self.hosts:
+            host.close()

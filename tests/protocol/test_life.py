@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A connection's life: JOIN, DATA, LEAVE; refusals; broken jobs."""
+import pytest
+
+from conftest import KINDS
+from flows import CONTEXTS, FIRST_PSN, SLOTS, Flow, Job, check_made, check_raw
+from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_ONLY, asks_for_ack, payload_of, segments,
+                  trailer_of)
+
+ELEMENTS = bytes(range(32))
+
+
+@pytest.mark.parametrize("ranks,ports", [(1, 2), (2, 2), (3, 4), (4, 4), (8, 8)])
+def test_joins_data_and_leaves_are_joined(start, ranks, ports):
+    job = Job(start(ports), ranks)
+    for kind in (JOIN, LEAVE):
+        payload = job.say(kind)
+        assert trailer_of(payload) == (ranks, 0, job.flows[0].number - 1, ranks - 1)
+        if kind == JOIN:
+            assert ranks == 1 or job.is_summed()
+
+
+@pytest.mark.parametrize("mtu", [256, 1024, 4096])
+def test_messages_of_several_packets(two, mtu):
+    job = Job(two, 2).join()
+    elements = bytes([1, 0, 0, 0] * 3000)
+    cut = [segments(flow.message(DATA, elements), mtu) for flow in job.flows]
+    whole = b""
+    for pieces in zip(*cut):
+        sent, got = job.put([payload for _, payload in pieces], pieces[0][0])
+        for frame, made_of in zip(got, sent):
+            check_made(frame, made_of)
+        whole += payload_of(got[0])
+    assert whole[32:-16] == bytes([2, 0, 0, 0] * 3000)
+    assert trailer_of(whole)[0] == 2
+
+
+def test_a_late_rank_is_waited_for(two):
+    job = Job(two, 2)
+    early, late = job.flows
+    early.say(JOIN)
+    for _ in range(5):
+        early.say(DATA, ELEMENTS)
+    assert two.settle() == [[], []]
+    late.say(JOIN)
+    for _ in range(5):
+        late.say(DATA, ELEMENTS)
+    for got in two.settle():
+        assert [trailer_of(payload_of(frame))[0] for frame in got] == [2] * 6
+
+
+def test_several_jobs_at_once(two):
+    """Of the same hosts: connections are told apart by their destination QPN."""
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join() for i in range(CONTEXTS)]
+    for _ in range(3):
+        assert all(job.is_summed() for job in jobs)
+
+
+def test_all_leaves_end_a_job(two):
+    for turn in range(2 * CONTEXTS):
+        job = Job(two, 2, qpn=0x100 + turn).join()
+        assert job.is_summed()
+        job.leave()
+
+
+def test_a_leave_that_is_resent_after_the_end_passes(two):
+    job = Job(two, 2).join()
+    sent, _ = job.put([flow.message(LEAVE) for flow in job.flows])
+    for flow, frame in zip(job.flows, sent):
+        assert flow.put(frame) == [frame]
+
+
+def refused(flow, **fields):
+    """Its JOIN passes, and so does what comes next: nothing was learned."""
+    for kind in (JOIN, DATA):
+        payload = flow.message(kind, b"" if kind == JOIN else ELEMENTS, **(fields if kind == JOIN else {}))
+        frame = flow.packet(payload)
+        assert flow.put(frame) == [frame]
+        flow.next_psn += 1
+
+
+def test_refused_without_a_free_context(two):
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join() for i in range(CONTEXTS)]
+    refused(Flow(two, 0, 1, ranks=2, job=JOB + 99, qpn=0x99))
+    assert all(job.is_summed() for job in jobs)
+
+
+@pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS + 1},
+                                    {"exponent": -1}],
+                         ids=["no ranks", "more ranks than ports", "no window", "window above the history",
+                              "window of 2^32 - 1"])
+def test_refused_what_cannot_be(start, fields):
+    refused(Flow(start(8), 0, 1), **fields)
+
+
+def test_the_largest_window_is_granted(two):
+    flow = Flow(two, 0, 1, ranks=2)
+    flow.say(JOIN, exponent=SLOTS)
+    assert two.settle() == [[], []]
+
+
+def test_refused_a_second_flow_of_a_job_on_a_port(start):
+    bridge = start(4)
+    first = Flow(bridge, 0, 1, ranks=3)
+    first.say(JOIN)
+    refused(Flow(bridge, 0, 1, rank=1, ranks=3, qpn=0x12))
+    for rank in (1, 2):
+        Flow(bridge, rank, 3, rank, 3).say(JOIN)
+    assert [trailer_of(payload_of(frame))[0] for frame in bridge.settle()[3]] == [3, 3]
+
+
+def test_refused_where_the_job_has_all_its_flows(start):
+    bridge = start(4)
+    job = Job(bridge, 2).join()
+    refused(Flow(bridge, 2, 3, rank=1, ranks=2))
+    assert job.is_summed()
+
+
+def test_refused_where_the_rank_count_differs(start):
+    bridge = start(4)
+    Flow(bridge, 0, 1, ranks=3).say(JOIN)
+    assert bridge.settle() == [[], [], [], []]
+    refused(Flow(bridge, 1, 2, rank=1, ranks=2))
+
+
+def test_refused_where_the_job_is_broken(start):
+    bridge = start(4)
+    flow = Flow(bridge, 0, 1, ranks=3)
+    flow.say(JOIN)
+    Flow(bridge, 3, 1, rank=2, ranks=3).say(JOIN)
+    bridge.settle()
+    flow.say(LEAVE)  # before all ranks have come
+    bridge.settle()
+    refused(Flow(bridge, 1, 2, rank=1, ranks=3))
+
+
+def test_a_join_with_a_wrong_icrc_passes(two):
+    flow = Flow(two, 0, 1, ranks=2)
+    frame = flow.packet(flow.message(JOIN))
+    frame = frame[:-1] + bytes([frame[-1] ^ 1])
+    assert flow.put(frame) == [frame]
+    assert flow.put(flow.packet(flow.message(JOIN))) == []  # now it is learned
+
+
+@pytest.mark.parametrize("elements,opcode", [(bytes(16), SEND_ONLY), (b"", SEND_FIRST)], ids=["64 bytes", "First"])
+def test_a_join_is_one_packet_of_48_bytes(two, elements, opcode):
+    flow = Flow(two, 0, 1, ranks=2)
+    frame = flow.packet(flow.message(JOIN, elements), opcode=opcode)
+    assert flow.put(frame) == [frame]
+
+
+def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
+    flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
+    joins = [flow.packet(flow.message(JOIN)) for flow in flows]
+    for flow, frame in zip(flows, joins):
+        flow.put(frame)
+    assert flows[-1].put(joins[-1]) == []
+    for i in (0, CONTEXTS - 1):
+        Flow(two, 1, 0, 1, 2, JOB + i, 0x20 + i).say(JOIN)
+        sums = two.settle()
+        if i == 0:
+            assert [trailer_of(payload_of(got[0]))[0] for got in sums] == [2, 2]
+            assert flows[-1].put(joins[-1]) == []
+        else:
+            assert [trailer_of(payload_of(got[0]))[0] for got in sums] == [2, 2]
+
+
+def broken(bridge):
+    """A job that a message has broken, in which the ranks differ."""
+    job = Job(bridge, 2).join()
+    sent, got = job.put([flow.message(DATA, ELEMENTS, length=length) for flow, length in zip(job.flows, (32, 28))])
+    check_raw(got, sent)
+    return job
+
+
+def test_lengths_that_differ_break_the_job(two):
+    job = Job(two, 2).join()
+    sent, got = job.put([flow.message(DATA, ELEMENTS[:length]) for flow, length in zip(job.flows, (16, 32))])
+    check_raw(got, sent)
+    assert not job.is_summed()
+
+
+def test_opcodes_that_differ_break_the_job(two):
+    job = Job(two, 2).join()
+    sent = [flow.go_on(flow.message(DATA, ELEMENTS), opcode)
+            for flow, opcode in zip(job.flows, (SEND_ONLY, SEND_FIRST))]
+    got = two.settle()
+    check_raw([got[1][0], got[0][0]], sent)
+    assert not job.is_summed()
+
+
+@pytest.mark.parametrize("kind", [JOIN, LEAVE])
+def test_a_control_message_of_another_length_breaks_the_job(two, kind):
+    job = Job(two, 2).join()
+    sent, got = job.put([flow.message(kind, bytes(16), length=0) for flow in job.flows])
+    check_raw(got, sent)
+    assert not job.is_summed()
+
+
+def test_a_message_that_does_not_end_breaks_the_job(two):
+    job = Job(two, 2).join()
+    job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], SEND_FIRST)
+    sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], SEND_FIRST)
+    check_raw(got, sent)
+    assert not job.is_summed()
+
+
+def test_a_message_that_has_not_begun_breaks_the_job(two):
+    job = Job(two, 2).join()
+    sent, got = job.put([ELEMENTS] * 2, SEND_LAST)
+    check_raw(got, sent)
+    assert not job.is_summed()
+
+
+@pytest.mark.parametrize("opcode,size", [(SEND_ONLY, 16), (SEND_ONLY, 32), (SEND_FIRST, 16)])
+def test_packets_that_are_too_short_break_the_job(two, opcode, size):
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    frame = flow.packet(bytes(size), opcode=opcode)
+    assert flow.put(frame) == [frame]
+    flow.next_psn += 1
+    job.flows[1].go_on(bytes(48))
+    two.settle()
+    assert not job.is_summed()
+
+
+def test_a_leave_before_all_ranks_have_come_breaks_the_job(two):
+    flow = Flow(two, 0, 1, ranks=2)
+    sent = [flow.say(JOIN), flow.say(DATA, ELEMENTS), flow.say(LEAVE)]
+    check_raw(two.settle()[1], sent)
+
+
+def test_what_waits_in_a_broken_job_goes_on_raw_and_in_order(two):
+    job = Job(two, 2).join()
+    early, late = job.flows
+    sent = [early.say(DATA, bytes([turn] * 16)) for turn in range(40)]
+    assert two.settle() == [[], []]
+    other = late.say(DATA, ELEMENTS, length=5)
+    got = two.settle()
+    check_raw(got[early.to], sent)
+    check_raw(got[late.to], [other])
+
+
+def test_a_broken_job_is_forgotten_when_all_have_left(two):
+    job = broken(two)
+    for flow in job.flows:
+        frame = flow.say(LEAVE)
+        check_raw(two.settle()[flow.to], [frame])
+    assert Job(two, 2).join().is_summed()
+
+
+def test_a_broken_job_is_not_forgotten_before_all_have_left(two):
+    job = broken(two)
+    job.flows[0].say(LEAVE)
+    two.settle()
+    refused(Flow(two, 0, 1, ranks=2, qpn=0x55))
+
+
+def test_a_leave_past_a_gap_of_a_broken_job_counts(two):
+    job = broken(two)
+    for flow in job.flows:
+        frame = flow.packet(flow.message(LEAVE), 3)
+        assert flow.put(frame) == [frame]
+    assert Job(two, 2).join().is_summed()
+
+
+def test_the_summed_keep_their_sums_and_the_raw_stay_raw(two):
+    """Each PSN has one payload, also when the job has broken."""
+    job = Job(two, 2).join()
+    early, late = job.flows
+    payloads = [flow.message(DATA, bytes([flow.rank + 1] * 16)) for flow in job.flows]
+    sent, sums = job.put(payloads)
+    other, raws = job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
+    for flow, frame, total, raw in zip(job.flows, sent, sums, other):
+        again = flow.put(frame)
+        assert len(again) == 1 and asks_for_ack(again[0])
+        assert payload_of(again[0]) == payload_of(total) != payload_of(frame)
+        assert flow.put(raw) == [raw]
+    check_raw(raws, other)
+    assert early.next_psn == FIRST_PSN + 3 and late.number == 3

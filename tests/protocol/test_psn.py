@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PSNs: the table row by row, and what is said below it."""
+import pytest
+
+from flows import SLOTS, Flow, Job, check_made, check_probe, check_raw
+from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_MIDDLE, asks_for_ack, payload_of,
+                  psn_of, trailer_of)
+
+ELEMENTS = bytes(range(16))
+PSNS = 1 << 24
+
+
+def damaged(frame, at=-5):
+    """One bit of its payload is wrong, and so is its iCRC."""
+    return frame[:at] + bytes([frame[at] ^ 4]) + frame[at + 1:]
+
+
+def waiting(two, count):
+    """A job whose first rank has sent `count` messages that wait for the second one's."""
+    job = Job(two, 2).join()
+    sent = [job.flows[0].say(DATA, ELEMENTS) for _ in range(count)]
+    assert two.settle() == [[], []]
+    return job, sent
+
+
+def test_the_next_psn_is_taken(two):
+    job, sent = waiting(two, 3)
+    for _ in range(3):
+        job.flows[1].say(DATA, ELEMENTS)
+    for frame, made_of in zip(two.settle()[1], sent):
+        check_made(frame, made_of)
+        assert trailer_of(payload_of(frame))[0] == 2
+
+
+def test_a_packet_without_room_is_dropped_until_it_comes_again(two):
+    job, _ = waiting(two, SLOTS)
+    early, late = job.flows
+    payload = early.message(DATA, ELEMENTS)
+    assert early.put(early.packet(payload)) == []
+    for _ in range(SLOTS):
+        late.say(DATA, ELEMENTS)
+    assert [len(got) for got in two.settle()] == [SLOTS, SLOTS]
+    early.go_on(payload)
+    late.say(DATA, ELEMENTS)
+    assert [trailer_of(payload_of(got[0]))[0] for got in two.settle()] == [2, 2]
+    assert two.end()["aggregator"]["no_room_dropped"] == 1
+
+
+@pytest.mark.parametrize("d", [1, 2, 50, SLOTS - 1])
+def test_past_a_gap_a_probe_goes_in_its_place(two, d):
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    frame = flow.packet(flow.message(DATA, ELEMENTS), d)
+    check_probe(flow.put(frame), frame)
+    flow.number -= 1
+    assert job.is_summed()
+
+
+@pytest.mark.parametrize("d", [1, SLOTS - 1])
+def test_past_a_gap_of_a_broken_job_it_passes(two, d):
+    job = Job(two, 2).join()
+    job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
+    flow = job.flows[0]
+    frame = flow.packet(flow.message(DATA, ELEMENTS), d)
+    assert flow.put(frame) == [frame]
+
+
+@pytest.mark.parametrize("d", [-1, -2, -40])
+def test_what_waits_in_the_queue_is_not_taken_twice(two, d):
+    job, sent = waiting(two, 40)
+    assert job.flows[0].put(sent[d]) == []
+    for _ in range(40):
+        job.flows[1].say(DATA, ELEMENTS)
+    assert [psn_of(frame) for frame in two.settle()[1]] == [psn_of(frame) for frame in sent]
+
+
+def summed(two, count, ranks=2):
+    """A job and its last `count` packets with the sums that came for them, of rank 0."""
+    job = Job(two, ranks).join()
+    pairs = []
+    for turn in range(count):
+        sent, got = job.put([flow.message(DATA, bytes([turn, flow.rank] * 8)) for flow in job.flows])
+        pairs.append((sent[0], got[0]))
+    return job, pairs
+
+
+@pytest.mark.parametrize("d", [-1, -2, -20])
+def test_what_was_summed_is_answered_with_the_sum(two, d):
+    job, pairs = summed(two, 20)
+    frame, total = pairs[d]
+    again = job.flows[0].put(frame)
+    assert len(again) == 1
+    check_made(again[0], frame)
+    assert payload_of(again[0]) == payload_of(total) != payload_of(frame)
+    assert asks_for_ack(again[0])
+    assert job.is_summed()
+
+
+def test_a_join_is_answered_with_the_sum(two):
+    job = Job(two, 2)
+    sent, got = job.put([flow.message(JOIN) for flow in job.flows])
+    assert payload_of(job.flows[0].put(sent[0])[0]) == payload_of(got[0])
+
+
+def test_the_whole_history_is_answered(two):
+    job, pairs = summed(two, SLOTS)
+    for frame, total in pairs[::17] + pairs[:1]:
+        again = job.flows[0].put(frame)
+        assert [payload_of(each) for each in again] == [payload_of(total)]
+
+
+def test_what_was_sent_raw_passes_when_it_comes_again(two):
+    job = Job(two, 2).join()
+    sent, got = job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
+    check_raw(got, sent)
+    for flow, frame in zip(job.flows, sent):
+        assert flow.put(frame) == [frame]
+
+
+@pytest.mark.parametrize("d", [0, -1, 1, SLOTS, -2 * SLOTS - 1])
+def test_a_packet_of_a_flow_with_a_wrong_icrc_is_dropped(two, d):
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    frame = damaged(flow.packet(flow.message(DATA, ELEMENTS), d))
+    assert flow.put(frame) == []
+    flow.number -= 1
+    assert job.is_summed()
+    assert two.end()["aggregator"]["icrc_dropped"] == 1
+
+
+def test_a_length_that_lies_is_a_wrong_icrc(two):
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    frame = flow.packet(flow.message(DATA, ELEMENTS))
+    assert flow.put(frame + bytes(16)) == []
+    assert flow.put(frame[:-16]) == []
+    flow.number -= 1
+    assert job.is_summed()
+
+
+def test_behind_a_gap_each_packet_asks_for_an_ack(two):
+    """Up to the next one that asks by itself."""
+    job = Job(two, 2).join()
+    flow, other = job.flows
+    flow.put(flow.packet(flow.message(DATA, ELEMENTS), 1))
+    flow.number = 1
+    wanted = []
+    for asks in (False, False, True, False):
+        flow.go_on(flow.message(DATA, ELEMENTS), ack=asks)
+        other.say(DATA, ELEMENTS)
+        got = two.settle()
+        wanted.append(asks_for_ack(got[1][0]))
+        assert not asks_for_ack(got[0][0])
+    assert wanted == [True, True, True, False]
+
+
+def test_psns_wrap(two):
+    job = Job(two, 2)
+    for flow, psn in zip(job.flows, (PSNS - 2, PSNS - 1)):
+        flow.next_psn = psn
+    job.join()
+    sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows])
+    for _ in range(3):
+        assert job.is_summed()
+    for flow, frame, total in zip(job.flows, sent, got):
+        assert payload_of(flow.put(frame)[0]) == payload_of(total)
+        late = flow.packet(flow.message(DATA, ELEMENTS), 2)
+        check_probe(flow.put(late), late)
+
+
+def test_a_probe_never_comes_near_a_psn_that_is_due(two):
+    """Its PSN wraps as well."""
+    flow = Flow(two, 0, 1, ranks=2, psn=PSNS - (1 << 22))
+    flow.say(JOIN)
+    two.settle()
+    frame = flow.packet(flow.message(DATA, ELEMENTS), 5)
+    got = flow.put(frame)
+    check_probe(got, frame)
+    assert psn_of(got[0]) == 6
+
+
+def test_lengths_between_48_and_4096_are_summed(two):
+    job = Job(two, 2).join()
+    for size in (0, 16, 192, 4000, 4048):
+        assert job.say(DATA, [bytes([1]) * size] * 2)[32:-16] == bytes([2]) * size
+
+
+def test_a_middle_packet_may_be_16_bytes(two):
+    job = Job(two, 2).join()
+    whole = [flow.message(DATA, ELEMENTS) for flow in job.flows]
+    for opcode, part in ((SEND_FIRST, slice(0, 32)), (SEND_MIDDLE, slice(32, 48)), (SEND_LAST, slice(48, 64))):
+        _, got = job.put([message[part] for message in whole], opcode)
+    assert trailer_of(payload_of(got[0]))[0] == 2
+    assert job.is_summed()
+    job.say(LEAVE)
+    unknown = job.flows[0].packet(ELEMENTS)
+    assert job.flows[0].put(unknown) == [unknown]

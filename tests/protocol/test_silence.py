@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Silent jobs: what counts as life, and what becomes of a job without it."""
+import time
+
+from bridge import PATIENCE_S
+from flows import SLOTS, Flow, Job, check_raw, quiet
+from roce import DATA, JOIN, SEND_ONLY_IMMEDIATE, mac, payload_of, trailer_of
+
+ELEMENTS = bytes(range(16))
+TTL_S = 0.3
+PAUSE_S = TTL_S / 4
+
+
+def damaged(frame):
+    return frame[:-1] + bytes([frame[-1] ^ 1])
+
+
+def waiting(bridge, qpn=0x11):
+    """A job of two ranks; the first one's message waits, so it comes raw when the job expires."""
+    job = Job(bridge, 2, job=qpn, qpn=qpn).join()
+    return job, job.flows[0].say(DATA, ELEMENTS)
+
+
+def test_a_silent_job_is_forgotten(start):
+    bridge = start(2, "--job-ttl", TTL_S)
+    job, frame = waiting(bridge)
+    check_raw([bridge.receive(1)], [frame])
+    frame = job.flows[0].packet(job.flows[0].message(DATA, ELEMENTS))
+    assert job.flows[0].put(frame) == [frame]  # of a flow that is not known
+    assert waiting(bridge)[0].flows[0].number == 2
+    assert bridge.end()["aggregator"]["jobs_expired"] == 1
+
+
+def test_a_job_that_waits_for_ranks_is_forgotten(start):
+    bridge = start(2, "--job-ttl", TTL_S)
+    frame = Flow(bridge, 0, 1, ranks=2).say(JOIN)
+    check_raw([bridge.receive(1)], [frame])
+
+
+def test_retransmissions_are_life(start):
+    """One that waits in the queue, one that is answered, one past a gap: each of its own job."""
+    ttl_s = 1  # so that only a standstill of the machine could be taken for silence
+    bridge = start(2, "--job-ttl", ttl_s)
+    jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
+    frames = [jobs[0][1], jobs[1][0].flows[0].packet(bytes(48), -2), jobs[2][0].flows[0].packet(bytes(48), 2)]
+    end = time.monotonic() + 2.5 * ttl_s
+    while time.monotonic() < end:
+        for frame in frames:
+            bridge.send(0, frame)
+        bridge.settle()
+        time.sleep(ttl_s / 20)
+    for job, _ in jobs:
+        job.flows[1].say(DATA, ELEMENTS)
+    assert [trailer_of(payload_of(frame))[0] for frame in bridge.settle()[0]] == [2, 2, 2]
+
+
+def expire_in_spite_of(bridge, port, frames, raws):
+    """All jobs expire, though these frames come all the time."""
+    end = time.monotonic() + 8 * TTL_S
+    got = []
+    while len(got) < len(raws):
+        assert time.monotonic() < end, "they live on"
+        for frame in frames:
+            bridge.send(port, frame)
+        got += [frame for frame in bridge.settle()[1] if frame not in frames]
+        time.sleep(PAUSE_S)
+    assert sorted(map(payload_of, got)) == sorted(map(payload_of, raws))
+    assert bridge.end()["aggregator"]["jobs_expired"] == len(raws)
+
+
+def elsewhere(flow):
+    frame = flow.packet(bytes(48))
+    return frame[:6] + mac(2) + frame[12:]
+
+
+def test_what_comes_by_another_port_is_no_life(start):
+    bridge = start(3, "--job-ttl", TTL_S)
+    job, raw = waiting(bridge)
+    expire_in_spite_of(bridge, 2, [elsewhere(job.flows[0])], [raw])
