@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* QEMU docs/interop/vhost-user.rst: "Front-end message types", "Back-end message types". */
@@ -150,8 +151,9 @@ static bool read_message(int fd, struct message *message)
 	        .msg_controllen = sizeof(control),
 	};
 
-	message->fd_count = 0;
-	if (recvmsg(fd, &header, MSG_WAITALL | MSG_CMSG_CLOEXEC) != sizeof(message->header))
+	*message = (struct message){0};
+	const ssize_t got = recvmsg(fd, &header, MSG_WAITALL | MSG_CMSG_CLOEXEC);
+	if (got < 0)
 		return false;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part;
 	     part = CMSG_NXTHDR(&header, part)) {
@@ -160,7 +162,7 @@ static bool read_message(int fd, struct message *message)
 		message->fd_count = (unsigned)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(message->fds, CMSG_DATA(part), message->fd_count * sizeof(int));
 	}
-	if (message->header.bytes > sizeof(message->bytes) ||
+	if (got != sizeof(message->header) || message->header.bytes > sizeof(message->bytes) ||
 	    !read_all(fd, message->bytes, message->header.bytes)) {
 		close_descriptors(message);
 		return false;
@@ -176,29 +178,46 @@ static bool reply(struct vhost_device *device, struct message *message, uint32_t
 	       send_all(device->fd, message->bytes, bytes);
 }
 
+/* Maps a region of memory. False: its file does not have so many bytes there. */
+static bool map_region(struct guest_memory *memory, uint64_t guest, uint64_t bytes, uint64_t offset,
+                       int fd)
+{
+	struct stat file;
+
+	if (fstat(fd, &file) != 0 || bytes == 0 || offset > (uint64_t)file.st_size ||
+	    bytes > (uint64_t)file.st_size - offset)
+		return false;
+	void *map = mmap(NULL, offset + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return false;
+	memory->regions[memory->count].guest = guest;
+	memory->regions[memory->count].bytes = bytes;
+	memory->regions[memory->count].at = (uint8_t *)map + offset;
+	memory->regions[memory->count].map = map;
+	memory->regions[memory->count].map_bytes = offset + bytes;
+	memory->count++;
+	return true;
+}
+
+static void forget_ring(struct vhost_device *device, unsigned index)
+{
+	device->queues[index].is_enabled = false;
+	device->queues[index].ring = (struct virtqueue){0};
+}
+
+/* Rings lie in the memory: they go with it, until the guest says where they are now. */
 static bool map_memory(struct vhost_device *device, const struct message *message)
 {
-	struct guest_memory *memory = &device->memory;
-
-	guest_memory_close(memory);
+	for (unsigned i = 0; i < VHOST_QUEUES; i++)
+		forget_ring(device, i);
+	guest_memory_close(&device->memory);
 	if (message->memory.count > GUEST_REGIONS_MAX || message->memory.count > message->fd_count)
 		return false;
-	for (unsigned i = 0; i < message->memory.count; i++) {
-		const size_t bytes =
-		        message->memory.regions[i].bytes + message->memory.regions[i].offset;
-		void *map =
-		        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, message->fds[i], 0);
-
-		if (map == MAP_FAILED)
+	for (unsigned i = 0; i < message->memory.count; i++)
+		if (!map_region(&device->memory, message->memory.regions[i].guest,
+		                message->memory.regions[i].bytes, message->memory.regions[i].offset,
+		                message->fds[i]))
 			return false;
-		memory->regions[memory->count].guest = message->memory.regions[i].guest;
-		memory->regions[memory->count].bytes = message->memory.regions[i].bytes;
-		memory->regions[memory->count].at =
-		        (uint8_t *)map + message->memory.regions[i].offset;
-		memory->regions[memory->count].map = map;
-		memory->regions[memory->count].map_bytes = bytes;
-		memory->count++;
-	}
 	return true;
 }
 
@@ -206,8 +225,10 @@ static bool place_ring(struct vhost_device *device, const struct message *messag
 {
 	const unsigned index = message->addresses.index;
 
-	if (index >= VHOST_QUEUES ||
-	    !virtqueue_open(&device->queues[index].ring, &device->memory,
+	if (index >= VHOST_QUEUES)
+		return false;
+	forget_ring(device, index);
+	if (!virtqueue_open(&device->queues[index].ring, &device->memory,
 	                    device->queues[index].size, message->addresses.descriptors,
 	                    message->addresses.available, message->addresses.used))
 		return false;
@@ -215,6 +236,15 @@ static bool place_ring(struct vhost_device *device, const struct message *messag
 	device->queues[index].ring.next_used = device->queues[index].base;
 	device->queues[index].is_enabled = true;
 	virtqueue_silence(&device->queues[index].ring);
+	return true;
+}
+
+/* A ring that is nowhere cannot be enabled. */
+static bool enable_ring(struct vhost_device *device, unsigned index, bool on)
+{
+	if (index >= VHOST_QUEUES || (on && device->queues[index].ring.size == 0))
+		return false;
+	device->queues[index].is_enabled = on;
 	return true;
 }
 
@@ -272,9 +302,7 @@ static bool obey(struct vhost_device *device, struct message *message)
 	case SET_VRING_ADDR:
 		return place_ring(device, message);
 	case SET_VRING_ENABLE:
-		if (index < VHOST_QUEUES)
-			device->queues[index].is_enabled = message->ring.number != 0;
-		return index < VHOST_QUEUES;
+		return enable_ring(device, index, message->ring.number != 0);
 	case SET_BACKEND_REQ_FD:
 		if (message->fd_count != 1 || device->call_fd >= 0)
 			return false;
@@ -306,19 +334,19 @@ bool vhost_serve(struct vhost_device *device)
 		const bool needs_reply = message.header.flags & FLAG_NEED_REPLY;
 		const bool good = obey(device, &message);
 
-		close_descriptors(&message);
 		message.number = !good;
 		if (!good)
 			device->error = "its network driver asked for what the device does not do";
 		gone = needs_reply && !reply(device, &message, sizeof(message.number));
 	}
+	close_descriptors(&message);
 	return !gone;
 }
 
 /* Both queues are there. */
 static bool is_up(const struct vhost_device *device)
 {
-	return device->fd >= 0 && device->call_fd >= 0 &&
+	return device->fd >= 0 && device->call_fd >= 0 && !device->error &&
 	       device->queues[VHOST_QUEUE_RX].is_enabled &&
 	       device->queues[VHOST_QUEUE_TX].is_enabled;
 }
@@ -332,7 +360,7 @@ struct frame *vhost_take(struct vhost_device *device, struct frame_pool *pool, b
 	struct virtqueue *queue = &device->queues[VHOST_QUEUE_TX].ring;
 
 	*dropped = false;
-	if (!is_up(device) || device->error || virtqueue_available(queue) == 0)
+	if (!is_up(device) || virtqueue_available(queue) == 0)
 		return NULL;
 	long length = virtqueue_take(queue, bytes, sizeof(bytes));
 	if (length < 0) {
@@ -355,7 +383,7 @@ bool vhost_put(struct vhost_device *device, const struct frame *frame)
 {
 	const struct virtio_net_hdr_mrg_rxbuf head = {.num_buffers = 1};
 
-	if (!is_up(device) || device->error)
+	if (!is_up(device))
 		return false;
 	int put = virtqueue_fill(&device->queues[VHOST_QUEUE_RX].ring, &head, sizeof(head),
 	                         frame->bytes, frame->length);

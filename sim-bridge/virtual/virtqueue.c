@@ -28,22 +28,38 @@ void guest_memory_close(struct guest_memory *memory)
 	memory->count = 0;
 }
 
+/* A part of a ring, or NULL. It is aligned, or the processor could not read it at once. */
+static void *part_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes,
+                     unsigned alignment)
+{
+	void *part = memory_at(memory, address, bytes);
+
+	return (uintptr_t)part % alignment == 0 ? part : NULL;
+}
+
 bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, unsigned size,
                     uint64_t descriptors, uint64_t available, uint64_t used)
 {
+	*queue = (struct virtqueue){0};
 	if (size == 0 || size > VIRTQUEUE_SIZE_MAX || (size & (size - 1)) != 0)
 		return false;
-	*queue = (struct virtqueue){
+	struct virtqueue ring = {
 	        .memory = memory,
 	        .size = size,
-	        .descriptors = memory_at(memory, descriptors, size * sizeof(struct vring_desc)),
-	        .available = memory_at(memory, available,
-	                               sizeof(struct vring_avail) + size * sizeof(uint16_t)),
-	        .used = memory_at(memory, used,
-	                          sizeof(struct vring_used) +
-	                                  size * sizeof(struct vring_used_elem)),
+	        .descriptors = part_at(memory, descriptors, size * sizeof(struct vring_desc),
+	                               VRING_DESC_ALIGN_SIZE),
+	        .available = part_at(memory, available,
+	                             sizeof(struct vring_avail) + size * sizeof(uint16_t),
+	                             VRING_AVAIL_ALIGN_SIZE),
+	        .used = part_at(memory, used,
+	                        sizeof(struct vring_used) + size * sizeof(struct vring_used_elem),
+	                        VRING_USED_ALIGN_SIZE),
 	};
-	return queue->descriptors && queue->available && queue->used;
+
+	if (!ring.descriptors || !ring.available || !ring.used)
+		return false;
+	*queue = ring;
+	return true;
 }
 
 void virtqueue_silence(struct virtqueue *queue)
@@ -64,21 +80,32 @@ unsigned virtqueue_available(const struct virtqueue *queue)
 	return (uint16_t)(index - queue->next_available);
 }
 
-/* The first descriptor of the next chain, or NULL where the ring makes no sense. */
-static const struct vring_desc *first_of_chain(const struct virtqueue *queue, uint16_t ahead,
-                                               uint16_t *head)
+/* A copy: the guest may write there at any time, and what was checked must be what is used. */
+static struct vring_desc read_descriptor(const struct virtqueue *queue, uint16_t index)
 {
-	*head = queue->available->ring[(uint16_t)(queue->next_available + ahead) % queue->size];
-	return *head < queue->size ? &queue->descriptors[*head] : NULL;
+	return *(const volatile struct vring_desc *)&queue->descriptors[index];
 }
 
-/* NULL at the end. */
-static const struct vring_desc *next_of_chain(const struct virtqueue *queue,
-                                              const struct vring_desc *descriptor)
+/* The first piece of a chain. False: the ring makes no sense. */
+static bool first_of_chain(const struct virtqueue *queue, uint16_t ahead, uint16_t *head,
+                           struct vring_desc *piece)
 {
-	if (!(descriptor->flags & VRING_DESC_F_NEXT) || descriptor->next >= queue->size)
-		return NULL;
-	return &queue->descriptors[descriptor->next];
+	const uint16_t place = (uint16_t)(queue->next_available + ahead) % queue->size;
+
+	*head = *(const volatile uint16_t *)&queue->available->ring[place];
+	if (*head >= queue->size)
+		return false;
+	*piece = read_descriptor(queue, *head);
+	return true;
+}
+
+/* False: it was the last. */
+static bool next_of_chain(const struct virtqueue *queue, struct vring_desc *piece)
+{
+	if (!(piece->flags & VRING_DESC_F_NEXT) || piece->next >= queue->size)
+		return false;
+	*piece = read_descriptor(queue, piece->next);
+	return true;
 }
 
 /* The guest may see it once used->idx is set. */
@@ -98,17 +125,19 @@ static void publish(struct virtqueue *queue)
 long virtqueue_take(struct virtqueue *queue, void *bytes, size_t room)
 {
 	uint16_t head;
-	const struct vring_desc *piece = first_of_chain(queue, 0, &head);
+	struct vring_desc piece;
+	bool has_piece = virtqueue_available(queue) <= queue->size &&
+	                 first_of_chain(queue, 0, &head, &piece);
 	size_t length = 0;
 
-	for (unsigned pieces = 0; piece; piece = next_of_chain(queue, piece)) {
-		const void *from = memory_at(queue->memory, piece->addr, piece->len);
+	for (unsigned pieces = 0; has_piece; has_piece = next_of_chain(queue, &piece)) {
+		const void *from = memory_at(queue->memory, piece.addr, piece.len);
 
 		if (!from || ++pieces > queue->size)
 			return -1;
-		if (length + piece->len <= room)
-			memcpy((char *)bytes + length, from, piece->len);
-		length += piece->len;
+		if (length + piece.len <= room)
+			memcpy((char *)bytes + length, from, piece.len);
+		length += piece.len;
 	}
 	if (length == 0)
 		return -1;
@@ -138,19 +167,20 @@ static size_t pour(struct source *source, char *to, size_t room)
 	return poured;
 }
 
-/* Fills one chain. Returns how many bytes it took, or -1. */
-static long fill_chain(const struct virtqueue *queue, const struct vring_desc *piece,
+/* Fills one chain, of which `piece` is the first. Returns how many bytes it took, or -1. */
+static long fill_chain(const struct virtqueue *queue, struct vring_desc piece,
                        struct source *source)
 {
+	unsigned pieces = 0;
 	long filled = 0;
 
-	for (unsigned pieces = 0; piece; piece = next_of_chain(queue, piece)) {
-		char *to = memory_at(queue->memory, piece->addr, piece->len);
+	do {
+		char *to = memory_at(queue->memory, piece.addr, piece.len);
 
-		if (!to || ++pieces > queue->size || !(piece->flags & VRING_DESC_F_WRITE))
+		if (!to || ++pieces > queue->size || !(piece.flags & VRING_DESC_F_WRITE))
 			return -1;
-		filled += (long)pour(source, to, piece->len);
-	}
+		filled += (long)pour(source, to, piece.len);
+	} while (next_of_chain(queue, &piece));
 	return filled ? filled : -1;
 }
 
@@ -161,26 +191,30 @@ int virtqueue_fill(struct virtqueue *queue, const void *head, size_t head_bytes,
 	const unsigned available = virtqueue_available(queue);
 	uint16_t heads[VIRTQUEUE_SIZE_MAX];
 	long lengths[VIRTQUEUE_SIZE_MAX];
-	uint16_t *chain_count = NULL;
-	unsigned chains = 0;
+	void *chain_count = NULL;
+	uint16_t chains = 0;
 
+	if (available > queue->size)
+		return -1;
 	while (source.left[0] + source.left[1] > 0) {
-		if (chains == available || chains == queue->size)
+		struct vring_desc first;
+
+		if (chains == available)
 			return 0;
-		const struct vring_desc *first =
-		        first_of_chain(queue, (uint16_t)chains, &heads[chains]);
-		lengths[chains] = first ? fill_chain(queue, first, &source) : -1;
+		if (!first_of_chain(queue, chains, &heads[chains], &first))
+			return -1;
+		lengths[chains] = fill_chain(queue, first, &source);
 		if (lengths[chains] < 0)
 			return -1;
 		if (chains == 0)
-			chain_count = memory_at(queue->memory,
-			                        first->addr + head_bytes - sizeof(uint16_t),
-			                        sizeof(uint16_t));
+			chain_count =
+			        memory_at(queue->memory, first.addr + head_bytes - sizeof(chains),
+			                  sizeof(chains));
 		chains++;
 	}
 	if (!chain_count)
 		return -1;
-	*chain_count = (uint16_t)chains;
+	memcpy(chain_count, &chains, sizeof(chains));
 	for (unsigned i = 0; i < chains; i++)
 		give_back(queue, heads[i], (size_t)lengths[i]);
 	publish(queue);

@@ -36,7 +36,10 @@ struct virtqueue {
 	uint16_t next_used;
 };
 
-/* False: an address is no memory, or the size no power of two. */
+/*
+ * False, and no ring (size 0): an address is no memory or is not aligned, or the size is no power
+ * of two.
+ */
 bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, unsigned size,
                     uint64_t descriptors, uint64_t available, uint64_t used);
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device whose guest says what makes no sense: it says so, and touches no memory that is not the
+ * guest's. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <linux/virtio_net.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "front_end.h"
+
+enum { PAGE_BYTES = 4096, HEAD_BYTES = sizeof(struct virtio_net_hdr_mrg_rxbuf) };
+
+struct rig {
+	struct front_end front;
+	struct frame_pool pool;
+};
+
+static int set_up(void **state)
+{
+	static struct rig rig;
+
+	front_end_open(&rig.front);
+	*state = &rig;
+	return frame_pool_open(&rig.pool, 4);
+}
+
+static int tear_down(void **state)
+{
+	struct rig *rig = *state;
+
+	front_end_close(&rig->front);
+	frame_pool_close(&rig->pool);
+	return 0;
+}
+
+/* A frame of 60 bytes goes each way. */
+static void check_works(struct rig *rig)
+{
+	struct front_end *front = &rig->front;
+	bool dropped;
+
+	front_end_offer(front, VHOST_QUEUE_TX, HEAD_BYTES + 60, 0);
+	struct frame *frame = vhost_take(&front->device, &rig->pool, &dropped);
+	assert_null(front->device.error);
+	assert_non_null(frame);
+	assert_int_equal(frame->length, 60);
+	assert_false(vhost_put(&front->device, frame)); /* no buffer */
+	front_end_offer(front, VHOST_QUEUE_RX, 2048, VRING_DESC_F_WRITE);
+	assert_true(vhost_put(&front->device, frame));
+	frame_drop(frame);
+	assert_null(vhost_take(&front->device, &rig->pool, &dropped));
+	assert_null(front->device.error);
+}
+
+/* Nothing comes of what is in its rings. */
+static void check_is_off(struct rig *rig)
+{
+	struct frame *frame = frame_new(&rig->pool);
+	bool dropped;
+
+	front_end_offer(&rig->front, VHOST_QUEUE_TX, HEAD_BYTES + 60, 0);
+	assert_null(vhost_take(&rig->front.device, &rig->pool, &dropped));
+	assert_false(dropped);
+	frame->length = 60;
+	assert_false(vhost_put(&rig->front.device, frame));
+	assert_false(vhost_wants_call(&rig->front.device, VHOST_QUEUE_RX));
+	frame_drop(frame);
+}
+
+static void check_refuses(struct rig *rig)
+{
+	assert_non_null(rig->front.device.error);
+	check_is_off(rig);
+}
+
+static void test_good_guest(void **state)
+{
+	struct rig *rig = *state;
+
+	front_end_start(&rig->front);
+	for (int turn = 0; turn < 20; turn++)
+		check_works(rig);
+}
+
+static void test_ring_without_address(void **state)
+{
+	struct rig *rig = *state;
+	struct front_end *front = &rig->front;
+
+	front_end_share_memory(front, FRONT_END_MEMORY_BYTES, 0, front->memory_fd);
+	front_end_say(front, FRONT_END_SET_BACKEND_REQ_FD, NULL, 0, front->memory_fd);
+	for (uint32_t queue = 0; queue < VHOST_QUEUES; queue++)
+		assert_true(front_end_enable(front, queue, true));
+	check_refuses(rig);
+}
+
+static void test_ring_that_is_off(void **state)
+{
+	struct rig *rig = *state;
+
+	front_end_start(&rig->front);
+	assert_true(front_end_enable(&rig->front, VHOST_QUEUE_TX, false));
+	assert_null(rig->front.device.error);
+	check_is_off(rig);
+}
+
+static void test_wrong_address_after_a_right_one(void **state)
+{
+	struct rig *rig = *state;
+
+	front_end_start(&rig->front);
+	front_end_place_ring(&rig->front, VHOST_QUEUE_TX, FRONT_END_MEMORY_BYTES);
+	check_refuses(rig);
+}
+
+static void test_address_that_is_not_aligned(void **state)
+{
+	struct rig *rig = *state;
+
+	front_end_start(&rig->front);
+	front_end_place_ring(&rig->front, VHOST_QUEUE_TX, 1);
+	check_refuses(rig);
+}
+
+/* Sizes that a sum of 64 bits cannot hold, and what the file does not have. */
+static void test_memory_beyond_its_file(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		uint64_t offset;
+	} regions[] = {
+	        {UINT64_MAX - PAGE_BYTES + 1, 2 * PAGE_BYTES},
+	        {2 * PAGE_BYTES, UINT64_MAX - PAGE_BYTES + 1},
+	        {UINT64_MAX, 1},
+	        {FRONT_END_MEMORY_BYTES + 1, 0},
+	        {FRONT_END_MEMORY_BYTES, PAGE_BYTES},
+	        {PAGE_BYTES, FRONT_END_MEMORY_BYTES},
+	        {0, 0},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(regions) / sizeof(*regions); i++) {
+		struct front_end front;
+
+		front_end_open(&front);
+		front_end_share_memory(&front, regions[i].bytes, regions[i].offset,
+		                       front.memory_fd);
+		assert_non_null(front.device.error);
+		assert_int_equal(front.device.memory.count, 0);
+		front_end_close(&front);
+	}
+}
+
+/* Rings were in the memory that was there before; they are placed anew in the other one. */
+static void test_second_memory_table(void **state)
+{
+	struct rig *rig = *state;
+	struct front_end *front = &rig->front;
+
+	front_end_start(front);
+	check_works(rig);
+	assert_true(front_end_share_memory(front, FRONT_END_MEMORY_BYTES, 0, front->memory_fd));
+	assert_null(front->device.error);
+	check_is_off(rig);
+	memset(front->memory, 0, FRONT_END_MEMORY_BYTES);
+	for (uint32_t queue = 0; queue < VHOST_QUEUES; queue++)
+		assert_true(front_end_place_ring(front, queue, 0) &&
+		            front_end_enable(front, queue, true));
+	check_works(rig);
+}
+
+static void test_second_memory_table_that_is_wrong(void **state)
+{
+	struct rig *rig = *state;
+
+	front_end_start(&rig->front);
+	front_end_share_memory(&rig->front, UINT64_MAX, 1, rig->front.memory_fd);
+	check_refuses(rig);
+}
+
+static unsigned open_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+/* Whatever comes with descriptors, none of them stays open. */
+static void test_descriptors_are_closed(void **state)
+{
+	struct rig *rig = *state;
+	const unsigned before = open_descriptors();
+	const uint32_t zeros[16] = {0};
+
+	for (uint32_t request = 0; request < 40; request++)
+		if (request != FRONT_END_SET_BACKEND_REQ_FD)
+			front_end_say(&rig->front, request, zeros, sizeof(zeros),
+			              rig->front.memory_fd);
+	assert_int_equal(open_descriptors(), before);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	        TEST(test_good_guest),
+	        TEST(test_ring_without_address),
+	        TEST(test_ring_that_is_off),
+	        TEST(test_wrong_address_after_a_right_one),
+	        TEST(test_address_that_is_not_aligned),
+	        TEST(test_memory_beyond_its_file),
+	        TEST(test_second_memory_table),
+	        TEST(test_second_memory_table_that_is_wrong),
+	        TEST(test_descriptors_are_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
