@@ -519,7 +519,7 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 	struct ina_innet *innet = self;
 	int count;
 	enum ina_status status = ina_completions_sleep(innet->completions, awaits_message(innet),
-	                                               false, timeout_ms, &count, failure);
+	                                               timeout_ms, &count, failure);
 
 	return go_on(innet, status, count, moved, failure);
 }
@@ -558,7 +558,7 @@ static void row_abort(void *self)
 
 static int row_pollfds(const void *self, struct pollfd *fds)
 {
-	return ina_completions_pollfds(((const struct ina_innet *)self)->completions, fds);
+	return ina_fabric_pollfds(((const struct ina_innet *)self)->completions->fabric, fds);
 }
 
 static void row_arm(void *self)

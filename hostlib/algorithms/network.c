@@ -196,7 +196,7 @@ bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, 
 	while (fine && !ina_innet_is_exchanged(innet) && ina_now_ms() < deadline_ms) {
 		int count;
 
-		fine = ina_completions_wait(&network->completions, false,
+		fine = ina_completions_wait(&network->completions,
 		                            ina_left_ms(deadline_ms, TICK_MS), &count,
 		                            &failure) == INA_OK &&
 		       ina_innet_advance(innet, &failure) == INA_OK;

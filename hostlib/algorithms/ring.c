@@ -333,7 +333,7 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 	struct ina_ring *ring = self;
 	int count;
 	enum ina_status status = ina_completions_sleep(ring->completions, awaits_message(ring),
-	                                               false, timeout_ms, &count, failure);
+	                                               timeout_ms, &count, failure);
 
 	return go_on(ring, status, count, moved, failure);
 }
@@ -360,7 +360,7 @@ static void row_abort(void *self)
 
 static int row_pollfds(const void *self, struct pollfd *fds)
 {
-	return ina_completions_pollfds(((const struct ina_ring *)self)->completions, fds);
+	return ina_fabric_pollfds(((const struct ina_ring *)self)->completions->fabric, fds);
 }
 
 static void row_arm(void *self)

@@ -287,8 +287,12 @@ static void look_around(struct ina_comm *comm)
 
 	if (is_disturbed(comm))
 		return;
-	if (algorithm->find_fault &&
-	    algorithm->find_fault(comm->algorithm_state, waited_ms, &failure)) {
+	/* Rails have networks of their own. */
+	if (comm->network.fabric.channel &&
+	    ina_fabric_attend(&comm->network.fabric, &failure) != INA_OK) {
+		ina_comm_fault(comm, &failure);
+	} else if (algorithm->find_fault &&
+	           algorithm->find_fault(comm->algorithm_state, waited_ms, &failure)) {
 		ina_comm_fault(comm, &failure);
 	} else if (now_ms >= comm->turn.deadline_ms) {
 		algorithm->explain_timeout(comm->algorithm_state, comm->settings.options.timeout_ms,
@@ -425,8 +429,8 @@ enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failur
 
 	while (network->memory.deferred_count > 0 && comm->failure.status == INA_OK) {
 		enum ina_status status = ina_completions_wait(
-		        &network->completions, false, ina_left_ms(deadline_ms, INA_STALL_MS),
-		        &count, failure);
+		        &network->completions, ina_left_ms(deadline_ms, INA_STALL_MS), &count,
+		        failure);
 
 		if (status != INA_OK)
 			return status;
@@ -447,10 +451,6 @@ int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 	 * call. */
 	if (comm->first || ina_comm_is_recovering(comm))
 		count += comm->algorithm->pollfds(comm->algorithm_state, fds + count);
-	/* The connection manager's events are taken while there is a connection to be made. */
-	if (comm->recovery.phase == INA_REJOINING)
-		fds[count++] =
-		        (struct pollfd){.fd = comm->network.fabric.events->fd, .events = POLLIN};
 	return count;
 }
 

@@ -384,13 +384,14 @@ static int row_pollfds(const void *self, struct pollfd *fds)
 }
 
 /* A completion, a wake-up, or what has been read: not a frame of a control channel, nor an end. */
-static bool is_work(const struct ina_parallel *parallel, int fd)
+static bool is_work(const struct ina_parallel *parallel, const struct pollfd *fd)
 {
 	const struct ina_comm *rail = parallel->rail;
 
-	return fd == parallel->local.wake[parallel->local.index] ||
-	       fd == parallel->intra.timer_fd ||
-	       (rail && rail->ranks > 1 && fd == rail->network.fabric.channel->fd);
+	return fd->fd == parallel->local.wake[parallel->local.index] ||
+	       fd->fd == parallel->intra.timer_fd ||
+	       (rail && rail->ranks > 1 && fd->fd == rail->network.fabric.channel->fd &&
+	        ina_fabric_is_completion(fd));
 }
 
 /* Who looks round after each wait pays for more calls of the kernel than the work takes. */
@@ -408,7 +409,7 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 	if (poll(fds, (nfds_t)count, timeout_ms) > 0) {
 		work = true;
 		for (int i = 0; i < count; i++)
-			work = work && (!fds[i].revents || is_work(parallel, fds[i].fd));
+			work = work && (!fds[i].revents || is_work(parallel, &fds[i]));
 	}
 	parallel->noticed = !work;
 	ina_local_awake(&parallel->local, fds[0].revents != 0);

@@ -89,41 +89,35 @@ enum ina_status ina_completions_look(const struct ina_completions *completions, 
 	return arm_and_look(completions, only_messages, count, failure);
 }
 
-/* Waits for one of the descriptors. *event: the completion channel has told of something. */
-static enum ina_status wait_for_any(const struct ina_completions *completions, bool connecting,
-                                    int timeout_ms, bool *event, struct ina_failure *failure)
+/* Waits for one of the descriptors. *event: the completion channel alone has told of something. */
+static enum ina_status wait_for_any(const struct ina_completions *completions, int timeout_ms,
+                                    bool *event, struct ina_failure *failure)
 {
 	struct ina_fabric *fabric = completions->fabric;
-	struct ina_control *control = completions->control;
-	struct pollfd fds[INA_MAX_RANKS + 2];
-	int links;
-	int others;
+	struct pollfd fds[INA_FABRIC_FDS + INA_MAX_RANKS];
+	int own = ina_fabric_pollfds(fabric, fds);
+	int all = own + ina_control_pollfds(completions->control, fds + own);
+	bool links = false;
 
-	fds[0] = (struct pollfd){.fd = fabric->channel->fd, .events = POLLIN};
-	links = ina_control_pollfds(control, fds + 1);
-	others = links + 1;
-	if (connecting)
-		fds[others++] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
-	if (poll(fds, (nfds_t)others, timeout_ms) < 0 && errno != EINTR)
-		return ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
-	*event = fds[0].revents != 0;
-	if (*event)
+	*event = false;
+	if (poll(fds, (nfds_t)all, timeout_ms) < 0)
+		return errno == EINTR
+		               ? INA_OK
+		               : ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
+	if (fds[0].revents)
 		take_channel_event(fabric);
-	for (int i = 1; i < others; i++) {
-		if (!fds[i].revents)
-			continue;
-		*event = false;
-		if (i <= links) {
-			ina_control_pump(control, 0);
-			break;
-		}
-	}
+	for (int i = own; i < all; i++)
+		links |= fds[i].revents != 0;
+	if (links)
+		ina_control_pump(completions->control, 0);
+	if (!ina_fabric_is_completion(&fds[0]) || fds[1].revents || fds[2].revents)
+		return ina_fabric_attend(fabric, failure);
+	*event = fds[0].revents && !links;
 	return INA_OK;
 }
 
 enum ina_status ina_completions_sleep(const struct ina_completions *completions, bool only_messages,
-                                      bool connecting, int timeout_ms, int *count,
-                                      struct ina_failure *failure)
+                                      int timeout_ms, int *count, struct ina_failure *failure)
 {
 	bool event = true;
 	enum ina_status status = INA_OK;
@@ -134,21 +128,21 @@ enum ina_status ina_completions_sleep(const struct ina_completions *completions,
 		status = arm_and_look(completions, only_messages, count, failure);
 		if (status != INA_OK || *count > 0)
 			break;
-		status = wait_for_any(completions, connecting, timeout_ms, &event, failure);
+		status = wait_for_any(completions, timeout_ms, &event, failure);
 		if (status == INA_OK)
 			status = ina_completions_poll(completions, count, failure);
 	}
 	return status;
 }
 
-enum ina_status ina_completions_wait(const struct ina_completions *completions, bool connecting,
-                                     int timeout_ms, int *count, struct ina_failure *failure)
+enum ina_status ina_completions_wait(const struct ina_completions *completions, int timeout_ms,
+                                     int *count, struct ina_failure *failure)
 {
 	enum ina_status status = ina_completions_look(completions, false, count, failure);
 
 	if (status != INA_OK || *count > 0)
 		return status;
-	return ina_completions_sleep(completions, false, connecting, timeout_ms, count, failure);
+	return ina_completions_sleep(completions, false, timeout_ms, count, failure);
 }
 
 enum ina_status ina_completions_take(const struct ina_completions *completions, bool before_wait,
@@ -156,10 +150,4 @@ enum ina_status ina_completions_take(const struct ina_completions *completions, 
 {
 	return before_wait ? ina_completions_look(completions, only_messages, count, failure)
 	                   : ina_completions_poll(completions, count, failure);
-}
-
-int ina_completions_pollfds(const struct ina_completions *completions, struct pollfd *fds)
-{
-	fds[0] = (struct pollfd){.fd = completions->fabric->channel->fd, .events = POLLIN};
-	return 1;
 }

@@ -32,20 +32,17 @@ enum ina_status ina_completions_take(const struct ina_completions *completions, 
 
 /*
  * After that: waits up to timeout_ms for a completion, for frames on the control channel, which are
- * taken in, or, if that is `connecting`, for the connection manager. Takes the completions.
+ * taken in, or for what the device and the connection manager tell of (ina_fabric_attend()). Takes
+ * the completions.
  */
 enum ina_status ina_completions_sleep(const struct ina_completions *completions, bool only_messages,
-                                      bool connecting, int timeout_ms, int *count,
-                                      struct ina_failure *failure);
+                                      int timeout_ms, int *count, struct ina_failure *failure);
 
 /* The one, and if there was nothing, the other; for all completions. */
-enum ina_status ina_completions_wait(const struct ina_completions *completions, bool connecting,
-                                     int timeout_ms, int *count, struct ina_failure *failure);
+enum ina_status ina_completions_wait(const struct ina_completions *completions, int timeout_ms,
+                                     int *count, struct ina_failure *failure);
 
 /* The channel will tell of the next completion, but not of those that are there. */
 void ina_completions_arm(const struct ina_completions *completions);
-
-/* What to wait for: fills in one. */
-int ina_completions_pollfds(const struct ina_completions *completions, struct pollfd *fds);
 
 #endif

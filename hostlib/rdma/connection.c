@@ -131,12 +131,18 @@ static enum ina_status find_address(const struct ina_settings *settings,
 	return INA_OK;
 }
 
+static int set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
 static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure *failure)
 {
 	struct ibv_context *context = fabric->listener->verbs;
 	/* Two sends and two receives a message of each purpose, and some for credits. */
 	int entries = (int)(8 * fabric->window + fabric->receives + 64);
-	int flags;
 
 	fabric->pd = ibv_alloc_pd(context);
 	fabric->channel = ibv_create_comp_channel(context);
@@ -149,9 +155,8 @@ static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "%s: no completion queue of %d entries: %s", fabric->device,
 		                entries, strerror(errno));
-	flags = fcntl(fabric->channel->fd, F_GETFL);
-	if (flags < 0 || fcntl(fabric->channel->fd, F_SETFL, flags | O_NONBLOCK) != 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "%s: completion channel: %s",
+	if (set_nonblocking(fabric->channel->fd) != 0 || set_nonblocking(context->async_fd) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "%s: channels of events: %s",
 		                fabric->device, strerror(errno));
 	return INA_OK;
 }
@@ -161,7 +166,6 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 {
 	struct sockaddr_in address;
 	char host[INET_ADDRSTRLEN];
-	int flags;
 	enum ina_status status;
 
 	memset(fabric, 0, sizeof(*fabric));
@@ -181,8 +185,7 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 		                "the RDMA connection manager cannot be used: %s; is the kernel's "
 		                "rdma_ucm there, and /dev/infiniband/rdma_cm?",
 		                strerror(errno));
-	flags = fcntl(fabric->events->fd, F_GETFL);
-	if (flags < 0 || fcntl(fabric->events->fd, F_SETFL, flags | O_NONBLOCK) != 0)
+	if (set_nonblocking(fabric->events->fd) != 0)
 		return ina_fail(failure, INA_ERR_SYSTEM, "RDMA event channel: %s", strerror(errno));
 	if (rdma_create_id(fabric->events, &fabric->listener, NULL, RDMA_PS_TCP) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
@@ -264,6 +267,7 @@ enum ina_status ina_fabric_begin(struct ina_fabric *fabric, enum ina_purpose pur
 	        .sin_family = AF_INET, .sin_port = next->port, .sin_addr = {next->address}};
 	uint8_t traffic_class = INA_WIRE_TRAFFIC_CLASS;
 
+	fabric->attempt = (struct ina_failure){INA_OK, ""};
 	if (rdma_create_id(fabric->events, &connection->tx, NULL, RDMA_PS_TCP) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
 	if (purpose == INA_PURPOSE_AGGREGATE &&
@@ -333,28 +337,25 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	return INA_OK;
 }
 
-static void mark_ready(struct ina_fabric *fabric, const struct rdma_cm_id *id)
+/* Whose end of a connection this is; NULL: of one that is no more. */
+static bool *readiness_of(struct ina_fabric *fabric, const struct rdma_cm_id *id)
 {
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
 		if (fabric->connections[p].tx == id)
-			fabric->connections[p].tx_ready = true;
+			return &fabric->connections[p].tx_ready;
 		if (fabric->connections[p].rx == id)
-			fabric->connections[p].rx_ready = true;
+			return &fabric->connections[p].rx_ready;
 	}
+	return NULL;
 }
 
-/* Takes one event, acknowledges it, and does what comes next. */
-static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_event *event,
-                                  struct ina_failure *failure)
+/* Takes one event that concerns a connection which is being made, and does what comes next. */
+static enum ina_status go_on_connecting(struct ina_fabric *fabric, struct rdma_cm_id *id,
+                                        enum rdma_cm_event_type type, int status,
+                                        struct ina_failure *failure)
 {
-	struct rdma_cm_id *id = event->id;
-	enum rdma_cm_event_type type = event->event;
-	int status = event->status;
 	int successor = ina_successor(fabric->rank, fabric->ranks);
 
-	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		return answer_request(fabric, event, failure);
-	rdma_ack_cm_event(event);
 	switch (type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (rdma_resolve_route(id, RESOLVE_TIMEOUT_MS) != 0)
@@ -364,14 +365,13 @@ static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_even
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return request_connection(fabric, id, failure);
 	case RDMA_CM_EVENT_ESTABLISHED:
-		mark_ready(fabric, id);
+		*readiness_of(fabric, id) = true;
 		return INA_OK;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_DISCONNECTED:
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "connecting to rank %d or from rank %d: %s (%d)", successor,
@@ -380,6 +380,36 @@ static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_even
 	default:
 		return INA_OK;
 	}
+}
+
+static enum ina_status fail_gone(const struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	return ina_fail(failure, INA_ERR_DEVICE, "the RDMA device %s has failed or is gone",
+	                fabric->device);
+}
+
+/* Acknowledges an event, and does what it asks for. */
+static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_event *event,
+                                  struct ina_failure *failure)
+{
+	struct rdma_cm_id *id = event->id;
+	enum rdma_cm_event_type type = event->event;
+	int status = event->status;
+	const bool *ready = readiness_of(fabric, id);
+	struct ina_failure own = {INA_OK, ""};
+
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		answer_request(fabric, event, &own);
+	else
+		rdma_ack_cm_event(event);
+	if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return fail_gone(fabric, failure);
+	/* The end of one that was made is told by its completions, and over the control channel. */
+	if (type != RDMA_CM_EVENT_CONNECT_REQUEST && ready && !*ready)
+		go_on_connecting(fabric, id, type, status, &own);
+	if (own.status != INA_OK && fabric->attempt.status == INA_OK)
+		fabric->attempt = own;
+	return INA_OK;
 }
 
 /* What stands out, for a text: "the aggregation connection from rank 2". */
@@ -433,8 +463,7 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	return INA_OK;
 }
 
-/* Takes the events that are there; those of connections that were made before change nothing. */
-static enum ina_status take_events(struct ina_fabric *fabric, struct ina_failure *failure)
+static enum ina_status take_manager_events(struct ina_fabric *fabric, struct ina_failure *failure)
 {
 	struct rdma_cm_event *event;
 
@@ -449,11 +478,62 @@ static enum ina_status take_events(struct ina_fabric *fabric, struct ina_failure
 	return INA_OK;
 }
 
+/*
+ * What befalls queue pairs and ports, completions tell. Communicators of one process share these
+ * events, and the first to look has them.
+ */
+static enum ina_status take_device_events(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	struct ibv_async_event event;
+
+	while (ibv_get_async_event(fabric->listener->verbs, &event) == 0) {
+		bool fatal =
+		        event.event_type == IBV_EVENT_DEVICE_FATAL ||
+		        (event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == fabric->cq);
+
+		ibv_ack_async_event(&event);
+		if (fatal)
+			return fail_gone(fabric, failure);
+	}
+	return INA_OK;
+}
+
+int ina_fabric_pollfds(const struct ina_fabric *fabric, struct pollfd *fds)
+{
+	fds[0] = (struct pollfd){.fd = fabric->channel->fd, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = fabric->listener->verbs->async_fd, .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
+	return INA_FABRIC_FDS;
+}
+
+enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	struct pollfd fds[INA_FABRIC_FDS];
+	enum ina_status status = INA_OK;
+
+	if (poll(fds, (nfds_t)ina_fabric_pollfds(fabric, fds), 0) <= 0)
+		return INA_OK;
+	/* The kernel has closed what it has of the device. */
+	for (int i = 0; i < INA_FABRIC_FDS; i++) {
+		if (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
+			return fail_gone(fabric, failure);
+	}
+	if (fds[1].revents)
+		status = take_device_events(fabric, failure);
+	if (status == INA_OK && fds[2].revents)
+		status = take_manager_events(fabric, failure);
+	return status;
+}
+
 enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready, struct ina_failure *failure)
 {
 	char missing[80];
-	enum ina_status status = take_events(fabric, failure);
+	enum ina_status status = ina_fabric_attend(fabric, failure);
 
+	if (status == INA_OK && fabric->attempt.status != INA_OK) {
+		*failure = fabric->attempt;
+		status = failure->status;
+	}
 	*ready = status == INA_OK && !missing_connection(fabric, missing, sizeof(missing));
 	return *ready ? tune(fabric, failure) : status;
 }
@@ -474,7 +554,7 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 			return status;
 	}
 	for (;;) {
-		struct pollfd fds[INA_MAX_RANKS + 1];
+		struct pollfd fds[INA_MAX_RANKS + INA_FABRIC_FDS];
 		bool ready;
 		int count;
 		enum ina_status status = ina_fabric_step(fabric, &ready, failure);
@@ -487,8 +567,8 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
 			                missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
-		fds[count] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
-		poll(fds, (nfds_t)count + 1, ina_left_ms(deadline_ms, TICK_MS));
+		count += ina_fabric_pollfds(fabric, fds + count);
+		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));
 	}
 }
 

@@ -46,8 +46,9 @@ struct ina_fabric {
 		INA_TELL_MESSAGES, /* the next that comes, but not what becomes of our sends */
 		INA_TELL_ALL,
 	} told;
-	uint64_t unknown_peers; /* connection requests that were not our predecessor's */
-	unsigned int path_mtu;  /* bytes, of the connection to the successor */
+	struct ina_failure attempt; /* what has become of the connections that are being made */
+	uint64_t unknown_peers;     /* connection requests that were not our predecessor's */
+	unsigned int path_mtu;      /* bytes, of the connection to the successor */
 	char device[64];
 	/* What the connections are for. */
 	int rank;
@@ -78,6 +79,21 @@ enum ina_status ina_fabric_begin(struct ina_fabric *fabric, enum ina_purpose pur
                                  struct ina_failure *failure);
 enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready,
                                 struct ina_failure *failure);
+
+/*
+ * Takes what the device and the connection manager tell of, as far as it is there: the other ranks'
+ * connections, and INA_ERR_DEVICE if the device has failed or is gone. To be called when one of the
+ * descriptors is ready, but for the first of them, which tells of completions as well.
+ */
+#define INA_FABRIC_FDS 3
+int ina_fabric_pollfds(const struct ina_fabric *fabric, struct pollfd *fds);
+enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure *failure);
+
+/* Does the first descriptor tell of completions, and of nothing worse? */
+static inline bool ina_fabric_is_completion(const struct pollfd *channel)
+{
+	return (channel->revents & ~POLLIN) == 0;
+}
 
 /* Ends one purpose's connections, without waiting for anybody: no memory is written to any more. */
 void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose);

@@ -139,16 +139,17 @@ static enum ina_status take_in(const struct ina_recovery *recovery, int timeout_
                                struct ina_failure *failure)
 {
 	const struct ina_recovery_context *context = &recovery->context;
-	bool connecting = recovery->phase == INA_REJOINING;
 	int count = 0;
 	enum ina_status status = INA_OK;
 
 	if (context->network && timeout_ms > 0)
-		status = ina_completions_wait(&context->network->completions, connecting,
-		                              timeout_ms, &count, failure);
+		status = ina_completions_wait(&context->network->completions, timeout_ms, &count,
+		                              failure);
 	else if (context->network)
 		status = ina_completions_poll(&context->network->completions, &count, failure);
-	ina_control_pump(context->control, context->network ? 0 : timeout_ms);
+	/* Without a network, or where that has failed for good, this is the wait. */
+	ina_control_pump(context->control,
+	                 context->network && status != INA_ERR_DEVICE ? 0 : timeout_ms);
 	*moved = count > 0;
 	return status;
 }

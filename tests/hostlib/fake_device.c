@@ -103,6 +103,42 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 	return 0;
 }
 
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	(void)channel;
+	*event = fake.manager_event;
+	fake.manager_event = NULL;
+	errno = EAGAIN;
+	return *event ? 0 : -1;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	(void)event;
+	return 0;
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	(void)context;
+	if (!fake.device_event)
+		return -1;
+	*event = *fake.device_event;
+	fake.device_event = NULL;
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+void fake_tell(void)
+{
+	if (write(fake.other_ends[1], "", 1) != 1)
+		abort();
+}
+
 static struct rdma_cm_id *make_queue(struct fake_queue *queue)
 {
 	queue->qp = (struct ibv_qp){.context = &fake.context, .qp_context = queue};
@@ -122,7 +158,13 @@ void fake_open(struct ina_fabric *fabric, int rank, int ranks)
 	if (pipe2(fake.channel_ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		abort();
 	fake.channel.fd = fake.channel_ends[0];
+	fake.listener.verbs = &fake.context;
+	if (pipe2(fake.other_ends, O_CLOEXEC | O_NONBLOCK) != 0)
+		abort();
+	fake.context.async_fd = fake.events.fd = fake.other_ends[0];
 	*fabric = (struct ina_fabric){
+	        .events = &fake.events,
+	        .listener = &fake.listener,
 	        .pd = &fake.pd,
 	        .channel = &fake.channel,
 	        .cq = &fake.cq,
@@ -139,8 +181,10 @@ void fake_open(struct ina_fabric *fabric, int rank, int ranks)
 
 void fake_close(void)
 {
-	close(fake.channel_ends[0]);
-	close(fake.channel_ends[1]);
+	for (int i = 0; i < 2; i++) {
+		close(fake.channel_ends[i]);
+		close(fake.other_ends[i]);
+	}
 }
 
 void fake_complete(uint64_t wr_id, enum ibv_wc_status status, uint32_t byte_len)

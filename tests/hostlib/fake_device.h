@@ -25,7 +25,13 @@ struct fake_device {
 	struct ibv_pd pd;
 	struct fake_queue tx[INA_PURPOSE_COUNT];
 	struct fake_queue rx[INA_PURPOSE_COUNT];
+	struct rdma_cm_id listener;
+	struct rdma_event_channel events;
 	int channel_ends[2]; /* the reading end is the channel's */
+	int other_ends[2];   /* the reading end is that of all other events */
+	/* One that is told of next; NULL: none. */
+	struct rdma_cm_event *manager_event;
+	const struct ibv_async_event *device_event;
 	/* Completions that come at the next looks, oldest first, at most `batch` a look. */
 	struct ibv_wc wcs[FAKE_POSTED];
 	int wc_first;
@@ -39,6 +45,9 @@ struct fake_device {
 extern struct fake_device fake;
 void fake_open(struct ina_fabric *fabric, int rank, int ranks);
 void fake_close(void);
+
+/* The device and the connection manager tell of what is set. */
+void fake_tell(void);
 
 /* The next look finds this one too. */
 void fake_complete(uint64_t wr_id, enum ibv_wc_status status, uint32_t byte_len);

@@ -117,6 +117,71 @@ static void an_error_of_the_ring_counts_more(void **state)
 	                 INA_ERR_DEVICE);
 }
 
+static int look_a_few_times(struct ibv_cq *cq, int room, struct ibv_wc *wc)
+{
+	if (fake.looks > 1000)
+		fail_msg("a wait turns round without end");
+	return real_poll(cq, room, wc);
+}
+
+/* The kernel closes the channel of a device that it has lost: poll() returns at once from then on.
+ */
+static void the_end_of_the_device_ends_a_wait(void **state)
+{
+	struct ina_failure failure = {INA_OK, ""};
+	int count;
+
+	(void)state;
+	real_poll = fake.context.ops.poll_cq;
+	fake.context.ops.poll_cq = look_a_few_times;
+	close(fake.channel_ends[1]);
+	fake.channel_ends[1] = -1;
+	assert_int_equal(ina_completions_wait(&network.completions, 1000, &count, &failure),
+	                 INA_ERR_DEVICE);
+	assert_non_null(strstr(failure.text, "fake0"));
+}
+
+static enum ina_status wait_after(struct rdma_cm_event *manager, struct ibv_async_event *device)
+{
+	struct ina_failure failure;
+	int count;
+
+	fake.manager_event = manager;
+	fake.device_event = device;
+	fake_tell();
+	return ina_completions_wait(&network.completions, 1000, &count, &failure);
+}
+
+static void a_device_that_fails_is_heard_of(void **state)
+{
+	struct ibv_async_event fatal = {.event_type = IBV_EVENT_DEVICE_FATAL};
+	struct ibv_async_event queue = {.event_type = IBV_EVENT_CQ_ERR, .element.cq = &fake.cq};
+	struct rdma_cm_event removal = {.event = RDMA_CM_EVENT_DEVICE_REMOVAL,
+	                                .id = &fake.listener};
+
+	(void)state;
+	assert_int_equal(wait_after(NULL, &fatal), INA_ERR_DEVICE);
+	assert_int_equal(wait_after(NULL, &queue), INA_ERR_DEVICE);
+	assert_int_equal(wait_after(&removal, NULL), INA_ERR_DEVICE);
+}
+
+/* A port that is down for a while, another communicator's queue, a neighbour that disconnects. */
+static void other_events_are_no_failures(void **state)
+{
+	struct ibv_cq other = {.context = &fake.context};
+	struct ibv_async_event port = {.event_type = IBV_EVENT_PORT_ERR};
+	struct ibv_async_event queue = {.event_type = IBV_EVENT_CQ_ERR, .element.cq = &other};
+	struct rdma_cm_event end = {.event = RDMA_CM_EVENT_DISCONNECTED,
+	                            .id = &fake.tx[INA_PURPOSE_AGGREGATE].id};
+
+	(void)state;
+	network.fabric.connections[INA_PURPOSE_AGGREGATE].tx_ready = true;
+	assert_int_equal(wait_after(NULL, &port), INA_OK);
+	assert_int_equal(wait_after(NULL, &queue), INA_OK);
+	assert_int_equal(wait_after(&end, NULL), INA_OK);
+	assert_null(fake.manager_event);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_network, close_network)
@@ -125,6 +190,9 @@ int main(void)
 	        TEST(a_join_that_nobody_acknowledges_is_not_joined),
 	        TEST(an_error_does_not_swallow_what_came_with_it),
 	        TEST(an_error_of_the_ring_counts_more),
+	        TEST(the_end_of_the_device_ends_a_wait),
+	        TEST(a_device_that_fails_is_heard_of),
+	        TEST(other_events_are_no_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
