@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak lockstep bench bench-rtl \
+.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak lockstep new-seeds bench bench-rtl \
 	bench-virtual charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -89,6 +89,9 @@ soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and la
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
+
+new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times, for the night
+	@scripts/new-seeds.sh $(BUILD) $(or $(ROUNDS),1)
 
 # == To measure it
 bench: need-demo+bench kernel programs ## in wall-clock time: against our ring, Gloo, Open MPI; small ones, CPU time, overlap (10 minutes)
