@@ -13,7 +13,7 @@ mkdir -p "$demo"
 export INA_INTRA_GBPS=${INA_INTRA_GBPS:-252}
 
 for shape in 2x4 4x2; do
-	echo "${shape%x*} machines x ${shape#*x} GPUs, stock Linux with stock rdma_rxe, in virtual time;"
+	echo "${shape%x*} machines x ${shape#*x} GPUs, Linux with stock rdma_rxe, in virtual time;"
 	echo "links of 100 Gb/s between machines, of $INA_INTRA_GBPS Gb/s inside them; aggregator: ${INA_AGGREGATOR:-rtl}."
 	"$build/ina-lab" run -q -n "${shape%x*}" --ranks-per-host "${shape#*x}" --virtual-time \
 		--aggregator "${INA_AGGREGATOR:-rtl}" --timeout 1200 -- \

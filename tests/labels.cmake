@@ -11,7 +11,7 @@
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
 set(INA_LABELS_lab "^(lab|torture|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|doctor)$|^system\\.")
 set(INA_LABELS_virtual
-  "^(lab|torture|hostlib\\.lab\\.lateness)$|^system\\.(virtual_time|figures|lateness|fallback|parallel|dead_hosts)$")
+  "^(lab|torture|hostlib\\.lab\\.lateness)$|^system\\.(virtual_time|sums|figures|lateness|fallback|parallel|dead_hosts)$")
 set(INA_LABELS_slow "^(lab|torture|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick

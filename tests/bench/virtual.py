@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the network and the protocol give, in virtual time: all-reduce through the RTL at 250 MHz against our ring, on
-modelled links of 10, 25 and 100 Gb/s between stock kernels. The figures are the same on every machine.
+modelled links of 10, 25 and 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine.
 
     tests/bench/virtual.py [--build build] [--parts payload,small,sweep,jobs,parallel,loss] [--rates 10,25,100] [--hosts 2,4,6,8]
                            [--largest 64M] [--json FILE] [--check]

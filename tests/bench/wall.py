@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""All-reduce on stock kernels, in wall-clock time: in the network (the aggregator's C model), by our ring, by Gloo's over
+"""All-reduce on kernels with stock rdma_rxe, in wall-clock time: in the network (the aggregator's C model), by our ring, by Gloo's over
 ibverbs and by Open MPI over TCP; small ones beside ibv_rc_pingpong; what they cost the hosts; and, in virtual time, beside
 a computation.
 
