@@ -6,10 +6,10 @@
  *
  * All ranks all-reduce without end; with `late` the victim sleeps outside the library, and all
  * others wait for it; with `busy` another rank does, for 20 s, and the others must not wait for it
- * to hear of the victim's end. Each says "ready" before, and "heard" when it has. Between them
- * somebody kills or freezes the victim's host.
- * Every other rank exits with 0 if it got INA_ERR_PEER soon enough, with a text that names the
- * victim, and if the survivors' new communicator works.
+ * to hear of the victim's end. Each says "ready" before, and "heard" when it has, and after how
+ * long. Between them somebody kills or freezes the victim's host.
+ * Every other rank exits with 0 if it got INA_ERR_PEER with a text that names the victim, and if
+ * the survivors' new communicator works.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +22,6 @@
 #define COUNT 65536u
 
 #define BUSY_S 20u
-
-/* peer_timeout_ms of 5 s, and what the machine may take beside it. */
-#define SOON_S 8.0
 
 static int32_t send[COUNT];
 static int32_t recv[COUNT];
@@ -52,8 +49,8 @@ static void fill(int rank)
 		send[i] = (rank + 1) * (int32_t)i;
 }
 
-/* Until it fails. Returns the seconds from the last success on; < 0: something was wrong. */
-static double run_until_failure(ina_comm *comm, int victim, int late, int busy)
+/* Until it fails. Returns whether it failed as it should. */
+static int run_until_failure(ina_comm *comm, int victim, int late, int busy)
 {
 	int rank = ina_comm_rank(comm);
 	int ranks = ina_comm_ranks(comm);
@@ -74,14 +71,12 @@ static double run_until_failure(ina_comm *comm, int victim, int late, int busy)
 		if (status != INA_OK)
 			break;
 		if (!is_sum(ranks))
-			return -1;
+			return 0;
 	}
 	snprintf(name, sizeof(name), "rank %d", victim);
 	printf("%s: %s\n", ina_status_name(status), ina_error(comm));
 	printf("heard: rank %d after %.2f s\n", rank, now_s() - since_s);
-	if (status != INA_ERR_PEER || !strstr(ina_error(comm), name))
-		return -1;
-	return now_s() - since_s;
+	return status == INA_ERR_PEER && strstr(ina_error(comm), name) != NULL;
 }
 
 static int regroup(struct ina_options *options, int rank, int ranks, int victim)
@@ -113,8 +108,8 @@ int main(int argc, char **argv)
 	int victim = argc > 1 ? atoi(argv[1]) : 1;
 	int late = argc > 2 && strcmp(argv[2], "late") == 0;
 	int busy = argc > 3 ? atoi(argv[3]) : -1;
-	double took_s;
 	ina_comm *comm;
+	int fine;
 	int rank;
 	int ranks;
 
@@ -127,15 +122,14 @@ int main(int argc, char **argv)
 	}
 	rank = ina_comm_rank(comm);
 	ranks = ina_comm_ranks(comm);
-	took_s = run_until_failure(comm, victim, late, busy);
+	fine = run_until_failure(comm, victim, late, busy);
 	ina_close(comm);
-	/* A late victim was waited for all the time; the test takes that time itself. */
-	if (took_s < 0 || (!late && took_s > SOON_S)) {
-		printf("WRONG: rank %d after %.1f s\n", rank, took_s);
+	if (!fine) {
+		printf("WRONG: rank %d\n", rank);
 		return 1;
 	}
 	if (regroup(&options, rank, ranks, victim) != 0)
 		return 1;
-	printf("fine: rank %d after %.1f s\n", rank, took_s);
+	printf("fine: rank %d\n", rank);
 	return 0;
 }
