@@ -39,6 +39,10 @@ enum {
 	X(JOB_TTL, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                                   \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \
+	X(QUIET, "quiet", "MILLISECONDS", 2, WHOLE, 0, 1000000,                                    \
+	  "So long after its start or reset, up to twice that, the aggregator drops the SENDs "    \
+	  "that are marked; to be three times as long as the network can hold a packet back "      \
+	  "(default 10; 0: not at all)")                                                           \
 	X(RESET_EVERY, "reset-every", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                           \
 	  "Reset the aggregator, which loses all state, each time it has been given that many "    \
 	  "frames")                                                                                \

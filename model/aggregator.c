@@ -55,8 +55,8 @@ static bool open_parts(struct aggregator *aggregator)
 			return false;
 	for (unsigned port = 0; port < config->ports; port++)
 		if (!judge_open(&aggregator->judges[port], port, config->jobs,
-		                &aggregator->queues[port * config->jobs], &aggregator->jobs,
-		                &aggregator->counters))
+		                config->has_quiet_time, &aggregator->queues[port * config->jobs],
+		                &aggregator->jobs, &aggregator->counters))
 			return false;
 	return true;
 }
@@ -136,10 +136,10 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
 	} else if (judgement.verdict == VERDICT_PROBE) {
 		join_probe(join, port, &packet);
 	}
-	if (judgement.leaves)
-		join_leave(join, (unsigned)judgement.job, port);
 	if (judgement.job >= 0)
 		join_run(join, (unsigned)judgement.job);
+	if (judgement.leaves)
+		join_leave(join, (unsigned)judgement.job, port);
 }
 
 void aggregator_age(struct aggregator *aggregator)
@@ -147,6 +147,12 @@ void aggregator_age(struct aggregator *aggregator)
 	for (unsigned job = 0; job < aggregator->config.jobs; job++)
 		if (jobs_age(&aggregator->jobs, job))
 			join_expire(&aggregator->join, job);
+}
+
+void aggregator_tick(struct aggregator *aggregator)
+{
+	for (unsigned port = 0; port < aggregator->config.ports; port++)
+		judge_tick(&aggregator->judges[port]);
 }
 
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator)

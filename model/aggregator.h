@@ -9,6 +9,7 @@
 #ifndef INA_AGGREGATOR_H
 #define INA_AGGREGATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct aggregator_config {
 	unsigned window_packets; /* queue and history of each rank and job: */
 	                         /* 2 to AGGREGATOR_WINDOW_MAX */
 	unsigned mtu_bytes;      /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
+	bool has_quiet_time;     /* docs/protocol.md, Reset: its ends are those of */
+	                         /* aggregator_tick(). Else it is over at once */
 };
 
 enum {
@@ -65,6 +68,12 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
  * intervals longer than a network can hold a packet back and than the hosts' ACK timeout.
  */
 void aggregator_age(struct aggregator *aggregator);
+
+/*
+ * The quiet time: to be called at intervals of it. A packet that came before the last two calls is
+ * a quiet time or longer ago; and so is the reset, where these two are the first.
+ */
+void aggregator_tick(struct aggregator *aggregator);
 
 /* What was counted since the start; valid until the close. */
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator);

@@ -26,16 +26,13 @@ void history_close(struct history *history)
 
 void history_write(struct history *history, uint64_t head, const uint8_t *sum, unsigned sum_bytes)
 {
-	uint8_t *slot = history->sums[head % history->slot_count].bytes;
-	unsigned past_beat = sum_bytes % PACKET_BEAT_BYTES;
+	struct history_sum *slot = &history->sums[head % history->slot_count];
 
-	memcpy(slot, sum, sum_bytes);
-	/* A memory of whole beats: the rest of the last one is written too, with zeros. */
-	if (past_beat)
-		memset(slot + sum_bytes, 0, PACKET_BEAT_BYTES - past_beat);
+	slot->payload_bytes = sum_bytes;
+	memcpy(slot->payload.bytes, sum, sum_bytes);
 }
 
-const uint8_t *history_read(const struct history *history, uint64_t head)
+const struct history_sum *history_read(const struct history *history, uint64_t head)
 {
-	return history->sums[head % history->slot_count].bytes;
+	return &history->sums[head % history->slot_count];
 }

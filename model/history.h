@@ -8,8 +8,13 @@
 
 #include "packet.h"
 
+struct history_sum {
+	unsigned payload_bytes;
+	union payload payload;
+};
+
 struct history {
-	union payload *sums; /* slot_count of them */
+	struct history_sum *sums; /* slot_count of them */
 	unsigned slot_count;
 };
 
@@ -21,6 +26,6 @@ void history_close(struct history *history);
 void history_write(struct history *history, uint64_t head, const uint8_t *sum, unsigned sum_bytes);
 
 /* The sum that was written at `head`, if no more than slot_count have been written since. */
-const uint8_t *history_read(const struct history *history, uint64_t head);
+const struct history_sum *history_read(const struct history *history, uint64_t head);
 
 #endif

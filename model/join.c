@@ -220,10 +220,16 @@ void join_run(struct join *join, unsigned job)
 void join_resend(struct join *join, unsigned port, unsigned job, uint64_t head,
                  const struct packet *packet)
 {
+	const struct history_sum *sum = history_read(&join->histories[job], head);
+
 	assert(has_port(&join->jobs->entries[job], port));
-	memcpy(join->frame + PACKET_HEADER_BYTES_MAX, history_read(&join->histories[job], head),
-	       packet->payload_bytes);
-	send_frame(join, port, &packet->header, packet->payload_bytes, false);
+	if (packet->payload_bytes != sum->payload_bytes) {
+		join->counters->answers_differ++;
+		return;
+	}
+	join->counters->duplicates_answered++;
+	memcpy(join->frame + PACKET_HEADER_BYTES_MAX, sum->payload.bytes, sum->payload_bytes);
+	send_frame(join, port, &packet->header, sum->payload_bytes, false);
 }
 
 void join_probe(struct join *join, unsigned port, const struct packet *packet)
@@ -254,5 +260,7 @@ void join_expire(struct join *join, unsigned job)
 
 void join_leave(struct join *join, unsigned job, unsigned port)
 {
-	leave(join, job, port);
+	/* A LEAVE that waited in the queue may have freed it. */
+	if (join->jobs->entries[job].valid)
+		leave(join, job, port);
 }

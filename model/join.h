@@ -33,17 +33,18 @@ struct join {
 /* Does all that can be done for a job with what waits in its queues. */
 void join_run(struct join *join, unsigned job);
 
-/* Answers a retransmission on `port` with the sum of `head`. */
+/* Answers a retransmission on `port` with the sum of `head`, if that has its length. */
 void join_resend(struct join *join, unsigned port, unsigned job, uint64_t head,
                  const struct packet *packet);
 
-/* The LEAVE of `port` has passed by its queue; frees the job with the last one. */
+/* The LEAVE of `port` has passed by its queue, or its flow is put out; the last one frees the job.
+ */
 void join_leave(struct join *join, unsigned job, unsigned port);
 
 /* The job has expired: what waits goes on raw, and the job is freed as if all had sent LEAVE. */
 void join_expire(struct join *join, unsigned job);
 
-/* Sends a probe on `port` in place of a packet past a gap: zeros, under a PSN out of reach. */
+/* Sends a probe on `port` in place of a packet: zeros, under a PSN out of reach. */
 void join_probe(struct join *join, unsigned port, const struct packet *packet);
 
 #endif

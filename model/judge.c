@@ -9,11 +9,19 @@
 #include "icrc.h"
 #include "wire/ina_wire.h"
 
-bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
-                struct jobs *jobs, struct ina_counters *counters)
+/* Up to the next tick it may be no time at all, up to the one after it is a whole quiet time. */
+enum { QUIET_TICKS = 2 };
+
+/* Suspects since a flow's last packet that put it out. */
+enum { SUSPECTS_MAX = 4 };
+
+bool judge_open(struct judge *judge, unsigned port, unsigned job_count, bool has_quiet_time,
+                struct queue *queues, struct jobs *jobs, struct ina_counters *counters)
 {
 	judge->port = port;
 	judge->job_count = job_count;
+	judge->quiet_ticks = has_quiet_time ? QUIET_TICKS : 0;
+	judge->quiet = judge->quiet_ticks;
 	judge->flows = calloc(job_count, sizeof(*judge->flows));
 	judge->queues = queues;
 	judge->jobs = jobs;
@@ -26,9 +34,6 @@ void judge_close(struct judge *judge)
 	free(judge->flows);
 	judge->flows = NULL;
 }
-
-/* Packets of a PSN that must be malformed before the sender, not the network, is at fault. */
-enum { SUSPICION_MAX = 3 };
 
 static struct judgement pass(void)
 {
@@ -102,7 +107,6 @@ static struct judgement take(struct judge *judge, unsigned job, struct packet *p
 		packet_ask_for_ack(&packet->header);
 	queue_push(&judge->queues[job], packet);
 	flow->next_psn = (packet->psn + 1) & PACKET_PSN_MASK;
-	flow->suspicion = 0;
 	judge->counters->packets_taken++;
 	if (is_control(packet, INA_WIRE_LEAVE) && !jobs_is_complete(&judge->jobs->entries[job]))
 		jobs_break(judge->jobs, job);
@@ -119,6 +123,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	judge->flows[job] = (struct flow){
 	        .valid = true,
 	        .key = packet->key,
+	        .fresh = judge->quiet_ticks,
 	};
 	queue_clear(&judge->queues[job]);
 	return take(judge, (unsigned)job, packet);
@@ -153,11 +158,12 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32
 		return discard(&judge->counters->duplicates_waiting);
 
 	uint32_t before_head = age - fill;
-	if (before_head <= queue->raw || before_head - queue->raw > queue->sums) {
-		judge->counters->duplicates_old++;
+	if (before_head <= queue->raw)
 		return pass();
+	if (before_head - queue->raw > queue->sums) {
+		judge->counters->duplicates_old++;
+		return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
 	}
-	judge->counters->duplicates_answered++;
 	packet_ask_for_ack(&packet->header);
 	return (struct judgement){
 	        .verdict = VERDICT_RESEND,
@@ -170,8 +176,7 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32
  * Past a gap. It may be summed when it comes again, so its own payload must
  * never reach the receiver, however long the network holds it back.
  */
-static struct judgement judge_ahead(struct judge *judge, unsigned job, uint32_t distance,
-                                    const struct packet *packet)
+static struct judgement judge_ahead(struct judge *judge, unsigned job, const struct packet *packet)
 {
 	judge->counters->gaps++;
 	if (judge->jobs->entries[job].broken)
@@ -180,46 +185,84 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, uint32_t 
 		        .job = (int)job,
 		        .leaves = is_control(packet, INA_WIRE_LEAVE),
 		};
-	/* No member of a job can be that far ahead: the addresses now belong to another. */
-	if (distance >= judge->queues[job].slot_count)
-		return break_and_pass(judge, job);
 	judge->flows[job].recovers = true;
 	return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
 }
 
-/* Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one does. */
-static struct judgement judge_shapeless(struct judge *judge, unsigned job, int32_t distance)
+/* No window reaches that far: the connection is another one. */
+static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
+{
+	int32_t slot_count = (int32_t)judge->queues[job].slot_count;
+
+	return distance >= slot_count || distance < -2 * slot_count;
+}
+
+static bool is_of_another_job(const struct judge *judge, unsigned job, const struct packet *packet)
+{
+	return is_control(packet, INA_WIRE_JOIN) &&
+	       message_header(packet).job_id != judge->jobs->entries[job].job_id;
+}
+
+/* It cannot be the flow's own. If it goes on although the flow is silent, the flow is put out. */
+static struct judgement judge_suspect(struct judge *judge, unsigned job)
 {
 	struct flow *flow = &judge->flows[job];
+	struct judgement judgement = discard(&judge->counters->suspects_dropped);
 
-	if (distance != 0 || judge->jobs->entries[job].broken)
-		return pass();
-	if (++flow->suspicion > SUSPICION_MAX)
-		return break_and_pass(judge, job);
-	return discard(&judge->counters->icrc_dropped);
+	if (flow->suspects < SUSPECTS_MAX)
+		flow->suspects++;
+	if (flow->suspects < SUSPECTS_MAX || flow->fresh > 0)
+		return judgement;
+	jobs_break(judge->jobs, job);
+	flow->valid = false;
+	judgement.job = (int)job;
+	judgement.leaves = true;
+	return judgement;
+}
+
+/* The flow is alive, and so is its job. */
+static void hear(struct judge *judge, unsigned job)
+{
+	judge->jobs->entries[job].heard = true;
+	judge->flows[job].suspects = 0;
+	judge->flows[job].fresh = judge->quiet_ticks;
 }
 
 struct judgement judge_packet(struct judge *judge, struct packet *packet)
 {
 	if (!packet->roce_request)
 		return pass();
+	if (judge->quiet > 0 && packet_is_marked_send(packet))
+		return discard(&judge->counters->quiet_dropped);
 	int job = find_flow(judge, packet);
 	if (job < 0)
 		return packet->candidate && is_control(packet, INA_WIRE_JOIN) && is_intact(packet)
 		               ? admit(judge, packet)
 		               : pass();
 
-	judge->jobs->entries[job].heard = true;
 	int32_t distance = psn_distance(packet->psn, judge->flows[job].next_psn);
 	if (!packet->candidate)
-		return judge_shapeless(judge, (unsigned)job, distance);
+		return distance == 0 ? judge_suspect(judge, (unsigned)job) : pass();
 	if (!is_intact(packet))
 		return discard(&judge->counters->icrc_dropped);
+	if (is_far(judge, (unsigned)job, distance) ||
+	    is_of_another_job(judge, (unsigned)job, packet))
+		return judge_suspect(judge, (unsigned)job);
+	hear(judge, (unsigned)job);
 	if (distance == 0)
 		return judge_expected(judge, (unsigned)job, packet);
 	if (distance < 0)
 		return judge_repeated(judge, (unsigned)job, (uint32_t)-distance, packet);
-	return judge_ahead(judge, (unsigned)job, (uint32_t)distance, packet);
+	return judge_ahead(judge, (unsigned)job, packet);
+}
+
+void judge_tick(struct judge *judge)
+{
+	if (judge->quiet > 0)
+		judge->quiet--;
+	for (unsigned i = 0; i < judge->job_count; i++)
+		if (judge->flows[i].fresh > 0)
+			judge->flows[i].fresh--;
 }
 
 void judge_forget(struct judge *judge, unsigned job)

@@ -19,13 +19,16 @@ struct flow {
 	bool valid;
 	struct packet_key key;
 	uint32_t next_psn;
-	unsigned suspicion; /* how often its next PSN came in a form that cannot be joined */
-	bool recovers;      /* past a gap; nothing that asks for an ACK has been taken since */
+	bool recovers;     /* past a gap; nothing that asks for an ACK has been taken since */
+	unsigned suspects; /* since its last packet; no more than decide are counted */
+	unsigned fresh;    /* ticks until it has been silent for a quiet time */
 };
 
 struct judge {
 	unsigned port;
 	unsigned job_count;
+	unsigned quiet;       /* ticks until the quiet time after the reset is over */
+	unsigned quiet_ticks; /* ticks until a quiet time that begins now is over */
 	struct flow *flows;   /* job_count */
 	struct queue *queues; /* job_count, of this port */
 	struct jobs *jobs;    /* shared by all ports */
@@ -44,12 +47,12 @@ struct judgement {
 	enum verdict verdict;
 	int job;       /* the job that may be able to go on now, or -1 */
 	uint64_t head; /* RESEND: which sum */
-	bool leaves;   /* PASS: a broken job's LEAVE, which passes by its queue */
+	bool leaves;   /* a broken job's LEAVE passes by its queue, or the flow is put out */
 };
 
 /* `queues`: job_count open ones. False: no memory. */
-bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
-                struct jobs *jobs, struct ina_counters *counters);
+bool judge_open(struct judge *judge, unsigned port, unsigned job_count, bool has_quiet_time,
+                struct queue *queues, struct jobs *jobs, struct ina_counters *counters);
 void judge_close(struct judge *judge);
 
 /*
@@ -57,6 +60,9 @@ void judge_close(struct judge *judge);
  * made to ask for an ACK: packet->header changes, the frame does not.
  */
 struct judgement judge_packet(struct judge *judge, struct packet *packet);
+
+/* As aggregator_tick(). */
+void judge_tick(struct judge *judge);
 
 /* The flow of a job has left. What waits in its queue is forgotten with it. */
 void judge_forget(struct judge *judge, unsigned job);

@@ -160,6 +160,17 @@ bool packet_is_well_formed(const struct packet *packet)
 	return packet->payload_bytes >= least;
 }
 
+bool packet_is_marked_send(const struct packet *packet)
+{
+	const uint8_t *ip = packet->header.bytes + packet->header.ip_at;
+	/* IPv6's lies across two bytes, behind the version. */
+	unsigned traffic_class =
+	        packet->header.is_ipv6 ? packet_be16(ip) >> 4 & 0xFF : ip[PACKET_IPV4_TOS_AT];
+
+	return packet->roce_request && packet->opcode <= PACKET_SEND_ONLY_IMMEDIATE &&
+	       traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
+}
+
 bool packet_asks_for_ack(const struct packet_header *header)
 {
 	return header->bytes[header->bth_at + PACKET_BTH_ACK_AT] & PACKET_BTH_ACK;

@@ -84,6 +84,9 @@ bool packet_opcode_ends(uint8_t opcode);
 /* Long enough for what docs/protocol.md puts into a packet of its opcode. For candidates. */
 bool packet_is_well_formed(const struct packet *packet);
 
+/* A SEND request with the DSCP of aggregation traffic, of any form. */
+bool packet_is_marked_send(const struct packet *packet);
+
 /* Does its sender ask its receiver for an acknowledgement? Let it. */
 bool packet_asks_for_ack(const struct packet_header *header);
 void packet_ask_for_ack(struct packet_header *header);

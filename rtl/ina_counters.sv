@@ -24,7 +24,10 @@ module ina_counters #(
     input  logic [JOB_COUNT-1:0] newly_broken,
     input  logic [JOB_COUNT-1:0] newly_expired,
 
-    // Ports whose retransmission was not answered: its sum had left the history.
+    // Ports whose retransmission was answered; or not, because its length was not the sum's, or the
+    // sum had left the history.
+    input  logic [PORT_COUNT-1:0] answered,
+    input  logic [PORT_COUNT-1:0] differed,
     input  logic [PORT_COUNT-1:0] dropped,
 
     // A join or raw packet has been popped: its ports and its size.
@@ -50,14 +53,16 @@ module ina_counters #(
   logic [JOB_COUNT-1:0]                         freed_q;
   logic [JOB_COUNT-1:0]                         broken_q;
   logic [JOB_COUNT-1:0]                         expired_q;
+  logic [PORT_COUNT-1:0]                        answered_q;
+  logic [PORT_COUNT-1:0]                        differed_q;
   logic [PORT_COUNT-1:0]                        dropped_q;
   logic [PORT_COUNT-1:0]                        raw;     // ports whose packet was popped, as it is
   logic [PORT_COUNT-1:0]                        joined;  // or summed
   logic [12:0]                                  bytes;   // of each of them
 
   assign any_event = judged_q != '0 || passed_q != '0 || marked_q != '0 || opened_q
-      || freed_q != '0 || broken_q != '0 || expired_q != '0 || dropped_q != '0 || raw != '0
-      || joined != '0;
+      || freed_q != '0 || broken_q != '0 || expired_q != '0 || answered_q != '0
+      || differed_q != '0 || dropped_q != '0 || raw != '0 || joined != '0;
 
   always_ff @(posedge clk) begin
     judged_q  <= judged;
@@ -67,14 +72,16 @@ module ina_counters #(
     freed_q   <= freed;
     broken_q  <= newly_broken;
     expired_q <= newly_expired;
-    dropped_q <= dropped;
+    answered_q <= answered;
+    differed_q <= differed;
+    dropped_q  <= dropped;
     raw       <= (done_valid && done_raw) ? done_mask : '0;
     joined    <= (done_valid && !done_raw) ? done_mask : '0;
     if (done_valid)
       bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
     if (rst)
       {judged_q, passed_q, marked_q, opened_q, freed_q, broken_q, expired_q,
-       dropped_q, raw, joined} <= '0;
+       answered_q, differed_q, dropped_q, raw, joined} <= '0;
   end
 
   // How many of each there are.
@@ -104,6 +111,8 @@ module ina_counters #(
       steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(freed_q);
       steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(broken_q);
       steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(opened_q);
+      steps[ina_pkg::COUNT_DUPLICATES_ANSWERED*COUNT_W +: COUNT_W] <= ones_of_ports(answered_q);
+      steps[ina_pkg::COUNT_ANSWERS_DIFFER*COUNT_W +: COUNT_W]  <= ones_of_ports(differed_q);
       steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= ones_of_ports(dropped_q);
       steps[ina_pkg::COUNT_PACKETS_RAW*COUNT_W +: COUNT_W]     <= ones_of_ports(raw);
       steps[ina_pkg::COUNT_PACKETS_JOINED*COUNT_W +: COUNT_W]  <= ones_of_ports(joined);

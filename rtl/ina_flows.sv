@@ -8,8 +8,7 @@
 //   1     the match is registered; the flow's next PSN is read and subtracted
 //   m_*   hit, job and distance are registered, and hold until the next packet
 //
-// A decision at m_* counts for the packet behind it, even in the very next clock: `suspect` is
-// added to what that packet gets, and a flow that is forgotten disappears from all stages at once.
+// A flow that is forgotten disappears from all stages at once.
 //
 // With `learn` and `advance` stage 1 has no packet behind the one at m_*, since ina_parse leaves a
 // clock of en free behind a contribution's last beat. So stage 1 still holds the key and PSN of the
@@ -25,7 +24,6 @@
 //   4. Only `learn` makes a flow valid, only `forget` and rst make it invalid; its key never
 //      changes while it is valid.
 //   5. A flow's next PSN changes only by `learn` and by `advance`, by one.
-//   6. suspicion counts `suspect` since the last `learn` or `advance`, modulo 4.
 
 `default_nettype none
 
@@ -53,22 +51,19 @@ module ina_flows #(
     output logic             m_hit,
     output logic [JOB_W-1:0] m_job,
     output logic [23:0]      m_distance,
-    output logic [1:0]       m_suspicion,
 
-    // What becomes of the packet at m_*: advance and suspect belong to a hit.
+    // What becomes of the packet at m_*: advance belongs to a hit.
     input  logic             learn,    // it opens a flow; only while m_hit = 0 and en = 0
     input  logic [JOB_W-1:0] learn_job,
     input  logic             advance,  // it was the expected one; with en = 1. In the clock of
                                        // either no packet has come right behind it
-    input  logic             suspect,
 
     input  logic [JOB_COUNT-1:0] forget  // these flows end; never one that is learned just now
 );
 
   logic [JOB_COUNT-1:0] flow_valid;
-  logic [KEY_W-1:0]     flow_key       [JOB_COUNT];
-  logic [23:0]          flow_next_psn  [JOB_COUNT];
-  logic [1:0]           flow_suspicion [JOB_COUNT];
+  logic [KEY_W-1:0]     flow_key      [JOB_COUNT];
+  logic [23:0]          flow_next_psn [JOB_COUNT];
 
   // The packet's key against all flows'.
   logic [KEY_W-1:0]     counts;
@@ -124,11 +119,10 @@ module ina_flows #(
 
   always_ff @(posedge clk) begin
     if (moves) begin
-      m_hit       <= s1_hit && (s1_match & forget) == '0;
-      m_match     <= s1_match;
-      m_job       <= s1_job;
-      m_distance  <= s1_distance;
-      m_suspicion <= flow_suspicion[s1_job] + 2'(suspect && m_job == s1_job);
+      m_hit      <= s1_hit && (s1_match & forget) == '0;
+      m_match    <= s1_match;
+      m_job      <= s1_job;
+      m_distance <= s1_distance;
     end else if ((m_match & forget) != '0) begin
       m_hit <= 1'b0;
     end
@@ -137,14 +131,10 @@ module ina_flows #(
   // The table.
   always_ff @(posedge clk) begin
     if (learn) begin
-      flow_key[learn_job]       <= s1_key;
-      flow_next_psn[learn_job]  <= s1_psn + 1'b1;
-      flow_suspicion[learn_job] <= 2'd0;
+      flow_key[learn_job]      <= s1_key;
+      flow_next_psn[learn_job] <= s1_psn + 1'b1;
     end else if (advance) begin
-      flow_next_psn[m_job]  <= s1_psn + 1'b1;
-      flow_suspicion[m_job] <= 2'd0;
-    end else if (suspect) begin
-      flow_suspicion[m_job] <= flow_suspicion[m_job] + 2'd1;
+      flow_next_psn[m_job] <= s1_psn + 1'b1;
     end
     flow_valid <= flow_valid & ~forget;
     if (learn) flow_valid[learn_job] <= 1'b1;

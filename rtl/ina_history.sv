@@ -2,7 +2,8 @@
 //
 // The latest SLOT_COUNT sums of each job, for retransmissions: the sum of the packets that were at
 // head slot s of the queues is here at slot s. The hosts' window, at most SLOT_COUNT packets, is
-// why that is enough: a sum is overwritten only after every rank has received it.
+// why that is enough: a sum is overwritten only after every rank has received it. Behind the end of
+// a sum there may be anything, also of other jobs.
 
 `default_nettype none
 
@@ -20,6 +21,14 @@ module ina_history #(
     input  logic [SLOT_W-1:0]                write_slot,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     input  logic [ina_pkg::BEAT_W-1:0]       write_data,
+    input  logic                             write_last,
+    input  logic [2:0]                       write_quads,
+
+    // The length of a sum comes in the next clock, and stays until the next read.
+    input  logic                             peek_read,
+    input  logic [JOB_W-1:0]                 peek_job,
+    input  logic [SLOT_W-1:0]                peek_slot,
+    output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
 
     // The data comes in the next clock.
     input  logic                             read_valid,
@@ -34,7 +43,8 @@ module ina_history #(
   localparam int BEATS   = MTU / ina_pkg::BEAT_BYTES;
   localparam int BEATS_W = $clog2(BEATS);
 
-  logic [ina_pkg::BEAT_W-1:0] sums [SLOTS*BEATS];
+  logic [ina_pkg::BEAT_W-1:0]  sums    [SLOTS*BEATS];
+  logic [ina_pkg::QUADS_W-1:0] lengths [SLOTS];
 
   function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
                                                   input logic [SLOT_W-1:0] slot);
@@ -43,14 +53,22 @@ module ina_history #(
   endfunction
 
   logic [INDEX_W-1:0] write_index;
+  logic [INDEX_W-1:0] peek_index;
   logic [INDEX_W-1:0] read_index;
 
   assign write_index = index_of(write_job, write_slot);
+  assign peek_index  = index_of(peek_job, peek_slot);
   assign read_index  = index_of(read_job, read_slot);
 
   always_ff @(posedge clk) begin
     if (write_valid) sums[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;
     if (read_valid) read_data <= sums[{read_index, read_beat[BEATS_W-1:0]}];
+  end
+
+  always_ff @(posedge clk) begin
+    if (write_valid && write_last)
+      lengths[write_index] <= {1'b0, write_beat, 2'd0} + ina_pkg::QUADS_W'(write_quads);
+    if (peek_read) peek_quads <= lengths[peek_index];
   end
 
   // A smaller MTU has fewer beats.

@@ -19,6 +19,7 @@ module ina_ingress #(
 ) (
     input  logic clk,
     input  logic rst,
+    input  logic tick,
 
     input  logic                           s_axis_tvalid,
     output logic                           s_axis_tready,
@@ -164,12 +165,12 @@ module ina_ingress #(
   end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) judge (
-      .clk, .rst, .en,
+      .clk, .rst, .tick, .en,
       .early_valid(parsed_valid && parsed_first), .early_header(parsed_header),
       .next_valid, .next_first, .next_candidate, .next_lane_0,
       .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
       .s_header(checked_header), .s_candidate(checked_candidate),
-      .s_roce_data(checked_roce_data), .s_ok(checked_ok),
+      .s_roce_data(checked_roce_data), .s_ok(checked_ok), .s_job_id(ask.job_id),
       .token_valid, .token_pass,
       .ask_valid,
       .answer_valid, .answer_granted, .answer_job,

@@ -33,7 +33,8 @@ module ina_jobs #(
     output logic                                   answer_granted,
     output logic [JOB_W-1:0]                       answer_job,
 
-    // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by.
+    // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
+    // queue or its flow is put out.
     input  logic [PORT_COUNT-1:0]       hit_valid,
     input  logic [PORT_COUNT-1:0]       break_valid,
     input  logic [PORT_COUNT-1:0]       leave_valid,
@@ -208,6 +209,7 @@ module ina_jobs #(
   // For each port the jobs whose LEAVE has gone out, with this clock's.
   logic [PORT_COUNT*JOB_COUNT-1:0] left_q;
   logic [PORT_COUNT*JOB_COUNT-1:0] left_d;
+  logic [PORT_COUNT*JOB_COUNT-1:0] gone_q;    // they have left when nothing waits of them any more
   logic [JOB_COUNT-1:0]            waits;     // something of the job is in a queue
   logic [JOB_COUNT-1:0]            all_left;
 
@@ -216,7 +218,8 @@ module ina_jobs #(
     waits    = '0;
     all_left = job_valid;
     for (int p = 0; p < PORT_COUNT; p++) begin
-      if (leave_valid[p]) left_d[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] = 1'b1;
+      left_d[p*JOB_COUNT +: JOB_COUNT] = left_d[p*JOB_COUNT +: JOB_COUNT]
+          | (gone_q[p*JOB_COUNT +: JOB_COUNT] & ~queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_quiet);
       if (done_valid && done_mask[p]) left_d[p*JOB_COUNT + 32'(done_job)] = 1'b1;
       waits = waits
           | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT]);
@@ -237,6 +240,8 @@ module ina_jobs #(
     heard         <= (age_q ? '0 : heard) | heard_now;
     expired       <= (expired | expires) & ~all_left;
     left_q        <= left_d;
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (leave_valid[p]) gone_q[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] <= 1'b1;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (grants[j]) begin
         if (known_q) begin
@@ -255,6 +260,7 @@ module ina_jobs #(
           if (request_port[p]) job_mask[p*JOB_COUNT + j] <= 1'b1;
           else if (!known_q) job_mask[p*JOB_COUNT + j] <= 1'b0;
           if (!known_q) left_q[p*JOB_COUNT + j] <= 1'b0;
+          if (!known_q) gone_q[p*JOB_COUNT + j] <= 1'b0;
         end
       end
     end

@@ -11,6 +11,9 @@
 // What differs never reaches the tree: the job breaks, and its packets stay in the queues, to go
 // out raw. Joins behind it that were chosen already are called off in the same way.
 //
+// A retransmission of another length than its sum's is called off too: behind the end of the sum the
+// history has what others left there.
+//
 // A retransmission has one operand, the sum from the history, and it is always the first: m_leaves
 // are the tree's operands, m_mask the ports that the result goes to, each with its own header.
 
@@ -56,9 +59,15 @@ module ina_join #(
     // To ina_history, read at the same place.
     output logic                       history_read,
     input  logic [ina_pkg::BEAT_W-1:0] history_data,
+    input  logic [ina_pkg::QUADS_W-1:0] history_quads,  // the sum's length, as peek_quads
 
     // Each port's oldest retransmission is removed when its packet begins.
     output logic [PORT_COUNT-1:0] resend_pop,
+
+    // One clock, for ina_counters: the ports whose retransmission is answered, or dropped because
+    // its length is not the sum's.
+    output logic [PORT_COUNT-1:0] resend_answered,
+    output logic [PORT_COUNT-1:0] resend_differed,
 
     // Jobs.
     input  logic [JOB_COUNT-1:0] job_valid,
@@ -109,6 +118,7 @@ module ina_join #(
     logic [PORT_COUNT-1:0] mask;
     logic                  probe;
     logic                  dropped;
+    logic                  differs;  // in length from the sum that it asks for
   } packet_t;
 
   typedef struct packed {
@@ -122,6 +132,7 @@ module ina_join #(
   logic                        next_valid;
   logic                        next_pop;
   packet_t                     next;
+  packet_t                     next_compared;
   logic [ina_pkg::QUADS_W-1:0] next_quads;
 
   assign s_ready   = !next_valid || next_pop;
@@ -129,7 +140,7 @@ module ina_join #(
 
   always_ff @(posedge clk) begin
     if (s_ready) next_valid <= s_valid;
-    if (peek_read) next <= {s_kind, s_job, s_slot, s_mask, s_probe, s_dropped};
+    if (peek_read) next <= {s_kind, s_job, s_slot, s_mask, s_probe, s_dropped, 1'b0};
     if (rst) next_valid <= 1'b0;
   end
 
@@ -139,6 +150,9 @@ module ina_join #(
       for (int p = PORT_COUNT - 1; p >= 0; p--)
         if (next.mask[p])
           next_quads = peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W];
+    next_compared         = next;
+    next_compared.differs = next.kind == ina_pkg::KIND_RESEND && !next.probe
+        && next_quads != history_quads;
   end
 
   // Stage 0.
@@ -158,7 +172,7 @@ module ina_join #(
   always_ff @(posedge clk) begin
     if (!s0_valid || s0_last) s0_valid <= next_valid;
     if (next_pop) begin
-      s0            <= next;
+      s0            <= next_compared;
       s0_beat       <= '0;
       s0_first      <= 1'b1;
       s0_last       <= next_quads <= ina_pkg::QUADS_W'(ina_pkg::QUAD_COUNT);
@@ -220,13 +234,11 @@ module ina_join #(
     end
   end
 
-  // A probe differs by its payload, which is there.
-  logic unused_probe;
-  assign unused_probe = s2.probe;
-
   // Stage 3: its registers are the outputs to the tree and to ina_rebuild.
   logic s3_valid;
+  logic s3_probe;
   logic s3_dropped;
+  logic s3_differs;
   logic wrong;
 
   always_ff @(posedge clk) begin
@@ -241,7 +253,9 @@ module ina_join #(
       m_first    <= s2_at.first;
       m_last     <= s2_at.last;
       m_quads    <= s2_at.quads;
+      s3_probe   <= s2.probe;
       s3_dropped <= s2.dropped;
+      s3_differs <= s2.differs;
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (s2.mask[p] || p == 0)
           m_data[p*BEAT_W +: BEAT_W] <= s2_data[p*BEAT_W +: BEAT_W];
@@ -267,17 +281,21 @@ module ina_join #(
   logic                 undo;
   logic                 refuse_d;  // undone, or dropped
   logic                 refuse_q;
-  logic                 begins;  // the first beat
+  logic                 begins;   // the first beat
+  logic                 answers;  // ... of a retransmission whose sum is there
 
   assign begins       = s3_valid && m_first;
   assign stale        = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job]
       || differed[m_job];
   assign undo         = m_kind == ina_pkg::KIND_JOIN && (stale || wrong);
-  assign refuse_d     = undo || s3_dropped;
+  assign refuse_d     = undo || s3_dropped || s3_differs;
   assign m_load       = s3_valid;
   assign m_valid      = s3_valid && !(m_first ? refuse_d : refuse_q);
   assign settled      = begins ? m_mask : '0;
   assign header_valid = (begins && !refuse_d) ? m_mask : '0;
+  assign answers      = begins && m_kind == ina_pkg::KIND_RESEND && !s3_probe && !s3_dropped;
+  assign resend_answered = (answers && !s3_differs) ? m_mask : '0;
+  assign resend_differed = (answers && s3_differs) ? m_mask : '0;
 
   always_ff @(posedge clk) begin
     undo_valid     <= begins && undo && !rst;

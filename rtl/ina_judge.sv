@@ -3,12 +3,13 @@
 // Judges each packet of one port as an RC responder would, by its distance from the flow's next
 // PSN:
 //
-//   ina_flows         whose packet is it, how far from the next PSN?
-//   ina_judge_kind    JOIN, LEAVE, well formed?
-//   ina_admission     a JOIN stops the port's ingress until ina_jobs has answered
-//   ina_judge_slot    of a duplicate: is it in the queue, or where in the history?
-//   ina_judge_psn     the decision table
-//   ina_judge_header  the header with which it goes on
+//   ina_flows           whose packet is it, how far from the next PSN?
+//   ina_judge_kind      JOIN, LEAVE, well formed? To be dropped in the quiet time?
+//   ina_admission       a JOIN stops the port's ingress until ina_jobs has answered
+//   ina_judge_slot      of a duplicate: is it in the queue, or where in the history?
+//   ina_judge_suspects  does a suspect put its flow out?
+//   ina_judge_psn       the decision table
+//   ina_judge_header    the header with which it goes on
 //
 // The decision falls with a frame's last beat, and all that follows from it leaves a clock later,
 // in registers; what the next packet must know of it meanwhile is told it here. Payload beats are
@@ -25,7 +26,8 @@ module ina_judge #(
 ) (
     input  logic clk,
     input  logic rst,
-    output logic en,  // the ingress of this port may advance; a register
+    input  logic tick,  // one clock at intervals of the quiet time
+    output logic en,    // the ingress of this port may advance; a register
 
     // From ina_check, two clocks of en before s_*: a frame's first beat.
     input  logic             early_valid,
@@ -45,6 +47,7 @@ module ina_judge #(
     input  logic                       s_candidate,
     input  logic                       s_roce_data,
     input  logic                       s_ok,
+    input  logic [63:0]                s_job_id,  // of a JOIN
 
     // One token a frame, to ina_pass.
     output logic token_valid,
@@ -62,7 +65,7 @@ module ina_judge #(
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget its flow
     output logic                 break_valid,
-    output logic                 leave_valid,  // a broken job's LEAVE passes by its queue
+    output logic                 leave_valid,  // its LEAVE passes by its queue, or its flow is out
     output logic                 hit_valid,    // a packet of this job has come
     output logic [JOB_W-1:0]     hit_job,      // of all three
 
@@ -120,25 +123,51 @@ module ina_judge #(
   end
 
   logic [7:0] early_opcode;
+  logic [5:0] early_dscp;
   logic       next_join;
+  logic       in_quiet_time;
+  logic       quiet;
   logic       well_formed;
+  logic       is_join;
   logic       is_leave;
 
+  // IPv6's DSCP lies across two bytes, behind the version.
   assign early_opcode = early_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8];
+  assign early_dscp   = early_header.is_ipv6
+      ? {early_header.bytes[ina_pkg::IP_AT*8 +: 4], early_header.bytes[(ina_pkg::IP_AT+1)*8+6 +: 2]}
+      : early_header.bytes[ina_pkg::IPV4_TOS_AT*8+2 +: 6];
 
   ina_judge_kind kind (
-      .clk, .en, .early_valid, .early_opcode, .early_quads(early_header.quads),
-      .next_valid, .next_first, .next_candidate, .next_lane_0, .next_join, .well_formed, .is_leave);
+      .clk, .rst, .en, .tick, .early_valid, .early_opcode, .early_dscp,
+      .early_quads(early_header.quads),
+      .next_valid, .next_first, .next_candidate, .next_lane_0, .next_join,
+      .quiet(in_quiet_time), .well_formed, .is_join, .is_leave);
+
+  assign quiet = in_quiet_time && s_roce_data;
 
   // The flow, if it is a known one. It is looked up while ina_check has the packet.
   logic             flow_hit;
   logic [JOB_W-1:0] flow_job;
   logic             hit;
   logic [23:0]      distance;  // from the next PSN; negative: a retransmission
-  logic [1:0]       suspicion;
   logic             learn;
   logic             advance;
-  logic             suspect;
+
+  // The mark is of no interest here, and the CRC not known yet.
+  logic unused;
+  assign unused = &{early_header.congested, early_header.crc, early_header.filler};
+
+  // The packet before may have broken the job in the last clock, or put out the flow: then neither
+  // job_broken nor flow_hit says so yet. It cannot have been taken then: behind a contribution there
+  // is a clock of en without a beat (ina_parse), so queue_fill has them all.
+  logic [JOB_W-1:0]     job_q;
+  ina_pkg::verdict_t    verdict_q;
+  logic                 broken;
+  logic [JOB_COUNT-1:0] put_out;
+
+  assign broken  = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
+  assign put_out = JOB_COUNT'(verdict_q.put_out) << job_q;
+  assign hit     = flow_hit && s_roce_data && !put_out[flow_job];
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(LONG_AT), .LONG_W(LONG_W)) flows (
       .clk, .rst, .en,
@@ -146,23 +175,8 @@ module ina_judge #(
       .s_key(early_key), .s_long(early_header.is_ipv6),
       .s_psn(psn_of(early_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24])),
       .next_job(watch_job),
-      .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance), .m_suspicion(suspicion),
-      .learn, .learn_job(answer_job), .advance, .suspect, .forget(job_freed));
-
-  assign hit = flow_hit && s_roce_data;
-
-  // The mark is of no interest here, and the CRC not known yet.
-  logic unused;
-  assign unused = &{early_header.congested, early_header.crc, early_header.filler};
-
-  // The packet before may have broken the job in the last clock: then it is not in job_broken yet.
-  // It cannot have been taken then: behind a contribution there is a clock of en without a beat
-  // (ina_parse), so queue_fill has them all.
-  logic [JOB_W-1:0]  job_q;
-  ina_pkg::verdict_t verdict_q;
-  logic              broken;
-
-  assign broken = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
+      .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance),
+      .learn, .learn_job(answer_job), .advance, .forget(job_freed | put_out));
 
   // Beats of an expected packet are stored if there was room when its first beat came.
   logic room;
@@ -188,15 +202,28 @@ module ina_judge #(
 
   ina_admission #(.JOB_W(JOB_W)) admission (
       .clk, .rst, .en,
-      .next_join, .s_ok, .hit,
+      .next_join, .s_ok, .hit(hit || quiet),
       .ask_valid, .answer_valid, .answer_granted, .answer_job, .learn,
       .answered, .granted, .granted_job, .settled);
+
+  // A JOIN of a known flow stays for two clocks: in the first one the jobs are compared.
+  logic [63:0] job_id [JOB_COUNT];  // of each flow
+  logic        other_job;
+
+  always_ff @(posedge clk) begin
+    if (learn) job_id[answer_job] <= s_job_id;
+    other_job <= job_id[flow_job] != s_job_id;
+  end
 
   // The decision.
   logic                              decide;
   logic                              opens;
   logic                              in_queue;
+  logic                              in_raw;
   logic                              in_history;
+  logic                              own;
+  logic                              suspect;
+  logic                              puts_out;
   logic [SLOT_W-1:0]                 sum_slot;
   logic [ina_pkg::ORDINAL_W-1:0]     sum_ordinal;
   ina_pkg::verdict_t                 verdict;
@@ -209,33 +236,36 @@ module ina_judge #(
   ina_judge_slot #(.SLOT_COUNT(SLOT_COUNT)) slots (
       .clk, .distance, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
       .sum_count(queue_sum_count), .sum_slot(queue_sum_slot),
-      .in_queue, .in_history, .decide, .slot(sum_slot), .ordinal(sum_ordinal));
+      .in_queue, .in_raw, .in_history, .decide, .slot(sum_slot), .ordinal(sum_ordinal));
+
+  ina_judge_suspects #(.JOB_COUNT(JOB_COUNT)) suspicion (
+      .clk, .tick, .job(flow_job), .own, .suspect, .learn, .learn_job(answer_job), .puts_out);
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
       .decide, .answered, .granted,
-      .candidate(s_candidate), .roce_data(s_roce_data), .icrc_ok(s_ok), .well_formed, .is_leave,
-      .hit, .distance, .suspicion, .job_broken(broken), .job_complete(job_complete[flow_job]),
-      .stored, .in_queue, .in_history,
-      .verdict, .events(events_d));
+      .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
+      .hit, .distance, .other_job, .puts_out, .job_broken(broken),
+      .job_complete(job_complete[flow_job]),
+      .stored, .in_queue, .in_raw, .in_history,
+      .own, .suspect, .verdict, .events(events_d));
 
   ina_judge_header #(.JOB_COUNT(JOB_COUNT)) header (
       .clk, .s_header, .s_take(verdict.take), .s_resend(verdict.resend), .s_probe(verdict.probe),
+      .s_gap(verdict.probe && !distance[23]),
       .s_job(flow_job), .s_answered(answered), .s_opens(opens), .s_open_job(granted_job),
       .m_header(commit_header));
 
-  assign advance = decide && !answered && hit && s_candidate && s_ok && well_formed && stored;
-  assign suspect = decide && hit && !s_candidate && s_roce_data && distance == '0;
+  assign advance = own && well_formed && stored;
 
   // What follows from it. A job that is freed in the clock of the decision is not asked any more.
   logic freed_q;
 
   always_ff @(posedge clk) begin
     token_valid <= decide;
-    hit_valid   <= decide && hit;
+    hit_valid   <= own;
     write_valid <= s_valid && (en ? stored : opens);
     verdict_q   <= verdict;
-    caught_up   <= decide && hit && !answered && s_candidate && s_ok
-        && (!verdict.resend || verdict.probe);
+    caught_up   <= own && (!verdict.resend || verdict.probe);
     events_q    <= events_d;
     if (rst) begin
       token_valid <= 1'b0;
@@ -268,10 +298,8 @@ module ina_judge #(
 
   always_comb begin
     events = events_q;
-    if (verdict_q.resend) begin
-      if (!resend_valid || !resend_ready) events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
-      else if (!verdict_q.probe) events[ina_pkg::COUNT_DUPLICATES_ANSWERED] = 1'b1;
-    end
+    if (verdict_q.resend && !(resend_valid && resend_ready))
+      events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
   end
 
 endmodule

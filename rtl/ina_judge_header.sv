@@ -19,6 +19,7 @@ module ina_judge_header #(
     input  logic             s_take,
     input  logic             s_resend,
     input  logic             s_probe,     // with s_resend
+    input  logic             s_gap,       // ... for a packet past a gap
     input  logic [JOB_W-1:0] s_job,       // but of a JOIN that ina_jobs has answered
     input  logic             s_answered,  // it is one
     input  logic             s_opens,     // ... that was granted, for s_open_job
@@ -44,7 +45,7 @@ module ina_judge_header #(
       && (s_resend || (!s_answered && recovers[s_job]));
 
   always_ff @(posedge clk) begin
-    if (s_probe) recovers[s_job] <= 1'b1;
+    if (s_gap) recovers[s_job] <= 1'b1;
     if (s_take && asks && !s_answered) recovers[s_job] <= 1'b0;
     if (s_opens) recovers[s_open_job] <= 1'b0;  // its first packet, the JOIN, has no s_job
   end

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a packet is, by its BTH opcode and length two clocks of en before the judge has it, and by
-// its message header one clock before.
+// What a packet is, by its headers two clocks of en before the judge has it, and by its message
+// header one clock before.
 
 `default_nettype none
 
 module ina_judge_kind (
     input  logic clk,
+    input  logic rst,
     input  logic en,
+    input  logic tick,  // the second one after a reset ends the quiet time
 
     input  logic                        early_valid,
     input  logic [7:0]                  early_opcode,
+    input  logic [5:0]                  early_dscp,
     input  logic [ina_pkg::QUADS_W-1:0] early_quads,
     input  logic                        next_valid,
     input  logic                        next_first,
@@ -18,10 +21,23 @@ module ina_judge_kind (
     input  logic [31:0]                 next_lane_0,  // of the payload's beat
 
     output logic next_join,
-    output logic well_formed,  // as long as its opcode needs; with the packet at the judge
+    // With the packet at the judge:
+    output logic quiet,        // a marked SEND of the quiet time, if it is RoCE at all
+    output logic well_formed,  // as long as its opcode needs
+    output logic is_join,
     output logic is_leave
 );
 
+  // Ticks that are left of the quiet time, a bit each. Without quiet time `tick` is always there,
+  // in the reset too.
+  logic [1:0] quiet_ticks;
+
+  always_ff @(posedge clk) begin
+    if (rst) quiet_ticks <= {2{!tick}};
+    else if (tick) quiet_ticks <= quiet_ticks >> 1;
+  end
+
+  logic next_quiet;
   logic next_well_formed;
   logic next_control;  // JOIN or LEAVE: one packet of 48 bytes
 
@@ -30,15 +46,21 @@ module ina_judge_kind (
 
   always_ff @(posedge clk) begin
     if (en && early_valid) begin
+      next_quiet       <= quiet_ticks[0] && early_dscp == ina_pkg::DSCP
+          && early_opcode < ina_pkg::RC_SENDS_END;
       next_well_formed <= (early_opcode == ina_pkg::RC_SEND_ONLY) ? early_quads >= 3
                         : (early_opcode == ina_pkg::RC_SEND_FIRST) ? early_quads >= 2 : 1'b1;
       next_control     <= early_opcode == ina_pkg::RC_SEND_ONLY
           && early_quads == ina_pkg::QUADS_W'(ina_pkg::JOIN_QUADS);
     end
     if (en && next_valid) begin
+      is_join  <= next_join;
       is_leave <= next_first && next_control
           && next_lane_0 == {ina_pkg::TYPE_LEAVE, ina_pkg::MESSAGE_MAGIC_VERSION};
-      if (next_first) well_formed <= next_well_formed;
+      if (next_first) begin
+        quiet       <= next_quiet;
+        well_formed <= next_well_formed;
+      end
     end
   end
 

@@ -7,7 +7,11 @@
 //   0                            the expected one: taken
 //   positive                     past a gap: a probe goes in its place, which draws the NAK
 //   negative                     a duplicate. One that still waits in the queue is dropped; one
-//                                that left as a sum is answered with that sum; any other passes
+//                                that left as a sum is answered with that sum; one that was sent
+//                                raw passes; a probe goes in place of what is older than all these
+//
+// What no window reaches, a request or length that is no contribution's, and a JOIN of another job
+// cannot be the flow's own: suspects, which are dropped, and put the flow out in the end.
 //
 // One version for each PSN: a packet that was summed is only ever sent with the sum, one that went
 // raw only ever raw, and a packet past a gap, whose fate is open, not at all: no receiver will ever
@@ -27,30 +31,44 @@ module ina_judge_psn #(
 
     // The packet.
     input  logic candidate,  // a contribution by its shape
-    input  logic roce_data,
+    input  logic quiet,      // a marked SEND of the quiet time
     input  logic icrc_ok,
     input  logic well_formed,
+    input  logic is_join,
     input  logic is_leave,
 
     // Its flow and its job.
     input  logic        hit,       // it has a flow
     input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
-    input  logic [1:0]  suspicion,
+    input  logic        other_job,  // a JOIN: it asks for another one
+    input  logic        puts_out,   // a suspect ends the flow now
     input  logic        job_broken,
     input  logic        job_complete,
 
     // Its place.
     input  logic stored,      // the expected packet: all its beats are in the queue
     input  logic in_queue,    // a duplicate: it waits for other ranks
+    input  logic in_raw,      // a duplicate: it was sent on raw
     input  logic in_history,  // a duplicate: its sum is there
+
+    // With a hit.
+    output logic own,      // it is the flow's
+    output logic suspect,  // it cannot be
 
     output ina_pkg::verdict_t                 verdict,
     output logic [ina_pkg::COUNTER_COUNT-1:0] events
 );
 
+  // No window reaches so far: the addresses now belong to another connection.
+  logic far;
+
+  assign far = distance[23] ? distance < 24'(-2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT);
+
   always_comb begin
     verdict = '0;
     events  = '0;
+    own     = 1'b0;
+    suspect = 1'b0;
     if (decide) begin
       events[ina_pkg::COUNT_FRAMES_IN] = 1'b1;
       if (answered) begin
@@ -58,22 +76,29 @@ module ina_judge_psn #(
         verdict.pass = !granted;
         events[ina_pkg::COUNT_JOINS_GRANTED] = granted;
         events[ina_pkg::COUNT_JOINS_REFUSED] = !granted;
+      end else if (quiet) begin
+        events[ina_pkg::COUNT_QUIET_DROPPED] = 1'b1;
       end else if (!hit) begin
         verdict.pass = 1'b1;
-      end else if (!candidate) begin
-        // Its iCRC is unknown. A damaged packet does not come again and again; a forbidden one
-        // does.
-        if (!roce_data || distance != '0 || job_broken) begin
-          verdict.pass = 1'b1;
-        end else if (suspicion == 2'd3) begin
-          verdict.pass      = 1'b1;
-          verdict.break_job = 1'b1;
-        end else begin
-          events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
-        end
+      end else if (!candidate) begin  // its iCRC is unknown
+        suspect      = distance == '0;
+        verdict.pass = distance != '0;
       end else if (!icrc_ok) begin
         events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
-      end else if (distance == '0) begin  // expected
+      end else if (far || (is_join && other_job)) begin
+        suspect = 1'b1;
+      end else begin
+        own = 1'b1;
+      end
+    end
+    if (suspect) begin
+      verdict.put_out   = puts_out;
+      verdict.break_job = puts_out;
+      verdict.leave     = puts_out;
+      events[ina_pkg::COUNT_SUSPECTS_DROPPED] = 1'b1;
+    end
+    if (own) begin
+      if (distance == '0) begin  // expected
         if (!well_formed) begin
           verdict.pass      = 1'b1;
           verdict.break_job = 1'b1;
@@ -88,10 +113,6 @@ module ina_judge_psn #(
         if (job_broken) begin
           verdict.pass  = 1'b1;
           verdict.leave = is_leave;
-        end else if (distance >= 24'(SLOT_COUNT)) begin
-          // No member of a job can be that far ahead: the addresses now belong to another.
-          verdict.pass      = 1'b1;
-          verdict.break_job = 1'b1;
         end else begin
           verdict.resend = 1'b1;
           verdict.probe  = 1'b1;
@@ -100,12 +121,15 @@ module ina_judge_psn #(
         events[ina_pkg::COUNT_DUPLICATES_WAITING] = 1'b1;
       end else if (in_history) begin
         verdict.resend = 1'b1;
-      end else begin
+      end else if (in_raw) begin
         verdict.pass = 1'b1;
+      end else begin
+        verdict.resend = 1'b1;
+        verdict.probe  = 1'b1;
         events[ina_pkg::COUNT_DUPLICATES_OLD] = 1'b1;
       end
-      events[ina_pkg::COUNT_PACKETS_TAKEN] = verdict.take;
     end
+    events[ina_pkg::COUNT_PACKETS_TAKEN] = verdict.take;
   end
 
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a duplicate is: still in the queue, or its sum in the history, and there in which slot. All
-// is counted backwards in packets, from what the queue says of its ring:
+// Where a duplicate is: still in the queue, sent raw, or its sum in the history, and there in which
+// slot. All is counted backwards in packets, from what the queue says of its ring:
 //
 //         sums             raw            fill
 //   |--- history ---|-- sent raw --|--- waiting ---| next PSN
@@ -24,6 +24,7 @@ module ina_judge_slot #(
     input  logic [SLOT_W-1:0]             sum_slot,  // of the next sum
 
     output logic in_queue,
+    output logic in_raw,
     output logic in_history,
 
     // Of the packet that was decided a clock ago.
@@ -41,6 +42,7 @@ module ina_judge_slot #(
   assign reach      = from_head + $signed(26'(raw));
   assign oldest     = reach + $signed(26'(sums));
   assign in_queue   = from_head >= 0;
+  assign in_raw     = from_head < 0 && reach >= 0;
   assign in_history = reach < 0 && oldest >= 0;
 
   logic [SLOT_W-1:0]             sum_slot_q;

@@ -63,6 +63,9 @@ package ina_pkg;
   localparam logic [7:0] RC_SEND_MIDDLE = 8'h01;
   localparam logic [7:0] RC_SEND_LAST   = 8'h02;
   localparam logic [7:0] RC_SEND_ONLY   = 8'h04;
+  localparam logic [7:0] RC_SENDS_END   = 8'h06;  // all smaller ones are SENDs
+
+  localparam logic [5:0] DSCP = 6'd43;  // of aggregation traffic
 
   // Message header (docs/protocol.md).
   localparam logic [23:0] MESSAGE_MAGIC_VERSION = 24'h01_4E49;
@@ -130,9 +133,10 @@ package ina_pkg;
     logic take;       // into the queue, to be added
     logic pass;       // unchanged, as a switch would
     logic break_job;  // its job cannot go on
-    logic leave;      // a broken job's LEAVE, which passes by its queue
+    logic leave;      // a broken job's LEAVE passes by its queue, or its flow is put out
+    logic put_out;    // its flow is forgotten
     logic resend;     // goes on with a sum of the history in place of its payload
-    logic probe;      // with resend: past a gap, so no sum but a probe
+    logic probe;      // with resend: not a sum, but a probe
   } verdict_t;
 
   // A retransmission or probe that waits for the join. Job and slot have the most bits that

@@ -14,6 +14,7 @@ module ina_port #(
 ) (
     input  logic clk,
     input  logic rst,
+    input  logic tick,
 
     input  logic                           s_axis_tvalid,
     output logic                           s_axis_tready,
@@ -125,7 +126,7 @@ module ina_port #(
   logic                               rebuild_busy;
 
   ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) ingress (
-      .clk, .rst,
+      .clk, .rst, .tick,
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),

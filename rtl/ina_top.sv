@@ -26,6 +26,8 @@ module ina_top #(
 
     // One clock now and then, from a timer: jobs that were silent since the last time have expired.
     input  logic age,
+    // One clock at intervals of the quiet time, from a timer. Always 1: there is no quiet time.
+    input  logic tick,
 
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
     // bits. tkeep must be all ones but in a frame's last beat.
@@ -122,6 +124,7 @@ module ina_top #(
   logic [INDEX_W-1:0]    read_beat;
   logic                  history_read;
   logic [BEAT_W-1:0]     history_data;
+  logic [ina_pkg::QUADS_W-1:0] history_quads;
   logic                  mismatch_valid;
   logic                  undo_valid;
   logic [JOB_W-1:0]      undo_job;
@@ -202,6 +205,8 @@ module ina_top #(
 
   logic [PORT_COUNT-1:0] port_busy;
   logic                  jobs_busy;
+  logic [PORT_COUNT-1:0] answer_sent;
+  logic [PORT_COUNT-1:0] answer_differed;
   logic [PORT_COUNT-1:0] answer_dropped;
   logic                  pick_busy;
   logic                  join_busy;
@@ -253,7 +258,8 @@ module ina_top #(
       .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
       .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe), .s_dropped(pick_dropped),
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
-      .read_beat, .queue_header, .queue_data, .history_read, .history_data, .resend_pop,
+      .read_beat, .queue_header, .queue_data, .history_read, .history_data, .history_quads,
+      .resend_pop, .resend_answered(answer_sent), .resend_differed(answer_differed),
       .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job, .undo_mask,
       .settled, .header_valid, .header, .header_ce,
       .m_load(join_load), .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
@@ -290,6 +296,8 @@ module ina_top #(
       .clk,
       .write_valid(sum_valid && sum_kind == ina_pkg::KIND_JOIN), .write_job(sum_job),
       .write_slot(sum_slot), .write_beat(sum_beat), .write_data(sum_data),
+      .write_last(sum_last), .write_quads(sum_quads),
+      .peek_read, .peek_job(pick_job), .peek_slot(pick_slot), .peek_quads(history_quads),
       .read_valid(history_read), .read_job, .read_slot, .read_beat, .read_data(history_data));
 
   ina_payload_crc #(.SIDE_W(PORT_COUNT)) payload_crc (
@@ -301,7 +309,7 @@ module ina_top #(
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) port (
-        .clk, .rst,
+        .clk, .rst, .tick,
         .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
         .s_axis_tdata(s_axis_tdata[p*BEAT_W +: BEAT_W]),
         .s_axis_tkeep(s_axis_tkeep[p*KEEP_W +: KEEP_W]), .s_axis_tlast(s_axis_tlast[p]),
@@ -336,7 +344,8 @@ module ina_top #(
       .clk, .rst,
       .judged, .passed, .marked,
       .opened(job_opened), .freed(job_freed), .newly_broken(job_newly_broken),
-      .newly_expired(job_newly_expired), .dropped(answer_dropped),
+      .newly_expired(job_newly_expired), .answered(answer_sent), .differed(answer_differed),
+      .dropped(answer_dropped),
       .done_valid, .done_raw, .done_mask(sum_mask), .done_last_beat(sum_beat),
       .done_last_quads(sum_quads),
       .counters, .busy(counters_busy));

@@ -43,14 +43,15 @@ static struct engine *make_engine(struct program *program)
 	struct bridge *bridge = &program->bridge;
 	const struct virtual_config *config = &program->options.time;
 	unsigned ports = program->options.bridge.ports;
+	const bool has_quiet_time = program->options.bridge.quiet_ns > 0;
 
 	if (program->options.aggregator == OPTIONS_MODEL)
-		return model_aggregator_open(ports, bridge_aggregated, bridge, program->error,
-		                             sizeof(program->error));
+		return model_aggregator_open(ports, has_quiet_time, bridge_aggregated, bridge,
+		                             program->error, sizeof(program->error));
 	if (program->options.aggregator == OPTIONS_RTL)
-		return rtl_aggregator_open(ports, is_virtual(program) ? config->rtl_clock_hz : 0,
-		                           bridge_aggregated, bridge, program->error,
-		                           sizeof(program->error));
+		return rtl_aggregator_open(
+		        ports, has_quiet_time, is_virtual(program) ? config->rtl_clock_hz : 0,
+		        bridge_aggregated, bridge, program->error, sizeof(program->error));
 	return NULL;
 }
 

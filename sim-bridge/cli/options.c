@@ -107,6 +107,8 @@ static void take_shared(void *context, struct argp_state *state, const struct br
 		*whole[option->name] = option->whole;
 	if (real[option->name])
 		*real[option->name] = option->real;
+	if (option->name == BRIDGE_OPTION_QUIET)
+		bridge->quiet_ns = 1000000 * option->whole;
 	if (option->name == BRIDGE_OPTION_STEER)
 		bridge->steering = (enum bridge_steering)option->whole;
 	if (option->name == BRIDGE_OPTION_DUPLICATE)
@@ -184,6 +186,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){
 	        .bridge.seed = 1,
 	        .bridge.job_ttl_ns = 60000000000,
+	        .bridge.quiet_ns = 10000000,
 	        .bridge.forwarding_ns = 300,
 	        .pcap_limit_bytes = 256 << 20,
 	        .time.clock_fd = -1,

@@ -3,6 +3,7 @@
 #ifndef INA_BRIDGE_ENGINE_H
 #define INA_BRIDGE_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,9 @@ struct engine_operations {
 	/* The jobs' time-to-live: those silent since the last call expire; emits what follows. */
 	void (*age)(struct engine *engine);
 
+	/* The end of a quiet time: two of them end one that began before. */
+	void (*tick)(struct engine *engine);
+
 	void (*read_counters)(const struct engine *engine, struct ina_counters *counters);
 
 	/* Clocks so far, or 0 where there is no clock. */
@@ -70,15 +74,17 @@ struct engine {
 };
 
 /*
- * Engines with at least `ports` pipelines. NULL, with one line in `error`, where that is not
- * possible. Not thread-safe. To be closed with engine->operations->close().
+ * Engines with at least `ports` pipelines. Without quiet time there are no tick()s. NULL, with one
+ * line in `error`, where that is not possible. Not thread-safe. To be closed with
+ * engine->operations->close().
  */
-struct engine *model_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
-                                     size_t error_bytes);
+struct engine *model_aggregator_open(unsigned ports, bool has_quiet_time, engine_emit *emit,
+                                     void *context, char *error, size_t error_bytes);
 
 /* clock_hz: of its clock in virtual time; 0: in real time, it turns as fast as it can. */
-struct engine *rtl_aggregator_open(unsigned ports, uint64_t clock_hz, engine_emit *emit,
-                                   void *context, char *error, size_t error_bytes);
+struct engine *rtl_aggregator_open(unsigned ports, bool has_quiet_time, uint64_t clock_hz,
+                                   engine_emit *emit, void *context, char *error,
+                                   size_t error_bytes);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@ module ina_bridge_top #(
     input  logic clk,
     input  logic rst,
     input  logic age,
+    input  logic tick,
 
     // As ina_top's.
     input  logic [PORT_COUNT-1:0]                     s_axis_tvalid,
@@ -32,6 +33,7 @@ module ina_bridge_top #(
   localparam int KEEP_W = ina_pkg::BEAT_BYTES;
 
   logic                         top_age;
+  logic                         top_tick;
   logic [PORT_COUNT-1:0]        top_tvalid;
   logic [PORT_COUNT-1:0]        top_tready;
   logic [PORT_COUNT*BEAT_W-1:0] top_tdata;
@@ -43,7 +45,8 @@ module ina_bridge_top #(
   assign busy          = top_busy || top_tvalid != '0 || top_age;
 
   always_ff @(posedge clk) begin
-    top_age <= age;
+    top_age  <= age;
+    top_tick <= tick;
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (!top_tvalid[p] || top_tready[p]) begin
         top_tvalid[p] <= s_axis_tvalid[p];
@@ -58,7 +61,7 @@ module ina_bridge_top #(
   end
 
   ina_top #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) top (
-      .clk, .rst, .age(top_age),
+      .clk, .rst, .age(top_age), .tick(top_tick),
       .s_axis_tvalid(top_tvalid), .s_axis_tready(top_tready), .s_axis_tdata(top_tdata),
       .s_axis_tkeep(top_tkeep), .s_axis_tlast(top_tlast),
       .m_axis_tvalid, .m_axis_tready('1), .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast,

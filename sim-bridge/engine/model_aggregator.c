@@ -34,6 +34,11 @@ static void age(struct engine *engine)
 	aggregator_age(((struct model_engine *)engine)->aggregator);
 }
 
+static void tick(struct engine *engine)
+{
+	aggregator_tick(((struct model_engine *)engine)->aggregator);
+}
+
 static void read_counters(const struct engine *engine, struct ina_counters *counters)
 {
 	*counters = *aggregator_counters(((const struct model_engine *)engine)->aggregator);
@@ -57,18 +62,20 @@ static const struct engine_operations operations = {
         .work = work,
         .run = run,
         .age = age,
+        .tick = tick,
         .read_counters = read_counters,
         .clocks = no_clocks,
         .close = close_model,
 };
 
-struct engine *model_aggregator_open(unsigned ports, engine_emit *emit, void *context, char *error,
-                                     size_t error_bytes)
+struct engine *model_aggregator_open(unsigned ports, bool has_quiet_time, engine_emit *emit,
+                                     void *context, char *error, size_t error_bytes)
 {
 	struct aggregator_config config = {
 	        .ports = ports < 2 ? 2 : ports,
 	        .jobs = AGGREGATOR_DEFAULT_JOBS,
 	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
+	        .has_quiet_time = has_quiet_time,
 	};
 	struct model_engine *model = calloc(1, sizeof(*model));
 

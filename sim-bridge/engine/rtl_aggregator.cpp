@@ -99,6 +99,14 @@ void age(engine *base)
 	run(base);
 }
 
+// What was put in before came before.
+void tick(engine *base)
+{
+	run(base);
+	if (!base->error[0])
+		rtl_of(base)->pipelines->tick();
+}
+
 void read_counters(const engine *base, ina_counters *counters)
 {
 	rtl_of(base)->pipelines->read_counters(counters);
@@ -114,41 +122,45 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl", put,           work,   run,      advance,
-                                      age,   read_counters, clocks, close_rtl};
+const engine_operations operations = {"rtl", put,  work,          run,    advance,
+                                      age,   tick, read_counters, clocks, close_rtl};
 
 template <class Top, unsigned PORTS>
-std::unique_ptr<Pipelines> make(RtlEngine *rtl, uint64_t clock_hz, engine_emit *emit, void *context)
+std::unique_ptr<Pipelines> make(RtlEngine *rtl, bool has_quiet_time, uint64_t clock_hz,
+                                engine_emit *emit, void *context)
 {
 	if (clock_hz == 0)
-		return std::make_unique<InStep<Top, PORTS>>(emit, context);
-	return std::make_unique<Timed<Top, PORTS>>(clock_hz, &rtl->base.time_ns, emit, context);
+		return std::make_unique<InStep<Top, PORTS>>(has_quiet_time, emit, context);
+	return std::make_unique<Timed<Top, PORTS>>(clock_hz, &rtl->base.time_ns, has_quiet_time,
+	                                           emit, context);
 }
 
 // The smallest size that fits, or nullptr.
-std::unique_ptr<Pipelines> make_pipelines(RtlEngine *rtl, unsigned ports, uint64_t clock_hz,
-                                          engine_emit *emit, void *context)
+std::unique_ptr<Pipelines> make_pipelines(RtlEngine *rtl, unsigned ports, bool has_quiet_time,
+                                          uint64_t clock_hz, engine_emit *emit, void *context)
 {
 	if (ports <= 2)
-		return make<Vina_top_2, 2>(rtl, clock_hz, emit, context);
+		return make<Vina_top_2, 2>(rtl, has_quiet_time, clock_hz, emit, context);
 #ifndef INA_WAVES
 	if (ports <= 4)
-		return make<Vina_top_4, 4>(rtl, clock_hz, emit, context);
+		return make<Vina_top_4, 4>(rtl, has_quiet_time, clock_hz, emit, context);
 	if (ports <= 8)
-		return make<Vina_top_8, 8>(rtl, clock_hz, emit, context);
+		return make<Vina_top_8, 8>(rtl, has_quiet_time, clock_hz, emit, context);
 #endif
 	return nullptr;
 }
 
 } // namespace
 
-extern "C" engine *rtl_aggregator_open(unsigned ports, uint64_t clock_hz, engine_emit *emit,
-                                       void *context, char *error, size_t error_bytes)
+extern "C" engine *rtl_aggregator_open(unsigned ports, bool has_quiet_time, uint64_t clock_hz,
+                                       engine_emit *emit, void *context, char *error,
+                                       size_t error_bytes)
 {
 	try {
 		auto rtl = std::make_unique<RtlEngine>();
 
-		rtl->pipelines = make_pipelines(rtl.get(), ports, clock_hz, emit, context);
+		rtl->pipelines =
+		        make_pipelines(rtl.get(), ports, has_quiet_time, clock_hz, emit, context);
 		if (!rtl->pipelines) {
 			std::snprintf(error, error_bytes,
 			              "the RTL is built for %u ports at most, not %u: use "

@@ -48,6 +48,9 @@ class Pipelines
 	// One clock of `age`; what follows from it comes later.
 	virtual void age(uint64_t time_ns) = 0;
 
+	// One clock of `tick`, from the next one that is turned on.
+	virtual void tick() = 0;
+
 	// Turning the clock would go on for ever.
 	virtual bool is_stuck() const = 0;
 	virtual void read_counters(ina_counters *counters) const = 0;
@@ -59,11 +62,13 @@ class Pipelines
 template <class Top, unsigned PORTS> class Pins : public Pipelines
 {
       public:
-	Pins(engine_emit *to, void *to_context) : emit(to), emit_context(to_context)
+	Pins(bool quiet_time, engine_emit *to, void *to_context)
+	    : has_quiet_time(quiet_time), emit(to), emit_context(to_context)
 	{
 		waves.open(top);
 		top.rst = 1;
 		top.age = 0;
+		top.tick = !has_quiet_time;
 		top.s_axis_tvalid = 0;
 		for (unsigned i = 0; i < RESET_CLOCKS; i++)
 			turn();
@@ -93,6 +98,11 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		step();
 		top.age = 0;
 		settle();
+	}
+
+	void tick() override
+	{
+		ticks++;
 	}
 
       protected:
@@ -129,6 +139,8 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		const unsigned given = top.m_axis_tvalid;
 		const bool emitted = given && collect(given);
 
+		top.tick = !has_quiet_time || ticks > 0;
+		ticks -= ticks > 0;
 		top.clk = 1;
 		top.eval();
 		clocks++;
@@ -173,6 +185,8 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 
 	Waves<Top> waves; // before the model, which it prepares, and closed after its end
 	Top top;
+	const bool has_quiet_time;
+	uint64_t ticks = 0; // that are still to be turned
 	engine_emit *emit;
 	void *emit_context;
 	Output outputs[PORTS];
@@ -284,8 +298,8 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 {
       public:
 	// What is emitted stamps its time at *emit_ns.
-	Timed(uint64_t hz, uint64_t *emit_ns, engine_emit *to, void *to_context)
-	    : Pins<Top, PORTS>(to, to_context), period_ps(1000000000000 / hz), stamp_ns(emit_ns)
+	Timed(uint64_t hz, uint64_t *emit_ns, bool quiet_time, engine_emit *to, void *to_context)
+	    : Pins<Top, PORTS>(quiet_time, to, to_context), period_ps(1000000000000 / hz), stamp_ns(emit_ns)
 	{
 	}
 	void put(unsigned port, const uint8_t *frame, size_t length, uint64_t time_ns) override

@@ -162,6 +162,7 @@ void loop_run(struct loop *loop)
 {
 	bool has_more = false; /* to do, without anything coming */
 
+	bridge_start(loop->bridge, wall_ns(loop));
 	while (loop->open_ports > 0 && !has_failed(loop->bridge->engine)) {
 		struct epoll_event events[TAGS];
 		bool was_open[BRIDGE_PORTS_MAX];

@@ -113,13 +113,35 @@ static void run_engine(struct bridge *bridge)
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
 }
 
-void bridge_reset_engine(struct bridge *bridge)
+/* Quiet times end at their multiples, so one takes two ends. */
+enum { QUIET_TICKS = 2 };
+
+static uint64_t ticks_until(const struct bridge *bridge, uint64_t time_ns)
+{
+	return bridge->config.quiet_ns ? time_ns / bridge->config.quiet_ns : 0;
+}
+
+/*
+ * The engine learns of the ends of quiet times when a frame comes: before that it has no use for
+ * them, so an idle switch need not wake for them. After two there is no quiet time left to end.
+ */
+static void catch_up(struct bridge *bridge, uint64_t time_ns)
+{
+	const uint64_t ticks = ticks_until(bridge, time_ns);
+
+	for (unsigned i = 0; i < QUIET_TICKS && i < ticks - bridge->ticks; i++)
+		bridge->engine->operations->tick(bridge->engine);
+	bridge->ticks = ticks;
+}
+
+void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)
 {
 	struct engine *engine = bridge->renew(bridge->renew_context);
 
 	if (!engine)
 		return;
 	bridge->engine = engine;
+	bridge->ticks = ticks_until(bridge, time_ns);
 	bridge->engine_resets++;
 	bridge->hold_end_ns = CALENDAR_NEVER;
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
@@ -189,12 +211,13 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 	}
 	if (bridge->config.reset_every && bridge->steered_frames > 0 &&
 	    bridge->steered_frames % bridge->config.reset_every == 0)
-		bridge_reset_engine(bridge);
+		bridge_reset_engine(bridge, time_ns);
 	bridge->steered_frames++;
 	if (bridge->config.stuck_after && bridge->steered_frames > bridge->config.stuck_after) {
 		frame_drop(frame);
 		return;
 	}
+	catch_up(bridge, time_ns);
 	bridge->is_waiting[port] = !bridge->config.is_virtual;
 	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->put(bridge->engine, port, frame->bytes, frame->length);
@@ -220,6 +243,11 @@ int bridge_open(struct bridge *bridge, const struct bridge_config *config, struc
 		          &config->faults[LINK_DOWN], &bridge->calendar, leave, bridge);
 	}
 	return 0;
+}
+
+void bridge_start(struct bridge *bridge, uint64_t time_ns)
+{
+	bridge->ticks = ticks_until(bridge, time_ns);
 }
 
 void bridge_close(struct bridge *bridge)

@@ -39,6 +39,7 @@ struct bridge_config {
 	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
 	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
+	uint64_t quiet_ns;   /* after a reset, and of a flow that may be put out; 0: none */
 	bool is_virtual;     /* time is driven by bridge_step(), not by bridge_advance() */
 	uint64_t forwarding_ns; /* from the table of addresses to the port */
 };
@@ -66,6 +67,7 @@ struct bridge {
 	uint64_t time_ns; /* of the frame or event that is being dealt with */
 	uint64_t now_ns;  /* as far as time has got */
 	bool is_ageing;   /* the next end of a time-to-live is in the calendar */
+	uint64_t ticks;   /* ends of quiet times since time 0 that the engine knows of */
 
 	uint64_t steered_frames;
 	uint64_t engine_resets;
@@ -82,6 +84,9 @@ int bridge_open(struct bridge *bridge, const struct bridge_config *config, struc
                 bridge_transmit *transmit, void *transmit_context);
 void bridge_close(struct bridge *bridge);
 
+/* Time begins, if not at 0. */
+void bridge_start(struct bridge *bridge, uint64_t time_ns);
+
 /* A frame of FRAME_BYTES_MIN bytes or more has been read from a port; takes the reference. */
 void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame);
 
@@ -89,7 +94,7 @@ void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, stru
  * A new engine in place of the old one, which there must be. What waits in it, and all that it
  * knows, is lost, as when a board is reset.
  */
-void bridge_reset_engine(struct bridge *bridge);
+void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns);
 
 /* The host behind a port has gone: its addresses are forgotten. */
 void bridge_close_port(struct bridge *bridge, unsigned port);

@@ -31,7 +31,7 @@ static void reset_aggregator(void *context, uint64_t time_ns, struct frame *fram
 	(void)id;
 	time->now_ns = time_ns;
 	if (time->bridge->engine)
-		bridge_reset_engine(time->bridge);
+		bridge_reset_engine(time->bridge, time_ns);
 }
 
 /* An event: a host that is up may start its command. */

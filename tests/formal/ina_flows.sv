@@ -28,7 +28,7 @@ module formal_ina_flows (
   (* anyseq *) logic                 learn;
   (* anyseq *) logic [JOB_W-1:0]     learn_job;
   (* anyseq *) logic                 advance;
-  (* anyseq *) logic                 suspect;
+  (* anyseq *) logic                 other;  // any other decision
   (* anyseq *) logic [JOB_COUNT-1:0] forget;
   logic [23:0]      s_psn;
   logic             m_hit;
@@ -44,7 +44,7 @@ module formal_ina_flows (
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(2), .LONG_W(1)) dut (
       .clk, .rst, .en, .s_valid, .s_key, .s_long(s_key[0]), .s_psn, .next_job(), .m_hit, .m_job, .m_distance,
-      .m_suspicion(), .learn, .learn_job, .advance, .suspect, .forget);
+      .learn, .learn_job, .advance, .forget);
 
   // The packets in the two stages, and whether the one at m_* waits for its decision.
   logic             first_valid;
@@ -59,7 +59,7 @@ module formal_ina_flows (
       first_valid <= 1'b0;
       waits       <= 1'b0;
     end else begin
-      if (learn || advance || suspect) waits <= 1'b0;
+      if (learn || advance || other) waits <= 1'b0;
       if (en) first_valid <= s_valid;
       if (en && s_valid) begin
         first_key <= known_key;
@@ -83,10 +83,10 @@ module formal_ina_flows (
   end
 
   always_comb begin
-    if (learn) assume (waits && !first_valid && !m_hit && !en && !advance && !suspect && !used[learn_job]
+    if (learn) assume (waits && !first_valid && !m_hit && !en && !advance && !other && !used[learn_job]
         && !forget[learn_job]);
-    if (advance) assume (waits && !first_valid && m_hit && en && m_distance == '0 && !suspect);
-    if (suspect) assume (waits && m_hit && en);
+    if (advance) assume (waits && !first_valid && m_hit && en && m_distance == '0 && !other);
+    if (other) assume (waits && m_hit && en);
     assume ((forget & ~used) == '0);
   end
 

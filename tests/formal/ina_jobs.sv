@@ -10,7 +10,9 @@
 //   3. A job's ports are those that were granted since it was opened; it is complete when they are
 //      as many as its ranks, and then stays complete.
 //   4. A context is freed when the LEAVEs of all its ports have gone out, or its job has expired,
-//      nothing of it is under way, and nothing of it waits in a queue of its ports; not before.
+//      nothing of it is under way, and nothing of it waits in a queue of its ports; not before. A
+//      port whose LEAVE passed by its queue, or whose flow was put out, counts as left when nothing
+//      is under way and nothing of the job waits there.
 //   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
 //   6. A broken job stays broken until it is freed; an expired one is broken.
 //   7. No two contexts have the same id.
@@ -88,6 +90,7 @@ module formal_ina_jobs (
   // before it is complete), and of a job's own ports; a judge may still act in the clock of freeing.
   (* anyconst *) logic [JOB_W-1:0] followed;
   logic [PORT_COUNT-1:0] leaves;  // of the followed job, in this clock
+  logic [PORT_COUNT-1:0] goes;    // likewise, by the queue
   logic [PORT_COUNT-1:0] hits;
   logic [PORT_COUNT-1:0] waits;   // in these ports' queues
   logic [PORT_COUNT-1:0] mask;
@@ -96,14 +99,14 @@ module formal_ina_jobs (
     assign mask[p]   = job_mask[p*JOB_COUNT + 32'(followed)];
     assign waits[p]  = queue_ready[p*JOB_COUNT + 32'(followed)];
     assign hits[p]   = hit_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
-    assign leaves[p] = (leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed)
-        || (done_valid && done_job == followed && done_mask[p]);
+    assign goes[p]   = leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
+    assign leaves[p] = done_valid && done_job == followed && done_mask[p];
   end
 
   always_comb begin
-    if (leaves != '0)
+    if ((leaves | goes) != '0)
       assume (((job_valid[followed] && (job_complete[followed] || job_broken[followed]))
-          || job_freed[followed]) && (leaves & ~mask) == '0);
+          || job_freed[followed]) && ((leaves | goes) & ~mask) == '0);
   end
 
   // The record. An answer is seen in the clock after its decision, so what else concerned the
@@ -115,6 +118,10 @@ module formal_ina_jobs (
   logic [PORT_COUNT-1:0] left;
   logic [PORT_COUNT-1:0] left_now;
   logic [PORT_COUNT-1:0] leaves_before;
+  logic [PORT_COUNT-1:0] goes_before;
+  logic [PORT_COUNT-1:0] gone;
+  logic [PORT_COUNT-1:0] ports_waited;
+  logic [PORT_COUNT-1:0] newly_left;
   logic                  broken;
   logic                  quiet_before;
   logic                  freed_before;
@@ -146,8 +153,9 @@ module formal_ina_jobs (
   assign granted      = answer_valid != '0 && answer_granted;
   assign granted_this = granted && answer_job == followed;
   assign opens        = granted_this && !known;
-  assign left_now     = opens ? '0 : left | leaves_before;
-  assign frees        = known && ((left | leaves_before) == ports
+  assign newly_left   = leaves_before | (gone & ~ports_waited & {PORT_COUNT{quiet_before}});
+  assign left_now     = opens ? '0 : left | newly_left;
+  assign frees        = known && ((left | newly_left) == ports
       || (expired && quiet_before && !waits_before));
   assign known_now    = opens || (known && !frees);
   assign ports_now    = opens ? answer_valid : granted_this ? ports | answer_valid : ports;
@@ -160,6 +168,9 @@ module formal_ina_jobs (
 
   always_ff @(posedge clk) begin
     leaves_before <= rst ? '0 : leaves;
+    goes_before   <= rst ? '0 : goes;
+    gone          <= (rst || opens) ? '0 : gone | goes_before;
+    ports_waited  <= waits;
     quiet_before  <= job_quiet[followed];
     freed_before  <= !rst && job_freed[followed];
     age_before    <= !rst && age;
@@ -262,6 +273,7 @@ module formal_ina_jobs (
       refuse:  cover (answer_valid != '0 && !answer_granted);
       breaks:  cover (broken && freed_once);
       ends_silent: cover (frees && expired && left != ports && freed_once);
+      goes_by: cover (frees && gone == ports && left != '0);
       still_waits: cover (expired && quiet_before && waits_before);
     end
   end

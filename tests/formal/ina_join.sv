@@ -18,7 +18,8 @@
 //      summed of a job that is broken, closing or free, or had such packets. They are called off.
 //      A job is closing from the LEAVE that enters until it is free.
 //   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
-//      All else enters, but for retransmissions that are marked as dropped.
+//      All else enters, but for retransmissions that are marked as dropped, and those that differ in
+//      length from the sum; both kinds and those that are answered are counted apart.
 //   7. A retransmission's header is removed from each of its ports before it is settled, once, and
 //      from no other.
 
@@ -161,8 +162,12 @@ module formal_ina_join (
     end
   end
 
+  // Length of the sum in a place: any, but one for each.
+  (* anyconst *) logic [JOB_COUNT*SLOT_COUNT*4-1:0] sum_lengths;
+  logic [3:0]       sum_quads;  // as peeked
   logic [TAG_W-1:0] history_tag;
 
+  always_ff @(posedge clk) if (peek_read) sum_quads <= sum_lengths[{s_job, s_slot, 2'b00} +: 4];
   always_ff @(posedge clk) if (history_read) history_tag <= {2'd3, read_job, read_slot, read_beat};
   always_comb begin
     history_data = '0;
@@ -178,6 +183,8 @@ module formal_ina_join (
   logic [JOB_W-1:0]     undo_job;
   logic [PORT_COUNT-1:0] undo_mask;
 
+  logic [PORT_COUNT-1:0]            resend_answered;
+  logic [PORT_COUNT-1:0]            resend_differed;
   logic [PORT_COUNT-1:0]            settled;
   logic [PORT_COUNT-1:0]            header_valid;
   logic [PORT_COUNT*HEADER_T_W-1:0] header;
@@ -198,7 +205,8 @@ module formal_ina_join (
       .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_mask, .s_probe,
       .s_dropped,
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
-      .read_beat, .queue_header, .queue_data, .history_read, .history_data, .resend_pop,
+      .read_beat, .queue_header, .queue_data, .history_read, .history_data,
+      .history_quads(QUADS_W'(sum_quads)), .resend_pop, .resend_answered, .resend_differed,
       .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job,
       .undo_mask,
       .settled, .header_valid, .header, .header_ce(),
@@ -307,6 +315,13 @@ module formal_ina_join (
       : (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE)
           && opcode == ina_pkg::RC_SEND_ONLY && quads == 9'(ina_pkg::JOIN_QUADS);
 
+  // Of the followed packet, a retransmission of a sum. Its header is there whether it enters or not.
+  logic answers;
+  logic differs;
+
+  assign answers = kind == ina_pkg::KIND_RESEND && !probe && !dropped;
+  assign differs = answers && quads != QUADS_W'(sum_lengths[{job, slot, 2'b00} +: 4]);
+
   // What was called off in the clock before, and the jobs that had packets which were not alike.
   logic                  called_off;
   logic                  stale;
@@ -368,7 +383,9 @@ module formal_ina_join (
       p6_settled: assert (!settles || chosen != '0);
       if (its_turn) begin
         p6_its:   assert (settled == mask);
-        p6_enters: assert (kind == ina_pkg::KIND_JOIN || m_valid != dropped);
+        p6_enters: assert (kind == ina_pkg::KIND_JOIN || m_valid == !(dropped || differs));
+        p6_counts: assert (resend_answered == ((answers && !differs) ? mask : '0)
+            && resend_differed == (differs ? mask : '0));
       end
       p7_once:    assert ((resend_pop & ~resending) == '0);
       p7_all:     assert ((settles_resent & ~removed) == '0);
@@ -391,6 +408,7 @@ module formal_ina_join (
       undone:   cover (mismatch_valid && sums == 2'd1);
       together: cover (is_followed && m_last && m_kind == ina_pkg::KIND_RESEND && m_mask == '1
           && !probe);
+      differ:   cover (its_turn && differs);
       resent:   cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_RESEND);
     end
   end

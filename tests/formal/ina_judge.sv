@@ -17,14 +17,19 @@
 //   6. A frame is not both taken and passed, and nothing is taken where the queue has no room.
 //   7. A retransmission of the followed connection is answered only if its packet has left the
 //      queue as a sum, and then always; one that still waits in the queue is neither passed nor
-//      answered; any other is passed.
-//   8. A packet past a gap goes on only if its job is broken or breaks; else as a probe at most.
+//      answered; one that went raw passes; in place of an older one goes a probe.
+//   8. A packet past a gap goes on only if its job is broken; else as a probe at most.
 //   9. The port's ingress stops only for a JOIN: while it waits for its answer, and two clocks
 //      besides.
 //  10. A LEAVE that is taken before its job is complete breaks it.
 //  11. What is answered asks for an ACK, and what is taken behind a gap, until one that asked itself
 //      has been taken; nothing else does that did not. The CRC differs by just that bit.
 //  12. Of the followed connection, whatever is decided but an answer says that none is needed.
+//  13. In the quiet time after a reset, until the second tick, no marked SEND goes on, asks or is taken.
+//  14. A suspect (another request with the next PSN, a PSN out of reach, a JOIN of another job) is
+//      dropped. It puts the flow out, so that 5 holds from then on, if and only if it is the fourth
+//      at least since the flow's last packet and there were two ticks since then.
+//  15. Only the flow's own packets with a right iCRC count as heard.
 
 module formal_ina_judge (
     input logic clk
@@ -33,7 +38,9 @@ module formal_ina_judge (
   localparam int SLOT_COUNT = 2;
   localparam int JOB_W      = 1;
   localparam int FILL_W     = 2;
-  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1;  // see `any_packet`
+  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1 + 1 + 1;  // see header_of() and d_*
+  localparam int JOB_ID_AT  = 17;  // a JOIN's job, of which there are two
+  localparam int MARKED_AT  = 18;
   localparam int ACK_AT     = ina_pkg::BTH_ACK_AT*8 + 7;
   localparam int CRC_AT     = ina_pkg::HEADER_W + ina_pkg::QUADS_W + 3;
   localparam logic [31:0] ACK_CRC = ina_crc_pkg::advance(32'h80, 32);
@@ -48,6 +55,7 @@ module formal_ina_judge (
   (* anyseq *) logic                e_last;
   (* anyseq *) logic                e_ok;
   (* anyseq *) logic [PACKET_W-1:0] any_packet;
+  (* anyseq *) logic                tick;
   logic [PACKET_W-1:0] e_packet;
   logic                e_first;
   logic                e_candidate;
@@ -57,6 +65,8 @@ module formal_ina_judge (
   logic                n_valid, n_first, n_last, n_ok;
   logic [PACKET_W-1:0] n_packet;
   logic                s_valid, s_first, s_last, s_ok;
+  logic                e_quiet, n_quiet, s_quiet, frame_quiet;
+  logic [1:0]          ticks;  // since the reset
   logic [PACKET_W-1:0] s_packet;
   logic                en;
 
@@ -72,13 +82,14 @@ module formal_ina_judge (
 
   always_ff @(posedge clk) begin
     if (en) begin
-      {n_first, n_last, n_ok, n_packet} <= {e_first, e_last, e_ok, e_packet};
-      {s_first, s_last, s_ok, s_packet} <= {n_first, n_last, n_ok, n_packet};
+      {n_first, n_last, n_ok, n_quiet, n_packet} <= {e_first, e_last, e_ok, e_quiet, e_packet};
+      {s_first, s_last, s_ok, s_quiet, s_packet} <= {n_first, n_last, n_ok, n_quiet, n_packet};
       n_valid <= e_valid;
       s_valid <= n_valid;
       pauses  <= e_valid && e_last && e_candidate;
       if (e_valid) begin
         in_frame     <= !e_last;
+        frame_quiet  <= e_quiet;
         frame_packet <= e_packet;
       end
     end
@@ -88,6 +99,21 @@ module formal_ina_judge (
       in_frame <= 1'b0;
       pauses   <= 1'b0;
     end
+  end
+
+  // As it was when the frame's first beat came.
+  logic quiet_time;
+  logic reset_without;  // `tick` was there in the reset: there is no quiet time
+
+  assign quiet_time = ticks != 2'd2 && !reset_without;
+  assign e_quiet    = e_first ? quiet_time && e_packet[MARKED_AT] && e_packet[1]
+                              && 8'(e_packet[13:11]) < ina_pkg::RC_SENDS_END
+                    : frame_quiet;
+
+  always_ff @(posedge clk) begin
+    if (rst) ticks <= '0;
+    else if (tick && ticks != 2'd2) ticks <= ticks + 1'b1;
+    if (rst) reset_without <= tick;
   end
 
   // PSNs round 0, where they wrap: the distances that decide are small.
@@ -101,6 +127,7 @@ module formal_ina_judge (
     header_of[ina_pkg::IPV4_SOURCE_AT*8 +: 2]  = packet[3:2];
     header_of[ina_pkg::BTH_OPCODE_AT*8 +: 3]   = packet[13:11];
     header_of[ACK_AT]                          = packet[16];
+    header_of[ina_pkg::IPV4_TOS_AT*8+2 +: 6]   = packet[MARKED_AT] ? ina_pkg::DSCP : 6'd0;
     header_of[ina_pkg::BTH_PSN_AT*8 +: 24]     =
         {{packet[7], packet[7], packet[7], packet[7], packet[7:4]}, {16{packet[7]}}};
   endfunction
@@ -125,7 +152,7 @@ module formal_ina_judge (
   end
 
   // The packet of the clock before, by its fields.
-  logic                d_valid, d_first, d_last, d_ok, d_en;
+  logic                d_valid, d_first, d_last, d_ok, d_en, d_quiet, d_tick;
   logic [PACKET_W-1:0] d_packet;
   logic [1:0]          d_source;
   logic [23:0]         d_psn;
@@ -138,7 +165,8 @@ module formal_ina_judge (
   always_ff @(posedge clk) begin
     d_valid <= s_valid && !rst;
     d_en    <= en;
-    {d_first, d_last, d_ok, d_packet} <= {s_first, s_last, s_ok, s_packet};
+    {d_first, d_last, d_ok, d_quiet, d_packet} <= {s_first, s_last, s_ok, s_quiet, s_packet};
+    d_tick  <= tick;
   end
   assign d_source    = d_packet[3:2];
   assign d_psn       = psn_of(d_packet);
@@ -230,12 +258,13 @@ module formal_ina_judge (
   logic [ina_pkg::COUNTER_COUNT-1:0] events;
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .en,
+      .clk, .rst, .tick, .en,
       .early_valid(e_valid && e_first), .early_header(e_header),
       .next_valid(n_valid), .next_first(n_first), .next_candidate(n_packet[0]),
       .next_lane_0({6'd0, n_packet[15:14], ina_pkg::MESSAGE_MAGIC_VERSION}),
       .s_valid, .s_first, .s_last, .s_header,
       .s_candidate(s_packet[0]), .s_roce_data(s_packet[1]), .s_ok,
+      .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
@@ -254,15 +283,19 @@ module formal_ina_judge (
   logic              d_flow;
   logic [JOB_W-1:0]  job;
   logic [23:0]       next_psn;
+  logic              job_id;   // of its JOIN
+  logic              learned;  // in the clock before
 
   assign ours = d_valid && d_source == followed;
 
   always_ff @(posedge clk) begin
-    d_flow <= flow && !rst;
-    if (rst || (flow && job_freed[job])) flow <= 1'b0;
+    d_flow  <= flow && !out && !rst;
+    learned <= granted && s_packet[3:2] == followed && !rst;
+    if (rst || (flow && job_freed[job]) || out) flow <= 1'b0;
     if (!rst && granted && s_packet[3:2] == followed) begin
       flow     <= 1'b1;
       job      <= answer_job;
+      job_id   <= s_packet[JOB_ID_AT];
       next_psn <= s_psn + 1'b1;
     end else if (ours && commit_valid && !granted_2) begin
       next_psn <= next_psn + 1'b1;
@@ -310,21 +343,47 @@ module formal_ina_judge (
   logic recovers;
 
   always_ff @(posedge clk) begin
-    if (decided && resend_valid && resend_probe) recovers <= 1'b1;
+    if (decided && resend_valid && resend_probe && !distance[23]) recovers <= 1'b1;
     if (ours && commit_valid && (granted_2 || d_header[ACK_AT])) recovers <= 1'b0;
   end
 
   logic [23:0] distance;
   logic [23:0] age;
-  logic        decided;  // a contribution of a flow, with a right iCRC
+  logic        judged;     // a packet with a flow
+  logic        far;
+  logic        other_job;
+  logic        suspect;
+  logic        out;        // puts it out
+  logic        decided;    // a contribution of the flow's own, with a right iCRC
   logic        well_formed;
+  logic        in_raw;
   logic        in_history;
+  logic [1:0]  suspects;     // since its last packet, at most 3
+  logic [1:0]  ticks_since;  // likewise, at most 2
+
+  always_ff @(posedge clk) begin
+    if (learned || decided) begin
+      suspects    <= 2'd0;
+      ticks_since <= 2'd0;
+    end else begin
+      if (suspect && suspects != 2'd3) suspects <= suspects + 1'b1;
+      if (d_tick && ticks_since != 2'd2) ticks_since <= ticks_since + 1'b1;
+    end
+  end
 
   assign distance    = d_psn - next_psn;
   assign age         = -distance;
-  assign decided     = token_valid && ours && d_flow && d_candidate && d_ok && !granted_2;
+  assign judged      = token_valid && ours && d_flow && !d_quiet && !granted_2;
+  assign far         = distance[23] ? age > 24'(2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT);
+  assign other_job   = d_type == ina_pkg::TYPE_JOIN && d_opcode == ina_pkg::RC_SEND_ONLY
+      && d_quads == 3'd3 && d_packet[JOB_ID_AT] != job_id;
+  assign suspect     = judged && (d_candidate ? d_ok && (far || other_job)
+                                              : d_roce && distance == '0);
+  assign decided     = judged && d_candidate && d_ok && !far && !other_job;
+  assign out         = suspect && suspects == 2'd3 && ticks_since == 2'd2;
   assign well_formed = (d_opcode == ina_pkg::RC_SEND_ONLY) ? d_quads >= 3'd3
       : d_opcode != ina_pkg::RC_SEND_FIRST || d_quads >= 3'd2;
+  assign in_raw      = age > 24'(d_fill) && age <= 24'(d_fill) + 24'(d_raw);
   assign in_history  = age > 24'(d_fill) + 24'(d_raw)
       && age <= 24'(d_fill) + 24'(d_raw) + 24'(d_sums);
 
@@ -342,7 +401,8 @@ module formal_ina_judge (
         p1_token: assert (token_valid || had_token);
       end
       if (ask_valid) begin
-        p2_one_hit: assert (!(flow && s_packet[3:2] == followed));
+        p2_one_hit: assert (!(flow && !out && s_packet[3:2] == followed));
+        p13_asks:   assert (!s_quiet);
         p9_join:    assert (!en && s_valid && s_first && s_last && s_ok && s_packet[0]
             && s_packet[15:14] == 2'd1);
       end
@@ -371,8 +431,9 @@ module formal_ina_judge (
           p3_room:  assert (commit_valid);
         end
         if (distance[23] && age > 24'(d_fill)) begin
-          p7_answers: assert (d_freed || resend_valid == in_history);
-          p7_passes:  assert (token_pass != in_history);
+          p7_answers: assert (d_freed || (resend_valid && !resend_probe) == in_history);
+          p7_passes:  assert (token_pass == in_raw);
+          p7_older:   assert (d_freed || in_raw || in_history || (resend_valid && resend_probe));
         end
         if (distance[23] && age <= 24'(d_fill)) begin
           p7_waits: assert (!token_pass && !resend_valid);
@@ -381,15 +442,25 @@ module formal_ina_judge (
           p7_job:   assert (resend_job == job);
           p7_alone: assert (!commit_valid);
         end
-        if (distance[23] && resend_valid) begin
-          p7_as_it_is: assert (!resend_probe && commit_header == asking);
+        if (distance[23] && resend_valid && !resend_probe) begin
+          p7_as_it_is: assert (commit_header == asking);
         end
         if (!distance[23] && distance != '0) begin
-          p8_gap:   assert (!token_pass || d_broken || break_valid);
+          p8_gap:   assert (!token_pass || d_broken);
           p8_probe: assert (!resend_valid || resend_probe);
         end
         p4_hit: assert (hit_valid && hit_job == job);
         p12_caught_up: assert (d_freed || caught_up == !(resend_valid && !resend_probe));
+      end
+      if (token_valid && d_quiet) begin
+        p13_quiet: assert (!token_pass && !commit_valid && !resend_valid && !hit_valid);
+      end
+      if (suspect) begin
+        p14_drops: assert (!token_pass && !commit_valid && !resend_valid && !caught_up);
+        p14_out:   assert (break_valid == out && leave_valid == out && (!out || hit_job == job));
+      end
+      if (token_valid && ours && !decided) begin
+        p15_heard: assert (!hit_valid);
       end
       p6_either: assert (!(commit_valid && (token_pass || resend_valid)));
       p6_passed: assert (!(resend_valid && token_pass));
@@ -424,6 +495,9 @@ module formal_ina_judge (
       recovery: cover (ours && commit_valid && recovers && !d_header[ACK_AT] && !granted_2);
       answers:  cover (ours && d_flow && resend_valid && !resend_probe);
       probes:   cover (ours && d_flow && resend_valid && resend_probe);
+      puts_out: cover (out);
+      older:    cover (decided && distance[23] && resend_valid && resend_probe);
+      quiet:    cover (token_valid && d_quiet && d_candidate && d_ok);
       two_jobs: cover (has_flow == '1);
       beats:    cover (ours && d_flow && commit_valid && write_beat == 6'd2);
     end

@@ -227,8 +227,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	struct bridge_config config = config_of(input);
 	FUZZ_CHECK(frame_pool_open(&pool, POOL_FRAMES) == 0);
 	FUZZ_CHECK(bridge_open(&bridge, &config, &pool, on_transmit, &totals) == 0);
-	bridge.engine =
-	        model_aggregator_open(PORTS, bridge_aggregated, &bridge, error, sizeof(error));
+	bridge.engine = model_aggregator_open(PORTS, false, bridge_aggregated, &bridge, error,
+	                                      sizeof(error));
 	FUZZ_CHECK(bridge.engine);
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

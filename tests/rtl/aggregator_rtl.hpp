@@ -31,9 +31,10 @@ class AggregatorRtl
 	size_t frames_in[PORTS] = {};
 	uint64_t last_accepted = 0; // the clock in which a frame's last beat went in, on any port
 
-	explicit AggregatorRtl(Random &generator) : random(generator)
+	explicit AggregatorRtl(Random &generator, bool has_quiet_time = false) : random(generator)
 	{
 		dut->age = 0;
+		dut->tick = !has_quiet_time;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
 		dut->m_axis_tready = 0;
@@ -70,6 +71,15 @@ class AggregatorRtl
 		dut->age = 1;
 		step();
 		dut->age = 0;
+		dut.settle();
+	}
+
+	/// A step with `tick`: the end of a quiet time, if there is one.
+	void tick()
+	{
+		dut->tick = 1;
+		step();
+		dut->tick = 0;
 		dut.settle();
 	}
 

@@ -17,7 +17,7 @@ struct Job {
 	bool valid = false, broken = false, freed = false, expired = false;
 	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
 	uint64_t id = 0;
-	unsigned ranks = 0, mask = 0, left = 0;
+	unsigned ranks = 0, mask = 0, left = 0, gone = 0;
 
 	bool complete() const
 	{
@@ -99,7 +99,7 @@ class Jobs
 	Job jobs[JOBS], earlier[JOBS]; // earlier: a clock ago
 	Request requests[PORTS];
 	bool breaking[JOBS], quiet[JOBS] = {}, waiting[JOBS], hit[JOBS];
-	unsigned leaving[JOBS] = {};
+	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {}; // ports
 
 	void advance(Job &job, unsigned j)
 	{
@@ -116,7 +116,9 @@ class Jobs
 		job.heard &= !dut->age;
 		if (breaking[j])
 			job.broken |= job.valid;
-		job.left |= leaving[j];
+		/* What has left by its queue waits for what waits there. */
+		job.left |= leaving[j] | (quiet[j] ? job.gone & ~ready[j] : 0);
+		job.gone |= going[j];
 		if (job.valid && (job.left == job.mask || drained)) {
 			job = Job();
 			job.freed = true;
@@ -152,11 +154,11 @@ class Jobs
 			           (quiet[j] && !jobs[j].valid && !earlier[j].valid);
 			waiting[j] = hit[j] = false;
 			set_bit(dut->job_quiet, j, quiet[j]);
+			ready[j] = static_cast<unsigned>(random.next() & random.next() &
+			                                 random.next());
 			for (unsigned p = 0; p < PORTS; p++) {
-				const bool ready = random.chance(20);
-
-				set_bit(dut->queue_ready, p * JOBS + j, ready);
-				waiting[j] |= ready && (jobs[j].mask >> p & 1);
+				set_bit(dut->queue_ready, p * JOBS + j, ready[j] >> p & 1);
+				waiting[j] |= (ready[j] & jobs[j].mask) >> p & 1;
 			}
 		}
 		drive_ends();
@@ -168,6 +170,7 @@ class Jobs
 
 		std::fill(breaking, breaking + JOBS, false);
 		std::fill(leaving, leaving + JOBS, 0);
+		std::fill(going, going + JOBS, 0);
 		for (unsigned p = 0; p < PORTS; p++) {
 			const unsigned j = static_cast<unsigned>(random.below(JOBS));
 
@@ -181,7 +184,7 @@ class Jobs
 				breaking[j] = true;
 			} else if (jobs[j].broken && (jobs[j].mask >> p & 1) && random.chance(10)) {
 				leaves |= 1u << p;
-				leaving[j] |= 1u << p;
+				going[j] |= 1u << p;
 			}
 		}
 		dut->break_valid = static_cast<uint8_t>(breaks);

@@ -18,7 +18,8 @@ constexpr unsigned HEADER_BITS = 672, QUADS_BITS = 9; // of an ina_pkg::header_t
 /// One chosen packet, as each port has it.
 struct Packet {
 	unsigned kind, job, slot, mask, quads;
-	bool probe, refused, dropped;
+	unsigned sum_quads; // of the sum in the history
+	bool probe, refused, dropped, differs;
 	uint8_t opcode;
 	bench::Bytes payload[PORTS]; // in whole beats
 	unsigned port_quads[PORTS];
@@ -88,13 +89,17 @@ class Join
 		CHECK(busy_clocks <= beats_read + 4 * resends + 8, "%llu clocks for %u beats",
 		      static_cast<unsigned long long>(busy_clocks), beats_read);
 		CHECK(beats.empty(), "%zu beats are missing", beats.size());
+		CHECK(answered == to_answer && differed == to_differ,
+		      "%u answered, %u of another length, not %u and %u", answered, differed,
+		      to_answer, to_differ);
 		CHECK(settled == to_settle, "%u headers settled, not %u", settled, to_settle);
 	}
 
-	unsigned refused = 0, passed = 0, dropped = 0;
+	unsigned refused = 0, passed = 0, dropped = 0, differed = 0;
 
       private:
 	unsigned settled = 0, to_settle = 0; // ports of packets
+	unsigned answered = 0, to_answer = 0, to_differ = 0; // of retransmissions
 	bench::Random &random;
 	bench::Dut<Vina_join> dut;
 	std::deque<Packet> all;
@@ -117,7 +122,6 @@ class Join
 		packet.probe = packet.kind == RESEND && random.chance(30);
 		/* Its sum has left the history: it is taken out, and nothing more. */
 		packet.dropped = packet.kind == RESEND && !packet.probe && random.chance(30);
-		packet.refused = packet.dropped;
 		dropped += packet.dropped;
 		/* A retransmission of one sum by several ports is one packet. */
 		packet.mask = packet.kind == RAW ? 1u << random.below(PORTS)
@@ -145,6 +149,15 @@ class Join
 			if (packet.kind == RESEND)
 				packet.payload[p] = packet.payload[0];
 		}
+		/* A sum of another length: likewise. */
+		packet.sum_quads = random.chance(70) ? packet.quads
+		                                     : 1 + static_cast<unsigned>(random.below(256));
+		packet.differs = packet.kind == RESEND && !packet.probe &&
+		                 packet.sum_quads != packet.quads;
+		packet.refused = packet.dropped || packet.differs;
+		const unsigned ports = static_cast<unsigned>(__builtin_popcount(packet.mask));
+		if (packet.kind == RESEND && !packet.probe && !packet.dropped)
+			(packet.differs ? to_differ : to_answer) += ports;
 		if (packet.kind == JOIN)
 			decide(packet, starts, ends, misplaced);
 		all.push_back(packet);
@@ -205,6 +218,8 @@ class Join
 		check_output();
 		if (dut->undo_valid)
 			CHECK(broken[dut->undo_job], "a good job is called off");
+		answered += static_cast<unsigned>(__builtin_popcount(dut->resend_answered));
+		differed += static_cast<unsigned>(__builtin_popcount(dut->resend_differed));
 		settled += static_cast<unsigned>(__builtin_popcount(dut->settled));
 		dut->clk = 1;
 		dut->eval();
@@ -217,6 +232,8 @@ class Join
 			if (offered->kind == RESEND)
 				resending |= offered->mask;
 		}
+		if (peeks)
+			dut->history_quads = static_cast<uint16_t>(offered->sum_quads);
 		for (unsigned p = 0; peeks && p < PORTS; p++) {
 			const unsigned at = p * QUADS_BITS;
 
@@ -323,7 +340,7 @@ class Join
 int main()
 {
 	bench::Random random(bench::seed());
-	unsigned refused = 0, passed = 0, dropped = 0;
+	unsigned refused = 0, passed = 0, dropped = 0, differed = 0;
 
 	for (unsigned round = 0; round < 40; round++) {
 		Join join(random);
@@ -332,8 +349,10 @@ int main()
 		refused += join.refused;
 		passed += join.passed;
 		dropped += join.dropped;
+		differed += join.differed;
 	}
-	CHECK(refused > 100 && passed > 300 && dropped > 20, "%u refused, %u passed, %u dropped",
-	      refused, passed, dropped);
+	CHECK(refused > 100 && passed > 300 && dropped > 20 && differed > 20,
+	      "%u refused, %u passed, %u dropped, %u of another length", refused, passed, dropped,
+	      differed);
 	return 0;
 }

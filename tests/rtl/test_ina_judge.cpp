@@ -13,6 +13,8 @@ namespace
 constexpr unsigned SLOTS = 128, JOBS = 4;
 constexpr uint32_t JOIN_LANE = 0x01014E49, LEAVE_LANE = 0x03014E49, DATA_LANE = 0x02014E49;
 constexpr uint32_t PROBE_OFFSET = 0x400000;
+constexpr uint64_t JOB_ID = 0x0123456789ABCDEF;
+constexpr unsigned DUPLICATES_OLD = 9, GAPS = 10, SUSPECTS_DROPPED = 21, QUIET_DROPPED = 24;
 
 struct Queue {
 	unsigned fill = 0, sums = 0, head = 0, sum_count = 0;
@@ -25,8 +27,11 @@ class Judge
 	bench::Dut<Vina_judge> dut;
 	Queue queue[JOBS];
 
-	Judge()
+	/// Without quiet time, if not told otherwise.
+	explicit Judge(bool has_quiet_time = false)
 	{
+		dut->tick = !has_quiet_time;
+		dut->s_job_id = JOB_ID;
 		dut->s_valid = 0;
 		dut->early_valid = 0;
 		dut->next_valid = 0;
@@ -169,25 +174,30 @@ class Judge
 	}
 };
 
-enum Verdict { TAKE, DROP, PASS, RESEND, PROBE, BREAK_AND_PASS };
+enum Verdict { TAKE, DROP, PASS, RESEND, PROBE, BREAK_AND_PASS, SUSPECT, OUT };
+
+bool is_far(int distance)
+{
+	return distance >= static_cast<int>(SLOTS) || distance < -2 * static_cast<int>(SLOTS);
+}
 
 Verdict verdict_by_table(int distance, const Queue &queue, bool broken)
 {
 	const unsigned age = distance < 0 ? static_cast<unsigned>(-distance) : 0;
 
+	if (is_far(distance))
+		return SUSPECT;
 	if (distance == 0)
 		return queue.fill < SLOTS ? TAKE : DROP;
 	if (distance > 0 && broken)
 		return PASS;
-	if (distance >= static_cast<int>(SLOTS))
-		return BREAK_AND_PASS;
 	if (distance > 0)
 		return PROBE;
 	if (age <= queue.fill)
 		return DROP;
 	if (age - queue.fill <= queue.raw) // went raw
 		return PASS;
-	return age - queue.fill - queue.raw <= queue.sums ? RESEND : PASS;
+	return age - queue.fill - queue.raw <= queue.sums ? RESEND : PROBE;
 }
 
 /// What comes out of the judge in this clock.
@@ -200,6 +210,10 @@ Verdict verdict_out(Judge &judge)
 		return bench::Resend::of(judge.dut->resend).probe ? PROBE : RESEND;
 	if (judge.dut->token_pass)
 		return judge.dut->break_valid ? BREAK_AND_PASS : PASS;
+	if (judge.dut->events >> SUSPECTS_DROPPED & 1) {
+		CHECK(judge.dut->break_valid == judge.dut->leave_valid, "put out by halves");
+		return judge.dut->break_valid ? OUT : SUSPECT;
+	}
 	return DROP;
 }
 
@@ -220,6 +234,7 @@ void test_table(bench::Random &random)
 	unsigned asked = 0;
 
 	judge.learn(flow, next_psn++, job);
+	judge.dut->tick = 0; // it is never silent
 	for (unsigned i = 0; i < 200000; i++) {
 		Queue &queue = judge.queue[job];
 		const bool broken = random.chance(30);
@@ -241,10 +256,14 @@ void test_table(bench::Random &random)
 		const Verdict want = verdict_by_table(distance, queue, broken);
 		const Verdict got = verdict_of(judge);
 
-		CHECK(judge.dut->hit_valid && judge.dut->hit_job == job, "it is not heard of");
+		CHECK(judge.dut->hit_valid == (got != SUSPECT) && judge.dut->hit_job == job,
+		      "heard of: %u", judge.dut->hit_valid);
+		CHECK((judge.dut->events >> DUPLICATES_OLD & 1) == (got == PROBE && distance < 0) &&
+		              (judge.dut->events >> GAPS & 1) == (distance > 0 && got != SUSPECT),
+		      "events %x", judge.dut->events);
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
-		CHECK(judge.dut->caught_up == (got != RESEND), "caught up: %u", judge.dut->caught_up);
+		CHECK(judge.dut->caught_up == (got != RESEND && got != SUSPECT), "caught up: %u", judge.dut->caught_up);
 		if (got == TAKE || got == PROBE || got == RESEND) {
 			bench::Packet sent;
 
@@ -259,7 +278,7 @@ void test_table(bench::Random &random)
 		}
 		if (got == TAKE)
 			next_psn = (next_psn + 1) & 0xFFFFFF;
-		recovers = got == PROBE || (recovers && !(got == TAKE && ack));
+		recovers = (got == PROBE && distance > 0) || (recovers && !(got == TAKE && ack));
 		if (got == PROBE)
 			CHECK(judge.resend_psn() == ((psn + PROBE_OFFSET) & 0xFFFFFF),
 			      "a probe with PSN %06x", judge.resend_psn());
@@ -296,26 +315,118 @@ void test_join_beside_a_gap()
 	      "what was lost does not ask for an ACK behind another flow's JOIN");
 }
 
-/// A forbidden shape breaks the job the fourth time; a take in between clears the suspicion.
-void test_shapeless()
+/// A suspect of each kind.
+void show_suspect(Judge &judge, unsigned kind, uint32_t next_psn)
+{
+	judge.dut->s_job_id = JOB_ID;
+	if (kind % 3 == 0) { // a request that is none of aggregation
+		judge.show(7, next_psn, 0, 0, 0x0A, true, false);
+	} else if (kind % 3 == 1) {
+		judge.show(7, next_psn + (kind % 2 ? SLOTS : -2 * SLOTS - 1), DATA_LANE, 4);
+	} else {
+		judge.dut->s_job_id = JOB_ID ^ uint64_t{1} << kind % 64;
+		judge.show(7, next_psn + kind % 5 - 3, JOIN_LANE, 3);
+	}
+}
+
+/// Only the fourth suspect in a row puts the flow out: any packet of its own begins anew.
+void test_suspects()
 {
 	Judge judge;
 
 	judge.learn(7, 100, 0);
-	for (unsigned i = 0; i < 2; i++) {
-		judge.show(7, 101 + i, 0, 0, 0x0A, true, false);
-		CHECK(verdict_of(judge) == DROP, "the first misshapen packet is no damage");
+	judge.queue[0].sums = 1;
+	for (unsigned i = 0; i < 60; i++) {
+		show_suspect(judge, i, 101 + i / 3);
+		CHECK(verdict_of(judge) == SUSPECT, "suspect %u", i);
+		CHECK(!judge.dut->hit_valid && !judge.dut->caught_up, "it counts as the flow's");
 		judge.next();
-		judge.show(7, 101 + i, DATA_LANE, 4);
+		if (i % 3 != 2)
+			continue;
+		judge.dut->s_job_id = JOB_ID;
+		judge.show(7, 101 + i / 3, DATA_LANE, 4);
 		CHECK(verdict_of(judge) == TAKE, "not taken");
 		judge.next();
 	}
 	for (unsigned i = 0; i < 4; i++) {
-		judge.show(7, 103, 0, 0, 0x0A, true, false);
-		CHECK(verdict_of(judge) == (i < 3 ? DROP : BREAK_AND_PASS), "misshapen, time %u",
-		      i + 1);
+		show_suspect(judge, 5 * i, 121);
+		CHECK(verdict_of(judge) == (i < 3 ? SUSPECT : OUT), "suspect %u in a row", i);
 		judge.next();
 	}
+	judge.show(7, 121, DATA_LANE, 4);
+	CHECK(verdict_of(judge) == PASS, "the flow is still known");
+	judge.learn(7, 5000, 1); // another connection
+	judge.show(7, 5001, DATA_LANE, 4);
+	CHECK(verdict_of(judge) == TAKE && judge.dut->hit_job == 1, "a new flow is not judged");
+}
+
+/// A flow that was heard of in this period between two ticks, or in the one before, stays.
+void test_silence()
+{
+	Judge judge(true);
+	const auto tick = [&judge] {
+		judge.dut->tick = 1;
+		judge.dut.tick();
+		judge.dut->tick = 0;
+	};
+
+	tick();
+	tick();
+	judge.learn(7, 100, 0);
+	for (unsigned i = 0; i < 20; i++) {
+		if (i == 10)
+			tick();
+		show_suspect(judge, i, 101);
+		CHECK(verdict_of(judge) == SUSPECT, "a flow that is alive is put out");
+		judge.next();
+	}
+	tick();
+	show_suspect(judge, 0, 101);
+	CHECK(verdict_of(judge) == OUT, "a silent flow is not put out");
+}
+
+/// After a reset marked SENDs are dropped until the second tick, whether their flow is known or not,
+/// and a JOIN asks for nothing.
+void test_quiet_time()
+{
+	Judge judge(true);
+
+	for (unsigned ticks = 0; ticks <= 2; ticks++) {
+		for (uint8_t tos : {0xAE, 0xAC, 0xAF, 0xA8, 0xB0, 0x2E, 0})
+			for (const bench::Form &form : bench::FORMS)
+				for (uint8_t opcode : {0, 1, 2, 3, 4, 5, 6, 10}) {
+					bench::Packet packet;
+
+					packet.tos = tos;
+					packet.form = form;
+					packet.opcode = opcode;
+					judge.show(bench::make_frame(packet), DATA_LANE, 4);
+					const bool quiet = ticks < 2 && tos >> 2 == 43 && opcode < 6;
+					CHECK(verdict_of(judge) == (quiet ? DROP : PASS),
+					      "%u ticks, TOS %02x, opcode %u", ticks, tos,
+					      opcode);
+					CHECK((judge.dut->events >> QUIET_DROPPED & 1) == quiet,
+					      "not counted");
+					judge.next();
+				}
+		judge.show(7, 100, JOIN_LANE, 3);
+		if (ticks == 2)
+			break;
+		CHECK(!judge.dut->ask_valid && verdict_of(judge) == DROP, "a JOIN in the quiet time");
+		judge.next();
+		judge.dut->tick = 1;
+		judge.dut.tick();
+		judge.dut->tick = 0;
+	}
+	judge.grant(0);
+}
+
+/// What the format forbids, in a packet of the flow's own, breaks its job at once.
+void test_ill_formed()
+{
+	Judge judge;
+
+	judge.learn(7, 102, 0);
 	judge.show(7, 103, DATA_LANE, 2);
 	CHECK(verdict_of(judge) == BREAK_AND_PASS, "an Only packet of 32 bytes");
 	judge.show(7, 103, DATA_LANE, 1, 0);
@@ -323,7 +434,7 @@ void test_shapeless()
 	judge.show(7, 103, DATA_LANE, 1, 1);
 	CHECK(verdict_of(judge) == TAKE, "a Middle packet of 16 bytes");
 	judge.show(7, 103, DATA_LANE, 4, 4, false);
-	CHECK(verdict_of(judge) == DROP, "a wrong iCRC");
+	CHECK(verdict_of(judge) == DROP && !judge.dut->hit_valid, "a wrong iCRC");
 	judge.show(8, 103, DATA_LANE, 4, 4, false);
 	CHECK(verdict_of(judge) == PASS, "a wrong iCRC of a stranger");
 }
@@ -502,7 +613,10 @@ int main()
 
 	test_table(random);
 	test_join_beside_a_gap();
-	test_shapeless();
+	test_suspects();
+	test_silence();
+	test_quiet_time();
+	test_ill_formed();
 	test_key();
 	test_form_is_in_the_key();
 	test_leave();

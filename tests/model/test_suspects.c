@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What cannot be a flow's own: suspects, and the flow that is put out by them; retransmissions of
+ * another length; the quiet time after a reset (docs/protocol.md, PSNs, Suspects, Reset).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+enum {
+	SEND_FIRST = 0,
+	SEND_ONLY = 4,
+	WINDOW = 8,
+	OPCODE_AT = 42,
+	QPN_LOW_AT = 49,
+	MESSAGE_AT = FRAME_HEADER_BYTES,
+	RANK_COUNT_AT = MESSAGE_AT + 6,
+	JOB_ID_AT = MESSAGE_AT + 8,
+	PROBE_OFFSET = 1 << 22,
+};
+
+static int open_three(void **state)
+{
+	*state = rig_open(3, WINDOW);
+	return 0;
+}
+
+/* With a quiet time, whose ends are those of tick(). */
+static int open_quiet(void **state)
+{
+	const struct aggregator_config config = {
+	        .ports = 3, .jobs = 4, .window_packets = WINDOW, .has_quiet_time = true};
+	struct rig *rig = rig_open(3, WINDOW);
+
+	aggregator_close(rig->aggregator);
+	rig->aggregator = aggregator_open(&config, rig_collect, rig);
+	assert_non_null(rig->aggregator);
+	rig->tos = INA_WIRE_TRAFFIC_CLASS;
+	*state = rig;
+	return 0;
+}
+
+static int close_rig(void **state)
+{
+	rig_close(*state);
+	return 0;
+}
+
+static void tick(struct rig *rig, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		aggregator_tick(rig->aggregator);
+}
+
+static void complete(struct rig *rig, unsigned index)
+{
+	for (unsigned rank = 0; rank < rig->ranks; rank++) {
+		struct frame data = rig_data(rig, rank, index, 1);
+
+		rig_put(rig, rank, &data);
+	}
+	assert_int_equal(rig->emitted_count, rig->ranks);
+	assert_int_equal(rig_contributors(&rig->emitted[0].frame), rig->ranks);
+}
+
+/* A request of rank 2's connection that no aggregation has, as packet `index`. */
+static struct frame write_of(const struct rig *rig, unsigned index)
+{
+	struct frame write = rig_data(rig, 2, index, 5);
+
+	write.bytes[OPCODE_AT] = 0x0A; /* RDMA WRITE Only */
+	frame_seal(&write);
+	return write;
+}
+
+/* A JOIN of another job on rank 2's connection. */
+static struct frame other_join(const struct rig *rig, unsigned index)
+{
+	struct frame join = rig_control(rig, 2, index, INA_WIRE_JOIN);
+
+	join.bytes[JOB_ID_AT + 7] ^= 0x80;
+	frame_seal(&join);
+	return join;
+}
+
+static void assert_suspect(struct rig *rig, const struct frame *frame)
+{
+	uint64_t before = aggregator_counters(rig->aggregator)->suspects_dropped;
+
+	rig_put(rig, 2, frame);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, suspects_dropped, before + 1);
+}
+
+/* A probe came out on port 2, and nothing else. */
+static void assert_probe(struct rig *rig, unsigned index)
+{
+	assert_int_equal(rig->emitted_count, 1);
+	assert_int_equal(rig->emitted[0].port, 2);
+	const uint8_t *bytes = rig->emitted[0].frame.bytes;
+	const uint32_t psn = (uint32_t)bytes[51] << 16 | (uint32_t)bytes[52] << 8 | bytes[53];
+
+	assert_int_equal(psn, (RIG_FIRST_PSN + index + PROBE_OFFSET) & 0xFFFFFF);
+	for (size_t at = MESSAGE_AT; at + 4 < rig->emitted[0].frame.length; at++)
+		assert_int_equal(bytes[at], 0);
+}
+
+/* The first rows that begin and end where a window can be, from both sides. */
+static void test_how_far(void **state)
+{
+	struct rig *rig = *state;
+	const unsigned next = 3;
+
+	rig_join_all(rig);
+	complete(rig, 1);
+	complete(rig, 2);
+	struct frame ahead = rig_data(rig, 2, next + WINDOW - 1, 5);
+	rig_put(rig, 2, &ahead);
+	assert_probe(rig, next + WINDOW - 1);
+	struct frame far = rig_data(rig, 2, next + WINDOW, 5);
+	assert_suspect(rig, &far);
+	far = rig_data(rig, 2, next + 0x7FFFFF, 5);
+	assert_suspect(rig, &far);
+	far = rig_data(rig, 2, next - 0x800000, 5);
+	assert_suspect(rig, &far);
+	struct frame behind = rig_data(rig, 2, next - 2 * WINDOW, 5);
+	rig_put(rig, 2, &behind);
+	assert_probe(rig, next - 2 * WINDOW);
+	rig_assert_count(rig, duplicates_old, 1);
+	far = rig_data(rig, 2, next - 2 * WINDOW - 1, 5);
+	assert_suspect(rig, &far);
+	rig_assert_count(rig, jobs_broken, 0);
+	complete(rig, next);
+}
+
+/* One foreign packet, ten of them, in each form: the job goes on. */
+static void test_strangers_break_nothing(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 1; index <= 10; index++) {
+		struct frame far = rig_data(rig, 2, index + 1000 * index, 5);
+		struct frame write = write_of(rig, index);
+		struct frame join = other_join(rig, index);
+
+		assert_suspect(rig, &far);
+		assert_suspect(rig, &write);
+		assert_suspect(rig, &join);
+		complete(rig, index);
+	}
+	rig_assert_count(rig, jobs_broken, 0);
+}
+
+/* A JOIN with another job id at any distance: also where its place is in queue or history. */
+static void test_join_of_another_job(void **state)
+{
+	struct rig *rig = *state;
+
+	tick(rig, 2);
+	rig_join_all(rig);
+	complete(rig, 1);
+	struct frame waits = rig_data(rig, 2, 2, 5);
+	rig_put(rig, 2, &waits);
+	rig_assert_nothing(rig);
+	for (unsigned index = 0; index < 6; index++) { /* history, queue, next, past a gap */
+		struct frame join = other_join(rig, index);
+
+		assert_suspect(rig, &join);
+	}
+	/* The flow's own JOIN is answered from the history. */
+	struct frame own = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	rig_put(rig, 2, &own);
+	assert_int_equal(rig->emitted_count, 1);
+	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
+}
+
+/* A damaged one is damaged, and no suspect. */
+static void test_damaged(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	struct frame far = rig_data(rig, 2, 1000, 5);
+	struct frame join = other_join(rig, 1);
+	far.bytes[far.length - 1] ^= 1;
+	join.bytes[join.length - 1] ^= 1;
+	for (unsigned i = 0; i < 8; i++) {
+		rig_put(rig, 2, &far);
+		rig_assert_nothing(rig);
+		rig_put(rig, 2, &join);
+		rig_assert_nothing(rig);
+	}
+	rig_assert_count(rig, suspects_dropped, 0);
+	rig_assert_count(rig, icrc_dropped, 16);
+	complete(rig, 1);
+}
+
+/* Nothing but the fourth in a row puts a flow out; any packet of its own begins anew. */
+static void test_fourth(void **state)
+{
+	struct rig *rig = *state;
+	struct frame write, again;
+
+	rig_join_all(rig);
+	again = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	for (unsigned index = 1; index <= 4; index++) {
+		write = write_of(rig, index);
+		for (unsigned i = 0; i < 3; i++)
+			assert_suspect(rig, &write);
+		rig_put(rig, 2, &again); /* a retransmission will do */
+		for (unsigned i = 0; i < 3; i++)
+			assert_suspect(rig, &write);
+		complete(rig, index);
+	}
+	rig_assert_count(rig, jobs_broken, 0);
+
+	/* What waits of the flow, and of others, goes on as it came. */
+	struct frame own = rig_data(rig, 2, 5, 52), others = rig_data(rig, 0, 5, 50);
+	rig_put(rig, 2, &own);
+	rig_put(rig, 0, &others);
+	write = write_of(rig, 6);
+	for (unsigned i = 0; i < 3; i++)
+		assert_suspect(rig, &write);
+	rig_put(rig, 2, &write);
+	assert_int_equal(rig->emitted_count, 2);
+	assert_int_equal(rig->emitted[0].port, 0);
+	assert_memory_equal(rig->emitted[0].frame.bytes, others.bytes, others.length);
+	assert_int_equal(rig->emitted[1].port, 2);
+	assert_memory_equal(rig->emitted[1].frame.bytes, own.bytes, own.length);
+	rig_assert_count(rig, jobs_broken, 1);
+
+	/* Resent, it is a packet of a flow that is not known. */
+	rig_put(rig, 2, &write);
+	rig_assert_passed(rig, 2, &write);
+
+	/* It counts as left: the other two's LEAVEs end the job. */
+	for (unsigned rank = 0; rank < 2; rank++) {
+		struct frame leave = rig_control(rig, rank, rank ? 5 : 6, INA_WIRE_LEAVE);
+
+		rig_assert_count(rig, jobs_closed, 0);
+		rig_put(rig, rank, &leave);
+	}
+	rig_assert_count(rig, jobs_closed, 1);
+}
+
+/* A host that came back: its new connection on the old key joins when the old flow is out. */
+static void test_connection_that_ended(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	complete(rig, 1);
+	struct frame join = other_join(rig, 0x1234);
+	for (unsigned i = 0; i < 4; i++)
+		assert_suspect(rig, &join);
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_put(rig, 2, &join);
+	rig_assert_nothing(rig); /* it waits for its peers */
+	rig_assert_count(rig, jobs_opened, 2);
+
+	/* Its PSNs are its own: none is answered with a sum of the old job. */
+	struct frame data = rig_data(rig, 2, 1, 9);
+	rig_put(rig, 2, &data);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, duplicates_answered, 0);
+}
+
+/* All flows of a job are put out: it ends. */
+static void test_all_are_gone(void **state)
+{
+	struct rig *rig = *state;
+	const uint16_t alone = 1;
+	struct frame join = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+
+	memcpy(join.bytes + RANK_COUNT_AT, &alone, 2);
+	frame_seal(&join);
+	rig_put(rig, 2, &join);
+	assert_int_equal(rig->emitted_count, 1);
+	struct frame write = write_of(rig, 1);
+	for (unsigned i = 0; i < 4; i++)
+		assert_suspect(rig, &write);
+	rig_assert_count(rig, jobs_closed, 1);
+	rig_put(rig, 2, &write);
+	rig_assert_passed(rig, 2, &write);
+}
+
+/* Of a broken job too. */
+static void test_in_a_broken_job(void **state)
+{
+	struct rig *rig = *state;
+	static const uint8_t zeros[32];
+
+	rig_join_all(rig);
+	struct frame brief = rig_frame(rig, 1, 1, SEND_ONLY, zeros, 32);
+	rig_put(rig, 1, &brief);
+	rig_assert_count(rig, jobs_broken, 1);
+	struct frame near = rig_data(rig, 2, WINDOW, 5), far = rig_data(rig, 2, WINDOW + 1, 5);
+	rig_put(rig, 2, &near);
+	rig_assert_passed(rig, 2, &near);
+	for (unsigned i = 0; i < 4; i++)
+		assert_suspect(rig, &far);
+	rig_put(rig, 2, &near); /* the flow is out */
+	rig_assert_passed(rig, 2, &near);
+	rig_put(rig, 2, &far);
+	rig_assert_passed(rig, 2, &far);
+	rig_assert_count(rig, jobs_broken, 1);
+}
+
+/* A flow that is alive cannot be put out, however many come; one that was silent for a whole
+ * quiet time can. */
+static void test_alive(void **state)
+{
+	struct rig *rig = *state;
+
+	tick(rig, 2);
+	rig_join_all(rig);
+	struct frame write = write_of(rig, 1);
+	for (unsigned i = 0; i < 100; i++)
+		assert_suspect(rig, &write);
+	tick(rig, 1); /* perhaps a moment later */
+	for (unsigned i = 0; i < 100; i++)
+		assert_suspect(rig, &write);
+	rig_assert_count(rig, jobs_broken, 0);
+	complete(rig, 1);
+	tick(rig, 1);
+	write = write_of(rig, 2);
+	for (unsigned i = 0; i < 5; i++)
+		assert_suspect(rig, &write);
+	tick(rig, 1);
+	rig_assert_count(rig, jobs_broken, 0);
+	assert_suspect(rig, &write); /* not the fourth any more, but the first when it is silent */
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_put(rig, 2, &write);
+	rig_assert_passed(rig, 2, &write);
+}
+
+/* Also a silent flow needs four. */
+static void test_silent(void **state)
+{
+	struct rig *rig = *state;
+
+	tick(rig, 2);
+	rig_join_all(rig);
+	tick(rig, 5);
+	struct frame write = write_of(rig, 1);
+	for (unsigned i = 0; i < 3; i++)
+		assert_suspect(rig, &write);
+	rig_assert_count(rig, jobs_broken, 0);
+	assert_suspect(rig, &write);
+	rig_assert_count(rig, jobs_broken, 1);
+}
+
+/* After a reset: marked SENDs of each opcode and form are dropped until a whole period is over. */
+static void test_quiet_time(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t dropped = 0;
+
+	for (unsigned ticks = 0; ticks <= 2; ticks++) {
+		for (unsigned form = 0; form < 4; form++) {
+			rig->forms[0] = frame_forms[form];
+			for (unsigned opcode = 0; opcode < 24; opcode++) {
+				struct frame data = rig_data(rig, 0, 1, 5);
+				unsigned bth_at = frame_bth_at(rig->forms[0]);
+
+				if (opcode >= 0x0D && opcode <= 0x12)
+					continue; /* answers */
+				data.bytes[bth_at] = (uint8_t)opcode;
+				frame_seal(&data);
+				rig_put(rig, 0, &data);
+				if (ticks < 2 && opcode <= 5) {
+					rig_assert_nothing(rig);
+					dropped++;
+				} else {
+					rig_assert_passed(rig, 0, &data);
+				}
+				rig_assert_count(rig, quiet_dropped, dropped);
+			}
+		}
+		rig->forms[0] = (struct frame_form){false, false};
+		struct frame join = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+		rig_put(rig, 0, &join);
+		rig_assert_nothing(rig);
+		dropped += ticks < 2;
+		rig_assert_count(rig, quiet_dropped, dropped);
+		rig_assert_count(rig, joins_granted, ticks == 2);
+		tick(rig, 1);
+	}
+}
+
+/* What is not marked is not held up, whatever its congestion bits; what is, is known by its DSCP
+ * alone. */
+static void test_unmarked(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned tos = 0; tos < 256; tos++) {
+		rig->tos = (uint8_t)tos;
+		for (unsigned form = 0; form < 4; form++) {
+			rig->forms[0] = frame_forms[form];
+			struct frame data = rig_data(rig, 0, 1, 5);
+			rig_put(rig, 0, &data);
+			if (tos >> 2 == 43)
+				rig_assert_nothing(rig);
+			else
+				rig_assert_passed(rig, 0, &data);
+		}
+	}
+	rig_assert_count(rig, quiet_dropped, 16);
+}
+
+/*
+ * A job of another tenant has had the context before: its bytes stay in the history. Whoever sends
+ * a short packet again as a long one, or a long one as a short one, gets nothing.
+ */
+static void test_history_of_another_tenant(void **state)
+{
+	struct rig *rig = *state;
+	const uint16_t alone = 1;
+	uint8_t secret[4096];
+
+	rig_join_all(rig);
+	memset(secret, 0xA5, sizeof(secret));
+	for (unsigned index = 1; index <= WINDOW; index++)
+		for (unsigned rank = 0; rank < 3; rank++) {
+			struct frame data = rig_data(rig, rank, index, 1);
+
+			memcpy(secret, data.bytes + MESSAGE_AT, 32);
+			struct frame whole =
+			        rig_frame(rig, rank, index, SEND_ONLY, secret, sizeof(secret));
+			rig_put(rig, rank, &whole);
+		}
+	rig_assert_count(rig, packets_joined, 3 * (WINDOW + 1));
+	for (unsigned rank = 0; rank < 3; rank++) {
+		struct frame leave = rig_control(rig, rank, WINDOW + 1, INA_WIRE_LEAVE);
+
+		rig_put(rig, rank, &leave);
+	}
+	rig_assert_count(rig, jobs_closed, 1);
+
+	struct frame join = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	memcpy(join.bytes + RANK_COUNT_AT, &alone, 2);
+	frame_seal(&join);
+	rig_put(rig, 2, &join);
+	assert_int_equal(rig->emitted_count, 1);
+	memset(secret, 0, sizeof(secret));
+	struct frame longer = rig_frame(rig, 2, 0, SEND_ONLY, secret, sizeof(secret));
+	rig_put(rig, 2, &longer);
+	rig_assert_nothing(rig);
+	struct frame shorter = rig_frame(rig, 2, 0, 1, secret, 16);
+	rig_put(rig, 2, &shorter);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, answers_differ, 2);
+	rig_assert_count(rig, duplicates_answered, 0);
+	rig_put(rig, 2, &join);
+	assert_int_equal(rig->emitted_count, 1);
+	rig_assert_count(rig, duplicates_answered, 1);
+}
+
+#define with_three(test) cmocka_unit_test_setup_teardown(test, open_three, close_rig)
+#define with_quiet(test) cmocka_unit_test_setup_teardown(test, open_quiet, close_rig)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        with_three(test_how_far),
+	        with_three(test_strangers_break_nothing),
+	        with_quiet(test_join_of_another_job),
+	        with_three(test_damaged),
+	        with_three(test_fourth),
+	        with_three(test_connection_that_ended),
+	        with_three(test_all_are_gone),
+	        with_three(test_in_a_broken_job),
+	        with_quiet(test_alive),
+	        with_quiet(test_silent),
+	        with_quiet(test_quiet_time),
+	        with_quiet(test_unmarked),
+	        with_three(test_history_of_another_tenant),
+	};
+	return cmocka_run_group_tests_name("suspects", tests, NULL, NULL);
+}
