@@ -4,13 +4,15 @@
 //
 // A context is freed when the LEAVEs of all its flows have gone out: before that, some receiver may
 // still lack a sum, and its retransmission must find the flow known. It is given out again when
-// nothing of the old job is under way any more.
+// nothing of the old job is under way any more; until then a JOIN does not wait for it, but takes
+// another or is refused: what is under way may hang on an output that is stuck, and a JOIN that
+// waits stops its port.
 //
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
 // idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
-// A request takes five clocks: registered, looked up, compared with what its job has, decided,
-// answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one operation serves
+// A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
+// has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one operation serves
 // all.
 
 `default_nettype none
@@ -25,8 +27,7 @@ module ina_jobs #(
     input  logic rst,
     input  logic age,  // one clock now and then: the end of the time-to-live
 
-    // A JOIN on a port asks for a flow, and holds until answer_valid. A context that is not yet
-    // quiet is waited for.
+    // A JOIN on a port asks for a flow, and holds until answer_valid: five clocks a port at most.
     input  logic [PORT_COUNT-1:0]                  ask_valid,
     input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
     output logic [PORT_COUNT-1:0]                  answer_valid,
@@ -72,27 +73,40 @@ module ina_jobs #(
   logic [RANKS_W-1:0] rank_count [JOB_COUNT];
   logic [RANKS_W-1:0] missing    [JOB_COUNT];  // ranks that have not joined
 
-  // Taken over: the lowest port that asks and is not being answered.
-  logic                  asks;
-  logic                  request_valid;
+  // A request's stages, one clock each.
+  logic asks;
+  logic choosing;
+  logic looking;
+  logic comparing;
+  logic deciding;
+
+  assign asks = !choosing && !looking && !comparing && !deciding
+      && (ask_valid & ~answer_valid) != '0;
+
+  always_ff @(posedge clk) begin
+    {choosing, looking, comparing, deciding} <= {asks, choosing, looking, comparing};
+    if (rst) {choosing, looking, comparing, deciding} <= '0;
+  end
+
+  // Taken over, from the ports that ask in turn: none starves while others ask without end.
+  logic [PORT_COUNT-1:0] choice;
   logic [PORT_COUNT-1:0] request_port;
   ina_pkg::ask_t         request;
 
-  assign asks = !request_valid && (ask_valid & ~answer_valid) != '0;
+  ina_turn #(.WIDTH(PORT_COUNT)) turn (
+      .clk, .rst, .asks, .wanted(ask_valid & ~answer_valid), .choice, .served(choosing),
+      .which(choice));
 
   always_ff @(posedge clk) begin
-    if (asks) begin
-      for (int p = PORT_COUNT - 1; p >= 0; p--) begin
-        if (ask_valid[p] && !answer_valid[p]) begin
-          request_port <= PORT_COUNT'(1) << p;
-          request      <= ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
-        end
-      end
+    if (choosing) begin
+      request_port <= choice;
+      for (int p = 0; p < PORT_COUNT; p++)
+        if (choice[p]) request <= ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
     end
   end
 
-  // Looked up: its job, or the lowest free context; anew where the job is freed meanwhile.
-  logic             lookup_valid;
+  // Looked up: its job, or the lowest context that is free and quiet. Such a one stays so, but in
+  // the clock of job_freed, when a judge may still act for the old job.
   logic             known_q;
   logic             found_q;
   logic [JOB_W-1:0] index_q;
@@ -105,9 +119,9 @@ module ina_jobs #(
     known_d = 1'b0;
     found_d = 1'b0;
     index_d = '0;
-    if (request_valid) begin
+    if (looking) begin
       for (int j = JOB_COUNT - 1; j >= 0; j--) begin
-        if (!job_valid[j]) begin
+        if (!job_valid[j] && !job_freed[j] && job_quiet[j]) begin
           found_d = 1'b1;
           index_d = JOB_W'(j);
         end
@@ -121,62 +135,44 @@ module ina_jobs #(
     end
   end
 
-  // Compared, again and again while an old job of the context is not quiet. The result holds in the
-  // next clock too, when it is decided: only an answer adds ranks to a job, a job that is neither
-  // complete nor broken is not freed, and a free context that is quiet stays so. Only in the clock
-  // of job_freed a judge may still act for the old job.
-  logic                  compared_valid;
-  logic                  gone;     // what was looked up has changed
-  logic                  unquiet;
-  logic [JOB_COUNT-1:0]  fits;     // this one, if it is not broken now
-  logic                  lacks;    // the job lacks this rank
-  logic [PORT_COUNT-1:0] mask_of_index;
-
-  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
-    assign mask_of_index[p] = job_mask[p*JOB_COUNT + 32'(index_q)];
-  end
-
-  assign lacks = !job_complete[index_q] && !job_broken[index_q]
-      && 16'(rank_count[index_q]) == request.rank_count && (request_port & mask_of_index) == '0;
-
   always_ff @(posedge clk) begin
-    if (lookup_valid) begin
-      gone    <= known_q ? !job_valid[index_q] : !found_q && job_valid != '1;
-      unquiet <= possible && !known_q && found_q && (!job_quiet[index_q] || job_freed[index_q]);
-      fits    <= (possible && (known_q ? lacks : found_q)) ? JOB_COUNT'(1) << index_q : '0;
-    end
-  end
-
-  // Decided.
-  logic                 lookup_again;
-  logic                 decided;
-  logic [JOB_COUNT-1:0] grants;
-
-  assign lookup_again = compared_valid && gone;
-  assign decided      = compared_valid && !gone && !unquiet;
-  assign grants       = decided ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
-
-  always_ff @(posedge clk) begin
-    if (asks) request_valid <= 1'b1;
-    else if (decided) request_valid <= 1'b0;
-    lookup_valid   <= request_valid && !decided && !lookup_again;
-    compared_valid <= lookup_valid && !decided && !lookup_again;
-    if (request_valid && !lookup_valid) begin
+    if (looking) begin
       known_q  <= known_d;
       found_q  <= found_d;
       index_q  <= index_d;
       possible <= request.rank_count != '0 && request.rank_count <= 16'(PORT_COUNT)
           && request.window != '0 && request.window <= 32'(SLOT_COUNT);
     end
-    answer_valid   <= (decided && !rst) ? request_port : '0;
+  end
+
+  // Compared. The result holds in the next clock too, when it is decided: only an answer adds ranks
+  // to a job, and a job that is neither complete nor broken is not freed.
+  logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
+  logic                  lacks;  // the job lacks this rank
+  logic [PORT_COUNT-1:0] mask_of_index;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
+    assign mask_of_index[p] = job_mask[p*JOB_COUNT + 32'(index_q)];
+  end
+
+  assign lacks = job_valid[index_q] && !job_complete[index_q] && !job_broken[index_q]
+      && 16'(rank_count[index_q]) == request.rank_count && (request_port & mask_of_index) == '0;
+
+  always_ff @(posedge clk) begin
+    if (comparing)
+      fits <= (possible && (known_q ? lacks : found_q)) ? JOB_COUNT'(1) << index_q : '0;
+  end
+
+  // Decided.
+  logic [JOB_COUNT-1:0] grants;
+
+  assign grants = deciding ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
+
+  always_ff @(posedge clk) begin
+    answer_valid   <= (deciding && !rst) ? request_port : '0;
     answer_granted <= grants != '0;
     answer_job     <= index_q;
     opened         <= grants != '0 && !known_q && !rst;
-    if (rst) begin
-      request_valid  <= 1'b0;
-      lookup_valid   <= 1'b0;
-      compared_valid <= 1'b0;
-    end
   end
 
   // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later.

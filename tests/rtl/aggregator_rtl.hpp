@@ -27,6 +27,7 @@ class AggregatorRtl
 	std::deque<Out> out[PORTS];
 	unsigned gap_percent = 0;   // clocks in which a port offers nothing
 	unsigned stall_percent = 0; // clocks in which a port takes nothing
+	unsigned stuck = 0;         // ports that never do, a bit each
 	uint64_t beats_in[PORTS] = {}, beats_out[PORTS] = {};
 	size_t frames_in[PORTS] = {};
 	uint64_t last_accepted = 0; // the clock in which a frame's last beat went in, on any port
@@ -158,7 +159,7 @@ class AggregatorRtl
 
 		for (unsigned p = 0; p < PORTS; p++)
 			ready |= random.chance(stall_percent) ? 0 : 1u << p;
-		return ready;
+		return ready & ~stuck;
 	}
 
 	void collect(unsigned p)

@@ -11,7 +11,7 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
 constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
-constexpr unsigned PATIENCE_CLOCKS = 2000; // of a port that asks
+constexpr unsigned ANSWER_CLOCKS = 5 * PORTS; // at most, whatever others ask
 
 struct Job {
 	bool valid = false, broken = false, freed = false, expired = false;
@@ -31,9 +31,23 @@ struct Request {
 	uint16_t ranks = 0;
 	uint32_t window = 0;
 	unsigned clocks = 0;
+	unsigned others = 0; // that were answered meanwhile
 };
 
-constexpr int REFUSED = -1, WAITS = -2, NEW = -3;
+constexpr int REFUSED = -1, NONE = -2, NEW = -3;
+
+constexpr unsigned DECIDING_CLOCKS = 3; // of an answer
+
+/// All that decides on a request, in one clock.
+struct State {
+	Job jobs[JOBS];
+	bool quiet[JOBS] = {};
+
+	bool is_free(unsigned j) const
+	{
+		return !jobs[j].valid && !jobs[j].freed && quiet[j];
+	}
+};
 
 /// A bit of a port of any width.
 template <class Port> bool bit(const Port &port, unsigned at)
@@ -62,19 +76,27 @@ class Jobs
 	void clock()
 	{
 		Job next[JOBS];
-		int answer = WAITS, port = -1;
+		int answer = NONE, port = -1;
 
 		std::copy(jobs, jobs + JOBS, next);
 		drive();
+		std::copy(past + 1, past + DECIDING_CLOCKS, past);
+		past[DECIDING_CLOCKS - 1] = now;
 		dut.tick();
 		for (unsigned p = 0; p < PORTS; p++) {
 			requests[p].clocks++;
-			CHECK(requests[p].clocks < PATIENCE_CLOCKS || !requests[p].active,
-			      "port %u waits", p);
+			CHECK(requests[p].clocks <= ANSWER_CLOCKS + 1 || !requests[p].active,
+			      "port %u waits for more than %u clocks", p, ANSWER_CLOCKS);
 			if (!(dut->answer_valid >> p & 1))
 				continue;
 			CHECK(port < 0 && requests[p].active, "an answer too many, to port %u", p);
 			port = static_cast<int>(p);
+		}
+		for (unsigned p = 0; port >= 0 && p < PORTS; p++) {
+			requests[p].others += static_cast<unsigned>(port) != p;
+			CHECK(requests[p].others < PORTS || !requests[p].active,
+			      "port %u asks, and %u others were answered meanwhile", p,
+			      requests[p].others);
 		}
 		if (port >= 0)
 			answer = check_answer(requests[port], static_cast<unsigned>(port));
@@ -86,7 +108,6 @@ class Jobs
 			attach(next[answer], requests[port], static_cast<unsigned>(port));
 		if (port >= 0)
 			requests[port].active = false;
-		std::copy(jobs, jobs + JOBS, earlier);
 		std::copy(next, next + JOBS, jobs);
 		compare();
 	}
@@ -96,9 +117,12 @@ class Jobs
       private:
 	bench::Random &random;
 	bench::Dut<Vina_jobs> dut;
-	Job jobs[JOBS], earlier[JOBS]; // earlier: a clock ago
+	State now, past[DECIDING_CLOCKS]; // past: the last ones, with this clock's
+	Job (&jobs)[JOBS] = now.jobs;
+	bool (&quiet)[JOBS] = now.quiet;
 	Request requests[PORTS];
-	bool breaking[JOBS], quiet[JOBS] = {}, waiting[JOBS], hit[JOBS];
+	bool breaking[JOBS], waiting[JOBS], hit[JOBS];
+	uint64_t stuck = 0; // contexts that do not become quiet
 	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {}; // ports
 
 	void advance(Job &job, unsigned j)
@@ -134,12 +158,14 @@ class Jobs
 			Request &request = requests[p];
 
 			if (!request.active && random.chance(20))
-				request = {true, random.below(JOBS + 2),
+				request = {true,
+				           random.below(JOBS + 2),
 				           static_cast<uint16_t>(random.below(6)),
 				           static_cast<uint32_t>(random.chance(90)
 				                                         ? 1 + random.below(SLOTS)
 				                                         : random.below(2) *
 				                                                   (SLOTS + 1)),
+				           0,
 				           0};
 			asks |= unsigned{request.active} << p;
 			// ina_pkg::ask_t, 14 bytes
@@ -148,10 +174,12 @@ class Jobs
 			bench::put(dut->ask, 14 * p + 10, &request.window, 4);
 		}
 		dut->ask_valid = static_cast<uint8_t>(asks);
+		if (random.below(1000) == 0)
+			stuck = random.chance(50) ? random.next() : 0;
 		for (unsigned j = 0; j < JOBS; j++) {
 			// What is free and quiet stays so, but in the clock of freeing.
-			quiet[j] = random.chance(50) ||
-			           (quiet[j] && !jobs[j].valid && !earlier[j].valid);
+			quiet[j] = past[DECIDING_CLOCKS - 1].is_free(j) ||
+			           (random.chance(50) && !(stuck >> j & 1));
 			waiting[j] = hit[j] = false;
 			set_bit(dut->job_quiet, j, quiet[j]);
 			ready[j] = static_cast<unsigned>(random.next() & random.next() &
@@ -204,45 +232,49 @@ class Jobs
 			leaving[done] |= dut->done_mask;
 	}
 
-	/// What these jobs have for a request.
-	static int admit(const Job (&jobs)[JOBS], const Request &request, unsigned port)
+	/// What there is for a request in this state.
+	static int admit(const State &state, const Request &request, unsigned port)
 	{
 		bool room = false;
 
 		if (request.ranks < 1 || request.ranks > PORTS || request.window < 1 ||
 		    request.window > SLOTS)
 			return REFUSED;
-		for (unsigned j = 0; j < JOBS; j++)
-			if (jobs[j].valid && jobs[j].id == request.id)
-				return jobs[j].broken || jobs[j].complete() ||
-				                       jobs[j].ranks != request.ranks ||
-				                       (jobs[j].mask >> port & 1)
+		for (unsigned j = 0; j < JOBS; j++) {
+			const Job &job = state.jobs[j];
+
+			if (job.valid && job.id == request.id)
+				return job.broken || job.complete() || job.ranks != request.ranks ||
+				                       (job.mask >> port & 1)
 				               ? REFUSED
 				               : static_cast<int>(j);
-		for (unsigned j = 0; j < JOBS; j++)
-			room |= !jobs[j].valid;
+			room |= state.is_free(j);
+		}
 		return room ? NEW : REFUSED;
 	}
 
-	/// A grant is right in the clock before the answer, a refusal in that one or the one
-	/// before.
+	/// A grant is right in the clock before the answer, a refusal in one of those in which it
+	/// was decided.
 	int check_answer(const Request &request, unsigned port)
 	{
-		const bool refusal = !dut->answer_granted;
-		const int now = admit(jobs, request, port);
-		const int want =
-		        refusal && admit(earlier, request, port) == REFUSED ? REFUSED : now;
 		const unsigned job = dut->answer_job;
+		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
+		bool refusal = false;
 
-		CHECK(dut->answer_granted == (want != REFUSED), "granted: %d, not %d",
-		      dut->answer_granted, want != REFUSED);
-		CHECK(dut->opened == (want == NEW), "opened: %d", dut->opened);
-		(want != REFUSED ? granted : refused)++;
-		if (want == REFUSED)
-			return want;
+		for (const State &state : past)
+			refusal |= admit(state, request, port) == REFUSED;
+		CHECK(dut->opened == (dut->answer_granted && want == NEW), "opened: %d",
+		      dut->opened);
+		if (!dut->answer_granted) {
+			CHECK(refusal, "refused without a cause");
+			refused++;
+			return REFUSED;
+		}
+		granted++;
+		CHECK(want != REFUSED, "granted against the rules");
 		CHECK(want == NEW || static_cast<int>(job) == want, "context %u, not %d", job,
 		      want);
-		CHECK(want != NEW || (!jobs[job].valid && quiet[job] && !jobs[job].freed),
+		CHECK(want != NEW || past[DECIDING_CLOCKS - 1].is_free(job),
 		      "context %u is not free", job);
 		return static_cast<int>(job);
 	}

@@ -462,6 +462,41 @@ void late_answers(Random &random)
 	      static_cast<unsigned long long>(rtl.counter(ANSWERS_DROPPED)));
 }
 
+/// Port 1 takes nothing, and a job ends there whose probes still wait to leave. What port 0 sends
+/// goes on all the same, its JOIN too: it gets another context, or is refused.
+void stuck_output(Random &random)
+{
+	constexpr unsigned PROBES = 100;
+	AggregatorRtl rtl(random);
+	traffic::Shape shape;
+
+	shape.window = WINDOW;
+	shape.messages = 2;
+	traffic::Job ending(random, {0, 1}, 0, shape), other(random, {0}, 1, shape);
+	traffic::Rank leaver = ending.ranks[1];
+	const traffic::Segment leave = leaver.segments.back();
+
+	leaver.segments.assign(5, leave);
+	leaver.segments[0] = ending.ranks[1].segments[0]; // the JOIN
+	leaver.tos.assign(5, 0xAE);
+	rtl.stuck = 1u << 1;
+	rtl.in[1].push_back(leaver.frame(0));
+	for (unsigned i = 0; i < PROBES; i++)
+		rtl.in[1].push_back(numbered_frame(leaver, 2));
+	rtl.in[1].push_back(leaver.frame(1)); // before all have come: the job breaks
+	rtl.in[1].push_back(leaver.frame(3)); // past a gap of a broken job: it passes, and ends it
+	for (uint64_t i = 0; i < PROBES * (INA_MTU / 64 + 20); i++)
+		rtl.step();
+	CHECK(rtl.counter(GAPS) == PROBES + 1 && rtl.counter(JOBS_CLOSED) == 1,
+	      "%llu past a gap, %llu jobs closed",
+	      static_cast<unsigned long long>(rtl.counter(GAPS)),
+	      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)));
+	rtl.in[0].push_back(other.ranks[0].frame(0));
+	for (unsigned i = 0; i < 1000; i++)
+		rtl.step();
+	CHECK(rtl.out[0].size() == 1, "port 1 is stuck, and so is port 0: a JOIN never leaves");
+}
+
 /// Several jobs have everything waiting: they must take turns, packet by packet.
 void fairness(Random &random)
 {
@@ -528,6 +563,7 @@ int main()
 	test_faults(random);
 	test_speed(random);
 	test_passing_speed(random);
+	stuck_output(random);
 	if (INA_MTU == 4096)
 		late_answers(random);
 	if (WINDOW >= 20 && INA_JOB_COUNT > 1)

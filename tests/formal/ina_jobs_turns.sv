@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_jobs: every JOIN is answered, whatever the other ports ask and whatever is under way. What
+// is answered is proved in ina_jobs.sv.
+//
+//   1. A port that asks is answered after at most one answer to each other port.
+//   2. It is answered within five clocks a port.
+//   3. Nobody is answered who does not ask, and no two in the same clock.
+
+module formal_ina_jobs_turns (
+    input logic clk
+);
+  localparam int PORT_COUNT = 3;  // with two, whoever was not served last is the next in any case
+  localparam int JOB_COUNT  = 1;
+  localparam int SLOT_COUNT = 4;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic [PORT_COUNT-1:0]                  ask_valid;
+  (* anyseq *) logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask;
+  logic [PORT_COUNT-1:0] answer_valid;
+
+  (* anyseq *) logic                  age;
+  (* anyseq *) logic [PORT_COUNT-1:0] hit_valid;
+  (* anyseq *) logic [PORT_COUNT-1:0] break_valid;
+  (* anyseq *) logic [PORT_COUNT-1:0] leave_valid;
+  (* anyseq *) logic                  mismatch_valid;
+  (* anyseq *) logic                  done_valid;
+  (* anyseq *) logic [PORT_COUNT-1:0] done_mask;
+  (* anyseq *) logic                  job_quiet;
+  (* anyseq *) logic [PORT_COUNT-1:0] queue_ready;
+
+  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
+      .clk, .rst, .age, .ask_valid, .ask,
+      .answer_valid, .answer_granted(), .answer_job(),
+      .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch_valid, .mismatch_job('0),
+      .done_valid, .done_job('0), .done_mask, .job_quiet, .queue_ready,
+      .job_valid(), .job_complete(), .job_broken(), .job_mask(), .job_freed(),
+      .opened(), .newly_broken(), .newly_expired(), .busy());
+
+  logic [PORT_COUNT-1:0] overtaken;
+  logic [PORT_COUNT-1:0] late;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
+    logic       asks;    // in the clock before, and was not answered
+    logic [1:0] others;  // answers to others since it asks
+    logic [4:0] clocks;  // since it asks
+
+    always_ff @(posedge clk) begin
+      asks   <= !rst && ask_valid[p] && !answer_valid[p];
+      others <= (rst || !ask_valid[p] || answer_valid[p]) ? '0 : others + 2'(answer_valid != '0);
+      clocks <= (rst || !ask_valid[p] || answer_valid[p]) ? '0 : clocks + 1'b1;
+    end
+
+    // A request holds until its answer.
+    always_comb if (!rst && asks) assume (ask_valid[p]);
+
+    assign overtaken[p] = others >= 2'(PORT_COUNT);
+    assign late[p]      = clocks > 5'(5 * PORT_COUNT);
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p1_fair:  assert (overtaken == '0);
+      p2_late:  assert (late == '0);
+      p3_asked: assert ((answer_valid & ~ask_valid) == '0);
+      p3_one:   assert ((answer_valid & (answer_valid - 1'b1)) == '0);
+    end
+  end
+
+  logic [PORT_COUNT-1:0] answered;
+
+  always_ff @(posedge clk) answered <= rst ? '0 : answered | answer_valid;
+
+  always_comb begin
+    if (!rst) begin
+      all_answered: cover (answered == '1 && ask_valid == '1);
+    end
+  end
+endmodule
