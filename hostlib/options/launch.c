@@ -16,20 +16,30 @@ struct launcher {
 	const char *rank;
 	const char *ranks;    /* NULL: it does not say how many there are */
 	const char *inner_by; /* set: it runs inside whatever comes after it in the table */
+	const char *job[2];   /* what tells its jobs apart, both together */
 };
 
 /*
  * The inner ones first. Daemons of mpirun and mpiexec run in a step of srun, which counts them
  * and not the ranks; RANK and WORLD_SIZE may be torchrun's, or may have been left in a shell.
- * PMIX_RANK comes from Open MPI 5's prterun and from srun --mpi=pmix.
+ * PMIX_RANK comes from Open MPI 5's prterun and from srun --mpi=pmix. A torchrun without a
+ * rendezvous has the id "none", but a port of its own. MPICH has no id; its batch system may.
  */
 static const struct launcher LAUNCHERS[] = {
-        {"torchrun", "RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
-        {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID"},
-        {"MPICH", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"},
-        {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL},
-        {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", NULL},
-        {"PMIx", "PMIX_RANK", NULL, NULL},
+        {"torchrun",
+         "RANK",
+         "WORLD_SIZE",
+         "TORCHELASTIC_RUN_ID",
+         {"TORCHELASTIC_RUN_ID", "MASTER_PORT"}},
+        {"Open MPI",
+         "OMPI_COMM_WORLD_RANK",
+         "OMPI_COMM_WORLD_SIZE",
+         "SLURM_PROCID",
+         {"PMIX_NAMESPACE"}},
+        {"MPICH", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", {"PBS_JOBID"}},
+        {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+        {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", NULL, {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+        {"PMIx", "PMIX_RANK", NULL, NULL, {"PMIX_NAMESPACE"}},
 };
 
 #define LAUNCHER_COUNT (sizeof(LAUNCHERS) / sizeof(LAUNCHERS[0]))
@@ -52,12 +62,23 @@ static bool speaks(const struct launcher *launcher)
 	return getenv(launcher->rank) && (!launcher->ranks || getenv(launcher->ranks));
 }
 
+static void read_job(const struct launcher *launcher, struct ina_launch *launch)
+{
+	const char *first = getenv(launcher->job[0]);
+	const char *second = launcher->job[1] ? getenv(launcher->job[1]) : "";
+
+	if (first && second)
+		snprintf(launch->job, sizeof(launch->job), "%s %.100s.%.60s", launcher->name, first,
+		         second);
+}
+
 static enum ina_status read_launcher(const struct launcher *launcher, struct ina_launch *launch,
                                      struct ina_failure *failure)
 {
 	*launch = (struct ina_launch){.launcher = launcher->name,
 	                              .rank_name = launcher->rank,
 	                              .ranks_name = launcher->ranks};
+	read_job(launcher, launch);
 	if (launcher->ranks && read_number(launcher->ranks, 1, &launch->ranks, failure) != INA_OK)
 		return failure->status;
 	return read_number(launcher->rank, 0, &launch->rank, failure);
@@ -95,6 +116,8 @@ enum ina_status ina_launch_ranks(struct ina_launch *launch, struct ina_failure *
 			return failure->status;
 		if (!launch->launcher)
 			*launch = next;
+		else if (!launch->job[0])
+			memcpy(launch->job, next.job, sizeof(launch->job));
 		innermost = LAUNCHERS[i].inner_by && getenv(LAUNCHERS[i].inner_by);
 	}
 	return INA_OK;
@@ -140,18 +163,18 @@ static enum ina_status torch_root(struct ina_launch_root *root, struct ina_failu
 {
 	const char *address = getenv("MASTER_ADDR");
 	const char *port_text = getenv("MASTER_PORT");
-	int port = INA_DEFAULT_PORT;
+	int port;
 
 	root->name = "MASTER_ADDR";
-	if (port_text) {
-		if (ina_parse_int(port_text, 1, 65534, &port) != 0)
-			return ina_fail(failure, INA_ERR_ARGUMENT,
-			                "MASTER_PORT is \"%.40s\": it must be a number from 1 to "
-			                "65534, since the port behind it is used; or set INA_ROOT",
-			                port_text);
-		port++;
-	}
-	snprintf(root->text, sizeof(root->text), "%.255s:%d", address, port);
+	snprintf(root->text, sizeof(root->text), "%.255s", address);
+	if (!port_text)
+		return INA_OK;
+	if (ina_parse_int(port_text, 1, 65534, &port) != 0)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "MASTER_PORT is \"%.40s\": it must be a number from 1 to "
+		                "65534, since the port behind it is used; or set INA_ROOT",
+		                port_text);
+	snprintf(root->text, sizeof(root->text), "%.255s:%d", address, port + 1);
 	return INA_OK;
 }
 

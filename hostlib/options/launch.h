@@ -16,11 +16,13 @@ struct ina_launch {
 	const char *ranks_name; /* NULL: ranks is not known */
 	int rank;
 	int ranks;
+	char job[200]; /* what it calls the job, the same for all its ranks; "": it does not say */
 };
 
 /*
  * Reads rank and rank count. Where several launchers speak, the innermost one is believed if it is
- * known to run inside the other; otherwise they must agree. INA_OK, also where there is none, or
+ * known to run inside the other; otherwise they must agree, and the first that does says which job
+ * it is. INA_OK, also where there is none, or
  * INA_ERR_ARGUMENT.
  */
 enum ina_status ina_launch_ranks(struct ina_launch *launch, struct ina_failure *failure);

@@ -116,9 +116,9 @@ static enum ina_status check_half(const struct ina_launch *launch, bool has_rank
 }
 
 /* Options first, then INA_*, then the launcher. */
-static enum ina_status make_ranks(struct ina_options *options, struct ina_failure *failure)
+static enum ina_status make_ranks(struct ina_options *options, struct ina_launch *launch,
+                                  struct ina_failure *failure)
 {
-	struct ina_launch launch = {0};
 	char half[100];
 	bool has_rank;
 	bool has_ranks;
@@ -131,29 +131,29 @@ static enum ina_status make_ranks(struct ina_options *options, struct ina_failur
 		return failure->status;
 	if (has_rank && has_ranks)
 		return INA_OK;
-	if (ina_launch_ranks(&launch, failure) != INA_OK)
+	if (ina_launch_ranks(launch, failure) != INA_OK)
 		return failure->status;
-	if (launch.launcher && check_half(&launch, has_rank, options->rank, has_ranks,
-	                                  options->ranks, failure) != INA_OK)
+	if (launch->launcher && check_half(launch, has_rank, options->rank, has_ranks,
+	                                   options->ranks, failure) != INA_OK)
 		return failure->status;
 	ina_launch_half(half, sizeof(half));
-	if (!has_ranks && !launch.ranks_name)
+	if (!has_ranks && !launch->ranks_name)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "the number of ranks is not given%s: set the option ranks, or "
 		        "INA_RANKS in the environment, or start by mpirun, srun or torchrun",
 		        half);
-	if (!has_rank && !launch.launcher)
+	if (!has_rank && !launch->launcher)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the rank is not given%s: set the option rank, or INA_RANK in the "
 		                "environment, or start by mpirun, srun or torchrun",
 		                half);
-	if (!has_ranks && launch.ranks > INA_MAX_RANKS)
+	if (!has_ranks && launch->ranks > INA_MAX_RANKS)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s says %s=%d: there can be %d ranks at most", launch.launcher,
-		                launch.ranks_name, launch.ranks, INA_MAX_RANKS);
-	options->ranks = has_ranks ? options->ranks : launch.ranks;
-	options->rank = has_rank ? options->rank : launch.rank;
+		                "%s says %s=%d: there can be %d ranks at most", launch->launcher,
+		                launch->ranks_name, launch->ranks, INA_MAX_RANKS);
+	options->ranks = has_ranks ? options->ranks : launch->ranks;
+	options->rank = has_rank ? options->rank : launch->rank;
 	return INA_OK;
 }
 
@@ -177,13 +177,16 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the address of rank 0 is not given: set the option root, or "
 		                "INA_ROOT in the environment (mpiexec -genv INA_ROOT ADDRESS)");
-	settings->root.sin_port = htons(INA_DEFAULT_PORT);
 	if (ina_address_parse(root, &settings->root) != 0)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "the %s is \"%.60s\": it must be an IPv4 address or the name of a host "
 		        "that has one, with :port if need be",
 		        name, root);
+	settings->root_ports = 1;
+	if (settings->root.sin_port == 0)
+		settings->root.sin_port =
+		        htons((uint16_t)ina_job_port(&settings->job, &settings->root_ports));
 	/* A host may well know itself by a name for 127.0.1.1, where no other host would find it.
 	 */
 	if (options->rank == 0 && ina_is_loopback(settings->root.sin_addr) &&
@@ -279,12 +282,15 @@ static enum ina_status check_numbers(const struct ina_options *options, struct i
 enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
                                   struct ina_failure *failure)
 {
+	struct ina_launch launch = {.job = ""};
 	enum ina_status status;
 
 	memset(settings, 0, sizeof(*settings));
 	status = take_options(settings, options, failure);
 	if (status == INA_OK)
-		status = make_ranks(&settings->options, failure);
+		status = make_ranks(&settings->options, &launch, failure);
+	if (status == INA_OK)
+		status = ina_job_make(&settings->job, launch.job, failure);
 	if (status == INA_OK)
 		status = make_addresses(settings, failure);
 	if (status == INA_OK)

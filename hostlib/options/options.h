@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include "error.h"
+#include "job.h"
 
 /* Packets under way on a connection: an aggregator's history, and rdma_rxe's RXE_MAX_UNACKED_PSNS.
  */
@@ -15,11 +16,13 @@
 
 struct ina_settings {
 	struct ina_options options; /* strings are not to be used any more */
-	struct sockaddr_in root;    /* port filled in */
-	struct sockaddr_in bind;    /* sin_addr 0: not given */
-	char device[64];            /* "": not given */
-	unsigned int receives;      /* posted ahead by the window, messages */
-	unsigned int intra_gbps;    /* of a rank's link inside its machine; 0: not modelled */
+	struct ina_job job;
+	struct sockaddr_in root; /* port filled in */
+	int root_ports;          /* from that one on: rank 0 takes the first that is free */
+	struct sockaddr_in bind; /* sin_addr 0: not given */
+	char device[64];         /* "": not given */
+	unsigned int receives;   /* posted ahead by the window, messages */
+	unsigned int intra_gbps; /* of a rank's link inside its machine; 0: not modelled */
 	int listener; /* where rank 0 waits already; -1: it has yet to listen at the root */
 };
 

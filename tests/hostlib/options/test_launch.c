@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,9 @@ static const char *const TORCHRUN[] = {
 static const char *const MPICH[] = {"PMI_RANK=5", "PMI_SIZE=6", "PMI_FD=6", "MPI_LOCALNRANKS=2",
                                     NULL};
 
+/* Eight ports from 18766, 18774 ... 19782 on, of which the job's name says which. */
+#define JOB_PORT (-1)
+
 static int clear(void **state)
 {
 	(void)state;
@@ -81,7 +85,14 @@ static void expect(const struct ina_options *options, int rank, int ranks, const
 	assert_int_equal(settings.options.rank, rank);
 	assert_int_equal(settings.options.ranks, ranks);
 	assert_string_equal(inet_ntoa(settings.root.sin_addr), address);
-	assert_int_equal(ntohs(settings.root.sin_port), port);
+	if (port != JOB_PORT) {
+		assert_int_equal(ntohs(settings.root.sin_port), port);
+		assert_int_equal(settings.root_ports, 1);
+		return;
+	}
+	assert_in_range(ntohs(settings.root.sin_port), 18766, 18766 + 1016);
+	assert_int_equal((ntohs(settings.root.sin_port) - 18766) % 8, 0);
+	assert_int_equal(settings.root_ports, 8);
 }
 
 static void refuse(const struct ina_options *options, const char *words)
@@ -99,7 +110,7 @@ static void open_mpi(void **state)
 {
 	(void)state;
 	set_all(OPEN_MPI);
-	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 	set("INA_ROOT=192.0.2.5:4000");
 	expect(NULL, 1, 2, "192.0.2.5", 4000);
 }
@@ -175,7 +186,7 @@ static void nested(void **state)
 	(void)state;
 	set_all(SLURM);
 	set_all(OPEN_MPI);
-	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 	set_all(TORCHRUN);
 	expect(NULL, 2, 4, "192.0.2.9", 29501);
 	clearenv();
@@ -195,14 +206,14 @@ static void contradictions(void **state)
 	set("RANK=1");
 	refuse(NULL, "torchrun says WORLD_SIZE=1, but Open MPI says OMPI_COMM_WORLD_SIZE=2");
 	set("WORLD_SIZE=2");
-	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 	set("PMIX_RANK=0");
 	refuse(NULL, "RANK=1, but PMIx says PMIX_RANK=0");
 	/* One of the two without the other means something else. */
 	clearenv();
 	set_all(OPEN_MPI);
 	set("RANK=7");
-	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 }
 
 static void ours_first(void **state)
@@ -218,7 +229,7 @@ static void ours_first(void **state)
 	unsetenv("INA_RANK");
 	refuse(NULL, "ranks is 4, but Open MPI says OMPI_COMM_WORLD_SIZE=2");
 	set("INA_RANKS=2");
-	expect(NULL, 1, 2, "192.0.2.2", INA_DEFAULT_PORT);
+	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 	ina_options_init(&options);
 	options.rank = 6;
 	options.ranks = 7;
@@ -276,6 +287,90 @@ static void nonsense(void **state)
 	expect(NULL, 3, 8, "192.0.2.77", INA_DEFAULT_PORT);
 }
 
+static struct ina_job job(void)
+{
+	struct ina_settings settings;
+	struct ina_failure failure = {INA_OK, ""};
+
+	if (ina_settings_make(&settings, NULL, &failure) != INA_OK)
+		fail_msg("refused: %s", failure.text);
+	return settings.job;
+}
+
+static bool same(struct ina_job a, struct ina_job b)
+{
+	return a.tag == b.tag && a.key.low == b.key.low && a.key.high == b.key.high;
+}
+
+/* One job for all ranks of it, and another one where what tells jobs apart is another. */
+static void told_apart_by(const char *const *launcher, const char *rank, const char *other)
+{
+	struct ina_job before;
+
+	clearenv();
+	set_all(launcher);
+	set("INA_ROOT=192.0.2.1");
+	set("SLURM_JOB_ID=77");
+	set("SLURM_STEP_ID=1");
+	set("PBS_JOBID=12.host");
+	unsetenv("PMIX_RANK"); /* would have to agree with `rank` */
+	before = job();
+	assert_true(before.has_cookie);
+	set(rank);
+	assert_true(same(job(), before));
+	set(other);
+	assert_false(same(job(), before));
+	assert_int_not_equal(job().tag, before.tag);
+}
+
+static void jobs(void **state)
+{
+	struct ina_job before;
+
+	(void)state;
+	told_apart_by(OPEN_MPI, "OMPI_COMM_WORLD_RANK=0", "PMIX_NAMESPACE=2101215234");
+	told_apart_by(SLURM, "SLURM_PROCID=0", "SLURM_STEP_ID=2");
+	told_apart_by(SLURM, "SLURM_PROCID=0", "SLURM_JOB_ID=78");
+	told_apart_by(TORCHRUN, "RANK=0", "TORCHELASTIC_RUN_ID=77");
+	told_apart_by(TORCHRUN, "RANK=0", "MASTER_PORT=29502");
+	told_apart_by(MPICH, "PMI_RANK=0", "PBS_JOBID=13.host");
+
+	/* Nobody says it: all who say nothing are one. */
+	clearenv();
+	set("INA_RANK=0");
+	set("INA_RANKS=2");
+	set("INA_ROOT=192.0.2.1");
+	before = job();
+	assert_false(before.has_cookie);
+	set("INA_ROOT=192.0.2.2");
+	set("SLURM_JOB_ID=77"); /* whoever starts ranks by hand inside a job may start several */
+	assert_true(same(job(), before));
+
+	/* INA_COOKIE says it before any launcher. */
+	set_all(OPEN_MPI);
+	set("INA_COOKIE=mine");
+	before = job();
+	assert_true(before.has_cookie);
+	clearenv();
+	set_all(SLURM);
+	set("INA_COOKIE=mine");
+	assert_true(same(job(), before));
+	set("INA_COOKIE=yours");
+	assert_false(same(job(), before));
+	set("INA_COOKIE=");
+	refuse(NULL, "INA_COOKIE is empty");
+
+	/* A secret is in what proves it, and not in what is said. */
+	set("INA_COOKIE=mine");
+	set("INA_SECRET=swordfish");
+	assert_false(same(job(), before));
+	assert_int_equal(job().tag, before.tag);
+	assert_int_not_equal(job().key.low, before.key.low);
+	assert_int_not_equal(job().key.high, before.key.high);
+	set("INA_SECRET=");
+	refuse(NULL, "INA_SECRET is empty");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +385,7 @@ int main(void)
 	        cmocka_unit_test_setup(pmix, clear),
 	        cmocka_unit_test_setup(halves, clear),
 	        cmocka_unit_test_setup(nonsense, clear),
+	        cmocka_unit_test_setup(jobs, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

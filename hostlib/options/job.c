@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cookie and secret of a job. */
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Any numbers do, one for each use: what a hash is for is part of its key. */
+static const struct ina_siphash_key TAG = {0x67617420616E69, 0};
+static const struct ina_siphash_key KEY_LOW = {0x79656B20616E69, 0};
+static const struct ina_siphash_key KEY_HIGH = {0x79656B20616E69, 1};
+
+static uint64_t hash(const struct ina_siphash_key *key, const char *text)
+{
+	return ina_siphash(key, text, strlen(text));
+}
+
+/* Cookie and secret by turns: the secret's hashes, which nobody knows, are the cookie's key. */
+static struct ina_siphash_key make_key(const char *cookie, const char *secret)
+{
+	const struct ina_siphash_key inner = {hash(&KEY_LOW, secret), hash(&KEY_HIGH, secret)};
+	const struct ina_siphash_key outer = {inner.high, inner.low};
+
+	return (struct ina_siphash_key){hash(&inner, cookie), hash(&outer, cookie)};
+}
+
+static enum ina_status read_text(const char *name, const char **text, struct ina_failure *failure)
+{
+	const char *value = getenv(name);
+
+	if (!value)
+		return INA_OK;
+	if (!*value)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s is empty: unset it, or give all ranks of the job the same text",
+		                name);
+	*text = value;
+	return INA_OK;
+}
+
+enum ina_status ina_job_make(struct ina_job *job, const char *launched, struct ina_failure *failure)
+{
+	const char *cookie = launched;
+	const char *secret = "";
+
+	if (read_text("INA_COOKIE", &cookie, failure) != INA_OK ||
+	    read_text("INA_SECRET", &secret, failure) != INA_OK)
+		return failure->status;
+	job->has_cookie = *cookie != '\0';
+	job->tag = hash(&TAG, cookie);
+	job->key = make_key(cookie, secret);
+	return INA_OK;
+}
+
+int ina_job_port(const struct ina_job *job, int *count)
+{
+	*count = job->has_cookie ? INA_JOB_PORTS : 1;
+	if (!job->has_cookie)
+		return INA_DEFAULT_PORT;
+	return INA_DEFAULT_PORT + (int)(job->tag % INA_JOB_PORT_BLOCKS) * INA_JOB_PORTS;
+}
