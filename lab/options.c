@@ -229,8 +229,9 @@ void lab_options_parse(struct lab_options *options, int argc, char **argv)
 	        .children = children,
 	        .args_doc = "-- COMMAND...",
 	        .doc = "Boots N hosts round a switch with an aggregator and runs COMMAND on each, "
-	               "with INA_RANK, INA_RANKS, INA_ROOT (rank 0's address) and INA_BIND (the "
-	               "host's own) in its environment. Each line that a command prints comes out "
+	               "with INA_RANK, INA_RANKS, INA_ROOT (rank 0's address), INA_COOKIE and "
+	               "INA_BIND (the host's own) in its environment. Each line that a command "
+	               "prints comes out "
 	               "here behind its rank. The exit code is the first that was not 0."
 	               "\vExit codes of ina-lab itself: 2 bad options, 124 the run's time was up, "
 	               "125 a host or the bridge died, 130 or 143 interrupted.",

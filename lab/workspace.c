@@ -131,8 +131,8 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
 static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
                               int count, const struct lab_options *options)
 {
-	static const char *const ours[] = {"INA_RANK=",     "INA_RANKS=", "INA_ROOT=", "INA_BIND=",
-	                                   "INA_PROGRESS=", "TERM=",      NULL};
+	static const char *const ours[] = {"INA_RANK=", "INA_RANKS=",    "INA_ROOT=", "INA_COOKIE=",
+	                                   "INA_BIND=", "INA_PROGRESS=", "TERM=",     NULL};
 	static const char *const language[] = {"LANG", "LC_", NULL};
 	char name[32];
 
@@ -147,8 +147,8 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	if (file)
 		fprintf(file,
 		        "TERM=dumb%cINA_RANK=%d%cINA_RANKS=%d%cINA_ROOT=192.0.2.1%c"
-		        "INA_BIND=192.0.2.%d%c",
-		        0, rank, 0, count, 0, 0, host + 1, 0);
+		        "INA_COOKIE=ina-lab%cINA_BIND=192.0.2.%d%c",
+		        0, rank, 0, count, 0, 0, 0, host + 1, 0);
 	if (file && options->is_virtual)
 		fprintf(file, "LC_ALL=C%c", 0);
 	if (file && options->is_virtual && !rank)

@@ -2,6 +2,8 @@
 /* Those at a listening socket. */
 #include "acceptor.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,11 +12,17 @@
 /* How long a connection may take to say who it is. */
 #define VISITOR_MS 5000
 
-void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, int peer_timeout_ms)
+/* For an answer to go out; there is room for it, or there never will be. */
+#define ANSWER_MS 1000
+
+void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct ina_job *job,
+                       int peer_timeout_ms)
 {
 	acceptor->listener = listener;
+	acceptor->job = job;
 	acceptor->peer_timeout_ms = peer_timeout_ms;
 	acceptor->unknown_peers = 0;
+	acceptor->last[0] = '\0';
 	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
 		acceptor->visitors[i].link.fd = -1;
 }
@@ -62,7 +70,18 @@ static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
 	return place;
 }
 
-static void let_in(struct ina_acceptor *acceptor)
+static int challenge(struct ina_visitor *visitor)
+{
+	struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC,
+	                                  .type = INA_CONTROL_CHALLENGE};
+
+	if (ina_random_number(&visitor->nonce) != 0)
+		return -1;
+	frame.credential.nonce = visitor->nonce;
+	return ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
+}
+
+static void accept_all(struct ina_acceptor *acceptor)
 {
 	for (;;) {
 		int fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -78,26 +97,101 @@ static void let_in(struct ina_acceptor *acceptor)
 		place->link.fd = fd;
 		place->link.in_bytes = 0;
 		place->since_ms = ina_now_ms();
+		if (challenge(place) != 0)
+			send_away(acceptor, place);
 	}
 }
 
-struct ina_link *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type)
+static struct ina_control_frame make_answer(const struct ina_acceptor *acceptor,
+                                            const struct ina_visitor *visitor,
+                                            const struct ina_failure *outcome)
 {
-	let_in(acceptor);
+	struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_ANSWER};
+
+	frame.credential.job = acceptor->job->tag;
+	frame.credential.nonce = visitor->nonce;
+	frame.answer.status = outcome->status;
+	snprintf(frame.answer.text, sizeof(frame.answer.text), "%.*s", INA_CONTROL_TEXT - 1,
+	         outcome->text);
+	return frame;
+}
+
+/* To a rank of this job. Where it cannot be told it has gone, as will be seen. */
+static void answer(const struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                   const struct ina_failure *outcome)
+{
+	struct ina_control_frame frame = make_answer(acceptor, visitor, outcome);
+
+	ina_credential_sign(&frame, acceptor->job, visitor->link.in.credential.nonce);
+	ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
+}
+
+void ina_acceptor_let_in(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                         struct ina_link *link)
+{
+	const struct ina_failure none = {INA_OK, ""};
+
+	answer(acceptor, visitor, &none);
+	*link = visitor->link;
+	visitor->link.fd = -1;
+}
+
+static void remember(struct ina_acceptor *acceptor, const struct ina_failure *why)
+{
+	snprintf(acceptor->last, sizeof(acceptor->last), "%.*s", (int)sizeof(acceptor->last) - 1,
+	         why->text);
+}
+
+void ina_acceptor_refuse(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                         const struct ina_failure *why)
+{
+	answer(acceptor, visitor, why);
+	remember(acceptor, why);
+	send_away(acceptor, visitor);
+}
+
+/*
+ * Who has said what only ranks say, but is none of this job: the answer's tag says so. It is not
+ * signed, so that nobody can have one made and show it to a rank of this job.
+ */
+static void turn_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor)
+{
+	const struct ina_control_frame *in = &visitor->link.in;
+	bool same_job = in->credential.job == acceptor->job->tag;
+	struct ina_control_frame frame;
+	struct ina_failure why;
+
+	ina_fail(&why, INA_ERR_MISMATCH,
+	         same_job ? "a rank %u with another INA_SECRET" : "another job's rank %u",
+	         in->rank);
+	frame = make_answer(acceptor, visitor, &why);
+	ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
+	remember(acceptor, &why);
+	send_away(acceptor, visitor);
+}
+
+struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type)
+{
+	accept_all(acceptor);
 	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
 		struct ina_visitor *visitor = &acceptor->visitors[i];
 		enum ina_link_result result;
 
 		if (visitor->link.fd < 0)
 			continue;
-		/* Has it been shown before, and not been taken? */
-		if (visitor->link.in_bytes == sizeof(visitor->link.in)) {
-			send_away(acceptor, visitor);
+		result = ina_link_read(&visitor->link);
+		if (result == INA_LINK_FRAME && visitor->link.in.type == type) {
+			if (ina_credential_holds(&visitor->link.in, acceptor->job, visitor->nonce))
+				return visitor;
+			turn_away(acceptor, visitor);
 			continue;
 		}
-		result = ina_link_read(&visitor->link);
-		if (result == INA_LINK_FRAME && visitor->link.in.type == type)
-			return &visitor->link;
+		if (result == INA_LINK_VERSION)
+			snprintf(acceptor->last, sizeof(acceptor->last),
+			         "somebody with version %c of libina's control protocol, which "
+			         "here is %c",
+			         (char)(visitor->link.in.magic >> 56),
+			         (char)(INA_CONTROL_MAGIC >> 56));
 		if (result != INA_LINK_NOTHING || ina_now_ms() - visitor->since_ms > VISITOR_MS)
 			send_away(acceptor, visitor);
 	}

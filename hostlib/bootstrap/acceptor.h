@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A listening socket, and those who have come to it without having said yet who they are. Who says
- * nothing of ours for a while, or garbage, is sent away and counted.
+ * A listening socket, and those who have come to it without having said yet who they are. Each is
+ * sent a challenge. Who answers nothing of ours for a while, or garbage, or is of another job, is
+ * sent away and counted.
  */
 #ifndef INA_BOOTSTRAP_ACCEPTOR_H
 #define INA_BOOTSTRAP_ACCEPTOR_H
 
 #include <poll.h>
 
-#include "hostlib/control/link.h"
+#include "credential.h"
 
-/* Connections that have not yet said who they are. Past that the oldest goes. */
+/* Connections that have not yet said who they are. Past that the oldest goes; a rank comes back. */
 #define INA_ACCEPTOR_PLACES 64
+
+struct ina_visitor {
+	struct ina_link link; /* fd -1: nobody */
+	uint64_t nonce;       /* of the challenge */
+	int64_t since_ms;
+};
 
 struct ina_acceptor {
 	int listener; /* the caller's */
+	const struct ina_job *job;
 	int peer_timeout_ms;
 	uint64_t unknown_peers; /* who were sent away */
-	struct ina_visitor {
-		struct ina_link link;
-		int64_t since_ms;
-	} visitors[INA_ACCEPTOR_PLACES];
+	char last[160];         /* why the last of them was that was of libina, "": none was */
+	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
 };
 
-void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, int peer_timeout_ms);
+void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct ina_job *job,
+                       int peer_timeout_ms);
 
 /* Sends away who is still there. */
 void ina_acceptor_close(struct ina_acceptor *acceptor);
@@ -32,10 +39,18 @@ void ina_acceptor_close(struct ina_acceptor *acceptor);
 int ina_acceptor_pollfds(const struct ina_acceptor *acceptor, struct pollfd *fds);
 
 /*
- * The next one who has said a frame of this type, without waiting: the link, with the frame in it,
- * is the caller's to copy and to take (fd = -1) or to leave, which sends the visitor away. NULL:
+ * The next one who has said a frame of this type and proved to be of this job, without waiting. The
+ * frame is in the visitor's link. To be let in or refused before the next is asked for. NULL:
  * nobody for now.
  */
-struct ina_link *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type);
+struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type);
+
+/* Tells the visitor so; its link becomes *link, and its place is free. */
+void ina_acceptor_let_in(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                         struct ina_link *link);
+
+/* Tells the visitor why not, and sends it away. */
+void ina_acceptor_refuse(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                         const struct ina_failure *why);
 
 #endif

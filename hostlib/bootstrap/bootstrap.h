@@ -5,16 +5,12 @@
 
 #include "hostlib/control/control.h"
 #include "hostlib/options/options.h"
-
-struct ina_roster {
-	uint64_t job_id;
-	struct ina_endpoint endpoints[INA_MAX_RANKS];
-};
+#include "roster.h"
 
 /*
  * Connects the links of `control`, compares what the ranks brought, and fills the roster on all
- * of them. Connections that are not from a rank are closed and forgotten. Every rank that has
- * come gets the same error.
+ * of them. Who is not a rank of this job is sent away and counted. Every rank that has come gets
+ * an error.
  *
  * local: where this rank accepts RDMA connections.
  */

@@ -11,9 +11,8 @@
 
 #include "common/deadline.h"
 #include "acceptor.h"
+#include "caller.h"
 #include "hostlib/control/agreement.h"
-
-#define TICK_MS 200
 
 enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failure *failure)
 {
@@ -35,98 +34,181 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
 	return INA_OK;
 }
 
-/* Its kernel answers, whether it has come to wait for this rank or not. */
-static enum ina_status reach(struct ina_control *control, int rank, const struct ina_roster *roster,
-                             int peer_timeout_ms, int64_t deadline_ms, struct ina_failure *failure)
+struct meeting {
+	struct ina_control *control;
+	const struct ina_roster *roster;
+	const struct ina_job *job;
+	int peer_timeout_ms;
+	struct ina_acceptor acceptor;             /* of the ranks above this one */
+	struct ina_caller callers[INA_MAX_RANKS]; /* of those below, by rank; rank 0's is unused */
+};
+
+static void open_callers(struct meeting *m)
 {
-	const struct ina_endpoint *endpoint = &roster->endpoints[rank];
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_GREETING);
-	struct ina_link *link = &control->peers[rank].link;
-	struct sockaddr_in to = {.sin_family = AF_INET,
-	                         .sin_addr.s_addr = endpoint->address,
-	                         .sin_port = endpoint->tcp_port};
-	char host[INET_ADDRSTRLEN];
+	struct ina_control_frame frame = ina_control_frame(m->control, INA_CONTROL_GREETING);
 
-	frame.greeting = roster->job_id;
-	if (ina_link_connect(link, &to, peer_timeout_ms, deadline_ms) == 0 &&
-	    ina_link_send(link, &frame, deadline_ms) == 0)
-		return INA_OK;
-	return ina_fail(failure, INA_ERR_TIMEOUT,
-	                "rank %d could not be reached at TCP port %u of %s: %s; a firewall must "
-	                "let all ranks connect to each other",
-	                rank, ntohs(to.sin_port),
-	                inet_ntop(AF_INET, &to.sin_addr, host, sizeof(host)), strerror(errno));
-}
+	frame.greeting = (struct ina_greeting){.job_id = m->roster->job_id};
+	for (int r = 1; r < m->control->rank; r++) {
+		const struct ina_endpoint *endpoint = &m->roster->endpoints[r];
+		const struct sockaddr_in to = {.sin_family = AF_INET,
+		                               .sin_addr.s_addr = endpoint->address,
+		                               .sin_port = endpoint->tcp_port};
 
-/* Who has come to the acceptor. Returns how many of the ranks above this one. */
-static int take_visitors(struct ina_control *control, struct ina_acceptor *acceptor,
-                         uint64_t job_id)
-{
-	struct ina_link *visitor;
-	int come = 0;
-
-	while ((visitor = ina_acceptor_next(acceptor, INA_CONTROL_GREETING)) != NULL) {
-		uint32_t rank = visitor->in.rank;
-
-		if (visitor->in.greeting != job_id || rank <= (uint32_t)control->rank ||
-		    rank >= (uint32_t)control->ranks || control->peers[rank].link.fd >= 0)
-			continue;
-		control->peers[rank].link = *visitor;
-		visitor->fd = -1;
-		come++;
+		ina_caller_open(&m->callers[r], m->job, &frame, &to, 1, m->peer_timeout_ms);
 	}
-	return come;
 }
 
-static enum ina_status await_higher(struct ina_control *control, struct ina_acceptor *acceptor,
-                                    uint64_t job_id, int64_t deadline_ms,
-                                    struct ina_failure *failure)
+static void close_callers(struct meeting *m)
 {
-	int missing = control->ranks - 1 - control->rank;
+	for (int r = 1; r < m->control->rank; r++)
+		ina_caller_close(&m->callers[r]);
+}
+
+/* INA_OK, or a lower rank has refused this one. */
+static enum ina_status call_lower(struct meeting *m, struct ina_failure *failure)
+{
+	struct ina_failure why;
+
+	for (int r = 1; r < m->control->rank; r++) {
+		struct ina_caller *caller = &m->callers[r];
+		struct ina_link *link = &m->control->peers[r].link;
+
+		if (link->fd >= 0)
+			continue;
+		if (ina_caller_step(caller, &why) != INA_OK)
+			return ina_fail(failure, why.status, "rank %d refused this rank: %s", r,
+			                why.text);
+		if (caller->state != INA_CALLER_IN)
+			continue;
+		*link = caller->link;
+		caller->link.fd = -1;
+	}
+	return INA_OK;
+}
+
+static enum ina_status judge_greeting(const struct meeting *m, const struct ina_control_frame *in,
+                                      struct ina_failure *failure)
+{
+	const struct ina_control *control = m->control;
+
+	if (in->greeting.job_id != m->roster->job_id)
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "rank %u of another communicator of this job", in->rank);
+	if (in->rank <= (uint32_t)control->rank || in->rank >= (uint32_t)control->ranks)
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "a rank %u, which is not to call rank %d", in->rank, control->rank);
+	if (control->peers[in->rank].link.fd >= 0)
+		return ina_fail(failure, INA_ERR_MISMATCH, "a second rank %u", in->rank);
+	return INA_OK;
+}
+
+/* Who has come to the acceptor. */
+static void take_visitors(struct meeting *m)
+{
+	struct ina_visitor *visitor;
+	struct ina_failure why;
+
+	while ((visitor = ina_acceptor_next(&m->acceptor, INA_CONTROL_GREETING)) != NULL) {
+		uint32_t rank = visitor->link.in.rank;
+
+		if (judge_greeting(m, &visitor->link.in, &why) == INA_OK)
+			ina_acceptor_let_in(&m->acceptor, visitor, &m->control->peers[rank].link);
+		else
+			ina_acceptor_refuse(&m->acceptor, visitor, &why);
+	}
+}
+
+static bool is_missing(const struct meeting *m, int rank)
+{
+	return rank != m->control->rank && m->control->peers[rank].link.fd < 0;
+}
+
+static bool all_met(const struct meeting *m)
+{
+	for (int r = 1; r < m->control->ranks; r++) {
+		if (is_missing(m, r))
+			return false;
+	}
+	return true;
+}
+
+static enum ina_status name_missing(const struct meeting *m, struct ina_failure *failure)
+{
 	unsigned char who[INA_MAX_RANKS] = {0};
+	char host[INET_ADDRSTRLEN];
 	char names[200];
 
-	for (;;) {
-		struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + INA_MAX_RANKS];
-		int count;
+	for (int r = 1; r < m->control->rank; r++) {
+		const struct ina_caller *caller = &m->callers[r];
 
-		missing -= take_visitors(control, acceptor, job_id);
-		if (missing == 0)
-			return INA_OK;
-		if (ina_now_ms() >= deadline_ms)
-			break;
-		if (ina_open_failed_elsewhere(control, failure))
-			return failure->status;
-		count = ina_acceptor_pollfds(acceptor, fds);
-		count += ina_control_pollfds(control, fds + count);
-		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));
+		if (is_missing(m, r))
+			return ina_fail(
+			        failure, INA_ERR_TIMEOUT,
+			        "rank %d could not be reached at TCP port %u of %s: %s; a "
+			        "firewall must let all ranks connect to each other",
+			        r, ntohs(caller->to.sin_port),
+			        inet_ntop(AF_INET, &caller->to.sin_addr, host, sizeof(host)),
+			        caller->why[0] ? caller->why : "no answer");
 	}
-	for (int r = control->rank + 1; r < control->ranks; r++)
-		who[r] = control->peers[r].link.fd < 0;
-	ina_list_ranks(names, sizeof(names), who, control->ranks);
+	for (int r = m->control->rank + 1; r < m->control->ranks; r++)
+		who[r] = is_missing(m, r);
+	ina_list_ranks(names, sizeof(names), who, m->control->ranks);
 	return ina_fail(failure, INA_ERR_TIMEOUT, "%s did not connect in time", names);
 }
 
-enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_roster *roster,
-                                 int listener, int peer_timeout_ms, int64_t deadline_ms,
-                                 struct ina_failure *failure)
+static int fill_pollfds(const struct meeting *m, struct pollfd *fds)
 {
-	struct ina_acceptor *acceptor;
+	int count = ina_acceptor_pollfds(&m->acceptor, fds);
+
+	count += ina_control_pollfds(m->control, fds + count);
+	for (int r = 1; r < m->control->rank; r++) {
+		if (is_missing(m, r))
+			fds[count++] = ina_caller_pollfd(&m->callers[r]);
+	}
+	return count;
+}
+
+static enum ina_status meet(struct meeting *m, int64_t deadline_ms, struct ina_failure *failure)
+{
+	for (;;) {
+		struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + 2 * INA_MAX_RANKS];
+
+		if (call_lower(m, failure) != INA_OK)
+			return failure->status;
+		take_visitors(m);
+		if (all_met(m))
+			return INA_OK;
+		if (ina_now_ms() >= deadline_ms)
+			return name_missing(m, failure);
+		if (ina_open_failed_elsewhere(m->control, failure))
+			return failure->status;
+		poll(fds, (nfds_t)fill_pollfds(m, fds),
+		     ina_left_ms(deadline_ms, INA_CALLER_PAUSE_MS));
+	}
+}
+
+enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_roster *roster,
+                                 const struct ina_job *job, int listener, int peer_timeout_ms,
+                                 int64_t deadline_ms, struct ina_failure *failure)
+{
+	struct meeting *m;
 
 	failure->status = INA_OK;
 	if (control->rank == 0)
 		return INA_OK;
-	for (int r = 1; r < control->rank; r++) {
-		if (reach(control, r, roster, peer_timeout_ms, deadline_ms, failure) != INA_OK)
-			return failure->status;
-	}
-	acceptor = malloc(sizeof(*acceptor));
-	if (!acceptor)
+	m = malloc(sizeof(*m));
+	if (!m)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for connections to ranks");
-	ina_acceptor_open(acceptor, listener, peer_timeout_ms);
-	await_higher(control, acceptor, roster->job_id, deadline_ms, failure);
-	ina_acceptor_close(acceptor);
-	control->unknown_peers += acceptor->unknown_peers;
-	free(acceptor);
+	m->control = control;
+	m->roster = roster;
+	m->job = job;
+	m->peer_timeout_ms = peer_timeout_ms;
+	ina_acceptor_open(&m->acceptor, listener, job, peer_timeout_ms);
+	open_callers(m);
+	meet(m, deadline_ms, failure);
+	close_callers(m);
+	ina_acceptor_close(&m->acceptor);
+	control->unknown_peers += m->acceptor.unknown_peers;
+	free(m);
 	return failure->status;
 }

@@ -8,7 +8,8 @@
 #define INA_BOOTSTRAP_MESH_H
 
 #include "hostlib/control/control.h"
-#include "bootstrap.h"
+#include "hostlib/options/job.h"
+#include "roster.h"
 
 /*
  * A port of any number to wait at for other ranks, whom the roster tells: first for the mesh, then,
@@ -23,7 +24,7 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
  * has failed.
  */
 enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_roster *roster,
-                                 int listener, int peer_timeout_ms, int64_t deadline_ms,
-                                 struct ina_failure *failure);
+                                 const struct ina_job *job, int listener, int peer_timeout_ms,
+                                 int64_t deadline_ms, struct ina_failure *failure);
 
 #endif

@@ -176,6 +176,7 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	rail->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
 	                                           .sin_addr.s_addr = leader->address,
 	                                           .sin_port = leader->tcp_port};
+	rail->settings.root_ports = 1;
 	rail->settings.listener = topology->machine == 0 ? listener : -1;
 	if (ina_comm_open(rail, &own) == INA_OK)
 		return INA_OK;
@@ -303,8 +304,8 @@ static enum ina_status connect_mesh(struct ina_comm *comm, const struct ina_rost
 {
 	uint32_t nothing = 0;
 
-	ina_mesh_connect(&comm->control, roster, listener, comm->settings.options.peer_timeout_ms,
-	                 deadline_ms, failure);
+	ina_mesh_connect(&comm->control, roster, &comm->settings.job, listener,
+	                 comm->settings.options.peer_timeout_ms, deadline_ms, failure);
 	return ina_agree_on(&comm->control, "", "connect to all others over TCP", false, &nothing,
 	                    deadline_ms, failure);
 }

@@ -188,6 +188,7 @@ static void read_peer(struct ina_control *control, int from)
 			take_frame(control, from);
 			break;
 		case INA_LINK_CLOSED:
+		case INA_LINK_VERSION:
 		case INA_LINK_GARBAGE:
 			peer->gone = true;
 			break;

@@ -15,7 +15,6 @@
 #include "common/deadline.h"
 
 #define SEND_TIMEOUT_MS 5000
-#define CONNECT_MS      5000
 
 static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
 
@@ -66,8 +65,12 @@ static bool is_sound(struct ina_control_frame *frame)
 	switch (frame->type) {
 	case INA_CONTROL_HELLO:
 	case INA_CONTROL_GREETING: /* compared with what is expected, and used as nothing else */
-	case INA_CONTROL_QUERY:    /* has nothing */
+	case INA_CONTROL_CHALLENGE:
+	case INA_CONTROL_QUERY: /* has nothing */
 		return true;
+	case INA_CONTROL_ANSWER:
+		frame->answer.text[INA_CONTROL_TEXT - 1] = '\0';
+		return is_status(frame->answer.status);
 	case INA_CONTROL_WELCOME:
 		frame->welcome.text[INA_CONTROL_TEXT - 1] = '\0';
 		return is_status(frame->welcome.status);
@@ -92,9 +95,22 @@ static bool is_sound(struct ina_control_frame *frame)
 	}
 }
 
-enum ina_link_result ina_link_read(struct ina_link *link)
+/* Of what has come so far. */
+static enum ina_link_result check_magic(const struct ina_link *link)
 {
 	const uint64_t magic = INA_CONTROL_MAGIC;
+	const size_t name = sizeof(magic) - 1;
+
+	if (memcmp(&link->in, &magic, link->in_bytes < name ? link->in_bytes : name) != 0)
+		return INA_LINK_GARBAGE;
+	if (link->in_bytes > name && link->in.magic != magic)
+		return INA_LINK_VERSION;
+	return INA_LINK_FRAME;
+}
+
+enum ina_link_result ina_link_read(struct ina_link *link)
+{
+	enum ina_link_result result;
 
 	if (link->in_bytes == sizeof(link->in))
 		link->in_bytes = 0;
@@ -109,9 +125,9 @@ enum ina_link_result ina_link_read(struct ina_link *link)
 		if (got <= 0)
 			return INA_LINK_CLOSED;
 		link->in_bytes += (size_t)got;
-		if (memcmp(&link->in, &magic,
-		           link->in_bytes < sizeof(magic) ? link->in_bytes : sizeof(magic)) != 0)
-			return INA_LINK_GARBAGE;
+		result = check_magic(link);
+		if (result != INA_LINK_FRAME)
+			return result;
 	}
 	return is_sound(&link->in) ? INA_LINK_FRAME : INA_LINK_GARBAGE;
 }
@@ -159,43 +175,37 @@ static bool is_own_end(int fd)
 	return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
 }
 
-/* One attempt. Returns a connected socket, or -1 with errno. */
-static int connect_once(const struct sockaddr_in *to, int64_t deadline_ms)
+static int give_up(struct ina_link *link, int error)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct pollfd wait = {.fd = fd, .events = POLLOUT};
-	int error = 0;
-	socklen_t size = sizeof(error);
-
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
-		error = 0;
-	else if (errno != EINPROGRESS)
-		error = errno;
-	else if (poll(&wait, 1, ina_left_ms(deadline_ms, CONNECT_MS)) != 1)
-		error = ETIMEDOUT;
-	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-		error = errno;
-	if (error == 0 && is_own_end(fd))
-		error = ECONNREFUSED;
-	if (error == 0)
-		return fd;
-	close(fd);
+	ina_link_close(link);
 	errno = error;
 	return -1;
 }
 
-int ina_link_connect(struct ina_link *link, const struct sockaddr_in *to, int peer_timeout_ms,
-                     int64_t deadline_ms)
+int ina_link_call(struct ina_link *link, const struct sockaddr_in *to)
 {
-	link->fd = connect_once(to, deadline_ms);
+	link->in_bytes = 0;
+	link->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (link->fd < 0)
 		return -1;
-	if (ina_link_prepare(link->fd, peer_timeout_ms) == 0)
+	if (connect(link->fd, (const struct sockaddr *)to, sizeof(*to)) == 0 ||
+	    errno == EINPROGRESS)
 		return 0;
-	ina_link_close(link);
-	return -1;
+	return give_up(link, errno);
+}
+
+int ina_link_finish_call(struct ina_link *link, int peer_timeout_ms)
+{
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+		error = errno;
+	if (error == 0 && is_own_end(link->fd))
+		error = ECONNREFUSED;
+	if (error == 0 && ina_link_prepare(link->fd, peer_timeout_ms) != 0)
+		error = errno;
+	return error == 0 ? 0 : give_up(link, error);
 }
 
 void ina_link_close(struct ina_link *link)

@@ -12,22 +12,24 @@
 
 #include "hostlib/include/ina.h"
 
-#define INA_CONTROL_MAGIC 0x354C525443414E49u /* "INACTRL5" */
+/* "INACTRL", and as its last byte the version of all that follows. */
+#define INA_CONTROL_MAGIC 0x364C525443414E49u /* "INACTRL6" */
 #define INA_CONTROL_TEXT  400
 
 enum ina_control_type {
-	INA_CONTROL_HELLO = 1, /* to rank 0, first of all */
-	INA_CONTROL_WELCOME,   /* from rank 0, when all have come */
-	INA_CONTROL_REPORT,    /* to rank 0: this rank's part of an agreement */
-	INA_CONTROL_DECISION,  /* from rank 0: what was agreed */
-	INA_CONTROL_STALL,     /* to rank 0: this rank waits for long in a call, or goes on */
-	INA_CONTROL_FAULT,     /* to rank 0: what went wrong here, and in which call */
-	INA_CONTROL_QUERY,     /* from rank 0: send a FAULT, whether anything is wrong or not */
-	INA_CONTROL_DIAGNOSIS, /* from rank 0: the end of the communicator, and why */
-	INA_CONTROL_PLAN,      /* from rank 0: no aggregator any more, and how to go on */
-	INA_CONTROL_GREETING,  /* from the higher of two ranks but rank 0, first of all */
-	INA_CONTROL_FAREWELL,  /* to all: nothing more will come, for a reason or at the end */
-	INA_CONTROL_TYPES_END,
+	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */
+	INA_CONTROL_HELLO,         /* to rank 0, which was called */
+	INA_CONTROL_GREETING,      /* the same to any other rank, from a higher one */
+	INA_CONTROL_ANSWER,        /* to either: whether the caller is let in, or why not */
+	INA_CONTROL_WELCOME,       /* from rank 0, when all have come */
+	INA_CONTROL_REPORT,        /* to rank 0: this rank's part of an agreement */
+	INA_CONTROL_DECISION,      /* from rank 0: what was agreed */
+	INA_CONTROL_STALL,         /* to rank 0: this rank waits for long in a call, or goes on */
+	INA_CONTROL_FAULT,         /* to rank 0: what went wrong here, and in which call */
+	INA_CONTROL_QUERY,         /* from rank 0: send a FAULT, whether anything is wrong or not */
+	INA_CONTROL_DIAGNOSIS,     /* from rank 0: the end of the communicator, and why */
+	INA_CONTROL_PLAN,          /* from rank 0: no aggregator any more, and how to go on */
+	INA_CONTROL_FAREWELL,      /* to all: nothing more will come, for a reason or at the end */
 };
 
 enum ina_call_kind {
@@ -53,7 +55,15 @@ struct ina_endpoint {
 	uint64_t host;     /* the same for all ranks of a machine, if they may share memory */
 };
 
+/* Of which job this end is, and the proof of it: credential.h. */
+struct ina_credential {
+	uint64_t job; /* struct ina_job's tag */
+	uint64_t nonce;
+	uint64_t proof;
+};
+
 struct ina_hello {
+	struct ina_credential credential;
 	uint32_t ranks;
 	uint32_t window;
 	uint32_t message_bytes;
@@ -63,6 +73,18 @@ struct ina_hello {
 	uint32_t schedule;
 	uint32_t reserved;
 	struct ina_endpoint endpoint;
+};
+
+struct ina_greeting {
+	struct ina_credential credential;
+	uint64_t job_id; /* the communicator's, from its WELCOME */
+};
+
+struct ina_answer {
+	struct ina_credential credential;
+	uint32_t status; /* enum ina_status; INA_OK: the caller is let in */
+	uint32_t reserved;
+	char text[INA_CONTROL_TEXT];
 };
 
 struct ina_welcome {
@@ -109,16 +131,18 @@ struct ina_plan {
 struct ina_control_frame {
 	uint64_t magic;
 	uint32_t type;
-	uint32_t rank; /* the sender's */
+	uint32_t rank; /* the sender's; nothing in CHALLENGE and ANSWER */
 	union {
+		struct ina_credential credential; /* of all frames up to ANSWER */
 		struct ina_hello hello;
+		struct ina_greeting greeting;
+		struct ina_answer answer;
 		struct ina_welcome welcome;
 		struct ina_report report;
 		struct ina_decision decision;
 		struct ina_call stall; /* the earliest that is unfinished; kind NONE: it goes on */
 		struct ina_fault fault;
 		struct ina_plan plan;
-		uint64_t greeting; /* the job's id */
 	};
 };
 
@@ -133,6 +157,7 @@ enum ina_link_result {
 	INA_LINK_NOTHING,
 	INA_LINK_FRAME,   /* link->in holds one; the next read overwrites it */
 	INA_LINK_CLOSED,  /* or broken */
+	INA_LINK_VERSION, /* ours, but of another version, which is the last byte of in.magic */
 	INA_LINK_GARBAGE, /* not one of ours */
 };
 
@@ -145,9 +170,14 @@ int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_
 /* Options of a control socket: no delay, not blocking, the death of the host noticed. */
 int ina_link_prepare(int fd, int peer_timeout_ms);
 
-/* Connects, in one attempt of at most 5 s, and prepares the socket. Returns 0, or -1 with errno. */
-int ina_link_connect(struct ina_link *link, const struct sockaddr_in *to, int peer_timeout_ms,
-                     int64_t deadline_ms);
+/* Begins to connect. Returns 0, or -1 with errno. */
+int ina_link_call(struct ina_link *link, const struct sockaddr_in *to);
+
+/*
+ * After poll() has found the socket writable: is it connected, and to anybody else? Prepares it.
+ * Returns 0, or -1 with errno.
+ */
+int ina_link_finish_call(struct ina_link *link, int peer_timeout_ms);
 
 void ina_link_close(struct ina_link *link);
 

@@ -63,7 +63,11 @@ extern "C" {
 /* Enough for every text of ina_error() and ina_open(), with its final NUL. */
 #define INA_ERROR_SIZE 512
 
-/* Where rank 0 waits for the others, if neither the options nor INA_ROOT name a port. */
+/*
+ * Where rank 0 waits for the others, if neither the options nor INA_ROOT name a port, and the job
+ * has no cookie (INA_COOKIE, or the launcher's), from which one of the 1024 from here on would
+ * follow.
+ */
 #define INA_DEFAULT_PORT 18766
 
 #define INA_MAX_RANKS 64
@@ -207,7 +211,7 @@ struct ina_stats {
 	unsigned int machines;     /* that the ranks are on: those that may share memory */
 	unsigned int local_ranks;  /* on this one */
 	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
-	uint64_t unknown_peers;    /* connections to this rank that were no rank's: turned away */
+	uint64_t unknown_peers;    /* connections that were of no rank of this job: turned away */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
 };
@@ -235,10 +239,10 @@ INA_API const char *ina_status_name(enum ina_status status);
  * comm: set to the communicator, to be given to ina_close(), or to NULL on error.
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
- * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, the same rank
- * twice, window, message size, algorithm, schedule, fixed point, path MTU), INA_ERR_TIMEOUT (the
- * text names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR,
- * INA_ERR_SYSTEM.
+ * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, a rank that is
+ * there already, window, message size, algorithm, schedule, fixed point, path MTU), INA_ERR_TIMEOUT
+ * (the text names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY,
+ * INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
                                  size_t why_size);

@@ -3,7 +3,7 @@
  * What comes to libina over TCP: any bytes.
  *
  * The first byte says what is fuzzed. 0: the bootstrap, to which an unknown peer sends the rest
- * while the ranks meet; unless it says HELLO as a rank would, they meet, and only a counter has
+ * while the ranks meet; it cannot prove to be one of them, so they meet, and only a counter has
  * changed. 3: the same where the other ranks connect to each other. Else the control channel of
  * rank 0 (2) or of another rank: the rest is what its links bring, in pieces, with a look at it
  * after each. Before a piece stand a byte that chooses the link, and one that counts its bytes by
@@ -85,16 +85,6 @@ static int send_unknown(const struct sockaddr_in *root, const uint8_t *input, si
 	return -1;
 }
 
-static bool says_hello(const uint8_t *input, size_t size)
-{
-	struct ina_control_frame frame;
-
-	if (size < sizeof(frame))
-		return false;
-	memcpy(&frame, input, sizeof(frame));
-	return frame.magic == INA_CONTROL_MAGIC && frame.type == INA_CONTROL_HELLO;
-}
-
 static void fuzz_bootstrap(const uint8_t *input, size_t size)
 {
 	static struct meeting meetings[2];
@@ -103,9 +93,6 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 	char root[32];
 	int fd;
 
-	/* That is a rank, as far as anybody can tell. */
-	if (says_hello(input, size))
-		return;
 	snprintf(root, sizeof(root), "127.0.0.1:%u", free_port());
 	memset(meetings, 0, sizeof(meetings));
 	ina_options_init(&options);
@@ -234,6 +221,7 @@ static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 
 struct mesher {
 	struct ina_control control;
+	struct ina_job job;
 	struct ina_roster roster;
 	int listener;
 	struct ina_failure failure;
@@ -244,28 +232,22 @@ static void *connect_mesh(void *argument)
 {
 	struct mesher *w = argument;
 
-	w->status = ina_mesh_connect(&w->control, &w->roster, w->listener, 5000,
+	w->status = ina_mesh_connect(&w->control, &w->roster, &w->job, w->listener, 5000,
 	                             ina_now_ms() + 5000, &w->failure);
 	return NULL;
 }
 
-/* Ranks 1 and 2 of three; whoever does not know the job's number is none of them. */
+/* Ranks 1 and 2 of three; whoever cannot prove it is none of them. */
 static void fuzz_mesh(const uint8_t *input, size_t size)
 {
 	static struct mesher meshers[2];
 	struct ina_endpoint first = {.address = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = first.address};
-	struct ina_control_frame frame;
 	pthread_t threads[2];
 	int listener;
 	int roots[2];
 	int fd;
 
-	if (size >= sizeof(frame)) {
-		memcpy(&frame, input, sizeof(frame));
-		if (frame.greeting == 77)
-			return;
-	}
 	memset(meshers, 0, sizeof(meshers));
 	FUZZ_CHECK(ina_mesh_listen(&listener, &first.tcp_port, &meshers[0].failure) == INA_OK);
 	to.sin_port = first.tcp_port;
@@ -274,6 +256,7 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 		struct mesher *w = &meshers[i];
 
 		FUZZ_CHECK(ina_control_init(&w->control, i + 1, RANKS, &w->failure) == INA_OK);
+		FUZZ_CHECK(ina_job_make(&w->job, "", &w->failure) == INA_OK);
 		w->roster.job_id = 77;
 		w->roster.endpoints[1] = first;
 		w->listener = i == 0 ? listener : -1;

@@ -326,7 +326,7 @@ static void write_control(const char *directory)
 	uint8_t bytes[3 + sizeof(struct ina_control_frame)];
 	char name[32];
 
-	for (uint32_t type = INA_CONTROL_HELLO; type < INA_CONTROL_TYPES_END; type++) {
+	for (uint32_t type = INA_CONTROL_CHALLENGE; type <= INA_CONTROL_FAREWELL; type++) {
 		struct ina_control_frame frame = {
 		        .magic = INA_CONTROL_MAGIC, .type = type, .rank = 1};
 

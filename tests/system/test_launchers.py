@@ -34,3 +34,15 @@ def test_srun(tmp_path):
     folder.mkdir()
     result = run(tmp_path, 2, OPTIONS, [HERE / "slurm_host.sh", folder, PERF, *MEASURE])
     assert_all_right(result, 2)
+
+
+def test_two_jobs_on_the_same_hosts(tmp_path):
+    """Nobody says a port: each job's follows from its id. Both of rank 0 listen before any other rank comes."""
+    slurm = "env -u INA_RANK -u INA_RANKS -u INA_COOKIE SLURM_PROCID=$INA_RANK SLURM_NTASKS=$INA_RANKS SLURM_STEP_ID=0"
+    job = f'job() {{ {slurm} SLURM_JOB_ID=$1 "$0" {" ".join(MEASURE)}; }}'
+    both = f'{job}; [ $INA_RANK = 0 ] || sleep 3; job $((7 + INA_RANK)) & job $((8 - INA_RANK)) && wait $!'
+    result = run(tmp_path, 2, [*OPTIONS, "--quiet"], ["sh", "-c", both, PERF], timeout_s=90)
+    assert result.code == 0, result
+    rows = [line.split() for line in result.out.splitlines() if " float " in line]
+    assert len(rows) == 6, result
+    assert all(row[5] == "ina" and row[-1] == "0" for row in rows), result

@@ -26,6 +26,9 @@
 struct rank {
 	pthread_t thread;
 	struct ina_options options;
+	struct ina_settings settings;
+	const char *cookie; /* NULL: none */
+	const char *secret;
 	int delay_ms;
 	int timeout_ms;
 	enum ina_status status;
@@ -56,15 +59,13 @@ static void *run_rank(void *argument)
 	struct rank *rank = argument;
 	struct ina_endpoint local = {.address = htonl(INADDR_LOOPBACK),
 	                             .port = PORT_OF(rank->options.rank)};
-	struct ina_settings settings;
 
 	usleep((useconds_t)rank->delay_ms * 1000);
-	rank->status = ina_settings_make(&settings, &rank->options, &rank->failure);
 	if (rank->status == INA_OK)
 		rank->status = ina_control_init(&rank->control, rank->options.rank,
 		                                rank->options.ranks, &rank->failure);
 	if (rank->status == INA_OK)
-		rank->status = ina_bootstrap(&rank->control, &settings, &local,
+		rank->status = ina_bootstrap(&rank->control, &rank->settings, &local,
 		                             ina_now_ms() + rank->timeout_ms, &rank->roster,
 		                             &rank->failure);
 	return NULL;
@@ -84,10 +85,26 @@ static void prepare(struct rank *ranks, int count)
 	}
 }
 
+static void set_or_not(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+static void start_one(struct rank *rank)
+{
+	set_or_not("INA_COOKIE", rank->cookie);
+	set_or_not("INA_SECRET", rank->secret);
+	rank->status = ina_settings_make(&rank->settings, &rank->options, &rank->failure);
+	assert_int_equal(pthread_create(&rank->thread, NULL, run_rank, rank), 0);
+}
+
 static void start(struct rank *ranks, int count)
 {
 	for (int r = 0; r < count; r++)
-		assert_int_equal(pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]), 0);
+		start_one(&ranks[r]);
 }
 
 static void finish(struct rank *ranks, int count)
@@ -161,15 +178,17 @@ static int unknown_peer(const void *bytes, size_t size)
 	return fd;
 }
 
-/* The other side has closed the connection, before the ranks have met. */
+/* The other side has closed the connection, before the ranks have met; it may have spoken first. */
 static void assert_hung_up(int fd)
 {
 	struct timeval patience = {.tv_sec = 1};
-	char byte;
+	char bytes[4096];
 	ssize_t got;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	got = recv(fd, &byte, 1, 0);
+	do
+		got = recv(fd, bytes, sizeof(bytes), 0);
+	while (got > 0);
 	assert_true(got == 0 || (got < 0 && errno == ECONNRESET));
 }
 
@@ -213,8 +232,8 @@ static void the_missing_are_named(void **state)
 	(void)state;
 	prepare(ranks, 4);
 	ranks[0].timeout_ms = ranks[2].timeout_ms = 600;
-	assert_int_equal(pthread_create(&ranks[0].thread, NULL, run_rank, &ranks[0]), 0);
-	assert_int_equal(pthread_create(&ranks[2].thread, NULL, run_rank, &ranks[2]), 0);
+	start_one(&ranks[0]);
+	start_one(&ranks[2]);
 	pthread_join(ranks[0].thread, NULL);
 	pthread_join(ranks[2].thread, NULL);
 	all_get(&ranks[0], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not come to 127.0.0.1:");
@@ -231,9 +250,11 @@ static void the_missing_are_named_to_whoever_came_first(void **state)
 	(void)state;
 	prepare(ranks, 3);
 	ranks[1].timeout_ms = 500; /* and 3 s for the answer */
+	ranks[0].timeout_ms = 1500;
 	start(ranks, 2);
 	finish(ranks, 2);
 	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not come");
+	all_get(ranks, 1, INA_ERR_TIMEOUT, "rank 1 came and did not wait");
 	close_all(ranks, 2);
 }
 
@@ -252,12 +273,20 @@ static void nobody_is_there(void **state)
 	ina_control_close(&rank.control);
 }
 
+/* Of one job, as its cookie says: what one brings ends it for all. */
+static void prepare_named(struct rank *ranks, int count)
+{
+	prepare(ranks, count);
+	for (int r = 0; r < count; r++)
+		ranks[r].cookie = "mine";
+}
+
 static void counts_differ(void **state)
 {
 	struct rank ranks[3];
 
 	(void)state;
-	prepare(ranks, 3);
+	prepare_named(ranks, 3);
 	ranks[1].options.ranks = 4;
 	start(ranks, 3);
 	finish(ranks, 3);
@@ -271,7 +300,7 @@ static void a_rank_too_many(void **state)
 	struct rank ranks[3];
 
 	(void)state;
-	prepare(ranks, 3);
+	prepare_named(ranks, 3);
 	ranks[2].options.rank = 7;
 	ranks[2].options.ranks = 3;
 	start(ranks, 3);
@@ -280,16 +309,43 @@ static void a_rank_too_many(void **state)
 	close_all(ranks, 3);
 }
 
+/* Who came first stays; the other hears of it at once. Without rank 2 it is a time-out. */
 static void the_same_rank_twice(void **state)
 {
 	struct rank ranks[3];
 
 	(void)state;
-	prepare(ranks, 3);
+	prepare_named(ranks, 3);
+	ranks[0].timeout_ms = ranks[1].timeout_ms = 1000;
 	ranks[2].options.rank = 1;
+	ranks[2].delay_ms = 200;
 	start(ranks, 3);
 	finish(ranks, 3);
-	all_get(ranks, 3, INA_ERR_MISMATCH, "two processes were started as rank 1");
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not come");
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "sent away: two processes were started as rank 1");
+	all_get(&ranks[2], 1, INA_ERR_MISMATCH,
+	        "two processes were started as rank 1: the second is turned away");
+	close_all(ranks, 3);
+}
+
+/* A process that was started again, after the first has died. */
+static void a_rank_that_died_comes_again(void **state)
+{
+	struct rank ranks[3];
+	struct rank first;
+
+	(void)state;
+	prepare_named(ranks, 3);
+	first = ranks[1];
+	first.timeout_ms = 0;
+	ranks[1].delay_ms = 200;
+	ranks[2].delay_ms = 400;
+	start(ranks, 3);
+	start_one(&first);
+	finish(&first, 1);
+	ina_control_close(&first.control);
+	finish(ranks, 3);
+	assert_met(ranks, 3);
 	close_all(ranks, 3);
 }
 
@@ -298,26 +354,154 @@ static void options_differ(void **state)
 	struct rank ranks[2];
 
 	(void)state;
-	prepare(ranks, 2);
+	prepare_named(ranks, 2);
 	ranks[1].options.window = 4;
 	start(ranks, 2);
 	finish(ranks, 2);
 	all_get(ranks, 2, INA_ERR_MISMATCH, "rank 1 has a window of 4 messages, rank 0 of 8");
 	close_all(ranks, 2);
 
-	prepare(ranks, 2);
+	prepare_named(ranks, 2);
 	ranks[1].options.message_bytes = 4096;
 	start(ranks, 2);
 	finish(ranks, 2);
 	all_get(ranks, 2, INA_ERR_MISMATCH, "rank 1 has message_bytes 4096, rank 0 0");
 	close_all(ranks, 2);
 
-	prepare(ranks, 2);
+	prepare_named(ranks, 2);
 	ranks[1].options.algorithm = INA_ALGORITHM_RING;
 	start(ranks, 2);
 	finish(ranks, 2);
 	all_get(ranks, 2, INA_ERR_MISMATCH, "rank 1 asks for algorithm ring, rank 0 for auto");
 	close_all(ranks, 2);
+}
+
+/*
+ * A rank of another job, at the port of this one, while this job's rank 1 is late: it is sent away,
+ * and changes nothing.
+ */
+static void send_away(const char *cookie, int rank, int count, int patience_ms,
+                      enum ina_status status, const char *words)
+{
+	struct rank ranks[3];
+	struct rank foreigner;
+
+	prepare(ranks, 3);
+	for (int r = 0; r < 3; r++)
+		ranks[r].cookie = cookie ? "mine" : NULL;
+	foreigner = ranks[1];
+	foreigner.cookie = cookie;
+	foreigner.options.rank = rank;
+	foreigner.options.ranks = count;
+	foreigner.timeout_ms = patience_ms;
+	ranks[1].delay_ms = 600;
+	start(ranks, 3);
+	usleep(200000); /* rank 2 is there, rank 1 is not */
+	start_one(&foreigner);
+	finish(&foreigner, 1);
+	finish(ranks, 3);
+	assert_met(ranks, 3);
+	all_get(&foreigner, 1, status, words);
+	assert_true(rank == 0 || patience_ms == 0 || ranks[0].control.unknown_peers > 0);
+	close_all(ranks, 3);
+	close_all(&foreigner, 1);
+}
+
+static void another_jobs_ranks(void **state)
+{
+	(void)state;
+	send_away("other", 1, 4, 300, INA_ERR_TIMEOUT, "another job's");
+	send_away("other", 1, 3, 0, INA_ERR_TIMEOUT, "");
+	send_away("other", 2, 3, 300, INA_ERR_TIMEOUT, "another job's");
+	send_away("other", 1, 3, 300, INA_ERR_TIMEOUT, "another job's");
+}
+
+/* Nothing says which job it is: what disagrees is not of this one. */
+static void a_job_without_a_name(void **state)
+{
+	(void)state;
+	send_away(NULL, 1, 4, 300, INA_ERR_MISMATCH, "rank 1 was started as one of 4 ranks");
+	send_away(NULL, 7, 3, 300, INA_ERR_MISMATCH, "a rank 7 came");
+	send_away(NULL, 2, 3, 300, INA_ERR_MISMATCH, "two processes were started as rank 2");
+	send_away(NULL, 0, 4, 300, INA_ERR_SYSTEM, "another job may be there");
+}
+
+static void secrets(void **state)
+{
+	struct rank ranks[3];
+	struct rank foreigner;
+
+	(void)state;
+	prepare_named(ranks, 3);
+	for (int r = 0; r < 3; r++)
+		ranks[r].secret = "swordfish";
+	foreigner = ranks[1];
+	foreigner.secret = NULL;
+	foreigner.timeout_ms = 300;
+	ranks[1].delay_ms = 600;
+	start(ranks, 3);
+	start_one(&foreigner);
+	finish(&foreigner, 1);
+	all_get(&foreigner, 1, INA_ERR_TIMEOUT, "its INA_SECRET is another");
+	finish(ranks, 3);
+	assert_met(ranks, 3);
+	close_all(ranks, 3);
+}
+
+/* Two jobs on one host: each of three ranks, in any order. */
+static void meet_both(struct rank *one, struct rank *other)
+{
+	struct rank *all[] = {&other[2], &one[1], &one[0], &other[1], &other[0], &one[2]};
+
+	for (int i = 0; i < 6; i++) {
+		start_one(all[i]);
+		usleep(100000);
+	}
+	finish(one, 3);
+	finish(other, 3);
+	assert_met(one, 3);
+	assert_met(other, 3);
+	assert_true(one[0].roster.job_id != other[0].roster.job_id);
+	close_all(one, 3);
+	close_all(other, 3);
+}
+
+static void two_jobs_at_one_port(void **state)
+{
+	struct rank one[3];
+	struct rank other[3];
+
+	(void)state;
+	prepare_named(one, 3);
+	memcpy(other, one, sizeof(other));
+	for (int r = 0; r < 3; r++)
+		other[r].cookie = "another";
+	meet_both(one, other);
+}
+
+/* The cookie says where; and where that is taken, the next one does. */
+static void two_jobs_without_a_port(void **state)
+{
+	struct rank one[3];
+	struct rank other[3];
+	struct sockaddr_in at;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)state;
+	prepare_named(one, 3);
+	memcpy(other, one, sizeof(other));
+	for (int r = 0; r < 3; r++) {
+		other[r].cookie = "another";
+		one[r].options.root = other[r].options.root = "127.0.0.1";
+	}
+	setenv("INA_COOKIE", "mine", 1);
+	assert_int_equal(ina_settings_make(&one[0].settings, &one[0].options, &one[0].failure),
+	                 INA_OK);
+	at = one[0].settings.root;
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	meet_both(one, other);
+	close(fd);
 }
 
 struct voter {
@@ -403,6 +587,12 @@ int main(void)
 	        cmocka_unit_test(a_rank_too_many),
 	        cmocka_unit_test(the_same_rank_twice),
 	        cmocka_unit_test(options_differ),
+	        cmocka_unit_test(a_rank_that_died_comes_again),
+	        cmocka_unit_test(another_jobs_ranks),
+	        cmocka_unit_test(a_job_without_a_name),
+	        cmocka_unit_test(secrets),
+	        cmocka_unit_test(two_jobs_at_one_port),
+	        cmocka_unit_test(two_jobs_without_a_port),
 	        cmocka_unit_test(agreements),
 	};
 

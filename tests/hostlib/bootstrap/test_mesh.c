@@ -7,11 +7,15 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "hostlib/bootstrap/acceptor.h"
+#include "hostlib/bootstrap/caller.h"
 #include "hostlib/bootstrap/mesh.h"
 
 #define RANKS  5
@@ -27,12 +31,13 @@ struct rank {
 };
 
 static struct rank ranks[RANKS];
+static struct ina_job job; /* without a cookie */
 
 static void *run_rank(void *argument)
 {
 	struct rank *rank = argument;
 
-	rank->status = ina_mesh_connect(&rank->control, &rank->roster, rank->listener, 5000,
+	rank->status = ina_mesh_connect(&rank->control, &rank->roster, &job, rank->listener, 5000,
 	                                ina_now_ms() + 1000, &rank->failure);
 	return NULL;
 }
@@ -42,7 +47,10 @@ static int meet(void **state)
 {
 	struct ina_roster roster = {.job_id = JOB_ID};
 
+	struct ina_failure failure;
+
 	(void)state;
+	assert_int_equal(ina_job_make(&job, "", &failure), INA_OK);
 	memset(ranks, 0, sizeof(ranks));
 	for (int r = 0; r < RANKS; r++) {
 		struct ina_endpoint *endpoint = &roster.endpoints[r];
@@ -177,7 +185,9 @@ static void who_does_not_come_is_named(void **state)
 	connect_all_but(3);
 	assert_int_equal(ranks[1].status, INA_ERR_TIMEOUT);
 	assert_string_equal(ranks[1].failure.text, "rank 3 did not connect in time");
-	assert_int_equal(ranks[4].status, INA_OK); /* the kernel of rank 3 has answered */
+	assert_int_equal(ranks[4].status,
+	                 INA_ERR_TIMEOUT); /* rank 3's kernel alone is not enough */
+	assert_non_null(strstr(ranks[4].failure.text, "rank 3 could not be reached at "));
 }
 
 static void who_cannot_be_reached_is_named(void **state)
@@ -193,27 +203,122 @@ static void who_cannot_be_reached_is_named(void **state)
 	}
 }
 
-/* Who knows the port but not the job, is another rank's namesake, or says nothing. */
-static void unknown_peers_are_turned_away(void **state)
+static int connect_silently(uint16_t port)
+{
+	struct sockaddr_in to = {
+	        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = port};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+/* Its host was rebooting, its link was down, a table in a firewall was full: it comes back. */
+static void who_cannot_be_reached_at_once_is_called_again(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+	                         .sin_port = ranks[1].roster.endpoints[1].tcp_port};
+
+	(void)state;
+	close(ranks[1].listener);
+	ranks[1].listener = -1;
+	for (int r = 2; r < RANKS; r++)
+		pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]);
+	usleep(200000);
+	ranks[1].listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(ranks[1].listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(ranks[1].listener, RANKS), 0);
+	for (int r = 0; r < 2; r++)
+		pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]);
+	for (int r = 0; r < RANKS; r++) {
+		pthread_join(ranks[r].thread, NULL);
+		if (ranks[r].status != INA_OK)
+			fail_msg("rank %d: %s", r, ranks[r].failure.text);
+	}
+}
+
+/* Rank 4 waits at rank 3's socket, and then as many others as there are places. */
+static void who_is_crowded_out_comes_back(void **state)
+{
+	int fds[INA_ACCEPTOR_PLACES];
+
+	(void)state;
+	pthread_create(&ranks[4].thread, NULL, run_rank, &ranks[4]);
+	usleep(100000);
+	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
+		fds[i] = connect_silently(ranks[3].roster.endpoints[3].tcp_port);
+	for (int r = 0; r < 4; r++)
+		pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]);
+	for (int r = 0; r < RANKS; r++) {
+		pthread_join(ranks[r].thread, NULL);
+		if (ranks[r].status != INA_OK)
+			fail_msg("rank %d: %s", r, ranks[r].failure.text);
+	}
+	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
+		close(fds[i]);
+}
+
+/* Says a GREETING as the job's ranks do. Returns the socket, at whose other end nobody looks yet.
+ */
+static struct ina_caller *greet(uint32_t rank, uint64_t job_id)
 {
 	struct ina_control_frame frame = ina_control_frame(&ranks[3].control, INA_CONTROL_GREETING);
 	struct sockaddr_in to = {.sin_family = AF_INET,
 	                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	                         .sin_port = ranks[0].roster.endpoints[1].tcp_port};
-	struct ina_link links[3];
+	struct ina_caller *caller = malloc(sizeof(*caller));
+
+	assert_non_null(caller);
+	frame.rank = rank;
+	frame.greeting.job_id = job_id;
+	ina_caller_open(caller, &job, &frame, &to, 1, 5000);
+	return caller;
+}
+
+static void *call_on(void *argument)
+{
+	struct ina_caller *caller = argument;
+	struct ina_failure failure = {INA_OK, ""};
+	int64_t deadline_ms = ina_now_ms() + 1000;
+
+	while (ina_caller_step(caller, &failure) == INA_OK && caller->state != INA_CALLER_IN &&
+	       ina_now_ms() < deadline_ms)
+		usleep(1000);
+	snprintf(caller->why, sizeof(caller->why), "%.100s", failure.text);
+	return NULL;
+}
+
+/* Who knows the port but not the communicator, is another rank's namesake, or says nothing. */
+static void unknown_peers_are_turned_away(void **state)
+{
+	struct ina_caller *callers[] = {greet(3, JOB_ID + 1), greet(1, JOB_ID),
+	                                greet(RANKS, JOB_ID)};
+	static const char *const why[] = {"another communicator", "not to call", "not to call"};
+	int silent = connect_silently(ranks[0].roster.endpoints[1].tcp_port);
+	pthread_t threads[3];
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(ina_link_connect(&links[i], &to, 5000, ina_now_ms() + 1000), 0);
-	frame.greeting = JOB_ID + 1;
-	assert_int_equal(ina_link_send(&links[0], &frame, ina_now_ms() + 1000), 0);
-	frame.greeting = JOB_ID;
-	frame.rank = 1;
-	assert_int_equal(ina_link_send(&links[1], &frame, ina_now_ms() + 1000), 0);
-	connect_all();
-	assert_int_equal(ranks[1].control.unknown_peers, 3);
+		pthread_create(&threads[i], NULL, call_on, callers[i]);
+	pthread_create(&ranks[1].thread, NULL, run_rank, &ranks[1]);
 	for (int i = 0; i < 3; i++)
-		ina_link_close(&links[i]);
+		pthread_join(threads[i], NULL);
+	for (int r = 0; r < RANKS; r++) {
+		if (r != 1)
+			pthread_create(&ranks[r].thread, NULL, run_rank, &ranks[r]);
+	}
+	for (int r = 0; r < RANKS; r++) {
+		pthread_join(ranks[r].thread, NULL);
+		if (ranks[r].status != INA_OK)
+			fail_msg("rank %d: %s", r, ranks[r].failure.text);
+	}
+	assert_int_equal(ranks[1].control.unknown_peers, 4);
+	for (int i = 0; i < 3; i++) {
+		assert_non_null(strstr(callers[i]->why, why[i]));
+		ina_caller_close(callers[i]);
+		free(callers[i]);
+	}
+	close(silent);
 	finds(1, INA_OK, "");
 }
 
@@ -226,6 +331,9 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(no_diagnosis_but_of_rank_0, meet, part),
 	        cmocka_unit_test_setup_teardown(who_does_not_come_is_named, meet, part),
 	        cmocka_unit_test_setup_teardown(who_cannot_be_reached_is_named, meet, part),
+	        cmocka_unit_test_setup_teardown(who_cannot_be_reached_at_once_is_called_again, meet,
+	                                        part),
+	        cmocka_unit_test_setup_teardown(who_is_crowded_out_comes_back, meet, part),
 	        cmocka_unit_test_setup_teardown(unknown_peers_are_turned_away, meet, part),
 	};
 

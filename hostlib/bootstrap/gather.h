@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bootstrap at rank 0. */
+#ifndef INA_BOOTSTRAP_GATHER_H
+#define INA_BOOTSTRAP_GATHER_H
+
+#include "hostlib/control/control.h"
+#include "hostlib/options/options.h"
+#include "roster.h"
+
+/* After ranks were found to disagree, or after the deadline: for others to come and hear of it. */
+#define INA_GATHER_GRACE_MS 3000
+
+/* Where rank 0 is, for texts: "192.0.2.1:18766", or "192.0.2.1:18774 to 18781". */
+#define INA_ROOT_TEXT 40
+void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]);
+
+/* ina_bootstrap() at rank 0. Its own endpoint is in the roster. */
+enum ina_status ina_gather(struct ina_control *control, const struct ina_settings *settings,
+                           int64_t deadline_ms, struct ina_roster *roster,
+                           struct ina_failure *failure);
+
+#endif
