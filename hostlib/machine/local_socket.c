@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An abstract socket, named after the job's random number: it ends with the process. */
+/* An abstract socket, named after a hash of the job's id: it ends with the process. */
 #include "local_socket.h"
 
 #include <errno.h>
@@ -14,18 +14,21 @@
 
 #include "common/deadline.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/options/siphash.h"
 
 #define TICK_MS 10
 
 #define FDS_MAX (2 * INA_MAX_RANKS + 1)
 
+/* Names of sockets are for all to see (/proc/net/unix), and the job's id is for its ranks. */
 static socklen_t make_name(const struct ina_local_meeting *meeting, struct sockaddr_un *name)
 {
+	const struct ina_siphash_key key = {.low = meeting->job_id};
+	uint64_t hash = ina_siphash(&key, &meeting->leader, sizeof(meeting->leader));
 	int length;
 
 	*name = (struct sockaddr_un){.sun_family = AF_UNIX};
-	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "ina.%016" PRIx64 ".%d",
-	                  meeting->job_id, meeting->leader);
+	length = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "ina.%016" PRIx64, hash);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
@@ -57,7 +60,7 @@ static int send_fds(int socket, uint32_t index, const int *fds, int count)
 }
 
 /* Takes exactly `count`; with any other number none. */
-static int receive_fds(int socket, uint32_t *index, int *fds, int count)
+static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
 {
 	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	struct iovec data = {.iov_base = index, .iov_len = sizeof(*index)};
@@ -67,18 +70,23 @@ static int receive_fds(int socket, uint32_t *index, int *fds, int count)
 	                         .msg_controllen = sizeof(room)};
 	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	size_t bytes = head && head->cmsg_type == SCM_RIGHTS ? head->cmsg_len - CMSG_LEN(0) : 0;
-	int taken[FDS_MAX];
+	size_t given = head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS
+	                       ? (head->cmsg_len - CMSG_LEN(0)) / sizeof(int)
+	                       : 0;
+	bool fine = got == (ssize_t)sizeof(*index) && given == count &&
+	            !(message.msg_flags & MSG_CTRUNC);
 
-	if (bytes > 0)
-		memcpy(taken, CMSG_DATA(head), bytes);
-	if (got == (ssize_t)sizeof(*index) && bytes == (size_t)count * sizeof(int)) {
-		memcpy(fds, taken, bytes);
-		return 0;
+	/* There may be room for more of them than FDS_MAX. */
+	for (size_t i = 0; i < given; i++) {
+		int fd;
+
+		memcpy(&fd, CMSG_DATA(head) + i * sizeof(fd), sizeof(fd));
+		if (fine)
+			fds[i] = fd;
+		else
+			close(fd);
 	}
-	for (size_t i = 0; i < bytes / sizeof(int); i++)
-		close(taken[i]);
-	return -1;
+	return fine ? 0 : -1;
 }
 
 /* Until the descriptor is readable. */
@@ -117,8 +125,13 @@ static enum ina_status take_one(struct ina_local_meeting *meeting, int listener,
 	if (fd < 0)
 		return INA_OK;
 	if (!is_ours(fd) || await(meeting, fd, "what another rank brings", &ignored) != INA_OK ||
-	    receive_fds(fd, &index, fds, INA_LOCAL_BRINGS) != 0 || index == 0 ||
-	    index >= (uint32_t)meeting->count || meeting->links[index] >= 0) {
+	    receive_fds(fd, &index, fds, INA_LOCAL_BRINGS) != 0) {
+		close(fd);
+		return INA_OK;
+	}
+	if (index == 0 || index >= (uint32_t)meeting->count || meeting->links[index] >= 0) {
+		for (int i = 0; i < INA_LOCAL_BRINGS; i++)
+			close(fds[i]);
 		close(fd);
 		return INA_OK;
 	}
@@ -215,7 +228,7 @@ enum ina_status ina_local_attend(struct ina_local_meeting *meeting, const int *o
 		                  meeting->leader);
 	if (status == INA_OK)
 		status = await(meeting, fd, "the lowest rank of this machine", failure);
-	if (status == INA_OK && receive_fds(fd, &index, fds, count) != 0)
+	if (status == INA_OK && receive_fds(fd, &index, fds, (size_t)count) != 0)
 		status = ina_fail(failure, INA_ERR_PEER, "rank %d, of the same machine, has failed",
 		                  meeting->leader);
 	close(fd);
