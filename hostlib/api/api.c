@@ -186,7 +186,7 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 		                "ina_deregister: an all-reduce is unfinished");
 	enum ina_status status = ina_comm_drain(comm, &comm->latest);
 
-	if (status == INA_OK)
+	if (status != INA_ERR_TIMEOUT || comm->failure.status != INA_OK)
 		ina_memory_forget(&comm->network.memory, memory, bytes);
 	return status;
 }

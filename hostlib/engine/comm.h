@@ -116,7 +116,8 @@ void ina_comm_attend(struct ina_comm *comm);
 
 /*
  * Waits until the device has let go of the memory of all finished all-reduces. INA_ERR_TIMEOUT: the
- * successor does not acknowledge.
+ * successor does not acknowledge. Any other error: the communicator has failed meanwhile, and the
+ * device has let go of all.
  */
 enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure);
 

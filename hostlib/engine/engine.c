@@ -420,27 +420,43 @@ void ina_comm_attend(struct ina_comm *comm)
 	}
 }
 
-enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure)
+/* Waits for completions, or goes on with a recovery, and hears what other ranks say meanwhile. */
+static void await_acknowledgements(struct ina_comm *comm, int timeout_ms)
 {
 	struct ina_network *network = &comm->network;
-	int timeout_ms = comm->settings.options.timeout_ms;
-	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	struct ina_failure failure;
 	int count;
 
-	while (network->memory.deferred_count > 0 && comm->failure.status == INA_OK) {
-		enum ina_status status = ina_completions_wait(
-		        &network->completions, ina_left_ms(deadline_ms, INA_STALL_MS), &count,
-		        failure);
+	if (ina_comm_is_recovering(comm)) {
+		ina_comm_recover(comm, timeout_ms);
+		return;
+	}
+	if (ina_completions_wait(&network->completions, timeout_ms, &count, &failure) != INA_OK)
+		ina_comm_fault(comm, &failure);
+	else if (comm->control.news)
+		is_disturbed(comm);
+	ina_memory_release(&network->memory, ina_innet_acknowledged(&network->innet));
+}
 
-		if (status != INA_OK)
-			return status;
-		ina_memory_release(&network->memory, ina_innet_acknowledged(&network->innet));
-		if (network->memory.deferred_count > 0 && ina_now_ms() >= deadline_ms)
+enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure)
+{
+	const struct ina_memory *memory = &comm->network.memory;
+	int timeout_ms = comm->settings.options.timeout_ms;
+	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	bool failed = comm->failure.status != INA_OK;
+
+	/* Once it has failed, its connections are stopped, and nothing is sent any more. */
+	while (memory->deferred_count > 0 && comm->failure.status == INA_OK) {
+		if (ina_now_ms() >= deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "got no acknowledgement from rank %d in %d ms",
 			                ina_successor(comm->rank, comm->ranks), timeout_ms);
+		await_acknowledgements(comm, ina_left_ms(deadline_ms, INA_STALL_MS));
 	}
-	return INA_OK;
+	if (failed || comm->failure.status == INA_OK)
+		return INA_OK;
+	*failure = comm->failure;
+	return failure->status;
 }
 
 int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)

@@ -118,6 +118,23 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return 0;
 }
 
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	(void)id;
+	return 0;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	id->qp = NULL;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	(void)id;
+	return 0;
+}
+
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	(void)context;

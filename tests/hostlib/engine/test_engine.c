@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine does outside all-reduces, on a device that is not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fake_device.h"
+#include "hostlib/engine/comm.h"
+
+#define RANKS 2
+
+static struct ina_comm *comm;
+static uint8_t memory[4096];
+static int other; /* the end of the control connection that is rank 0's */
+
+/* Rank 1, whose last all-reduce is done but for its last send's acknowledgement. */
+static int open_comm(void **state)
+{
+	struct ina_options options;
+	struct ina_failure failure;
+	unsigned int entry;
+	uint32_t lkey;
+	int ends[2];
+
+	(void)state;
+	comm = calloc(1, sizeof(*comm));
+	if (!comm || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0)
+		return -1;
+	ina_comm_init(comm);
+	ina_options_init(&options);
+	options.rank = comm->rank = 1;
+	options.ranks = comm->ranks = RANKS;
+	options.root = "127.0.0.1";
+	options.timeout_ms = 10000;
+	fake_open(&comm->network.fabric, 1, RANKS);
+	if (ina_settings_make(&comm->settings, &options, &failure) != INA_OK ||
+	    ina_control_init(&comm->control, 1, RANKS, &failure) != INA_OK ||
+	    ina_network_open(&comm->network, &comm->control, &comm->settings, 7, &failure) !=
+	            INA_OK ||
+	    ina_memory_get(&comm->network.memory, memory, sizeof(memory), true, &entry, &lkey,
+	                   &failure) != INA_OK)
+		return -1;
+	ina_comm_use(comm, &ina_in_network_algorithm, &comm->network.innet);
+	comm->turn.current = (struct ina_call){.kind = INA_CALL_ALLREDUCE, .number = 1};
+	comm->network.innet.numbered = comm->network.innet.posted = 2;
+	comm->network.innet.unacknowledged = 1;
+	ina_memory_put_later(&comm->network.memory, entry, 2);
+	comm->control.peers[0].link.fd = ends[0];
+	other = ends[1];
+	return 0;
+}
+
+static int close_comm(void **state)
+{
+	(void)state;
+	ina_memory_close(&comm->network.memory);
+	ina_control_close(&comm->control);
+	fake_close();
+	if (other >= 0)
+		close(other);
+	free(comm);
+	return 0;
+}
+
+static void memory_is_given_up_when_it_is_acknowledged(void **state)
+{
+	(void)state;
+	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_SUCCESS, 0);
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
+	assert_null(comm->network.memory.registrations[0].mr);
+}
+
+/* The aggregated connection is dropped at once; what is left of it is for the next call. */
+static void who_waits_for_acknowledgements_hears_of_a_death(void **state)
+{
+	(void)state;
+	close(other);
+	other = -1;
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
+	assert_true(ina_comm_is_recovering(comm));
+}
+
+/* Where there is nothing to go on with, the communicator has failed, and is silent. */
+static void a_death_ends_the_wait_for_acknowledgements(void **state)
+{
+	(void)state;
+	comm->settings.options.algorithm = INA_ALGORITHM_INA;
+	close(other);
+	other = -1;
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_ERR_PEER);
+	assert_string_equal(ina_error(comm), "rank 0 is gone");
+	/* Nothing is sent from it any more. */
+	assert_null(comm->network.memory.registrations[0].mr);
+}
+
+/* The ring takes over; what it needs the others for is done in the next calls. */
+static void who_waits_for_acknowledgements_hears_of_a_lost_aggregator(void **state)
+{
+	(void)state;
+	comm->network.innet.operation_count = 1;
+	comm->network.innet.operations[0] =
+	        (struct ina_operation){.first = 1, .count = 1, .context.type = INA_WIRE_DATA};
+	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_RETRY_EXC_ERR, 0);
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
+	assert_true(ina_comm_is_recovering(comm));
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, open_comm, close_comm)
+	const struct CMUnitTest tests[] = {
+	        TEST(memory_is_given_up_when_it_is_acknowledged),
+	        TEST(who_waits_for_acknowledgements_hears_of_a_death),
+	        TEST(a_death_ends_the_wait_for_acknowledgements),
+	        TEST(who_waits_for_acknowledgements_hears_of_a_lost_aggregator),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
