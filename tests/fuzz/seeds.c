@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seeds DIRECTORY: the inputs that fuzzing starts from, in a folder of DIRECTORY for each fuzzer:
- * a job's whole life, each deviation of docs/protocol.md once, command lines, and frames as
- * they are on the wire.
+ * a job's whole life, each deviation of docs/protocol.md once, command lines, frames as they are
+ * on the wire, and what a guest's driver says and does.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -314,7 +314,8 @@ static void write_options(const char *directory)
 	write_file(directory, "seed.ports33", many, length);
 }
 
-/* Each kind of frame, to rank 0 and to another rank; and what unknown peers send where ranks meet. */
+/* Each kind of frame, to rank 0 and to another rank; and what unknown peers send where ranks meet.
+ */
 static void write_control(const char *directory)
 {
 	const struct ina_call call = {.number = 4,
@@ -359,10 +360,57 @@ static void write_control(const char *directory)
 	write_file(directory, "seed.http", request, sizeof(request) - 1);
 }
 
+/*
+ * A ring of 8 places whose driver sends 16 bytes, and one that receives (fuzz_virtqueue.c: place,
+ * write the descriptor, what is available and the index, take or fill).
+ */
+static void write_virtqueue(const char *directory)
+{
+	static const uint8_t place[] = {0, 3, 0, 0, 0, 1, 0, 2, 0, 0};
+	static const uint8_t available[] = {1, 2, 1, 4, 1, 0, 0, 0};
+
+	for (uint8_t flags = 0; flags <= 2; flags += 2) { /* 2: to be written to */
+		const uint8_t descriptor[] = {1, 0, 0,  16, 0, 0x18, 0,     0, 0, 0,
+		                              0, 0, 64, 0,  0, 0,    flags, 0, 0, 0};
+		const uint8_t use[] = {flags ? 3 : 2, 20, 0, 4, flags ? 3 : 2, 20, 0};
+		uint8_t bytes[128];
+		size_t length = 0;
+
+		memcpy(bytes, place, sizeof(place));
+		length += sizeof(place);
+		memcpy(bytes + length, descriptor, sizeof(descriptor));
+		length += sizeof(descriptor);
+		memcpy(bytes + length, available, sizeof(available));
+		length += sizeof(available);
+		memcpy(bytes + length, use, sizeof(use));
+		write_file(directory, flags ? "seed.fill" : "seed.take", bytes,
+		           length + sizeof(use));
+	}
+}
+
+/* What a driver says and does, a byte an operation (fuzz_vhost_user.c). */
+static void write_vhost_user(const char *directory)
+{
+	static const uint8_t good[] = {8, 4, 1, 0, 72, 0, 6, 4, 0, 2, 0, 8, 7, 46, 0};
+	static const uint8_t again[] = {8, 4, 1, 0, 72, 0, 1, 5, 0, 6,  2,
+	                                0, 0, 0, 2, 1,  0, 0, 6, 7, 46, 0};
+	static const uint8_t off[] = {8, 3, 2, 4, 1, 0, 72, 0, 6, 3, 3, 6};
+	static const uint8_t wild[] = {8, 1, 6, 1, 1, 9, 2, 2, 0, 1, 0, 6};
+	static const uint8_t questions[] = {0, 1, 0, 0, 0, 15, 0, 0, 0, 24, 20, 0, 0, 0, 0, 0, 8};
+
+	write_file(directory, "seed.good", good, sizeof(good));
+	write_file(directory, "seed.again", again, sizeof(again));
+	write_file(directory, "seed.off", off, sizeof(off));
+	write_file(directory, "seed.wild", wild, sizeof(wild));
+	write_file(directory, "seed.questions", questions, sizeof(questions));
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"model", "bridge", "options", "control"};
-	char paths[4][4096];
+	enum { MODEL, BRIDGE, OPTIONS, CONTROL, VIRTQUEUE, VHOST_USER, FUZZERS };
+	static const char *const names[FUZZERS] = {"model",   "bridge",    "options",
+	                                           "control", "virtqueue", "vhost_user"};
+	char paths[FUZZERS][4096];
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: seeds DIRECTORY\n");
@@ -370,13 +418,15 @@ int main(int argc, char **argv)
 	}
 	if (mkdir(argv[1], 0777) != 0 && errno != EEXIST)
 		die("make", argv[1]);
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < FUZZERS; i++) {
 		snprintf(paths[i], sizeof(paths[i]), "%s/%s", argv[1], names[i]);
 		if (mkdir(paths[i], 0777) != 0 && errno != EEXIST)
 			die("make", paths[i]);
 	}
-	write_traffic(paths[0], paths[1]);
-	write_options(paths[2]);
-	write_control(paths[3]);
+	write_traffic(paths[MODEL], paths[BRIDGE]);
+	write_options(paths[OPTIONS]);
+	write_control(paths[CONTROL]);
+	write_virtqueue(paths[VIRTQUEUE]);
+	write_vhost_user(paths[VHOST_USER]);
 	return 0;
 }

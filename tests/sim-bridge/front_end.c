@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 /* In each ring's part of the memory. */
-enum { RING_BYTES = 0x4000, AVAILABLE_AT = 0x1000, USED_AT = 0x2000, VERSION = 1 };
+enum { RING_BYTES = 0x4000, AVAILABLE_AT = 0x1000, USED_AT = 0x2000 };
+
+/* Of a message: the protocol's version, and a reply is wanted. */
+enum { FLAGS = 1 | 8 };
 
 static void need(bool good)
 {
@@ -44,11 +47,12 @@ void front_end_close(struct front_end *front)
 bool front_end_say(struct front_end *front, uint32_t request, const void *bytes, uint32_t count,
                    int fd)
 {
-	const uint32_t header[] = {request, VERSION, count};
+	const uint32_t header[] = {request, FLAGS, count};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = {0};
 	struct iovec pieces[] = {{(void *)(uintptr_t)header, sizeof(header)},
 	                         {(void *)(uintptr_t)bytes, count}};
 	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+	char replies[4096];
 
 	if (fd >= 0) {
 		message.msg_control = control;
@@ -60,7 +64,10 @@ bool front_end_say(struct front_end *front, uint32_t request, const void *bytes,
 		memcpy(CMSG_DATA(part), &fd, sizeof(fd));
 	}
 	need(sendmsg(front->fd, &message, 0) == (ssize_t)(sizeof(header) + count));
-	return vhost_serve(&front->device);
+	const bool is_there = vhost_serve(&front->device);
+	while (recv(front->fd, replies, sizeof(replies), MSG_DONTWAIT) > 0)
+		; /* what it says does not matter */
+	return is_there;
 }
 
 bool front_end_share_memory(struct front_end *front, uint64_t bytes, uint64_t offset, int fd)
