@@ -71,7 +71,7 @@ class Lab:
 def lab(tmp_path):
     instance = Lab(tmp_path)
     yield instance
-    wait_until(lambda: instance.leftovers() == ({}, []), 5,
+    wait_until(lambda: instance.leftovers() == ({}, []), 60,
                f"everything of the run to be gone; there is {instance.leftovers()}")
 
 

@@ -18,11 +18,11 @@ def processors(lab, *options, aggregator):
     """Those of the bridge, and those of two hosts."""
     process = lab.start(*options, aggregator=aggregator, command="sleep 50")
     # The last host that is started: all have theirs by then.
-    wait_until(lambda: lab.processes_of_host(1), 10, "the hosts to start")
+    wait_until(lambda: lab.processes_of_host(1), 60, "the hosts to start")
     bridge, = bridges(lab)
     found = [os.sched_getaffinity(pid) for pid in (bridge, lab.kernel(0), lab.kernel(1))]
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=90)
     return found
 
 

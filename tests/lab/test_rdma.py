@@ -3,10 +3,23 @@
 
 import json
 
+import pytest
 from conftest import lines
 
-# Rank 1 calls when rank 0 has had a second to listen.
-AFTER_ROOT = "if [ $INA_RANK = 0 ]; then exec %s; else sleep 1; exec %s; fi"
+# Rank 1 calls when rank 0 listens: at a TCP port, or for connections of RDMA. Hosts share the folder.
+LISTENS = "grep -q ' 0A ' /proc/net/tcp /proc/net/tcp6 || rdma resource show cm_id | grep -q LISTEN"
+AFTER_ROOT = f"""
+    if [ $INA_RANK = 0 ]; then
+        (until {LISTENS}; do sleep 0.1; done; : >listens) &
+        exec %s
+    fi
+    until [ -e listens ]; do sleep 0.1; done
+    exec %s"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(monkeypatch, tmp_path_factory):
+    monkeypatch.chdir(tmp_path_factory.mktemp("shared"))
 
 
 def test_rc_pingpong_and_the_counters(lab, tmp_path_factory):
