@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import BRIDGE
+from bridge import BRIDGE
 from roce import plain
 
 FULL = "/dev/full"  # opens, and takes not one byte
