@@ -81,9 +81,9 @@ enum {
 	  "Each port of the switch queues so much and drops the rest (default 2M; 0: no limit)")   \
 	X(ECN_THRESHOLD, "ecn-threshold", "BYTES", 7, QUANTITY, 0, 1000000000000u,                 \
 	  "A longer queue marks frames with congestion experienced (default 0: never)")            \
-	X(HOST_PACKET_COST, "host-packet-cost", "NS", 7, QUANTITY, 0, 1000000000,                      \
+	X(HOST_PACKET_COST, "host-packet-cost", "NS", 7, QUANTITY, 0, 1000000000,                  \
 	  "Processor time of a host for each packet that it sends or receives (default 0)")        \
-	X(HOST_BYTE_COST, "host-byte-cost", "NS", 7, QUANTITY, 0, 1000000,                             \
+	X(HOST_BYTE_COST, "host-byte-cost", "NS", 7, QUANTITY, 0, 1000000,                         \
 	  "Processor time of a host for each byte of these packets (default 0)")                   \
 	X(KILL, "kill", "HOST:TIME", 7, HOST_TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                 \
 	  "A host dies so long after the start of all")                                            \
@@ -96,7 +96,7 @@ enum bridge_option_name {
 #define X(here, ...) BRIDGE_OPTION_##here,
 	BRIDGE_OPTIONS(X)
 #undef X
-	BRIDGE_OPTION_COUNT
+	        BRIDGE_OPTION_COUNT
 };
 
 /* An option that was given. */
@@ -111,7 +111,8 @@ struct bridge_option {
 	unsigned host;      /* of HOST_TIME and HOST_TIMES */
 };
 
-/* The input of bridge_options_argp: who hears of each option, once its value has been found good. */
+/* The input of bridge_options_argp: who hears of each option, once its value has been found good.
+ */
 struct bridge_options_input {
 	void (*take)(void *context, struct argp_state *state, const struct bridge_option *option);
 	void *context;

@@ -20,9 +20,9 @@
 
 constexpr unsigned RESET_CLOCKS = 4;
 
-// What work() does at a time: some milliseconds, 32 packets of 4 KiB on each port, a quarter of what
-// rxe has under way. With fewer, hosts are woken more often, and what that costs them slows us down
-// too; with twice as many they wait for us, and we for them.
+// What work() does at a time: some milliseconds, 32 packets of 4 KiB on each port, a quarter of
+// what rxe has under way. With fewer, hosts are woken more often, and what that costs them slows us
+// down too; with twice as many they wait for us, and we for them.
 constexpr unsigned WORK_CLOCKS = 2048;
 
 // Frames of a port that may wait; more are let in without waiting for others.
@@ -299,7 +299,8 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
       public:
 	// What is emitted stamps its time at *emit_ns.
 	Timed(uint64_t hz, uint64_t *emit_ns, bool quiet_time, engine_emit *to, void *to_context)
-	    : Pins<Top, PORTS>(quiet_time, to, to_context), period_ps(1000000000000 / hz), stamp_ns(emit_ns)
+	    : Pins<Top, PORTS>(quiet_time, to, to_context), period_ps(1000000000000 / hz),
+	      stamp_ns(emit_ns)
 	{
 	}
 	void put(unsigned port, const uint8_t *frame, size_t length, uint64_t time_ns) override

@@ -35,7 +35,7 @@ def wait_until_it_passes(bridge, port, frame, pause_s=0.002):
 
 def quiet(seconds):
     """The option of ina-bridge for a quiet time."""
-    return ["--quiet", f"{seconds}s"]
+    return ["--quiet", str(round(1000 * seconds))]
 
 
 class Flow:

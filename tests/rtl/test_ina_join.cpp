@@ -98,7 +98,7 @@ class Join
 	unsigned refused = 0, passed = 0, dropped = 0, differed = 0;
 
       private:
-	unsigned settled = 0, to_settle = 0; // ports of packets
+	unsigned settled = 0, to_settle = 0;                 // ports of packets
 	unsigned answered = 0, to_answer = 0, to_differ = 0; // of retransmissions
 	bench::Random &random;
 	bench::Dut<Vina_join> dut;
@@ -152,8 +152,8 @@ class Join
 		/* A sum of another length: likewise. */
 		packet.sum_quads = random.chance(70) ? packet.quads
 		                                     : 1 + static_cast<unsigned>(random.below(256));
-		packet.differs = packet.kind == RESEND && !packet.probe &&
-		                 packet.sum_quads != packet.quads;
+		packet.differs =
+		        packet.kind == RESEND && !packet.probe && packet.sum_quads != packet.quads;
 		packet.refused = packet.dropped || packet.differs;
 		const unsigned ports = static_cast<unsigned>(__builtin_popcount(packet.mask));
 		if (packet.kind == RESEND && !packet.probe && !packet.dropped)

@@ -263,7 +263,8 @@ void test_table(bench::Random &random)
 		      "events %x", judge.dut->events);
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
-		CHECK(judge.dut->caught_up == (got != RESEND && got != SUSPECT), "caught up: %u", judge.dut->caught_up);
+		CHECK(judge.dut->caught_up == (got != RESEND && got != SUSPECT), "caught up: %u",
+		      judge.dut->caught_up);
 		if (got == TAKE || got == PROBE || got == RESEND) {
 			bench::Packet sent;
 
@@ -288,12 +289,10 @@ void test_table(bench::Random &random)
 			              resend.slot ==
 			                      ((queue.head + queue.fill + 4 * SLOTS + distance) %
 			                       SLOTS) &&
-			              resend.ordinal ==
-			                      ((queue.sum_count + queue.fill + queue.raw +
-			                        static_cast<unsigned>(distance)) &
-			                       0xFFFF),
-			      "answered from slot %u, as sum %u", resend.slot,
-			      resend.ordinal);
+			              resend.ordinal == ((queue.sum_count + queue.fill + queue.raw +
+			                                  static_cast<unsigned>(distance)) &
+			                                 0xFFFF),
+			      "answered from slot %u, as sum %u", resend.slot, resend.ordinal);
 		judge.next();
 	}
 	CHECK(asked > 100, "%u that were lost asked for an ACK", asked);
@@ -324,7 +323,7 @@ void show_suspect(Judge &judge, unsigned kind, uint32_t next_psn)
 	} else if (kind % 3 == 1) {
 		judge.show(7, next_psn + (kind % 2 ? SLOTS : -2 * SLOTS - 1), DATA_LANE, 4);
 	} else {
-		judge.dut->s_job_id = JOB_ID ^ uint64_t{1} << kind % 64;
+		judge.dut->s_job_id = JOB_ID ^ uint64_t { 1 } << kind % 64;
 		judge.show(7, next_psn + kind % 5 - 3, JOIN_LANE, 3);
 	}
 }
@@ -385,8 +384,8 @@ void test_silence()
 	CHECK(verdict_of(judge) == OUT, "a silent flow is not put out");
 }
 
-/// After a reset marked SENDs are dropped until the second tick, whether their flow is known or not,
-/// and a JOIN asks for nothing.
+/// After a reset marked SENDs are dropped until the second tick, whether their flow is known or
+/// not, and a JOIN asks for nothing.
 void test_quiet_time()
 {
 	Judge judge(true);
@@ -401,10 +400,10 @@ void test_quiet_time()
 					packet.form = form;
 					packet.opcode = opcode;
 					judge.show(bench::make_frame(packet), DATA_LANE, 4);
-					const bool quiet = ticks < 2 && tos >> 2 == 43 && opcode < 6;
+					const bool quiet =
+					        ticks < 2 && tos >> 2 == 43 && opcode < 6;
 					CHECK(verdict_of(judge) == (quiet ? DROP : PASS),
-					      "%u ticks, TOS %02x, opcode %u", ticks, tos,
-					      opcode);
+					      "%u ticks, TOS %02x, opcode %u", ticks, tos, opcode);
 					CHECK((judge.dut->events >> QUIET_DROPPED & 1) == quiet,
 					      "not counted");
 					judge.next();
@@ -412,7 +411,8 @@ void test_quiet_time()
 		judge.show(7, 100, JOIN_LANE, 3);
 		if (ticks == 2)
 			break;
-		CHECK(!judge.dut->ask_valid && verdict_of(judge) == DROP, "a JOIN in the quiet time");
+		CHECK(!judge.dut->ask_valid && verdict_of(judge) == DROP,
+		      "a JOIN in the quiet time");
 		judge.next();
 		judge.dut->tick = 1;
 		judge.dut.tick();

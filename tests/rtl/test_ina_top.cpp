@@ -454,8 +454,8 @@ int main()
 		/* Frame by frame, no answer waits for its turn. The other two never happen. */
 		if (i == ANSWERS_DROPPED || i == ELSEWHERE_DROPPED || i == JOINS_HELD)
 			continue;
-		CHECK(wanted < 10000 || totals[i] > 0,
-		      "the traffic never moved %s", counter_names[i]);
+		CHECK(wanted < 10000 || totals[i] > 0, "the traffic never moved %s",
+		      counter_names[i]);
 	}
 	return 0;
 }

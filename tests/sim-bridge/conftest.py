@@ -19,6 +19,8 @@ def start(tmp_path):
     def start_one(ports, *arguments, kind=socket.SOCK_SEQPACKET):
         if "--aggregator" not in arguments:
             arguments += ("--aggregator", "model")
+        if "--quiet" not in arguments:  # so that hosts may JOIN at once
+            arguments += ("--quiet", "0")
         folder = tmp_path / str(len(bridges))
         folder.mkdir()
         bridges.append(Bridge(folder, ports, arguments, kind))

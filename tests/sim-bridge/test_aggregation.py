@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steering, and jobs through the aggregator, be it the model or the Verilated RTL."""
+"""Steering, quiet times, and jobs through the aggregator, be it the model or the Verilated RTL."""
 import random
 import struct
 import time
@@ -229,6 +229,39 @@ def test_no_time_to_live(start, kind):
     time.sleep(0.3)
     assert [trailer[0] for _, trailer in job.exchange(DATA, [bytes(16)] * 2, INT32)] == [2, 2]
     assert bridge.end()["aggregator"]["jobs_expired"] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_quiet_time(start, kind):
+    """At the start, and after each reset: what is marked is dropped, all else passes."""
+    bridge = start(2, "--aggregator", kind, "--quiet", "1000000")
+    introduce(bridge, 2)
+    join = packet(0, 1, 0, message(0, 2, JOIN, 0))
+    other = packet(0, 1, 1, bytes(64), tos=0)
+    for frame in (join, other, join, other):
+        bridge.send(0, frame)
+    assert [bridge.receive(1) for _ in range(2)] == [other, other]
+    counts = bridge.end()["aggregator"]
+    assert counts["quiet_dropped"] == counts["frames_in"] == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_end_of_the_quiet_time(start, kind):
+    """A JOIN that comes again and again is taken in the end; after a reset it is not, at first."""
+    bridge = start(2, "--aggregator", kind, "--quiet", "50", "--reset-every", "1000")
+    introduce(bridge, 2)
+    frame = packet(0, 1, 0, bytes(64))  # marked, and of no job: it passes
+    sent = 0
+    while not bridge.receive_all(1, 0.02):
+        bridge.send(0, frame)
+        sent += 1
+    for _ in range(1000 - sent):
+        bridge.send(0, frame)
+        assert bridge.receive(1) == frame
+    bridge.send(0, frame)
+    assert bridge.is_silent(1)
+    stats = bridge.end()
+    assert stats["engine_resets"] == 1 and stats["aggregator"]["quiet_dropped"] == 1, stats
 
 
 def test_off(start):
