@@ -146,6 +146,44 @@ static void silent(struct seed *seed)
 	age(seed);
 }
 
+/* The end of a quiet time. */
+static void tick(struct seed *seed)
+{
+	entry(seed, TRAFFIC_TAGGED, 1, 0, 3, 0);
+}
+
+/* Quiet time after the reset; then other connections with a flow's addresses, before and after it
+ * is silent. */
+static void quiet(struct seed *seed)
+{
+	tick(seed);
+	join(seed, 1);
+	tick(seed);
+	join(seed, 0);
+	for (unsigned turn = 0; turn < 3; turn++) {
+		message(seed, 0, 1, 1, 0x01);
+		for (unsigned i = 0; i < 5; i++) {
+			entry(seed, TRAFFIC_AHEAD, 0, 0, 0, 1, TRAFFIC_WINDOW);
+			entry(seed, TRAFFIC_REPEAT, 0, 0, 3, 1, 4 * TRAFFIC_WINDOW - 1);
+		}
+		tick(seed);
+		if (turn == 1)
+			tick(seed);
+	}
+	leave(seed, 0);
+}
+
+/* Retransmissions that are longer or shorter than their sums. */
+static void other_lengths(struct seed *seed)
+{
+	join(seed, 0);
+	for (unsigned i = 0; i < 12; i++) {
+		message(seed, 0, 1, 2, 0x01);
+		entry(seed, TRAFFIC_REPEAT, i & 1, 0, i % 3, 1, i);
+	}
+	leave(seed, 0);
+}
+
 /* Every byte of the headers wrong once, with a right iCRC and with the old one. */
 static void spoiled(struct seed *seed, enum traffic_what what, unsigned first, unsigned last)
 {
@@ -262,6 +300,8 @@ static void write_traffic(const char *model, const char *bridge)
 	interleaved(&seeds[count++]);
 	unordered(&seeds[count++]);
 	silent(&seeds[count++]);
+	quiet(&seeds[count++]);
+	other_lengths(&seeds[count++]);
 	spoiled(&seeds[count++], TRAFFIC_SPOILED, 0, 60);
 	spoiled(&seeds[count++], TRAFFIC_SPOILED, 54, 118);
 	spoiled(&seeds[count++], TRAFFIC_DAMAGED, 0, 60);

@@ -15,12 +15,24 @@ enum {
 /* Payload bytes of a packet, by three bits of a shape. */
 static const uint16_t packet_bytes[8] = {48, 64, 80, 112, 128, 256, 1024, 4096};
 
-struct aggregator_config traffic_aggregator_config(void)
+static enum traffic_what what_of(uint8_t control)
+{
+	return (enum traffic_what)(control >> 3 & 7);
+}
+
+/* Entries that are no frames. */
+static bool is_end_of_time(uint8_t control)
+{
+	return what_of(control) == TRAFFIC_TAGGED && control >> 6 == 3;
+}
+
+struct aggregator_config traffic_aggregator_config(const uint8_t *input, size_t length)
 {
 	return (struct aggregator_config){
 	        .ports = TRAFFIC_PORTS,
 	        .jobs = TRAFFIC_CONTEXTS,
 	        .window_packets = TRAFFIC_WINDOW,
+	        .has_quiet_time = length > 0 && is_end_of_time(input[0]) && input[0] & 1,
 	};
 }
 
@@ -244,6 +256,18 @@ static void resize(struct frame *frame, unsigned amount, uint8_t by)
 	frame_seal(frame);
 }
 
+static void spoil_repeated(struct frame *frame, unsigned amount)
+{
+	enum { A_QUAD_LESS = 15, A_QUAD_MORE = 128 + 15, JOB_ID_AT = FRAME_HEADER_BYTES + 8 };
+
+	if (amount == 3) {
+		frame->bytes[JOB_ID_AT] ^= 0x40;
+		frame_seal(frame);
+	} else if (amount > 0) {
+		resize(frame, 1, amount == 1 ? A_QUAD_LESS : A_QUAD_MORE);
+	}
+}
+
 static void insert_tag(struct frame *frame, uint8_t low_bits)
 {
 	memmove(frame->bytes + 16, frame->bytes + 12, frame->length - 12);
@@ -270,7 +294,7 @@ bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port)
 
 	traffic->entries++;
 	*port = control & 1;
-	switch ((enum traffic_what)(control >> 3 & 7)) {
+	switch (what_of(control)) {
 	case TRAFFIC_NEXT:
 		make_current(traffic, frame, job, *port);
 		advance(&traffic->jobs[job], job, *port);
@@ -278,6 +302,7 @@ bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port)
 	case TRAFFIC_REPEAT:
 		make_earlier(traffic, frame, job, *port,
 		             traffic_take(traffic) % (4 * TRAFFIC_WINDOW));
+		spoil_repeated(frame, amount);
 		break;
 	case TRAFFIC_AHEAD:
 		make_ahead(traffic, frame, job, *port,
@@ -297,7 +322,7 @@ bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port)
 		resize(frame, amount, traffic_take(traffic));
 		break;
 	case TRAFFIC_TAGGED:
-		if (amount == 3) {
+		if (is_end_of_time(control)) {
 			frame->length = 0;
 			break;
 		}

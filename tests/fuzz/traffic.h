@@ -35,18 +35,23 @@ enum {
 
 enum traffic_what {
 	TRAFFIC_NEXT,    /* the connection's next packet */
-	TRAFFIC_REPEAT,  /* one from before: 1 byte, how many before */
+	TRAFFIC_REPEAT,  /* one from before: 1 byte, how many before; with amount 1 and 2 a quad */
+	                 /* shorter and longer, with 3 of another job if it is a JOIN */
 	TRAFFIC_AHEAD,   /* one past a gap: 1 byte, how many packets are left out */
 	TRAFFIC_SPOILED, /* 1 byte a patch: place, then 1 byte xor; then sealed: a right iCRC */
 	TRAFFIC_DAMAGED, /* likewise, but after the seal */
 	TRAFFIC_RESIZED, /* 1 byte: cut off so much, or extended; by amount sealed or not */
 	TRAFFIC_TAGGED,  /* a VLAN tag between MAC addresses and EtherType: 1 byte, its low bits; */
-	                 /* with amount 3 no frame, but the end of a time-to-live */
+	                 /* with amount 3 no frame, but the end of a time-to-live, or on port 1 */
+	                 /* of a quiet time */
 	TRAFFIC_RAW,     /* 1 byte: length / 4; the bytes of the frame from the input */
 };
 
-/* The aggregator that this traffic is for; the RTL's bench is built with the same numbers. */
-struct aggregator_config traffic_aggregator_config(void);
+/*
+ * The aggregator that this traffic is for; the RTL's bench is built with the same numbers. It has a
+ * quiet time if the input's first entry is the end of one.
+ */
+struct aggregator_config traffic_aggregator_config(const uint8_t *input, size_t length);
 
 struct traffic_message {
 	uint8_t shape[2];
@@ -73,8 +78,9 @@ struct traffic {
 void traffic_start(struct traffic *traffic, const uint8_t *input, size_t length);
 
 /*
- * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port; or the end of a time-to-live, with a
- * length of 0. False at the end of the input, or after TRAFFIC_ENTRIES_MAX entries.
+ * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port; or with a length of 0 the end of a
+ * time-to-live (port 0) or of a quiet time (port 1). False at the end of the input, or after
+ * TRAFFIC_ENTRIES_MAX entries.
  */
 bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port);
 

@@ -75,12 +75,14 @@ class AggregatorRtl
 		dut.settle();
 	}
 
-	/// A step with `tick`: the end of a quiet time, if there is one.
+	/// A step with `tick`: the end of a quiet time. Where there is none, it is always there.
 	void tick()
 	{
+		const bool otherwise = dut->tick;
+
 		dut->tick = 1;
 		step();
-		dut->tick = 0;
+		dut->tick = otherwise;
 		dut.settle();
 	}
 
