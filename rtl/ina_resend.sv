@@ -10,7 +10,8 @@
 // `behind` says which jobs' sums should wait. A host that goes back sends again, in order, all that
 // its receiver may lack; a fresh sum that overtook these answers would be past a gap there: another
 // NAK, and the host goes back again. So sums wait from the first answer on, until a packet has come
-// that needs none and all answers have left, or until no packet has come for PATIENCE clocks.
+// that needs none, or no answer for PATIENCE ticks; and until all that waits here has left. Each job
+// has its own of all this: one that goes back does not hold the sums of others.
 
 `default_nettype none
 
@@ -41,7 +42,10 @@ module ina_resend #(
   localparam int DEPTH   = ina_pkg::RESEND_DEPTH;
   localparam int WIDTH   = 1 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W + ina_pkg::QUADS_W;
   localparam int COUNT_W = $clog2(DEPTH) + 1;
-  localparam int PATIENCE_W = 12;  // 4096 clocks: four of the largest packets at 10 Gb/s
+  // 4096 clocks (four of the largest packets at 10 Gb/s), and up to one tick more.
+  localparam int TICK_W     = 10;
+  localparam int PATIENCE   = 4;
+  localparam int PATIENCE_W = $clog2(PATIENCE + 1);
 
   logic [COUNT_W-1:0] count;
   logic push;
@@ -92,24 +96,30 @@ module ina_resend #(
     if (rst) pending <= '0;
   end
 
-  logic [COUNT_W-1:0]    answers;   // that wait here
-  logic [JOB_COUNT-1:0]  going_back; // more are to come
-  logic [PATIENCE_W-1:0] patience;
   logic                  answer;
+  logic [JOB_COUNT-1:0]  going_back;  // more answers are to come
+  logic [TICK_W-1:0]     clocks;
+  logic [PATIENCE_W-1:0] patience [JOB_COUNT];  // with them, in ticks
 
   assign answer = s_valid && !s_resend.probe;
 
   always_ff @(posedge clk) begin
-    answers <= answers + COUNT_W'(push && !s_resend.probe) - COUNT_W'(pop && !m_probe);
-    if (answer) patience <= '1;
-    else if (going_back != '0) patience <= patience - 1'b1;
-    if (going_back != '0 && patience == '0) going_back <= '0;
+    clocks <= clocks + 1'b1;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      if (clocks == '0) begin
+        patience[j] <= patience[j] - 1'b1;
+        if (patience[j] == '0) going_back[j] <= 1'b0;
+      end
+    end
     if (s_caught_up) going_back[s_job] <= 1'b0;
-    if (answer) going_back[s_job] <= 1'b1;
-    if (behind != '0) behind <= going_back | (answers != '0 ? behind : '0);
-    if (answer) behind[s_job] <= 1'b1;
+    behind <= going_back | (behind & pending);
+    if (answer) begin
+      patience[s_job]   <= PATIENCE_W'(PATIENCE);
+      going_back[s_job] <= 1'b1;
+      behind[s_job]     <= 1'b1;
+    end
     if (rst) begin
-      answers    <= '0;
+      clocks     <= '0;
       going_back <= '0;
       behind     <= '0;
     end

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_resend: retransmissions come out whole and in order, no two of them at one entry, and `pending`
-// names exactly the jobs of those that are in it. `behind` names a job from its first answer on, until
-// a packet has come that needs none, or none at all for a while, and all answers have gone.
+// ina_resend: retransmissions come out whole and in order, no two of them at one entry, and
+// `pending` names exactly the jobs of those that are in it. `behind` names a job from its first
+// answer on, until a packet has come that needs none, or none at all for a while, and all answers
+// have gone.
 
 #include "bench.hpp"
 #include "Vina_resend.h"
@@ -17,7 +18,7 @@ struct Entry {
 	uint8_t at; // the entry
 };
 
-constexpr unsigned PATIENCE_CLOCKS = 4096;
+constexpr unsigned PATIENCE_CLOCKS = 4096, PATIENCE_MOST = 5 * 1024;
 
 /// One answer, which leaves at once where `goes`.
 void answer(bench::Dut<Vina_resend> &dut, unsigned job, bool goes)
@@ -67,7 +68,7 @@ void test_behind()
 	for (unsigned i = 0; i < PATIENCE_CLOCKS - 10; i++)
 		dut.tick();
 	CHECK(dut->behind == 8, "it does not wait for the next one");
-	for (unsigned i = 0; i < 20; i++)
+	for (unsigned i = 0; i < PATIENCE_MOST - PATIENCE_CLOCKS; i++)
 		dut.tick();
 	CHECK(dut->behind == 0, "it waits for ever");
 
@@ -77,6 +78,39 @@ void test_behind()
 	dut->s_valid = 0;
 	dut.tick();
 	CHECK(dut->behind == 0, "a probe is no answer");
+}
+
+/// Job 2 has had its last answer; job 1's come again and again, and one of them waits all the time.
+void test_jobs_apart()
+{
+	bench::Dut<Vina_resend> dut;
+
+	dut->s_valid = dut->m_ready = dut->s_caught_up = 0;
+	dut.reset();
+	answer(dut, 1, false);
+	answer(dut, 2, false);
+	catch_up(dut, 2);
+	for (unsigned i = 0; i < 3; i++)
+		answer(dut, 1, false);
+	dut->m_ready = 1; // the answers of 1 and 2
+	dut.tick();
+	dut.tick();
+	dut->m_ready = 0;
+	dut.tick();
+	CHECK(dut->pending == 2, "pending %x", dut->pending);
+	CHECK(dut->behind == 2, "another job's answers hold job 2's sums");
+
+	answer(dut, 3, false);
+	dut->m_ready = 1;
+	for (unsigned i = 0; i < 8; i++)
+		dut.tick();
+	CHECK(dut->pending == 0 && dut->behind == 10, "behind %x", dut->behind);
+	for (unsigned i = 0; i < PATIENCE_MOST / 64; i++) {
+		for (unsigned j = 0; j < 60; j++)
+			dut.tick();
+		answer(dut, 1, true);
+	}
+	CHECK(dut->behind == 2, "while another job's answers come, job 3 waits for ever");
 }
 
 } // namespace
@@ -89,6 +123,7 @@ int main()
 	size_t most = 0;
 
 	test_behind();
+	test_jobs_apart();
 	dut->s_valid = dut->s_caught_up = 0;
 	dut->m_ready = 0;
 	dut.reset();
