@@ -4,15 +4,15 @@
 #define INA_COMMON_VECTOR_H
 
 /*
- * A static function (others would be exported) that is there twice, and the loader takes what the
- * processor can run. AVX2 has vectors twice as wide, and minima, maxima and blends of all integers;
+ * A static function (others would be exported), never inlined, that is there twice, and the loader
+ * takes what the processor can run. AVX2 has vectors twice as wide, and minima, maxima and blends of all integers;
  * it has no fused multiplication and addition, so both give the same bits.
  */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
         !defined(__SANITIZE_ADDRESS__)
 #define INA_VECTOR __attribute__((target_clones("avx2", "default")))
 #else
-#define INA_VECTOR
+#define INA_VECTOR __attribute__((noinline))
 #endif
 
 #endif

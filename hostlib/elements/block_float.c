@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/vector.h"
+#include "rounding.h"
 
 #define MAGNITUDE 0x7FFFFFFFu
 #define INFINITE  0x7F800000u
@@ -109,7 +110,10 @@ INA_VECTOR static void quantize(element32 *restrict integers, const element32 *r
 void ina_block_float_quantize(void *restrict integers, const void *restrict elements, size_t count,
                               int32_t exponent, int ranks)
 {
+	uint64_t mode = ina_rounding_begin();
+
 	quantize(integers, elements, count, make_scale(-unit_exponent(exponent, ranks)));
+	ina_rounding_end(mode);
 }
 
 INA_VECTOR static void restore(element32 *sums, size_t count, struct scale scale)
@@ -120,5 +124,8 @@ INA_VECTOR static void restore(element32 *sums, size_t count, struct scale scale
 
 void ina_block_float_restore(void *sums, size_t count, int32_t exponent, int ranks)
 {
+	uint64_t mode = ina_rounding_begin();
+
 	restore(sums, count, make_scale(unit_exponent(exponent, ranks)));
+	ina_rounding_end(mode);
 }

@@ -2,15 +2,13 @@
 /*
  * Element-wise operations, in loops without branches that the compiler turns into vector code:
  * each() is the loop, and is inlined once for every operation.
- *
- * Nothing here meets a subnormal float16 as a subnormal float32, so a program that has its
- * processor flush subnormals to zero gets the float16 sums that it would get without.
  */
 #include "reduce.h"
 
 #include <string.h>
 
 #include "float16.h"
+#include "rounding.h"
 #include "common/vector.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -233,8 +231,8 @@ INA_VECTOR static void reduce_float16(void *result, const void *a, const void *b
 }
 
 /* What is left of a sum by vectors, or all of it, goes by shifts and masks. */
-static void reduce_float16_fast(void *result, const void *a, const void *b, size_t count,
-                                enum ina_op op)
+static __attribute__((noinline)) void
+reduce_float16_fast(void *result, const void *a, const void *b, size_t count, enum ina_op op)
 {
 	size_t done = op == INA_SUM ? ina_float16_sum(result, a, b, count) : 0;
 	size_t bytes = done * sizeof(uint16_t);
@@ -258,9 +256,13 @@ INA_VECTOR static bool reduce_int32(void *result, const void *a, const void *b, 
 bool ina_reduce(void *result, const void *a, const void *b, size_t count, enum ina_type type,
                 enum ina_op op)
 {
+	uint64_t mode = ina_rounding_begin();
+	bool overflow = false;
+
 	switch (type) {
 	case INA_INT32:
-		return reduce_int32(result, a, b, count, op);
+		overflow = reduce_int32(result, a, b, count, op);
+		break;
 	case INA_FLOAT32:
 		reduce_float32(result, a, b, count, op);
 		break;
@@ -271,5 +273,6 @@ bool ina_reduce(void *result, const void *a, const void *b, size_t count, enum i
 		reduce_float16_fast(result, a, b, count, op);
 		break;
 	}
-	return false;
+	ina_rounding_end(mode);
+	return overflow;
 }

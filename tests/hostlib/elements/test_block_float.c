@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <pmmintrin.h>
+#endif
 
 #include "hostlib/elements/block_float.h"
 
@@ -141,12 +144,42 @@ static void keeps_the_bound(void **state)
 	}
 }
 
+#if defined(__SSE2__)
+static void the_callers_rounding_is_put_aside(void **state)
+{
+	/* Of exponent -126, on one rank: the unit is 2^-156, and the smallest float 2^7 of them. */
+	const float elements[] = {0x1p-149f, -0x1p-127f, 0x1.8p-148f};
+	const unsigned int callers = _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON | _MM_ROUND_UP;
+	const int32_t integers[] = {1 << 7, -(1 << 29), 3 << 7};
+	int32_t sent[3];
+	unsigned int before = _mm_getcsr();
+	unsigned int after;
+
+	(void)state;
+	_mm_setcsr(callers);
+	ina_block_float_quantize(sent, elements, 3, -126, 1);
+	after = _mm_getcsr();
+	_mm_setcsr(before);
+	assert_int_equal(after, callers);
+	assert_memory_equal(sent, integers, sizeof(sent));
+	_mm_setcsr(callers);
+	ina_block_float_restore(sent, 3, -126, 1);
+	after = _mm_getcsr();
+	_mm_setcsr(before);
+	assert_int_equal(after, callers);
+	assert_memory_equal(sent, elements, sizeof(elements));
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(exponents),
-	        cmocka_unit_test(quantizes),
-	        cmocka_unit_test(keeps_the_bound),
+		cmocka_unit_test(exponents),
+		cmocka_unit_test(quantizes),
+		cmocka_unit_test(keeps_the_bound),
+#if defined(__SSE2__)
+		cmocka_unit_test(the_callers_rounding_is_put_aside),
+#endif
 	};
 	const char *given = getenv("INA_SEED");
 	unsigned int seed = given ? (unsigned int)strtoul(given, NULL, 0) : 1;

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <pmmintrin.h>
+#endif
 
 #include "hostlib/elements/reduce.h"
 #include "reference.h"
@@ -272,19 +275,53 @@ static void any_alignment(void **state)
 	}
 }
 
+#if defined(__SSE2__)
+/* Subnormals as zeros, what is inexact upwards, and exceptions that trap. */
+#define CALLERS_MODE (_MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON | _MM_ROUND_UP)
+
+/* docs/protocol.md, Elements: to nearest, and subnormals are kept, whatever the program has set. */
+static void the_callers_rounding_is_put_aside(void **state)
+{
+	const uint32_t a32[] = {1, 0x80000003, 0x00800000, 0x3F800000, 0x3F800001};
+	const uint32_t b32[] = {2, 0x00000001, 0x80000001, 0x33800000, 0x33800000};
+	/* 3, -2 and 2^-126 - 1 of the smallest; the ties at 1 + 2^-24 go to even. */
+	const uint32_t sums32[] = {3, 0x80000002, 0x007FFFFF, 0x3F800000, 0x3F800002};
+	const uint16_t a16[] = {0x0001, 0x0080, 0x3F80};
+	const uint16_t b16[] = {0x0002, 0x8001, 0x3B80}; /* the last is a tie: 1 + 2^-8 */
+	const uint16_t sums16[] = {0x0003, 0x007F, 0x3F80};
+	uint32_t result32[5];
+	uint16_t result16[3];
+	unsigned int before = _mm_getcsr();
+	unsigned int after;
+
+	(void)state;
+	_mm_setcsr(CALLERS_MODE);
+	ina_reduce(result32, a32, b32, 5, INA_FLOAT32, INA_SUM);
+	ina_reduce(result16, a16, b16, 3, INA_BFLOAT16, INA_SUM);
+	after = _mm_getcsr();
+	_mm_setcsr(before);
+	assert_int_equal(after, CALLERS_MODE);
+	assert_memory_equal(result32, sums32, sizeof(sums32));
+	assert_memory_equal(result16, sums16, sizeof(sums16));
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(int32_edges),
-	        cmocka_unit_test(int32_overflows),
-	        cmocka_unit_test(int32_random),
-	        cmocka_unit_test(float32_edges),
-	        cmocka_unit_test(bfloat16_edges),
-	        cmocka_unit_test(float16_edges),
-	        cmocka_unit_test(all_bfloat16),
-	        cmocka_unit_test(all_float16),
-	        cmocka_unit_test(all_operations_of_32_bits),
-	        cmocka_unit_test(any_alignment),
+		cmocka_unit_test(int32_edges),
+		cmocka_unit_test(int32_overflows),
+		cmocka_unit_test(int32_random),
+		cmocka_unit_test(float32_edges),
+		cmocka_unit_test(bfloat16_edges),
+		cmocka_unit_test(float16_edges),
+		cmocka_unit_test(all_bfloat16),
+		cmocka_unit_test(all_float16),
+		cmocka_unit_test(all_operations_of_32_bits),
+		cmocka_unit_test(any_alignment),
+#if defined(__SSE2__)
+		cmocka_unit_test(the_callers_rounding_is_put_aside),
+#endif
 	};
 	const char *given = getenv("INA_SEED");
 	unsigned int seed = given ? (unsigned int)strtoul(given, NULL, 0) : 1;
