@@ -175,6 +175,10 @@ enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 
 enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 {
+	struct ina_failure failure;
+	enum ina_status forgotten;
+	enum ina_status status;
+
 	if (!comm)
 		return INA_ERR_ARGUMENT;
 	if (comm->is_parents) {
@@ -184,11 +188,13 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 	if (comm->first)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_deregister: an all-reduce is unfinished");
-	enum ina_status status = ina_comm_drain(comm, &comm->latest);
-
-	if (status != INA_ERR_TIMEOUT || comm->failure.status != INA_OK)
-		ina_memory_forget(&comm->network.memory, memory, bytes);
-	return status;
+	status = ina_comm_drain(comm, &comm->latest);
+	if (status == INA_ERR_TIMEOUT && comm->failure.status == INA_OK)
+		return status; /* the device may read it yet */
+	forgotten = ina_memory_forget(&comm->network.memory, memory, bytes, &failure);
+	if (status == INA_OK && forgotten != INA_OK)
+		comm->latest = failure;
+	return status == INA_OK ? forgotten : status;
 }
 
 void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)

@@ -339,8 +339,9 @@ INA_API enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
  * Forgets every registration, explicit or cached, that overlaps the given memory. Finding none
  * is no error. Waits for the acknowledgements of what was sent last, if they are still on their
  * way. Errors: INA_ERR_ARGUMENT if a request is unfinished; INA_ERR_TIMEOUT if the successor does
- * not acknowledge: then the memory must stay until the communicator is closed. Any other error has
- * ended the communicator meanwhile, and the memory is forgotten all the same.
+ * not acknowledge; INA_ERR_DEVICE if the device does not let go of it: then the memory must stay
+ * until the communicator is closed. Any other error has ended the communicator meanwhile, and the
+ * memory is forgotten all the same.
  */
 INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes);
 

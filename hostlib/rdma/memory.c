@@ -31,11 +31,14 @@ enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, si
 	return INA_OK;
 }
 
-static void drop(struct ina_registration *registration)
+/* 0, or an errno: then the device has it still, and so has the entry. */
+static int drop(struct ina_registration *registration)
 {
-	if (registration->mr)
-		ibv_dereg_mr(registration->mr);
-	*registration = (struct ina_registration){0};
+	int error = registration->mr ? ibv_dereg_mr(registration->mr) : 0;
+
+	if (error == 0)
+		*registration = (struct ina_registration){0};
+	return error;
 }
 
 void ina_memory_close(struct ina_memory *memory)
@@ -43,9 +46,9 @@ void ina_memory_close(struct ina_memory *memory)
 	for (unsigned int i = 0; i < memory->registration_count; i++)
 		drop(&memory->registrations[i]);
 	free(memory->registrations);
-	if (memory->slab_mr)
-		ibv_dereg_mr(memory->slab_mr);
-	free(memory->slab);
+	/* What the device may still write to is nobody else's. */
+	if (!memory->slab_mr || ibv_dereg_mr(memory->slab_mr) == 0)
+		free(memory->slab);
 	memset(memory, 0, sizeof(*memory));
 }
 
@@ -90,9 +93,8 @@ static void evict(struct ina_memory *memory, unsigned int limit)
 			if (r->users == 0 && (!oldest || r->used < oldest->used))
 				oldest = r;
 		}
-		if (cached <= limit || !oldest)
+		if (cached <= limit || !oldest || drop(oldest) != 0)
 			return;
-		drop(oldest);
 	}
 }
 
@@ -187,14 +189,22 @@ enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size
 	return status;
 }
 
-void ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes)
+enum ina_status ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes,
+                                  struct ina_failure *failure)
 {
 	uintptr_t first = (uintptr_t)start;
+	enum ina_status status = INA_OK;
 
 	for (unsigned int i = 0; i < memory->registration_count; i++) {
 		struct ina_registration *r = &memory->registrations[i];
+		int error = r->mr && first < r->start + r->bytes && r->start < first + bytes
+		                    ? drop(r)
+		                    : 0;
 
-		if (r->mr && first < r->start + r->bytes && r->start < first + bytes)
-			drop(r);
+		if (error != 0)
+			status = ina_fail(failure, INA_ERR_DEVICE,
+			                  "%zu bytes at %p cannot be deregistered: %s", bytes,
+			                  start, strerror(error));
 	}
+	return status;
 }

@@ -76,6 +76,7 @@ void ina_memory_release(struct ina_memory *memory, uint64_t acknowledged);
 /* ina_register() and ina_deregister(). */
 enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size_t bytes,
                                     struct ina_failure *failure);
-void ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes);
+enum ina_status ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes,
+                                  struct ina_failure *failure);
 
 #endif

@@ -76,6 +76,18 @@ static void memory_is_given_up_when_it_is_acknowledged(void **state)
 	assert_null(comm->network.memory.registrations[0].mr);
 }
 
+static void memory_that_the_device_keeps_is_not_forgotten(void **state)
+{
+	(void)state;
+	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_SUCCESS, 0);
+	fake.deregister_errors = 1;
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_ERR_DEVICE);
+	assert_non_null(strstr(ina_error(comm), "cannot be deregistered"));
+	assert_non_null(comm->network.memory.registrations[0].mr);
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
+	assert_null(comm->network.memory.registrations[0].mr);
+}
+
 /* The aggregated connection is dropped at once; what is left of it is for the next call. */
 static void who_waits_for_acknowledgements_hears_of_a_death(void **state)
 {
@@ -116,6 +128,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_comm, close_comm)
 	const struct CMUnitTest tests[] = {
 	        TEST(memory_is_given_up_when_it_is_acknowledged),
+	        TEST(memory_that_the_device_keeps_is_not_forgotten),
 	        TEST(who_waits_for_acknowledgements_hears_of_a_death),
 	        TEST(a_death_ends_the_wait_for_acknowledgements),
 	        TEST(who_waits_for_acknowledgements_hears_of_a_lost_aggregator),
