@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ina_label_tests(): labels for the tests of a folder, by their names. Each folder calls it last.
+# ina_label_tests(): labels for the tests of a folder, by their names, and which of them run alone. Each folder calls it last.
 #
 #   unit     no hosts and no simulated RTL
 #   rtl      Verilated modules, lint, synthesis, proofs
-#   lab      boots hosts, so one at a time
-#   virtual  some of its labs run in virtual time
+#   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
+#   virtual  all its labs run in virtual time, one processor each: such tests run beside others
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
 set(INA_LABELS_lab "^(lab|torture|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|doctor)$|^system\\.")
 set(INA_LABELS_virtual
-  "^(lab|torture|hostlib\\.lab\\.lateness)$|^system\\.(virtual_time|sums|figures|lateness|fallback|parallel|dead_hosts)$")
+  "^hostlib\\.lab\\.(lateness|order|interrupted|given_up|fork_.*|mismatch_.*)$|^system\\.(virtual_time|figures)$")
 set(INA_LABELS_slow "^(lab|torture|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
@@ -31,6 +31,10 @@ function(ina_label_tests)
     if(NOT "rtl" IN_LIST labels AND NOT "lab" IN_LIST labels)
       list(APPEND labels unit)
     endif()
-    set_tests_properties(${test} PROPERTIES LABELS "${labels}")
+    set(alone OFF)
+    if("lab" IN_LIST labels AND NOT "virtual" IN_LIST labels)
+      set(alone ON)
+    endif()
+    set_tests_properties(${test} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone})
   endforeach()
 endfunction()

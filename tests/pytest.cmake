@@ -1,10 +1,10 @@
-# ina_pytest(<name> <file or folder> TIMEOUT <seconds> [SERIAL])
+# ina_pytest(<name> <file or folder> TIMEOUT <seconds>)
 #
 # Registers pytest on a file or folder as a test of ctest. Its programs are in the build folder, and
 # the tests find them by INA_LAB, INA_PERF and INA_BRIDGE; what it writes stays in the build folder
-# as well; what it skips stands in its output, for tests/skips.py. SERIAL is for tests that boot a lab: one of them keeps a small machine busy.
+# as well; what it skips stands in its output, for tests/skips.py.
 function(ina_pytest name path)
-  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT" "" ${ARGN})
   add_test(NAME ${name}
     COMMAND ${Python3_EXECUTABLE} -B -m pytest -q -rs -p no:cacheprovider --tb=short
             --basetemp=${CMAKE_CURRENT_BINARY_DIR}/${name}.runs ${CMAKE_CURRENT_SOURCE_DIR}/${path})
@@ -17,5 +17,5 @@ function(ina_pytest name path)
     list(APPEND programs INA_BRIDGE=${INA_BRIDGE})
   endif()
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${TEST_TIMEOUT} RUN_SERIAL ${TEST_SERIAL} ENVIRONMENT "${programs}")
+    TIMEOUT ${TEST_TIMEOUT} ENVIRONMENT "${programs}")
 endfunction()
