@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demo-multigpu.sh [BUILD]: machines with several ranks, each a process that stands for a GPU: 2 machines of 4, then 4 of 2.
+# demo-multigpu.sh [BUILD [LARGEST]]: machines with several ranks, each a process that stands for a GPU: 2 machines of 4, then 4 of 2.
 # Flat ring, leader-only and parallel side by side, every element checked, in virtual time: links of 100 Gb/s, the RTL at
 # 250 MHz; a GPU reads the others of its machine over a link of INA_INTRA_GBPS (252: PCIe 4.0 x16, 16 GT/s on 16 lanes,
 # 128b/130b), and a host's work costs nothing else. INA_AGGREGATOR: rtl (the default), or model. Leaves
 # demo/multigpu-*.json and demo/multigpu.svg.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-build}")
+largest=${2:-16M}
 demo=$PWD/demo
 mkdir -p "$demo"
 export INA_INTRA_GBPS=${INA_INTRA_GBPS:-252}
@@ -17,8 +18,8 @@ for shape in 2x4 4x2; do
 	echo "links of 100 Gb/s between machines, of $INA_INTRA_GBPS Gb/s inside them; aggregator: ${INA_AGGREGATOR:-rtl}."
 	"$build/ina-lab" run -q -n "${shape%x*}" --ranks-per-host "${shape#*x}" --virtual-time \
 		--aggregator "${INA_AGGREGATOR:-rtl}" --timeout 1200 -- \
-		"$build/ina-perf" -b 4K -e 16M -f 8 -n 1 -w 1 --schedules --json "$demo/multigpu-$shape.json" 2>"$demo/multigpu-$shape.log" |
+		"$build/ina-perf" -b 4K -e "$largest" -f 8 -n 1 -w 1 --schedules --json "$demo/multigpu-$shape.json" 2>"$demo/multigpu-$shape.log" |
 		sed -u 's/^\[0\] //' || { cat "$demo/multigpu-$shape.log" >&2; exit 1; }
 done
-allreduce/plot-multigpu.py "$demo/multigpu-2x4.json" "$demo/multigpu-4x2.json" "$demo/multigpu.svg"
+"$here"/plot-multigpu.py "$demo/multigpu-2x4.json" "$demo/multigpu-4x2.json" "$demo/multigpu.svg"
 echo "Time against size, measured and modelled: $demo/multigpu.svg; the tables: $demo/multigpu-2x4.json, $demo/multigpu-4x2.json"

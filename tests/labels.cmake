@@ -9,7 +9,7 @@
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
-set(INA_LABELS_lab "^(lab|torture|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|doctor)$|^system\\.")
+set(INA_LABELS_lab "^(lab|torture|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.")
 set(INA_LABELS_virtual
   "^hostlib\\.lab\\.(lateness|order|interrupted|given_up|fork_.*|mismatch_.*)$|^system\\.(virtual_time|figures)$")
 set(INA_LABELS_slow "^(lab|torture|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")

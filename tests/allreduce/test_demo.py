@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demos, with small all-reduces: they come to their end, say what they found, and leave what they promise."""
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+DEMOS = Path(__file__).resolve().parents[2] / "allreduce"
+BUILD = Path(os.environ["INA_PERF"]).parent
+
+
+def run(script, folder, *arguments, **environment):
+    return subprocess.run([DEMOS / script, BUILD, *arguments], cwd=folder, capture_output=True, text=True, timeout=280,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+
+
+def test_demo(tmp_path):
+    result = run("demo.py", tmp_path, "64K")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"All [0-9,]+ elements of the sums are right; every host compared every one\.", result.stdout), result.stdout
+    tables = result.stdout.split("speed-up   bytes that a host sends")[1:]
+    sizes = [re.findall(r"^ +(\d+ (?:B|KiB)) +[0-9.]+ +[0-9.]+ +[0-9.]+ +\d+ +\d+ +0$", table, re.M) for table in tables]
+    assert sizes == [["4 B", "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB"], ["4 KiB", "64 KiB"]], result.stdout
+    for name in "virtual", "real", "rtl":
+        assert {path.name for path in (tmp_path / "demo").glob(f"{name}.*")} == \
+            {f"{name}.{kind}" for kind in ("json", "log", "pcap", "stats.json")}
+    assert json.loads((tmp_path / "demo/virtual.stats.json").read_text())["aggregator"]["joins_refused"] == 0
+
+
+def test_demo_that_fails(tmp_path):
+    """What the hosts said last is shown."""
+    result = run("demo.py", tmp_path, "2")
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "the hosts did not get on" in result.stderr and "no size to run" in result.stdout, result.stdout + result.stderr
+
+
+def test_demo_multigpu(tmp_path):
+    """With a gnuplot that only keeps what it is told to draw: make test does not install the other one."""
+    gnuplot = tmp_path / "gnuplot"
+    gnuplot.write_text(f"#!/bin/sh\ncat >{tmp_path}/drawing\n")
+    gnuplot.chmod(0o755)
+    result = run("demo-multigpu.sh", tmp_path, "4K", INA_AGGREGATOR="model", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert result.returncode == 0, result.stdout + result.stderr
+    for shape in "2x4", "4x2":
+        rows = json.loads((tmp_path / f"demo/multigpu-{shape}.json").read_text())["rows"]
+        assert [row["size_bytes"] for row in rows] == [4096]
+        assert all(row["schedules"][name]["wrong"] == 0 for row in rows for name in ("flat", "leader", "parallel"))
+    drawing = (tmp_path / "drawing").read_text()
+    assert str(tmp_path / "demo/multigpu.svg") in drawing and "plot" in drawing, drawing
