@@ -288,10 +288,12 @@ static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_top
 static void find_machines(struct ina_comm *comm, const struct ina_roster *roster,
                           struct ina_topology *topology)
 {
+	bool flat = comm->settings.options.schedule == INA_SCHEDULE_FLAT;
 	uint64_t hosts[INA_MAX_RANKS];
 
+	/* Flat: nobody has said which machine it is, and each rank counts as one. */
 	for (int r = 0; r < comm->ranks; r++)
-		hosts[r] = roster->endpoints[r].host;
+		hosts[r] = flat ? (uint64_t)r : roster->endpoints[r].host;
 	ina_topology_make(topology, hosts, comm->ranks, comm->rank,
 	                  comm->settings.options.schedule);
 	comm->stats.machines = (unsigned int)topology->machines;

@@ -208,7 +208,7 @@ struct ina_stats {
 	uint64_t messages_retried; /* sent to the aggregator, lost with it, and reduced by ring */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
-	unsigned int machines;     /* that the ranks are on: those that may share memory */
+	unsigned int machines;     /* that the ranks are on; flat: as many as ranks */
 	unsigned int local_ranks;  /* on this one */
 	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
 	uint64_t unknown_peers;    /* connections that were of no rank of this job: turned away */
