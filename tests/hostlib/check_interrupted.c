@@ -24,8 +24,8 @@
 
 #define COUNT      20000u
 #define CALLS      30
-#define STOPPED    1    /* the rank that is stopped */
-#define LONG_S     6.0  /* more than peer_timeout_ms by default */
+#define STOPPED    1   /* the rank that is stopped */
+#define LONG_S     6.0 /* more than peer_timeout_ms by default */
 #define TIMEOUT_S  2.0
 #define GATHER_S   5.0 /* in which a rank that is only late may still report what it called */
 #define TOO_LONG_S 9.0

@@ -2,12 +2,13 @@
 /*
  * The end of a host. To be run on every rank, 3 at least:
  *
- *	check_survivors VICTIM [late | busy RANK]
+ *	check_survivors VICTIM [late | busy RANK | timeout MS]
  *
  * All ranks all-reduce without end; with `late` the victim sleeps outside the library, and all
  * others wait for it; with `busy` another rank does, for 20 s, and the others must not wait for it
- * to hear of the victim's end. Each says "ready" before, and "heard" when it has, and after how
- * long. Between them somebody kills or freezes the victim's host.
+ * to hear of the victim's end; with `timeout` that is peer_timeout_ms. Each says "ready" before,
+ * and "heard" when it has, and after how long. Between them somebody kills or freezes the victim's
+ * host.
  * Every other rank exits with 0 if it got INA_ERR_PEER with a text that names the victim, and if
  * the survivors' new communicator works.
  */
@@ -107,7 +108,7 @@ int main(int argc, char **argv)
 	char why[INA_ERROR_SIZE];
 	int victim = argc > 1 ? atoi(argv[1]) : 1;
 	int late = argc > 2 && strcmp(argv[2], "late") == 0;
-	int busy = argc > 3 ? atoi(argv[3]) : -1;
+	int busy = argc > 3 && strcmp(argv[2], "busy") == 0 ? atoi(argv[3]) : -1;
 	ina_comm *comm;
 	int fine;
 	int rank;
@@ -116,6 +117,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ina_options_init(&options);
 	options.open_timeout_ms = 20000 + (int)BUSY_S * 1000;
+	if (argc > 3 && strcmp(argv[2], "timeout") == 0)
+		options.peer_timeout_ms = atoi(argv[3]);
 	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) {
 		printf("WRONG: ina_open: %s\n", why);
 		return 1;
