@@ -4,10 +4,11 @@
  *
  * The first byte says what is fuzzed. 0: the bootstrap, to which an unknown peer sends the rest
  * while the ranks meet; it cannot prove to be one of them, so they meet, and only a counter has
- * changed. 3: the same where the other ranks connect to each other. Else the control channel of
- * rank 0 (2) or of another rank: the rest is what its links bring, in pieces, with a look at it
- * after each. Before a piece stand a byte that chooses the link, and one that counts its bytes by
- * eights. What is made of that is within its limits.
+ * changed. 3: the same where the other ranks connect to each other. 4: the rest is the HELLO of one
+ * who can prove to be of the job: it is a rank, or is refused and the ranks meet. Else the control
+ * channel of rank 0 (2) or of another rank: the rest is what its links bring, in pieces, with a
+ * look at it after each. Before a piece stand a byte that chooses the link, and one that counts its
+ * bytes by eights. What is made of that is within its limits.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include "fuzz.h"
 #include "hostlib/bootstrap/mesh.h"
 #include "hostlib/bootstrap/bootstrap.h"
+#include "hostlib/bootstrap/caller.h"
 #include "hostlib/recovery/fault_agreement.h"
 #include "hostlib/control/agreement.h"
 
@@ -33,20 +35,6 @@ struct meeting {
 	struct ina_failure failure;
 	enum ina_status status;
 };
-
-/* A port that was free a moment ago. */
-static uint16_t free_port(void)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	FUZZ_CHECK(bind(fd, (struct sockaddr *)&address, size) == 0);
-	FUZZ_CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
-	close(fd);
-	return ntohs(address.sin_port);
-}
 
 static void *meet(void *argument)
 {
@@ -85,16 +73,18 @@ static int send_unknown(const struct sockaddr_in *root, const uint8_t *input, si
 	return -1;
 }
 
-static void fuzz_bootstrap(const uint8_t *input, size_t size)
+/* Two ranks that are to meet, at a socket that is there: nobody need call twice. */
+static void prepare(struct meeting *meetings)
 {
-	static struct meeting meetings[2];
-	pthread_t threads[2];
+	struct ina_failure failure;
 	struct ina_options options;
+	uint16_t port;
 	char root[32];
-	int fd;
+	int listener;
 
-	snprintf(root, sizeof(root), "127.0.0.1:%u", free_port());
-	memset(meetings, 0, sizeof(meetings));
+	FUZZ_CHECK(ina_mesh_listen(&listener, &port, &failure) == INA_OK);
+	snprintf(root, sizeof(root), "127.0.0.1:%u", ntohs(port));
+	memset(meetings, 0, 2 * sizeof(*meetings));
 	ina_options_init(&options);
 	options.ranks = 2;
 	options.root = root;
@@ -103,6 +93,16 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 		FUZZ_CHECK(ina_settings_make(&meetings[r].settings, &options,
 		                             &meetings[r].failure) == INA_OK);
 	}
+	meetings[0].settings.listener = listener;
+}
+
+static void fuzz_bootstrap(const uint8_t *input, size_t size)
+{
+	static struct meeting meetings[2];
+	pthread_t threads[2];
+	int fd;
+
+	prepare(meetings);
 	FUZZ_CHECK(pthread_create(&threads[0], NULL, meet, &meetings[0]) == 0);
 	fd = send_unknown(&meetings[0].settings.root, input, size);
 	FUZZ_CHECK(pthread_create(&threads[1], NULL, meet, &meetings[1]) == 0);
@@ -117,6 +117,36 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 	           meetings[1].control.unknown_peers == 0);
 	for (int r = 0; r < 2; r++)
 		ina_control_close(&meetings[r].control);
+}
+
+static void fuzz_hello(const uint8_t *input, size_t size)
+{
+	static struct meeting meetings[2];
+	static struct ina_caller caller;
+	struct ina_control_frame frame = {.rank = 1};
+	struct ina_failure refused = {INA_OK, ""};
+	pthread_t threads[2];
+
+	prepare(meetings);
+	memcpy(&frame, input, size < sizeof(frame) ? size : sizeof(frame));
+	frame.magic = INA_CONTROL_MAGIC;
+	frame.type = INA_CONTROL_HELLO;
+	ina_caller_open(&caller, &meetings[0].settings.job, &frame, &meetings[0].settings.root, 1,
+	                5000);
+	FUZZ_CHECK(pthread_create(&threads[0], NULL, meet, &meetings[0]) == 0);
+	while (ina_caller_step(&caller, &refused) == INA_OK && caller.state != INA_CALLER_IN)
+		usleep(200);
+	if (refused.status != INA_OK) {
+		FUZZ_CHECK(pthread_create(&threads[1], NULL, meet, &meetings[1]) == 0);
+		pthread_join(threads[1], NULL);
+		FUZZ_CHECK(meetings[1].status == INA_OK);
+		ina_control_close(&meetings[1].control);
+	}
+	pthread_join(threads[0], NULL);
+	FUZZ_CHECK(meetings[0].status == INA_OK);
+	FUZZ_CHECK(meetings[0].control.unknown_peers == (refused.status != INA_OK));
+	ina_control_close(&meetings[0].control);
+	ina_caller_close(&caller);
 }
 
 static const struct ina_call CALL = {
@@ -282,6 +312,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		return 0;
 	if (input[0] == 0)
 		fuzz_bootstrap(input + 1, size - 1);
+	else if (input[0] == 4)
+		fuzz_hello(input + 1, size - 1);
 	else if (input[0] == 3)
 		fuzz_mesh(input + 1, size - 1);
 	else

@@ -371,7 +371,9 @@ static void write_control(const char *directory)
 		struct ina_control_frame frame = {
 		        .magic = INA_CONTROL_MAGIC, .type = type, .rank = 1};
 
-		if (type == INA_CONTROL_REPORT)
+		if (type == INA_CONTROL_HELLO)
+			frame.hello = (struct ina_hello){.ranks = 2, .window = 8};
+		else if (type == INA_CONTROL_REPORT)
 			frame.report = (struct ina_report){.call = call, .phase = 1, .value = 1024};
 		else if (type == INA_CONTROL_STALL)
 			frame.stall = call;
@@ -391,7 +393,8 @@ static void write_control(const char *directory)
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
 			write_file(directory, name, bytes, sizeof(bytes));
 		}
-		for (int role = 0; role <= 3; role += 3) { /* at the bootstrap, in the mesh */
+		/* At the bootstrap, in the mesh, and as who can prove to be of the job. */
+		for (int role = 0; role <= 4; role += role == 0 ? 3 : 1) {
 			bytes[2] = (uint8_t)role;
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
 			write_file(directory, name, bytes + 2, sizeof(bytes) - 2);

@@ -281,6 +281,48 @@ static void prepare_named(struct rank *ranks, int count)
 		ranks[r].cookie = "mine";
 }
 
+/* Frames begin with "INACTRL" and the version of all that follows. */
+static void another_version_at_rank_0(void **state)
+{
+	struct rank ranks[2];
+
+	(void)state;
+	prepare(ranks, 2);
+	ranks[0].timeout_ms = 600;
+	start_one(&ranks[0]);
+	close(unknown_peer("INACTRL5 and what that may have said", 36));
+	finish(ranks, 1);
+	all_get(ranks, 1, INA_ERR_TIMEOUT,
+	        "sent away: somebody with version 5 of libina's control protocol, which here is 6");
+	close_all(ranks, 1);
+}
+
+static void another_version_of_rank_0(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	struct rank ranks[2];
+	int fd;
+
+	(void)state;
+	prepare(ranks, 2);
+	at.sin_port = htons((uint16_t)atoi(strchr(root, ':') + 1));
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	ranks[1].timeout_ms = 600;
+	start_one(&ranks[1]);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(send(fd, "INACTRL7", 8, MSG_NOSIGNAL), 8);
+	assert_hung_up(fd);
+	close(fd);
+	finish(&ranks[1], 1);
+	close(listener); /* it called again, and nobody has answered */
+	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
+	        "it speaks version 7 of libina's control protocol, this rank 6");
+	close_all(&ranks[1], 1);
+}
+
 static void counts_differ(void **state)
 {
 	struct rank ranks[3];
@@ -479,22 +521,29 @@ static void two_jobs_at_one_port(void **state)
 	meet_both(one, other);
 }
 
-/* The cookie says where; and where that is taken, the next one does. */
+/*
+ * The cookie says where; and where that is taken, the next port is it. The cookies are this
+ * process's own: the same test may run elsewhere on this machine.
+ */
 static void two_jobs_without_a_port(void **state)
 {
 	struct rank one[3];
 	struct rank other[3];
 	struct sockaddr_in at;
+	char cookies[2][32];
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	(void)state;
-	prepare_named(one, 3);
+	snprintf(cookies[0], sizeof(cookies[0]), "one %d", getpid());
+	snprintf(cookies[1], sizeof(cookies[1]), "another %d", getpid());
+	prepare(one, 3);
 	memcpy(other, one, sizeof(other));
 	for (int r = 0; r < 3; r++) {
-		other[r].cookie = "another";
+		one[r].cookie = cookies[0];
+		other[r].cookie = cookies[1];
 		one[r].options.root = other[r].options.root = "127.0.0.1";
 	}
-	setenv("INA_COOKIE", "mine", 1);
+	setenv("INA_COOKIE", cookies[0], 1);
 	assert_int_equal(ina_settings_make(&one[0].settings, &one[0].options, &one[0].failure),
 	                 INA_OK);
 	at = one[0].settings.root;
@@ -583,6 +632,8 @@ int main(void)
 	        cmocka_unit_test(the_missing_are_named),
 	        cmocka_unit_test(the_missing_are_named_to_whoever_came_first),
 	        cmocka_unit_test(nobody_is_there),
+	        cmocka_unit_test(another_version_at_rank_0),
+	        cmocka_unit_test(another_version_of_rank_0),
 	        cmocka_unit_test(counts_differ),
 	        cmocka_unit_test(a_rank_too_many),
 	        cmocka_unit_test(the_same_rank_twice),
