@@ -3,6 +3,7 @@
 
 The programs are the examples of the manual pages. Run as the only rank they need no network.
 """
+import json
 import os
 import re
 import subprocess
@@ -69,6 +70,19 @@ def test_files(installed, libdir):
 def test_ina_perf_finds_its_library(installed):
     out = run(installed / "bin/ina-perf", "-e", "4", env={"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": ""})
     assert "# ina-perf: 1 ranks" in out
+
+
+@pytest.mark.parametrize("options, werror, asserts", [
+    ([], False, True), (["-DINA_WERROR=ON"], True, True), (["-DCMAKE_BUILD_TYPE=Release"], False, False)])
+def test_flags(options, werror, asserts, tmp_path):
+    """Whose compiler warns of something else can build it all the same; asserts are there but for a release."""
+    run("cmake", "-S", SOURCE, "-B", tmp_path, "-G", "Ninja", "-DINA_PARTS=hostlib", "-DINA_TESTS=OFF",
+        "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options)
+    commands = [entry["command"].split() for entry in json.loads((tmp_path / "compile_commands.json").read_text())]
+    assert commands
+    for flags in commands:
+        assert ("-Werror" in flags) == werror
+        assert ("-UNDEBUG" in flags and flags.index("-UNDEBUG") > flags.index("-DNDEBUG")) == asserts
 
 
 def test_every_call_has_a_page():
