@@ -81,6 +81,9 @@ free_mib=$(df -Pm "$output" | awk 'NR == 2 { print $4 }')
 [ "$free_mib" -ge "$free_needed_mib" ] ||
 	fail "$output needs $free_needed_mib MiB of free space while building, and has $free_mib"
 
+# What a build that was killed could not remove. The lock stays where it is: a new file beside one that
+# somebody still waits for would let two build at once.
+rm -rf "$output"/source.*
 work=$(mktemp -d "$output/source.XXXXXX")
 build_pid=
 cleanup() {
@@ -88,7 +91,7 @@ cleanup() {
 	# make has a process group of its own (set -m), so its compilers go with it.
 	[ -z "$build_pid" ] || kill -- "-$build_pid" 2>/dev/null || true
 	echo "build-kernel: removing the unpacked sources"
-	rm -rf "$work" "$output/lock" "$output/progress"
+	rm -rf "$work" "$output/progress"
 }
 trap cleanup EXIT
 trap 'exit 129' HUP

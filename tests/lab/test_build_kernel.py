@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab/build-kernel.sh that is interrupted, killed, or called twice at once. What takes minutes is done by stand-ins."""
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import processes_with, wait_until
+
+SCRIPT = Path(__file__).resolve().parents[2] / "lab/build-kernel.sh"
+ARCHIVE = Path("/usr/src/linux-source-6.1.tar.xz")
+TOOLS = {
+    "xz": "exit 0", "tar": "exit 0", "patch": "exit 0",
+    "df": "printf 'Filesystem\\nfake 0 0 9999 0 /\\n'",
+    "strip": 'cp "$3" "$2"',
+    # The compiler that make has started lasts until the gate is open; what it makes is empty but for its first line.
+    "make": """
+case "$*" in
+*allnoconfig*) cp "${3#KCONFIG_ALLCONFIG=}" .config; exit ;;
+esac
+echo "  CC fake.o"; echo $$ >>"$FAKES/compiled"
+sh -c 'until [ -e "$0/gate" ]; do sleep 0.05; done' "$FAKES" compiler
+printf '#!/bin/sh\\n' >linux; chmod +x linux""",
+}
+
+pytestmark = pytest.mark.skipif(not ARCHIVE.exists(), reason=f"{ARCHIVE} is missing: scripts/install-packages.sh demo")
+
+
+class Kernel:
+    def __init__(self, folder):
+        self.output, self.fakes = folder / "kernel", folder / "fakes"
+        self.fakes.mkdir()
+        for name, body in TOOLS.items():
+            (self.fakes / name).write_text(f"#!/bin/sh\n{body}\n")
+            (self.fakes / name).chmod(0o755)
+        self.environment = {"PATH": f"{self.fakes}:/usr/bin:/bin", "FAKES": str(self.fakes)}
+
+    def start(self):
+        return subprocess.Popen([SCRIPT, self.output], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env=self.environment)
+
+    def is_compiling(self):
+        return processes_with(f"{self.fakes} compiler")
+
+    def open_gate(self):
+        (self.fakes / "gate").touch()
+
+    def times_compiled(self):
+        return len((self.fakes / "compiled").read_text().split())
+
+    def files(self):
+        return {path.name for path in self.output.iterdir()}
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    instance = Kernel(tmp_path)
+    yield instance
+    instance.open_gate()  # nobody waits for it any more
+    wait_until(lambda: not instance.is_compiling(), 60, "the compiler to end")
+
+
+def finish(process):
+    out, _ = process.communicate(timeout=90)
+    return process.returncode, out
+
+
+def test_once_is_enough(kernel):
+    kernel.open_gate()
+    assert finish(kernel.start())[0] == 0
+    code, out = finish(kernel.start())
+    assert code == 0 and out == f"build-kernel: {kernel.output}/linux is up to date\n"
+    assert kernel.times_compiled() == 1 and kernel.files() == {"linux", "stamp", "lock"}
+
+
+def test_three_at_once(kernel):
+    """One builds, the others wait for it."""
+    builds = [kernel.start()]
+    wait_until(kernel.is_compiling, 60, "the first to compile")
+    builds += [kernel.start(), kernel.start()]
+    for build in builds[1:]:
+        assert build.stdout.readline() == "build-kernel: waiting for the build that is under way\n"
+    kernel.open_gate()
+    for build in builds:
+        code, out = finish(build)
+        assert code == 0, out
+    assert kernel.times_compiled() == 1 and kernel.files() == {"linux", "stamp", "lock"}
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted(kernel, number, code):
+    """Nothing of it stays, no compiler either; one who waited builds in its place."""
+    build = kernel.start()
+    wait_until(kernel.is_compiling, 60, "it to compile")
+    waiting = kernel.start()
+    assert "waiting for the build" in waiting.stdout.readline()
+    compiler, = kernel.is_compiling()
+    build.send_signal(number)
+    assert finish(build)[0] == code
+    wait_until(lambda: compiler not in kernel.is_compiling(), 60, "its compiler to be gone")
+    kernel.open_gate()
+    assert finish(waiting)[0] == 0
+    assert kernel.files() == {"linux", "stamp", "lock"}
+
+
+def test_killed(kernel):
+    """It could not tidy up: the next one does, and builds."""
+    build = kernel.start()
+    wait_until(kernel.is_compiling, 60, "it to compile")
+    build.kill()
+    finish(build)
+    assert any(re.match("source", name) for name in kernel.files())
+    kernel.open_gate()
+    code, out = finish(kernel.start())
+    assert code == 0, out
+    assert kernel.files() == {"linux", "stamp", "lock"}
