@@ -6,18 +6,28 @@
 # 128b/130b), and a host's work costs nothing else. INA_AGGREGATOR: rtl (the default), or model. Leaves
 # demo/multigpu-*.json and demo/multigpu.svg.
 set -euo pipefail
+
+fail() {
+	echo "demo-multigpu: $*" >&2
+	exit 1
+}
+
+[ $# -le 2 ] || fail "takes two arguments at most, the build folder and the largest size"
 here=$(dirname "$(realpath "$0")")
-build=$(realpath "${1:-build}")
+build=$(realpath -m "${1:-build}")
 largest=${2:-16M}
+aggregator=${INA_AGGREGATOR:-rtl}
 demo=$PWD/demo
+[ -x "$build/ina-lab" ] || fail "$build has no ina-lab: run \`make demo-multigpu\`, or name the folder of a build"
+[[ $aggregator =~ ^(rtl|model)$ ]] || fail "INA_AGGREGATOR is '$aggregator': it must be rtl or model"
 mkdir -p "$demo"
 export INA_INTRA_GBPS=${INA_INTRA_GBPS:-252}
 
 for shape in 2x4 4x2; do
 	echo "${shape%x*} machines x ${shape#*x} GPUs, Linux with stock rdma_rxe, in virtual time;"
-	echo "links of 100 Gb/s between machines, of $INA_INTRA_GBPS Gb/s inside them; aggregator: ${INA_AGGREGATOR:-rtl}."
+	echo "links of 100 Gb/s between machines, of $INA_INTRA_GBPS Gb/s inside them; aggregator: $aggregator."
 	"$build/ina-lab" run -q -n "${shape%x*}" --ranks-per-host "${shape#*x}" --virtual-time \
-		--aggregator "${INA_AGGREGATOR:-rtl}" --timeout 1200 -- \
+		--aggregator "$aggregator" --timeout 1200 -- \
 		"$build/ina-perf" -b 4K -e "$largest" -f 8 -n 1 -w 1 --schedules --json "$demo/multigpu-$shape.json" 2>"$demo/multigpu-$shape.log" |
 		sed -u 's/^\[0\] //' || { cat "$demo/multigpu-$shape.log" >&2; exit 1; }
 done

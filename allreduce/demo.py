@@ -81,10 +81,21 @@ class Run:
                 f"{int(word[9]) + int(word[13]):12}")
 
 
-def main():
+def read_arguments():
+    """The folder of the programs, the largest size, and the aggregator."""
+    if len(sys.argv) > 3:
+        sys.exit("demo: takes two arguments at most, the build folder and the largest size")
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
-    largest = sys.argv[2] if len(sys.argv) > 2 else LARGEST
+    if not os.access(build / "ina-lab", os.X_OK):
+        sys.exit(f"demo: {build} has no ina-lab: run `make demo`, or name the folder of a build")
     aggregator = os.environ.get("INA_AGGREGATOR", "rtl")
+    if aggregator not in ("rtl", "model"):
+        sys.exit(f"demo: INA_AGGREGATOR is '{aggregator}': it must be rtl or model")
+    return build, sys.argv[2] if len(sys.argv) > 2 else LARGEST, aggregator
+
+
+def main():
+    build, largest, aggregator = read_arguments()
     kernel = subprocess.run([ROOT / ".kernel/linux", "--version"], capture_output=True, text=True).stdout.strip()
     DEMO.mkdir(exist_ok=True)
 
@@ -131,3 +142,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:
+        sys.exit(f"demo: {error}")
