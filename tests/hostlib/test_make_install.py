@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make install` itself: into a DESTDIR, from nothing, and README's program built against what came of it."""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+PREFIX = "/opt/ina-of-a-test"
+
+
+def run(*command, timeout=280, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "INA_"))}
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout,
+                            env={**clean, **environment})
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+def test_make_install(tmp_path):
+    destdir, program = tmp_path / "destdir", tmp_path / "sum"
+    # Not optimized, for the sake of time: what is looked at is where things are.
+    for _ in range(2):  # the second time over the first
+        run("make", "-C", SOURCE, "install", f"BUILD={tmp_path / 'build'}", f"DESTDIR={destdir}", f"PREFIX={PREFIX}",
+            CMAKE_BUILD_TYPE="Debug")
+    assert not Path(PREFIX).exists()
+    assert [path.name for path in destdir.iterdir()] == ["opt"]
+    installed = destdir / PREFIX.lstrip("/")
+    library, = installed.rglob("libina.so")
+    paths = {"PKG_CONFIG_PATH": str(library.parent / "pkgconfig")}
+    assert run("pkg-config", "--modversion", "ina", **paths).strip() in library.resolve().name
+
+    source, = re.findall(r"^```c\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S)
+    program.with_suffix(".c").write_text(source)
+    run("cc", "-o", program, program.with_suffix(".c"), *run("pkg-config", "--cflags", "--libs", "ina", **paths).split())
+    alone = {"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": str(library.parent)}
+    assert run(program, **alone) == "0.5 1 2\n"
+    # What is installed beside the library finds it by itself.
+    assert "# ina-perf: 1 ranks" in run(installed / "bin/ina-perf", "-e", "4", INA_RANK="0", INA_RANKS="1")
