@@ -57,6 +57,17 @@ static int find_flow(const struct judge *judge, const struct packet *packet)
 	return -1;
 }
 
+/* Does another port know the flow? All ports' judges are an array. */
+static bool is_known_elsewhere(const struct judge *judge, const struct packet *packet)
+{
+	const struct judge *judges = judge - judge->port;
+
+	for (unsigned port = 0; port < judge->jobs->port_count; port++)
+		if (port != judge->port && find_flow(&judges[port], packet) >= 0)
+			return true;
+	return false;
+}
+
 /* PSN - next PSN, as a signed number of 24 bits. */
 static int32_t psn_distance(uint32_t psn, uint32_t next_psn)
 {
@@ -235,6 +246,8 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	if (judge->quiet > 0 && packet_is_marked_send(packet))
 		return discard(&judge->counters->quiet_dropped);
 	int job = find_flow(judge, packet);
+	if (job < 0 && is_known_elsewhere(judge, packet))
+		return discard(&judge->counters->elsewhere_dropped);
 	if (job < 0)
 		return packet->candidate && is_control(packet, INA_WIRE_JOIN) && is_intact(packet)
 		               ? admit(judge, packet)

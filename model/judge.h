@@ -50,7 +50,10 @@ struct judgement {
 	bool leaves;   /* a broken job's LEAVE passes by its queue, or the flow is put out */
 };
 
-/* `queues`: job_count open ones. False: no memory. */
+/*
+ * `judge` is that of `port` in the array of all ports' judges. `queues`: job_count open ones.
+ * False: no memory.
+ */
 bool judge_open(struct judge *judge, unsigned port, unsigned job_count, bool has_quiet_time,
                 struct queue *queues, struct jobs *jobs, struct ina_counters *counters);
 void judge_close(struct judge *judge);

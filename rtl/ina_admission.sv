@@ -5,6 +5,9 @@
 // clock. Else it waits until ina_jobs has answered and the flow is learned. It is decided in the
 // clock after the answer and leaves with en in the next one, where `settled` says that it has been
 // decided.
+//
+// Any packet stops the ingress while ina_elsewhere compares its key with flows of other ports. A
+// JOIN does not ask meanwhile; if it has asked, it may stop.
 
 `default_nettype none
 
@@ -15,9 +18,11 @@ module ina_admission #(
     input  logic rst,
     output logic en,  // the ingress may advance; a register
 
-    input  logic next_join,  // a JOIN comes to the judge with this clock of en
-    input  logic s_ok,       // the packet there has a right iCRC
-    input  logic hit,        // ... and a flow
+    input  logic next_join,   // a JOIN comes to the judge with this clock of en
+    input  logic next_alike,  // ... a packet whose key must be compared
+    input  logic searching,   // that is done now
+    input  logic s_ok,        // the packet there has a right iCRC
+    input  logic hit,         // ... and a flow, here or elsewhere
 
     output logic             ask_valid,
     input  logic             answer_valid,
@@ -30,14 +35,16 @@ module ina_admission #(
     output logic [JOB_W-1:0] granted_job,
     output logic             settled    // it has been decided
 );
+  logic is_join;
   logic asks;
 
-  assign asks      = !en && s_ok && !hit;
-  assign ask_valid = asks && !answered;
+  assign asks      = !en && is_join && s_ok && !hit;
+  assign ask_valid = asks && !answered && !searching;
   assign learn     = ask_valid && answer_valid && answer_granted;
 
   always_ff @(posedge clk) begin
-    en       <= en ? !next_join : !asks || answered;
+    en       <= en ? !(next_join || next_alike) : !(asks || searching) || answered;
+    if (en) is_join <= next_join;
     answered <= ask_valid && answer_valid;
     settled  <= answered;
     if (ask_valid) begin

@@ -46,6 +46,7 @@ module ina_flows #(
 
     // The job of the packet that is at m_* in the next clock, for reads of the same kind.
     output logic [JOB_W-1:0] next_job,
+    output logic             next_hit,  // m_hit then, if it moves
 
     // The packet whose beats are with the judge.
     output logic             m_hit,
@@ -116,10 +117,11 @@ module ina_flows #(
 
   assign moves    = en && s1_first;
   assign next_job = moves ? s1_job : m_job;
+  assign next_hit = s1_hit && (s1_match & forget) == '0;
 
   always_ff @(posedge clk) begin
     if (moves) begin
-      m_hit      <= s1_hit && (s1_match & forget) == '0;
+      m_hit      <= next_hit;
       m_match    <= s1_match;
       m_job      <= s1_job;
       m_distance <= s1_distance;

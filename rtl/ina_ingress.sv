@@ -13,9 +13,13 @@ module ina_ingress #(
     parameter  int JOB_COUNT  = 4,
     parameter  int SLOT_COUNT = 128,
     parameter  int MTU        = 4096,
+    parameter  int OTHER_PORTS = 1,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
-    localparam int FILL_W     = $clog2(SLOT_COUNT + 1)
+    localparam int FILL_W     = $clog2(SLOT_COUNT + 1),
+    localparam int OTHER_W    = OTHER_PORTS > 1 ? $clog2(OTHER_PORTS) : 1,
+    localparam int KEY_W      = ina_pkg::KEY_W,
+    localparam int HASH_W     = ina_pkg::HASH_W
 ) (
     input  logic clk,
     input  logic rst,
@@ -47,6 +51,18 @@ module ina_ingress #(
     output logic                 leave_valid,
     output logic                 hit_valid,
     output logic [JOB_W-1:0]     hit_job,
+
+    // The flows of this port and of the others, and ina_keys (see ina_elsewhere).
+    output logic [JOB_COUNT-1:0]                    known_valid,
+    output logic [JOB_COUNT*HASH_W-1:0]             known_hash,
+    input  logic [OTHER_PORTS*JOB_COUNT-1:0]        other_valid,
+    input  logic [OTHER_PORTS*JOB_COUNT*HASH_W-1:0] other_hash,
+    output logic                                    search_valid,
+    output logic [OTHER_W-1:0]                      search_port,
+    output logic [JOB_W-1:0]                        search_job,
+    output logic [KEY_W-1:0]                        key,
+    input  logic                                    search_done,
+    input  logic                                    search_equal,
 
     // To and from the port's ina_queue.
     output logic                             write_valid,
@@ -164,9 +180,10 @@ module ina_ingress #(
     if (checked_valid && checked_candidate) write_data <= checked_data;
   end
 
-  ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) judge (
+  ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .OTHER_PORTS(OTHER_PORTS)) judge (
       .clk, .rst, .tick, .en,
-      .early_valid(parsed_valid && parsed_first), .early_header(parsed_header),
+      .early_valid(parsed_valid && parsed_first && parsed_roce_data),
+      .early_header(parsed_header),
       .next_valid, .next_first, .next_candidate, .next_lane_0,
       .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
       .s_header(checked_header), .s_candidate(checked_candidate),
@@ -176,6 +193,8 @@ module ina_ingress #(
       .answer_valid, .answer_granted, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid,
       .hit_job,
+      .known_valid, .known_hash, .other_valid, .other_hash,
+      .search_valid, .search_port, .search_job, .key, .search_done, .search_equal,
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),

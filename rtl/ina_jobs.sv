@@ -28,6 +28,7 @@ module ina_jobs #(
     input  logic age,  // one clock now and then: the end of the time-to-live
 
     // A JOIN on a port asks for a flow, and holds until answer_valid: five clocks a port at most.
+    // But in the second clock after another port's answer it may stop asking: it was that flow.
     input  logic [PORT_COUNT-1:0]                  ask_valid,
     input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
     output logic [PORT_COUNT-1:0]                  answer_valid,
@@ -148,6 +149,7 @@ module ina_jobs #(
   // Compared. The result holds in the next clock too, when it is decided: only an answer adds ranks
   // to a job, and a job that is neither complete nor broken is not freed.
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
+  logic                  still_asks;
   logic                  lacks;  // the job lacks this rank
   logic [PORT_COUNT-1:0] mask_of_index;
 
@@ -159,17 +161,21 @@ module ina_jobs #(
       && 16'(rank_count[index_q]) == request.rank_count && (request_port & mask_of_index) == '0;
 
   always_ff @(posedge clk) begin
-    if (comparing)
-      fits <= (possible && (known_q ? lacks : found_q)) ? JOB_COUNT'(1) << index_q : '0;
+    if (comparing) begin
+      fits       <= (possible && (known_q ? lacks : found_q)) ? JOB_COUNT'(1) << index_q : '0;
+      still_asks <= (request_port & ask_valid) != '0;
+    end
   end
 
   // Decided.
   logic [JOB_COUNT-1:0] grants;
+  logic                 decides;
 
-  assign grants = deciding ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
+  assign decides = deciding && still_asks;
+  assign grants  = decides ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
 
   always_ff @(posedge clk) begin
-    answer_valid   <= (deciding && !rst) ? request_port : '0;
+    answer_valid   <= (decides && !rst) ? request_port : '0;
     answer_granted <= grants != '0;
     answer_job     <= index_q;
     opened         <= grants != '0 && !known_q && !rst;

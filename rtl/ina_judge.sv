@@ -4,6 +4,7 @@
 // PSN:
 //
 //   ina_flows           whose packet is it, how far from the next PSN?
+//   ina_elsewhere       or of a flow of another port?
 //   ina_judge_kind      JOIN, LEAVE, well formed? To be dropped in the quiet time?
 //   ina_admission       a JOIN stops the port's ingress until ina_jobs has answered
 //   ina_judge_slot      of a duplicate: is it in the queue, or where in the history?
@@ -20,16 +21,20 @@
 module ina_judge #(
     parameter  int JOB_COUNT  = 4,
     parameter  int SLOT_COUNT = 128,
+    parameter  int OTHER_PORTS = 1,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
-    localparam int FILL_W     = $clog2(SLOT_COUNT + 1)
+    localparam int FILL_W     = $clog2(SLOT_COUNT + 1),
+    localparam int OTHER_W    = OTHER_PORTS > 1 ? $clog2(OTHER_PORTS) : 1,
+    localparam int KEY_W      = ina_pkg::KEY_W,
+    localparam int HASH_W     = ina_pkg::HASH_W
 ) (
     input  logic clk,
     input  logic rst,
     input  logic tick,  // one clock at intervals of the quiet time
     output logic en,    // the ingress of this port may advance; a register
 
-    // From ina_check, two clocks of en before s_*: a frame's first beat.
+    // From ina_check, two clocks of en before s_*: the first beat of a RoCE request.
     input  logic             early_valid,
     input  ina_pkg::header_t early_header,
 
@@ -69,6 +74,18 @@ module ina_judge #(
     output logic                 hit_valid,    // a packet of this job has come
     output logic [JOB_W-1:0]     hit_job,      // of all three
 
+    // The flows of this port and of the others, and ina_keys (see ina_elsewhere).
+    output logic [JOB_COUNT-1:0]                    known_valid,
+    output logic [JOB_COUNT*HASH_W-1:0]             known_hash,
+    input  logic [OTHER_PORTS*JOB_COUNT-1:0]        other_valid,
+    input  logic [OTHER_PORTS*JOB_COUNT*HASH_W-1:0] other_hash,
+    output logic                                    search_valid,
+    output logic [OTHER_W-1:0]                      search_port,
+    output logic [JOB_W-1:0]                        search_job,
+    output logic [KEY_W-1:0]                        key,
+    input  logic                                    search_done,
+    input  logic                                    search_equal,
+
     // The port's queue: a beat into the tail slot, and the commit of what is there. The header is
     // also a retransmission's.
     output logic                             write_valid,
@@ -95,9 +112,6 @@ module ina_judge #(
 
     output logic [ina_pkg::COUNTER_COUNT-1:0] events  // what this clock adds one to
 );
-
-  // VLAN or none, its id, IPv6 or IPv4, source and destination IP, destination QPN.
-  localparam int KEY_W = 1 + 12 + 1 + 256 + 24;
 
   // Fields of a frame's header.
   function automatic logic [23:0] psn_of(input logic [23:0] bytes);
@@ -174,9 +188,33 @@ module ina_judge #(
       .s_valid(early_valid),
       .s_key(early_key), .s_long(early_header.is_ipv6),
       .s_psn(psn_of(early_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24])),
-      .next_job(watch_job),
+      .next_job(watch_job), .next_hit,
       .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance),
       .learn, .learn_job(answer_job), .advance, .forget(job_freed | put_out));
+
+  // A flow of another port.
+  logic [KEY_W-1:0] early_known;  // what counts of the key
+  logic             next_hit;
+  logic             next_alike;
+  logic             searching;
+  logic             known_elsewhere;
+  logic             elsewhere;
+
+  always_comb begin
+    early_known = early_key;
+    if (!early_header.is_ipv6) early_known[LONG_AT +: LONG_W] = '0;
+  end
+
+  ina_elsewhere #(.JOB_COUNT(JOB_COUNT), .OTHER_PORTS(OTHER_PORTS), .KEY_W(KEY_W),
+                  .HASH_W(HASH_W)) other_ports (
+      .clk, .rst, .en,
+      .s_valid(early_valid), .s_key(early_known), .next_hit,
+      .learn, .learn_job(answer_job), .forget(job_freed | put_out), .known_valid, .known_hash,
+      .other_valid, .other_hash,
+      .search_valid, .search_port, .search_job, .m_key(key), .search_done, .search_equal,
+      .next_alike, .m_searching(searching), .m_elsewhere(known_elsewhere));
+
+  assign elsewhere = known_elsewhere && s_roce_data;
 
   // Beats of an expected packet are stored if there was room when its first beat came.
   logic room;
@@ -202,7 +240,7 @@ module ina_judge #(
 
   ina_admission #(.JOB_W(JOB_W)) admission (
       .clk, .rst, .en,
-      .next_join, .s_ok, .hit(hit || quiet),
+      .next_join, .next_alike, .searching, .s_ok, .hit(hit || elsewhere || quiet),
       .ask_valid, .answer_valid, .answer_granted, .answer_job, .learn,
       .answered, .granted, .granted_job, .settled);
 
@@ -244,7 +282,7 @@ module ina_judge #(
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
       .decide, .answered, .granted,
       .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
-      .hit, .distance, .other_job, .puts_out, .job_broken(broken),
+      .hit, .elsewhere, .distance, .other_job, .puts_out, .job_broken(broken),
       .job_complete(job_complete[flow_job]),
       .stored, .in_queue, .in_raw, .in_history,
       .own, .suspect, .verdict, .events(events_d));

@@ -38,7 +38,8 @@ module ina_judge_psn #(
     input  logic is_leave,
 
     // Its flow and its job.
-    input  logic        hit,       // it has a flow
+    input  logic        hit,        // it has a flow
+    input  logic        elsewhere,  // it has one at another port
     input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
     input  logic        other_job,  // a JOIN: it asks for another one
     input  logic        puts_out,   // a suspect ends the flow now
@@ -78,6 +79,8 @@ module ina_judge_psn #(
         events[ina_pkg::COUNT_JOINS_REFUSED] = !granted;
       end else if (quiet) begin
         events[ina_pkg::COUNT_QUIET_DROPPED] = 1'b1;
+      end else if (elsewhere) begin
+        events[ina_pkg::COUNT_ELSEWHERE_DROPPED] = 1'b1;
       end else if (!hit) begin
         verdict.pass = 1'b1;
       end else if (!candidate) begin  // its iCRC is unknown

@@ -24,6 +24,11 @@ package ina_pkg;
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;
 
+  // What tells one flow of a port from another: VLAN or none, its id, IPv6 or IPv4, source and
+  // destination IP, destination QPN. And a hash of it, for the other ports (ina_elsewhere).
+  localparam int KEY_W  = 1 + 12 + 1 + 256 + 24;
+  localparam int HASH_W = 24;
+
   // A sum's number in its job, modulo 2^ORDINAL_W. A retransmission in ina_resend keeps it, to see
   // whether its sum was overwritten while it waited; it waits for far fewer sums.
   localparam int ORDINAL_W = 16;

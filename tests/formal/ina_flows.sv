@@ -43,7 +43,7 @@ module formal_ina_flows (
   assign known_key = {s_key[2] && s_key[0], s_key[1:0]};
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(2), .LONG_W(1)) dut (
-      .clk, .rst, .en, .s_valid, .s_key, .s_long(s_key[0]), .s_psn, .next_job(), .m_hit, .m_job, .m_distance,
+      .clk, .rst, .en, .s_valid, .s_key, .s_long(s_key[0]), .s_psn, .next_job(), .next_hit(), .m_hit, .m_job, .m_distance,
       .learn, .learn_job, .advance, .forget);
 
   // The packets in the two stages, and whether the one at m_* waits for its decision.

@@ -30,7 +30,9 @@ module formal_ina_jobs (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  (* anyseq *) logic [PORT_COUNT-1:0]    ask_valid;
+  (* anyseq *) logic [PORT_COUNT-1:0]    wants;
+  (* anyseq *) logic [PORT_COUNT-1:0]    withdraws;
+  logic [PORT_COUNT-1:0]                 ask_valid;
   (* anyseq *) logic [PORT_COUNT*64-1:0] ask_job_id;
   (* anyseq *) logic [PORT_COUNT*16-1:0] ask_rank_count;
   (* anyseq *) logic [PORT_COUNT*32-1:0] ask_window;
@@ -68,13 +70,27 @@ module formal_ina_jobs (
       .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
       .opened(), .newly_broken(), .newly_expired, .busy);
 
-  // A request holds until its answer.
+  // A request holds until its answer, but in the second clock after a JOIN was granted a port may
+  // stop asking for a while (ina_elsewhere).
+  logic [PORT_COUNT-1:0] withdrew;  // in the clock before
+  logic                  granted_1, granted_2;
+
+  assign ask_valid = wants & ~withdraws;
+
+  always_ff @(posedge clk) begin
+    withdrew  <= rst ? '0 : withdraws;
+    granted_1 <= !rst && answer_valid != '0 && answer_granted;
+    granted_2 <= !rst && granted_1;
+  end
+
+  always_comb if ((withdraws & ~withdrew) != '0) assume (granted_2);
+
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ask
     assign ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W] =
         {ask_window[p*32 +: 32], ask_rank_count[p*16 +: 16], ask_job_id[p*64 +: 64]};
 
     formal_stream #(.WIDTH(112), .ASSUME(1)) rules (
-        .clk, .rst, .valid(ask_valid[p]), .ready(answer_valid[p]),
+        .clk, .rst, .valid(wants[p]), .ready(answer_valid[p]),
         .payload({ask_job_id[p*64 +: 64], ask_rank_count[p*16 +: 16], ask_window[p*32 +: 32]}));
 
     // Few bits of each decide; the others would only cost time.

@@ -19,8 +19,8 @@
 //      queue as a sum, and then always; one that still waits in the queue is neither passed nor
 //      answered; one that went raw passes; in place of an older one goes a probe.
 //   8. A packet past a gap goes on only if its job is broken; else as a probe at most.
-//   9. The port's ingress stops only for a JOIN: while it waits for its answer, and two clocks
-//      besides.
+//   9. Where no other port has flows, the port's ingress stops only for a JOIN: while it waits for
+//      its answer, and two clocks besides.
 //  10. A LEAVE that is taken before its job is complete breaks it.
 //  11. What is answered asks for an ACK, and what is taken behind a gap, until one that asked itself
 //      has been taken; nothing else does that did not. The CRC differs by just that bit.
@@ -268,6 +268,8 @@ module formal_ina_judge (
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
+      .known_valid(), .known_hash(), .other_valid('0), .other_hash('0), .search_valid(),
+      .search_port(), .search_job(), .key(), .search_done(1'b0), .search_equal(1'b0),
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw(ina_pkg::RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
       .queue_sum_slot('0),

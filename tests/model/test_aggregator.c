@@ -484,6 +484,43 @@ static void test_congestion_checksums(void **state)
 	}
 }
 
+/* A flow that is known at a port is dropped at every other, whatever the request. */
+static void test_another_port(void **state)
+{
+	struct rig *rig = *state;
+	static const uint8_t rdma_write_only = 0x0A;
+	const uint8_t payload[32] = {0};
+	struct frame frames[] = {
+	        rig_data(rig, 0, 1, 7),                             /* the next PSN */
+	        rig_control(rig, 0, 0, INA_WIRE_JOIN),              /* a retransmission */
+	        rig_data(rig, 0, 5, 7),                             /* past a gap */
+	        rig_frame(rig, 0, 1, rdma_write_only, payload, 32), /* no contribution */
+	};
+	unsigned dropped = 0;
+
+	rig_join_all(rig);
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		for (unsigned port = 1; port < 4; port++) {
+			rig_put(rig, port, &frames[i]);
+			rig_assert_nothing(rig);
+			rig_assert_count(rig, elsewhere_dropped, ++dropped);
+		}
+	rig_assert_count(rig, frames_passed, 0);
+	rig_assert_count(rig, joins_refused, 0);
+	for (unsigned rank = 0; rank < 4; rank++)
+		put_data(rig, rank, 1, (int32_t)rank);
+	assert_int_equal(rig->emitted_count, 4);
+
+	/* It is no sign of life, and when the job has expired the flow is known nowhere. */
+	aggregator_age(rig->aggregator);
+	rig_put(rig, 1, &frames[0]);
+	rig_assert_count(rig, elsewhere_dropped, dropped + 1);
+	aggregator_age(rig->aggregator);
+	rig_assert_count(rig, jobs_expired, 1);
+	rig_put(rig, 1, &frames[0]);
+	rig_assert_passed(rig, 1, &frames[0]);
+}
+
 /* Everything that is no aggregation traffic passes as it came, of any length. */
 static void test_passing(void **state)
 {
@@ -593,6 +630,7 @@ int main(void)
 	        with_four(test_congestion),
 	        with_four(test_congestion_not_capable),
 	        with_four(test_congestion_checksums),
+	        with_four(test_another_port),
 	        with_four(test_passing),
 	        cmocka_unit_test(test_odd_sizes),
 	        cmocka_unit_test(test_small_mtu),

@@ -284,7 +284,10 @@ class Comparison
 			damage(frame, dice);
 		else if (index == connection.cursor)
 			connection.cursor++;
-		put(rank.port, frame);
+		/* A path changes: it comes by another port, where its flow is not known. */
+		const bool moved = connection.delivered > 0 && random.chance(1);
+
+		put(moved ? static_cast<unsigned>(random.below(PORTS)) : rank.port, frame);
 	}
 
 	/// Another connection with the same addresses: of another job, or with PSNs far away.

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_elsewhere: a flow of another port is dropped, and nothing else is. The flows of the other port
+// come and go as the solver likes, with keys of its choice, no two alike; ina_keys answers when it
+// likes, and of a flow that has just been learned it may say anything. Keys have two bits and hashes
+// one, so half of all keys have the same hash.
+//
+//   1. A packet that has no flow here is known to be elsewhere when it may be decided, if its key
+//      was another port's flow's when it was looked up, and that flow has not ended since.
+//   2. A packet is known to be elsewhere only if its key was such a flow's at some time since then.
+//   3. While a JOIN asks, no other port knows its key, but one that has learned it in the clock
+//      before.
+//   4. A search stays as it is until it is done.
+//   5. A packet stands still for 12 clocks at most where no flow is learned meanwhile, and ina_keys
+//      answers within 5.
+//   6. What the others are shown are the flows of this port, each with the hash of its key.
+
+module formal_ina_elsewhere (
+    input logic clk
+);
+  localparam int JOB_COUNT = 2;
+  localparam int KEY_W     = 2;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic             s_valid;
+  (* anyseq *) logic [KEY_W-1:0] s_key;
+  (* anyseq *) logic             next_hit;
+  (* anyseq *) logic             next_join;
+  (* anyseq *) logic             waits;   // a JOIN, for its answer
+  (* anyseq *) logic             learn;
+  (* anyseq *) logic             learn_job;
+  (* anyseq *) logic [JOB_COUNT-1:0] forget;
+  (* anyseq *) logic [JOB_COUNT-1:0] opens;  // flows of the other port
+  (* anyseq *) logic [JOB_COUNT-1:0] ends;
+  (* anyseq *) logic [KEY_W-1:0]     new_key;
+  (* anyseq *) logic             search_done;
+  (* anyseq *) logic             search_equal;
+  logic                 en;
+  logic [JOB_COUNT-1:0] known_valid;
+  logic [JOB_COUNT-1:0] known_hash;
+  logic [JOB_COUNT-1:0] other_valid;
+  logic [KEY_W-1:0]     other_key_0, other_key_1;
+  logic                 search_valid;
+  logic                 search_port;
+  logic                 search_job;
+  logic [KEY_W-1:0]     m_key;
+  logic                 next_alike;
+  logic                 m_searching;
+  logic                 m_elsewhere;
+
+  ina_elsewhere #(.JOB_COUNT(JOB_COUNT), .OTHER_PORTS(1), .KEY_W(KEY_W), .HASH_W(1)) dut (
+      .clk, .rst, .en, .s_valid, .s_key, .next_hit, .learn, .learn_job, .forget,
+      .known_valid, .known_hash, .other_valid, .other_hash({^other_key_1, ^other_key_0}),
+      .search_valid, .search_port, .search_job, .m_key, .search_done, .search_equal,
+      .next_alike, .m_searching, .m_elsewhere);
+
+  // The packet that comes to the judge, and the one that is there.
+  logic             coming;
+  logic [KEY_W-1:0] coming_key;
+  logic             moves;
+  logic             there;
+  logic             ours;  // it has a flow here
+  logic [KEY_W-1:0] key;
+
+  assign moves = en && coming;
+
+  always_ff @(posedge clk) begin
+    if (en) coming <= s_valid;
+    if (en && s_valid) coming_key <= s_key;
+    if (moves) begin
+      there <= 1'b1;
+      ours  <= next_hit;
+      key   <= coming_key;
+    end
+    // As ina_admission has it.
+    en <= en ? !((moves && next_join) || next_alike) : !(waits || m_searching);
+    if (rst) begin
+      coming <= 1'b0;
+      there  <= 1'b0;
+      en     <= 1'b1;
+    end
+  end
+
+  // The other port's flows. The clocks since one was learned, up to 3: 0 is the first in which it
+  // is shown.
+  logic [1:0] since_0, since_1;
+
+  always_ff @(posedge clk) begin
+    since_0     <= (since_0 == 2'd3) ? 2'd3 : since_0 + 2'd1;
+    since_1     <= (since_1 == 2'd3) ? 2'd3 : since_1 + 2'd1;
+    other_valid <= rst ? '0 : (other_valid | opens) & ~ends;
+    if (opens[0]) {other_key_0, since_0} <= {new_key, 2'd0};
+    if (opens[1]) {other_key_1, since_1} <= {new_key, 2'd0};
+  end
+
+  logic [JOB_COUNT-1:0] same;         // flows with the key of the packet there
+  logic [JOB_COUNT-1:0] coming_same;  // ... of the one that comes
+
+  assign same        = other_valid & {other_key_1 == key, other_key_0 == key};
+  assign coming_same = other_valid & {other_key_1 == coming_key, other_key_0 == coming_key};
+
+  always_comb begin
+    assume ((opens & (other_valid | ends)) == '0 && opens != '1);
+    if (opens[0]) assume (!(other_valid[1] && other_key_1 == new_key));
+    if (opens[1]) assume (!(other_valid[0] && other_key_0 == new_key));
+    // A key is known at one port only.
+    if (moves && next_hit) assume (coming_same == '0);
+    if (rst) assume (opens == '0);
+  end
+
+  // ina_keys.
+  logic [2:0] searched;  // clocks
+
+  always_ff @(posedge clk)
+    searched <= (rst || !search_valid || search_done) ? '0 : searched + 3'd1;
+
+  always_comb begin
+    if (search_done) assume (search_valid && searched >= 3'd3);
+    if (searched == 3'd5) assume (search_done);
+    if (search_done && !search_job && since_0 >= 2'd2)
+      assume (search_equal == (other_key_0 == m_key));
+    if (search_done && search_job && since_1 >= 2'd2)
+      assume (search_equal == (other_key_1 == m_key));
+  end
+
+  // Since the packet came: the flow that it was found to be of, if it has not ended; any such flow.
+  logic [JOB_COUNT-1:0] found_q, found;
+  logic                 ever_q, ever;
+
+  assign found = found_q & other_valid;
+  assign ever  = ever_q || same != '0;
+
+  always_ff @(posedge clk) begin
+    found_q <= moves ? coming_same : found;
+    ever_q  <= moves ? coming_same != '0 : ever;
+  end
+
+  // This port's flows.
+  logic [JOB_COUNT-1:0] own_valid;
+  logic [KEY_W-1:0]     own_key_0, own_key_1;
+
+  always_ff @(posedge clk) begin
+    own_valid <= rst ? '0 : (own_valid & ~forget) | (learn ? 2'd1 << learn_job : 2'd0);
+    if (learn && !learn_job) own_key_0 <= key;
+    if (learn && learn_job) own_key_1 <= key;
+  end
+
+  always_comb if (learn) assume (!rst && there && !en && !own_valid[learn_job] && !forget[learn_job]);
+
+  logic       searches_q;  // in the clock before, and not done
+  logic       job_q;
+  logic [KEY_W-1:0] key_q;
+  logic [3:0] still;
+
+  always_ff @(posedge clk) begin
+    searches_q <= !rst && search_valid && !search_done;
+    job_q      <= search_job;
+    key_q      <= m_key;
+    still      <= (rst || !m_searching || opens != '0) ? '0 : still + 4'd1;
+  end
+
+  always_comb begin
+    if (!rst) begin
+      if (there && en && !ours) begin
+        p1_dropped: assert (found == '0 || m_elsewhere);
+      end
+      if (there && m_elsewhere) begin
+        p2_known: assert (ever && !ours);
+      end
+      if (there && !en && !ours && !m_searching && !m_elsewhere) begin
+        p3_asks: assert (!(same[0] && since_0 != '0) && !(same[1] && since_1 != '0));
+      end
+      if (searches_q) begin
+        p4_stays: assert (search_valid && search_job == job_q && m_key == key_q);
+      end
+      p4_port:  assert (!search_valid || !search_port);
+      p5_ends:  assert (still <= 4'd13);
+      p6_valid: assert (known_valid == own_valid);
+      p6_hash:  assert ((!own_valid[0] || known_hash[0] == ^own_key_0)
+          && (!own_valid[1] || known_hash[1] == ^own_key_1));
+    end
+  end
+
+  logic differed;  // a flow was compared with the packet there, and is another
+  logic asked;     // ... it is a JOIN, and has asked
+
+  always_ff @(posedge clk) begin
+    differed <= !rst && !moves && (differed || (search_done && !search_equal));
+    asked    <= !rst && !moves
+        && (asked || (there && !en && waits && !m_searching && !m_elsewhere));
+  end
+
+  always_comb begin
+    if (!rst) begin
+      passes:    cover (there && en && differed && !m_elsewhere);
+      second:    cover (there && en && differed && m_elsewhere);
+      withdraws: cover (there && en && asked && m_elsewhere);
+    end
+  end
+endmodule

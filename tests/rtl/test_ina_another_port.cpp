@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_top, one connection at two ports (docs/protocol.md, Another port): what is known at one is
+// dropped at all others, whenever the two meet; of two JOINs that come in the same clocks one is
+// granted and one dropped. What has the same hash but another key is nobody's and passes.
+
+#include "aggregator_rtl.hpp"
+#include "traffic.hpp"
+
+#include <memory>
+
+using bench::AggregatorRtl;
+using bench::Bytes;
+using bench::Random;
+
+namespace
+{
+
+constexpr unsigned PORTS = INA_PORT_COUNT;
+
+// Counters by position (model/counters.h).
+constexpr unsigned FRAMES_PASSED = 1, JOINS_GRANTED = 12, JOINS_REFUSED = 13, JOBS_CLOSED = 15,
+                   ELSEWHERE_DROPPED = 22;
+
+constexpr uint8_t RDMA_WRITE_ONLY = 0x0A;
+
+struct Flow {
+	bench::Form form;
+	uint32_t source_ip = 0xC0000201, destination_ip = 0xC0000202, qpn = 0x11;
+
+	Bytes frame(uint8_t opcode, uint32_t psn, const Bytes &payload) const
+	{
+		bench::Packet packet;
+
+		packet.form = form;
+		packet.vlan = 5;
+		packet.opcode = opcode;
+		packet.source_ip = source_ip;
+		packet.destination_ip = destination_ip;
+		packet.qpn = qpn;
+		packet.psn = psn;
+		packet.payload = payload;
+		return bench::make_frame(packet);
+	}
+	Bytes join(uint64_t job_id, uint16_t rank_count = 2) const
+	{
+		ina_wire_header header = {};
+
+		header.magic = INA_WIRE_MAGIC;
+		header.version = INA_WIRE_VERSION;
+		header.type = INA_WIRE_JOIN;
+		header.rank_count = rank_count;
+		header.job_id = job_id;
+		header.exponent = 2;
+		return frame(traffic::SEND_ONLY, 100, traffic::make_message(header, {}, 0));
+	}
+	/// Another key with the same hash: the addresses' last byte and the QPN's first are in the
+	/// same place of the words of 24 bits that ina_elsewhere adds up.
+	Flow with_same_hash(uint8_t difference) const
+	{
+		Flow other = *this;
+
+		other.source_ip ^= difference;
+		other.qpn ^= uint32_t{difference} << 16;
+		return other;
+	}
+};
+
+Bytes request(const Flow &flow, Random &random)
+{
+	const bool send = random.chance(50);
+
+	return flow.frame(send ? traffic::SEND_ONLY : RDMA_WRITE_ONLY,
+	                  101 + static_cast<uint32_t>(random.below(4)),
+	                  random.bytes(16 * random.below(16)));
+}
+
+uint64_t frames_out(const AggregatorRtl &rtl)
+{
+	uint64_t count = 0;
+
+	for (const auto &out : rtl.out)
+		count += out.size();
+	return count;
+}
+
+void expect(const AggregatorRtl &rtl, unsigned counter, uint64_t want, const char *what)
+{
+	CHECK(rtl.counter(counter) == want, "%s: %llu, not %llu", what,
+	      static_cast<unsigned long long>(rtl.counter(counter)),
+	      static_cast<unsigned long long>(want));
+}
+
+/// A flow is known at one port; packets of its key at another, and between them packets of other
+/// keys, of the same hash too, back to back: just those of its key are dropped.
+void known_at_one(Random &random, const bench::Form &form)
+{
+	for (unsigned home = 0; home < PORTS; home++)
+		for (unsigned other = 0; other < PORTS; other++) {
+			if (other == home)
+				continue;
+			AggregatorRtl rtl(random);
+			Flow flow;
+			std::vector<Bytes> pass;
+			unsigned dropped = 0;
+
+			flow.form = form;
+			rtl.in[home].push_back(flow.join(1));
+			rtl.settle();
+			for (unsigned i = 0; i < 60; i++) {
+				if (random.chance(40)) {
+					rtl.in[other].push_back(random.chance(20)
+					                                ? flow.join(random.next())
+					                                : request(flow, random));
+					dropped++;
+					continue;
+				}
+				Flow stranger = flow.with_same_hash(
+				        static_cast<uint8_t>(1 + random.below(255)));
+				if (random.chance(30))
+					stranger.qpn++;
+				pass.push_back(request(stranger, random));
+				rtl.in[other].push_back(pass.back());
+			}
+			rtl.settle();
+			expect(rtl, ELSEWHERE_DROPPED, dropped, "dropped");
+			expect(rtl, FRAMES_PASSED, pass.size(), "passed");
+			CHECK(rtl.out[other].size() == pass.size(), "%zu came out, not %zu",
+			      rtl.out[other].size(), pass.size());
+			for (size_t i = 0; i < pass.size(); i++)
+				CHECK(rtl.out[other][i].frame == pass[i], "frame %zu differs", i);
+		}
+}
+
+/// The same key, JOINs at two ports or more, `lag` clocks apart, for the same job or others: one
+/// is granted, and its flow is the only one; whatever else comes by the other ports is dropped.
+/// Beside them, JOINs of another key with the same hash: both of these are granted.
+void join_at_several(Random &random, unsigned lag, bool same_job)
+{
+	AggregatorRtl rtl(random);
+	Flow flow;
+	unsigned asked = 0;
+
+	for (unsigned p = 0; p < PORTS; p++) {
+		rtl.in[p].push_back(flow.join(same_job ? 1 : 1 + p, 1));
+		asked++;
+		for (unsigned i = 0; i < lag; i++)
+			rtl.step();
+	}
+	rtl.settle();
+	expect(rtl, JOINS_GRANTED, 1, "granted");
+	expect(rtl, JOINS_REFUSED, 0, "refused");
+	expect(rtl, ELSEWHERE_DROPPED, asked - 1, "dropped");
+	CHECK(frames_out(rtl) == 1, "%llu frames came out, not the one that was granted",
+	      static_cast<unsigned long long>(frames_out(rtl)));
+}
+
+void join_of_same_hash(Random &random, unsigned lag)
+{
+	AggregatorRtl rtl(random);
+	Flow flow;
+
+	for (unsigned p = 0; p < 2; p++) {
+		rtl.in[p].push_back((p ? flow.with_same_hash(0x55) : flow).join(1));
+		for (unsigned i = 0; i < lag; i++)
+			rtl.step();
+	}
+	rtl.settle();
+	expect(rtl, JOINS_GRANTED, 2, "of the same hash granted");
+	expect(rtl, ELSEWHERE_DROPPED, 0, "of the same hash dropped");
+	CHECK(rtl.out[0].size() == 1 && rtl.out[1].size() == 1, "the JOINs were not joined");
+}
+
+/// A flow ends by its LEAVE, `lag` clocks before a packet of its key comes to another port. It is
+/// dropped or passes, as the two meet; what comes later passes.
+void forgotten(Random &random, unsigned lag)
+{
+	AggregatorRtl rtl(random);
+	Flow flow;
+	ina_wire_header header = {};
+
+	rtl.in[0].push_back(flow.join(1, 1));
+	rtl.settle();
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = INA_WIRE_LEAVE;
+	header.rank_count = 1;
+	header.job_id = 1;
+	header.message_number = 1;
+	rtl.in[0].push_back(
+	        flow.frame(traffic::SEND_ONLY, 101, traffic::make_message(header, {}, 0)));
+	for (unsigned i = 0; i < lag; i++)
+		rtl.step();
+	rtl.in[1].push_back(request(flow, random));
+	rtl.settle();
+	expect(rtl, JOBS_CLOSED, 1, "closed");
+	const uint64_t passed = rtl.counter(FRAMES_PASSED);
+
+	CHECK(passed + rtl.counter(ELSEWHERE_DROPPED) == 1, "neither passed nor dropped");
+	CHECK(lag > 0 || passed == 0, "passed, with the LEAVE still to come");
+	rtl.in[1].push_back(flow.join(2, 1));
+	rtl.settle();
+	expect(rtl, JOINS_GRANTED, 2, "granted after the LEAVE");
+}
+
+} // namespace
+
+int main()
+{
+	Random random(1);
+
+	for (const bench::Form &form : bench::FORMS)
+		known_at_one(random, form);
+	for (unsigned lag = 0; lag < 30; lag++) {
+		join_at_several(random, lag, true);
+		join_at_several(random, lag, false);
+		join_of_same_hash(random, lag);
+	}
+	for (unsigned lag = 0; lag < 80; lag++)
+		forgotten(random, lag);
+	return 0;
+}
