@@ -10,7 +10,7 @@
 //   4. `pending` names exactly the jobs of those that are in.
 //   5. A job is behind from its first answer on: at least until a packet of it has come that needs
 //      none, or for `LEAST` clocks after its last answer, and then as long as something of it is in.
-//   6. It is behind no longer: a clock after the last of it has left, and a packet has come that needs
+//   6. Nothing else puts it behind. It is behind no longer: a clock after the last of it has left, and a packet has come that needs
 //      no answer, or no answer for `MOST` clocks. Other jobs' packets make no difference.
 
 module formal_ina_resend (
@@ -96,6 +96,7 @@ module formal_ina_resend (
   logic               goes_back;   // it has had an answer, and nothing since that needs none
   logic [3:0]         since;       // clocks since its last answer
   logic               over;        // in the clock before: neither, and nothing of it was in
+  logic               was_level;   // it was not behind in the clock before
   logic               was_behind;  // in the clock before, and something of it was in
 
   logic push_of_job;
@@ -109,6 +110,7 @@ module formal_ina_resend (
   always_ff @(posedge clk) begin
     of_job     <= rst ? '0 : of_job + COUNT_W'(push_of_job) - COUNT_W'(pop_of_job);
     over       <= !rst && (!goes_back || since >= 4'(MOST)) && of_job == '0;
+    was_level  <= !rst && !behind[job];
     was_behind <= !rst && behind[job] && of_job != '0;
     if (rst) goes_back <= 1'b0;
     else if (answer_of_job) goes_back <= 1'b1;
@@ -136,7 +138,7 @@ module formal_ina_resend (
       if (was_behind) begin
         p5_waits: assert (behind[job]);
       end
-      if (over && !(goes_back && since == '0)) begin
+      if ((over || was_level) && !(goes_back && since == '0)) begin
         p6_ends: assert (!behind[job]);
       end
     end
