@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host that is killed or frozen, or that is cut off: the others hear of it in time, by name, and go on without it."""
-import os
 import re
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,39 +35,3 @@ def test_a_host_is_gone(tmp_path, aggregator, how, arguments):
     survivors = set(range(N)) - {victim}
     assert {int(rank) for rank in re.findall(r"fine: rank (\d)", result.out)} == survivors, result
     assert all(timeout_s - 3 < heard_s[rank] <= timeout_s for rank in survivors - {busy}), result
-
-
-def kernel_of(folder, rank):
-    """The process id of a host's kernel: the leader of its process group, among those with the run's folder."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            line = (entry / "cmdline").read_bytes().split(b"\0")
-            if f"umid=host{rank}".encode() in line and any(str(folder).encode() in word for word in line) \
-                    and os.getpgid(int(entry.name)) == int(entry.name):
-                return int(entry.name)
-        except OSError:
-            continue
-    raise AssertionError(f"no kernel of host {rank}")
-
-
-def test_a_kernel_is_stopped(tmp_path):
-    """In real time, where how long it takes is the machine's matter; ina-lab's --timeout is all that ends it."""
-    lab = subprocess.Popen([LAB, "run", "-q", "-n", str(N), *AGGREGATORS["model"], "--timeout", "100", "--", str(CHECK), "2"],
-                           text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(tmp_path)))
-    lines = []
-
-    def read_until(word, count):
-        while sum(word in line for line in lines) < count:
-            lines.append(lab.stdout.readline())
-            assert lines[-1] and "WRONG" not in lines[-1], "".join(lines)
-
-    try:
-        read_until("ready", N)
-        os.kill(kernel_of(tmp_path, 2), signal.SIGSTOP)
-        read_until("fine", N - 1)
-    finally:
-        lab.terminate()
-        lab.communicate(timeout=30)
