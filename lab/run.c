@@ -349,15 +349,25 @@ static bool open_signals(struct run *run)
 	return run->interrupt_fd >= 0 && run->child_fd >= 0;
 }
 
+/* The whole path, since hosts start in other folders; of what is not there, the name it was given.
+ */
+static void find_part(char path[PATH_MAX], const char *variable, const char *by_default)
+{
+	const char *given = getenv(variable);
+
+	if (!given || !*given)
+		given = by_default;
+	if (!realpath(given, path))
+		snprintf(path, PATH_MAX, "%s", given);
+}
+
 struct lab_parts lab_parts_find(void)
 {
-	const char *kernel = getenv("INA_KERNEL");
-	const char *guest_init = getenv("INA_GUEST_INIT");
+	struct lab_parts parts;
 
-	return (struct lab_parts){
-	        .kernel = kernel && *kernel ? kernel : INA_LAB_KERNEL,
-	        .guest_init = guest_init && *guest_init ? guest_init : INA_LAB_GUEST_INIT,
-	};
+	find_part(parts.kernel, "INA_KERNEL", INA_LAB_KERNEL);
+	find_part(parts.guest_init, "INA_GUEST_INIT", INA_LAB_GUEST_INIT);
+	return parts;
 }
 
 static bool check_parts(const struct lab_parts *parts)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a command finds on a host, and what comes back: output, exit codes."""
 
+import os
+import pathlib
 import subprocess
 import time
 
@@ -129,3 +131,11 @@ def test_eight_hosts(lab):
                   " || ibv_devinfo >/dev/null; ibv_devices | grep -c rxe0")
     assert run.returncode == 0, run.err
     assert [lines(run.out, r) for r in range(8)] == [["1"]] * 8
+
+
+def test_parts_that_are_named_by_relative_paths(lab):
+    source = pathlib.Path(__file__).resolve().parents[2]
+    kernel = pathlib.Path(os.environ.get("INA_KERNEL") or source / ".kernel/linux").resolve()
+    lab.environment.update(INA_KERNEL=kernel.name, INA_GUEST_INIT=os.path.relpath(source / "lab/guest-init", kernel.parent))
+    run = lab.run("--quiet", n=1, cwd=kernel.parent, command="echo there")
+    assert run.returncode == 0 and run.out == "[0] there\n", run.err
