@@ -53,6 +53,16 @@ static bool may_attach(const struct job *job, unsigned port, const struct ina_wi
 	       !(job->port_mask >> port & 1);
 }
 
+/* Does the port hold all contexts but one alone, or the only one? */
+static bool has_share(const struct jobs *jobs, unsigned port)
+{
+	unsigned alone = 0;
+
+	for (unsigned i = 0; i < jobs->job_count; i++)
+		alone += jobs->entries[i].valid && jobs->entries[i].port_mask == 1u << port;
+	return alone >= (jobs->job_count > 1 ? jobs->job_count - 1 : 1);
+}
+
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
 {
 	int index = find_job(jobs, header->job_id);
@@ -63,6 +73,10 @@ int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *h
 		index = find_free(jobs);
 		if (index < 0)
 			goto refused;
+		if (has_share(jobs, port)) {
+			jobs->counters->joins_held++;
+			return JOBS_HELD;
+		}
 		jobs->entries[index] = (struct job){
 		        .valid = true,
 		        .job_id = header->job_id,
@@ -80,7 +94,7 @@ int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *h
 
 refused:
 	jobs->counters->joins_refused++;
-	return -1;
+	return JOBS_REFUSED;
 }
 
 bool jobs_is_complete(const struct job *job)

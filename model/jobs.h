@@ -38,9 +38,11 @@ bool jobs_open(struct jobs *jobs, unsigned job_count, unsigned port_count, unsig
                struct ina_counters *counters);
 void jobs_close(struct jobs *jobs);
 
+enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
+
 /*
- * A JOIN with this header asks for a flow on `port`. Returns the job's index, or
- * -1 where it is refused (docs/protocol.md, Refusal).
+ * A JOIN with this header asks for a flow on `port`. Returns the job's index, JOBS_REFUSED, or
+ * JOBS_HELD where the port holds its share of contexts alone (docs/protocol.md, Refusal).
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header);
 

@@ -129,7 +129,9 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	struct ina_wire_header header = message_header(packet);
 	int job = jobs_admit(judge->jobs, judge->port, &header);
 
-	if (job < 0)
+	if (job == JOBS_HELD)
+		return (struct judgement){.verdict = VERDICT_DISCARD, .job = -1};
+	if (job == JOBS_REFUSED)
 		return pass();
 	judge->flows[job] = (struct flow){
 	        .valid = true,

@@ -27,11 +27,13 @@ module ina_admission #(
     output logic             ask_valid,
     input  logic             answer_valid,
     input  logic             answer_granted,
+    input  logic             answer_held,
     input  logic [JOB_W-1:0] answer_job,
     output logic             learn,  // its flow, for answer_job
 
-    output logic             answered,  // now it is taken, or passes
+    output logic             answered,  // now it is taken, dropped (held), or passes
     output logic             granted,   // with answered
+    output logic             held,
     output logic [JOB_W-1:0] granted_job,
     output logic             settled    // it has been decided
 );
@@ -49,6 +51,7 @@ module ina_admission #(
     settled  <= answered;
     if (ask_valid) begin
       granted     <= answer_granted;
+      held        <= answer_held;
       granted_job <= answer_job;
     end
     if (rst) begin

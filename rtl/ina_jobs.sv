@@ -33,6 +33,7 @@ module ina_jobs #(
     input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
     output logic [PORT_COUNT-1:0]                  answer_valid,
     output logic                                   answer_granted,
+    output logic                                   answer_held,  // not now: its port has its share
     output logic [JOB_W-1:0]                       answer_job,
 
     // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
@@ -112,6 +113,8 @@ module ina_jobs #(
   logic             found_q;
   logic [JOB_W-1:0] index_q;
   logic             possible;
+  logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
+  logic [JOB_COUNT-1:0] alone_d;
   logic             known_d;
   logic             found_d;
   logic [JOB_W-1:0] index_d;
@@ -136,8 +139,15 @@ module ina_jobs #(
     end
   end
 
+  always_comb begin
+    alone_d = job_valid;
+    for (int p = 0; p < PORT_COUNT; p++)
+      alone_d = alone_d & (job_mask[p*JOB_COUNT +: JOB_COUNT] ^ {JOB_COUNT{!request_port[p]}});
+  end
+
   always_ff @(posedge clk) begin
     if (looking) begin
+      alone_q  <= alone_d;
       known_q  <= known_d;
       found_q  <= found_d;
       index_q  <= index_d;
@@ -148,6 +158,12 @@ module ina_jobs #(
 
   // Compared. The result holds in the next clock too, when it is decided: only an answer adds ranks
   // to a job, and a job that is neither complete nor broken is not freed.
+  //
+  // A port may hold all contexts but one alone, or the only one: where it has the only flow of all
+  // others, it does not get this one.
+  logic [JOB_COUNT-1:0]  index_hot;
+  logic                  has_share;
+  logic                  held;
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
   logic                  lacks;  // the job lacks this rank
@@ -160,9 +176,13 @@ module ina_jobs #(
   assign lacks = job_valid[index_q] && !job_complete[index_q] && !job_broken[index_q]
       && 16'(rank_count[index_q]) == request.rank_count && (request_port & mask_of_index) == '0;
 
+  assign index_hot = JOB_COUNT'(1) << index_q;
+  assign has_share = JOB_COUNT > 1 && (alone_q | index_hot) == '1;
+
   always_ff @(posedge clk) begin
     if (comparing) begin
-      fits       <= (possible && (known_q ? lacks : found_q)) ? JOB_COUNT'(1) << index_q : '0;
+      held       <= possible && !known_q && found_q && has_share;
+      fits       <= (possible && (known_q ? lacks : found_q && !has_share)) ? index_hot : '0;
       still_asks <= (request_port & ask_valid) != '0;
     end
   end
@@ -177,6 +197,7 @@ module ina_jobs #(
   always_ff @(posedge clk) begin
     answer_valid   <= (decides && !rst) ? request_port : '0;
     answer_granted <= grants != '0;
+    answer_held    <= held;
     answer_job     <= index_q;
     opened         <= grants != '0 && !known_q && !rst;
   end

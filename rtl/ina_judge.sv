@@ -63,6 +63,7 @@ module ina_judge #(
     output logic             ask_valid,
     input  logic             answer_valid,
     input  logic             answer_granted,
+    input  logic             answer_held,
     input  logic [JOB_W-1:0] answer_job,
 
     // The state of all jobs.
@@ -235,14 +236,15 @@ module ina_judge #(
   // A JOIN of a flow that is not known waits for ina_jobs.
   logic             answered;  // in the clock before: now it is taken, or passes
   logic             granted;
+  logic             held;
   logic [JOB_W-1:0] granted_job;
   logic             settled;   // it has been
 
   ina_admission #(.JOB_W(JOB_W)) admission (
       .clk, .rst, .en,
       .next_join, .next_alike, .searching, .s_ok, .hit(hit || elsewhere || quiet),
-      .ask_valid, .answer_valid, .answer_granted, .answer_job, .learn,
-      .answered, .granted, .granted_job, .settled);
+      .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job, .learn,
+      .answered, .granted, .held, .granted_job, .settled);
 
   // A JOIN of a known flow stays for two clocks: in the first one the jobs are compared.
   logic [63:0] job_id [JOB_COUNT];  // of each flow
@@ -280,7 +282,7 @@ module ina_judge #(
       .clk, .tick, .job(flow_job), .own, .suspect, .learn, .learn_job(answer_job), .puts_out);
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
-      .decide, .answered, .granted,
+      .decide, .answered, .granted, .held,
       .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
       .hit, .elsewhere, .distance, .other_job, .puts_out, .job_broken(broken),
       .job_complete(job_complete[flow_job]),

@@ -28,6 +28,7 @@ module ina_judge_psn #(
     // A JOIN that ina_jobs has answered.
     input  logic answered,
     input  logic granted,
+    input  logic held,  // dropped, to ask again
 
     // The packet.
     input  logic candidate,  // a contribution by its shape
@@ -74,9 +75,10 @@ module ina_judge_psn #(
       events[ina_pkg::COUNT_FRAMES_IN] = 1'b1;
       if (answered) begin
         verdict.take = granted;
-        verdict.pass = !granted;
+        verdict.pass = !granted && !held;
         events[ina_pkg::COUNT_JOINS_GRANTED] = granted;
-        events[ina_pkg::COUNT_JOINS_REFUSED] = !granted;
+        events[ina_pkg::COUNT_JOINS_REFUSED] = !granted && !held;
+        events[ina_pkg::COUNT_JOINS_HELD]    = held;
       end else if (quiet) begin
         events[ina_pkg::COUNT_QUIET_DROPPED] = 1'b1;
       end else if (elsewhere) begin

@@ -76,6 +76,7 @@ module ina_top #(
   logic [PORT_COUNT*ASK_W-1:0]     ask;
   logic [PORT_COUNT-1:0]           answer_valid;
   logic                            answer_granted;
+  logic                            answer_held;
   logic [JOB_W-1:0]                answer_job;
   logic [PORT_COUNT-1:0]           break_valid;
   logic [PORT_COUNT-1:0]           leave_valid;
@@ -248,7 +249,7 @@ module ina_top #(
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
       .clk, .rst, .age,
       .ask_valid, .ask,
-      .answer_valid, .answer_granted, .answer_job,
+      .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(undo_job),
       .done_valid(done_leave), .done_job(sum_job), .done_mask(sum_mask),
       .job_quiet, .queue_ready, .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
@@ -347,7 +348,7 @@ module ina_top #(
         .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
-        .answer_valid(answer_valid[p]), .answer_granted, .answer_job,
+        .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
         .job_valid, .job_complete, .job_broken, .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),

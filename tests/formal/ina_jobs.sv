@@ -39,6 +39,7 @@ module formal_ina_jobs (
   logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask;
   logic [PORT_COUNT-1:0] answer_valid;
   logic                  answer_granted;
+  logic                  answer_held;
   logic [JOB_W-1:0]      answer_job;
 
   (* anyseq *) logic                        age;
@@ -64,7 +65,7 @@ module formal_ina_jobs (
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .age, .ask_valid, .ask,
-      .answer_valid, .answer_granted, .answer_job,
+      .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
       .done_valid, .done_job, .done_mask, .job_quiet, .queue_ready,
       .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,

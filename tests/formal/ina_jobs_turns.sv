@@ -33,7 +33,7 @@ module formal_ina_jobs_turns (
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .age, .ask_valid, .ask,
-      .answer_valid, .answer_granted(), .answer_job(),
+      .answer_valid, .answer_granted(), .answer_held(), .answer_job(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch_valid, .mismatch_job('0),
       .done_valid, .done_job('0), .done_mask, .job_quiet, .queue_ready,
       .job_valid(), .job_complete(), .job_broken(), .job_mask(), .job_freed(),

@@ -180,6 +180,7 @@ module formal_ina_judge (
   logic                        ask_valid;
   (* anyseq *) logic           answer_valid;
   (* anyseq *) logic           answer_granted;
+  (* anyseq *) logic           answer_held;
   (* anyseq *) logic [JOB_W-1:0] answer_job;
   (* anyseq *) logic [JOB_COUNT-1:0] job_complete;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
@@ -266,7 +267,7 @@ module formal_ina_judge (
       .s_candidate(s_packet[0]), .s_roce_data(s_packet[1]), .s_ok,
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
-      .ask_valid, .answer_valid, .answer_granted, .answer_job,
+      .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
       .known_valid(), .known_hash(), .other_valid('0), .other_hash('0), .search_valid(),
       .search_port(), .search_job(), .key(), .search_done(1'b0), .search_equal(1'b0),

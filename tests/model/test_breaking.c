@@ -74,7 +74,7 @@ static void test_refused_numbers(void **state)
 	rig_assert_count(rig, packets_taken, 0);
 }
 
-/* Four contexts: the fifth job is refused, until one of the four has gone. */
+/* Four contexts of two ports: the fifth job is refused, until one of the four has gone. */
 static void test_refused_for_want_of_contexts(void **state)
 {
 	struct rig *rig = *state;
@@ -90,7 +90,7 @@ static void test_refused_for_want_of_contexts(void **state)
 			assert_refused(rig, 0, &join);
 			break;
 		}
-		rig_put(rig, 0, &join);
+		rig_put(rig, job / 3, &join);
 		assert_int_equal(rig->emitted_count, 1);
 	}
 	rig_assert_count(rig, jobs_opened, 4);
@@ -107,6 +107,70 @@ static void test_refused_for_want_of_contexts(void **state)
 	frame_seal(&join);
 	rig_put(rig, 0, &join);
 	rig_assert_count(rig, jobs_opened, 5);
+}
+
+/* A JOIN of rank 0 for a job of `ranks` that none has joined, on a connection of its own. */
+static struct frame join_of_new_job(const struct rig *rig, unsigned job, uint16_t ranks)
+{
+	struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &ranks, 2);
+
+	join.bytes[JOB_ID_AT + 5] = (uint8_t)job;
+	join.bytes[49] = (uint8_t)(0x60 + job);
+	frame_seal(&join);
+	return join;
+}
+
+/*
+ * Four contexts: a port gets three alone. The JOIN for the next one is dropped, until another port
+ * has joined one of the three; the last context is anybody else's.
+ */
+static void test_held(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned job = 0; job < 3; job++) {
+		struct frame join = join_of_new_job(rig, job, 2);
+
+		rig_put(rig, 0, &join);
+	}
+	rig_assert_count(rig, jobs_opened, 3);
+
+	struct frame fourth = join_of_new_job(rig, 3, 2);
+	rig_put(rig, 0, &fourth);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, joins_held, 1);
+	rig_assert_count(rig, joins_refused, 0);
+	rig_assert_count(rig, joins_granted, 3);
+
+	/* Another port: it joins one of the three. */
+	struct frame peer = join_of_new_job(rig, 1, 2);
+	peer.bytes[49] = 0x71;
+	frame_seal(&peer);
+	rig_put(rig, 1, &peer);
+	rig_assert_count(rig, joins_granted, 4);
+	rig_put(rig, 0, &fourth);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, joins_granted, 5);
+	rig_assert_count(rig, jobs_opened, 4);
+
+	/* All contexts are taken: refused, not held. */
+	struct frame fifth = join_of_new_job(rig, 4, 2);
+	assert_refused(rig, 0, &fifth);
+	rig_assert_count(rig, joins_held, 1);
+}
+
+/* Three alone on one port; the fourth context goes to another. */
+static void test_last_context_is_anothers(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned job = 0; job < 4; job++) {
+		struct frame join = join_of_new_job(rig, job, 2);
+
+		rig_put(rig, job / 3, &join);
+	}
+	rig_assert_count(rig, jobs_opened, 4);
+	rig_assert_count(rig, joins_held, 0);
 }
 
 static void test_refused_by_the_job(void **state)
@@ -399,6 +463,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        with_three(test_refused_numbers),
 	        with_three(test_refused_for_want_of_contexts),
+	        with_three(test_held),
+	        with_three(test_last_context_is_anothers),
 	        with_three(test_refused_by_the_job),
 	        with_three(test_refused_when_complete),
 	        with_three(test_no_join),

@@ -34,7 +34,7 @@ struct Request {
 	unsigned others = 0; // that were answered meanwhile
 };
 
-constexpr int REFUSED = -1, NONE = -2, NEW = -3;
+constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4;
 
 constexpr unsigned DECIDING_CLOCKS = 3; // of an answer
 
@@ -112,7 +112,8 @@ class Jobs
 		compare();
 	}
 
-	unsigned granted = 0, refused = 0, freed = 0, broken = 0, expired = 0, expected_expired = 0;
+	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
+	         expected_expired = 0;
 
       private:
 	bench::Random &random;
@@ -236,6 +237,7 @@ class Jobs
 	static int admit(const State &state, const Request &request, unsigned port)
 	{
 		bool room = false;
+		unsigned alone = 0;
 
 		if (request.ranks < 1 || request.ranks > PORTS || request.window < 1 ||
 		    request.window > SLOTS)
@@ -249,8 +251,11 @@ class Jobs
 				               ? REFUSED
 				               : static_cast<int>(j);
 			room |= state.is_free(j);
+			alone += job.valid && job.mask == 1u << port;
 		}
-		return room ? NEW : REFUSED;
+		if (!room)
+			return REFUSED;
+		return alone < std::max(JOBS - 1, 1u) ? NEW : HELD;
 	}
 
 	/// A grant is right in the clock before the answer, a refusal in one of those in which it
@@ -259,19 +264,27 @@ class Jobs
 	{
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
-		bool refusal = false;
+		bool refusal = false, holding = false;
 
-		for (const State &state : past)
+		for (const State &state : past) {
 			refusal |= admit(state, request, port) == REFUSED;
+			holding |= admit(state, request, port) == HELD;
+		}
 		CHECK(dut->opened == (dut->answer_granted && want == NEW), "opened: %d",
 		      dut->opened);
+		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
+		if (dut->answer_held) {
+			CHECK(holding, "held without a cause");
+			held++;
+			return HELD;
+		}
 		if (!dut->answer_granted) {
 			CHECK(refusal, "refused without a cause");
 			refused++;
 			return REFUSED;
 		}
 		granted++;
-		CHECK(want != REFUSED, "granted against the rules");
+		CHECK(want != REFUSED && want != HELD, "granted against the rules");
 		CHECK(want == NEW || static_cast<int>(job) == want, "context %u, not %d", job,
 		      want);
 		CHECK(want != NEW || past[DECIDING_CLOCKS - 1].is_free(job),
@@ -325,6 +338,7 @@ int main()
 
 	for (unsigned i = 0; i < 200000; i++)
 		jobs.clock();
+	CHECK(JOBS == 1 || JOBS > 4 || jobs.held > 10, "%u held", jobs.held);
 	CHECK(jobs.granted > 1000 && jobs.refused > 1000 && jobs.freed > 500 && jobs.broken > 500 &&
 	              jobs.expired > 40 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
