@@ -11,8 +11,8 @@
 //   3. While a JOIN asks, no other port knows its key, but one that has learned it in the clock
 //      before.
 //   4. A search stays as it is until it is done.
-//   5. A packet stands still for 12 clocks at most where no flow is learned meanwhile, and ina_keys
-//      answers within 5.
+//   5. A packet stands still for five clocks a flow at most where none is learned meanwhile, and
+//      ina_keys answers as soon as it can.
 //   6. What the others are shown are the flows of this port, each with the hash of its key.
 
 module formal_ina_elsewhere (
@@ -158,7 +158,7 @@ module formal_ina_elsewhere (
     searches_q <= !rst && search_valid && !search_done;
     job_q      <= search_job;
     key_q      <= m_key;
-    still      <= (rst || !m_searching || opens != '0) ? '0 : still + 4'd1;
+    still      <= (rst || !m_searching || opens != '0 || searched > 3'd3) ? '0 : still + 4'd1;
   end
 
   always_comb begin
@@ -176,7 +176,7 @@ module formal_ina_elsewhere (
         p4_stays: assert (search_valid && search_job == job_q && m_key == key_q);
       end
       p4_port:  assert (!search_valid || !search_port);
-      p5_ends:  assert (still <= 4'd13);
+      p5_ends:  assert (still <= 4'd10);
       p6_valid: assert (known_valid == own_valid);
       p6_hash:  assert ((!own_valid[0] || known_hash[0] == ^own_key_0)
           && (!own_valid[1] || known_hash[1] == ^own_key_1));
