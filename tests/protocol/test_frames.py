@@ -98,6 +98,24 @@ def test_unmarked_connections_are_not_aggregated(two):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
+@pytest.mark.parametrize("marks,want", [
+    ((ECT0, ECT0), (ECT0, ECT0)), ((CE, ECT0), (CE, CE)), ((ECT0, CE), (CE, CE)), ((CE, 0xAD), (CE, CE)),
+    ((CE, NOT_CAPABLE), (CE, NOT_CAPABLE)), ((NOT_CAPABLE, CE), (NOT_CAPABLE, CE)),
+    ((NOT_CAPABLE, ECT0), (NOT_CAPABLE, ECT0))], ids=lambda marks: "-".join(f"{mark:x}" for mark in marks))
+def test_congestion_is_ored_where_hosts_are_ecn_capable(two, form, marks, want):
+    job = Job(two, 2, forms=[form, form]).join()
+    sent = [flow.go_on(flow.message(DATA, ELEMENTS), tos=mark) for flow, mark in zip(job.flows, marks)]
+    got = two.settle()
+    got = [got[1][0], got[0][0]]
+    assert tuple(traffic_class_of(frame) for frame in got) == want
+    for frame, made_of in zip(got, sent):
+        check_made(frame, made_of)
+        ip, _, ipv6 = layout(frame)
+        assert ipv6 or checksum(frame[ip:ip + 10] + b"\0\0" + frame[ip + 12:ip + 20]) == \
+            struct.unpack_from("!H", frame, ip + 10)[0]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_what_an_aggregator_makes_has_udp_checksum_0(two, form):
     """And a right iCRC: check_made() looks at both."""
     job = Job(two, 2, forms=[{**form, "udp_checksum": 0x1234}] * 2).join()

@@ -149,6 +149,24 @@ def test_a_join_is_one_packet_of_48_bytes(two, elements, opcode):
     assert flow.put(frame) == [frame]
 
 
+def test_a_port_holds_all_contexts_but_one_by_itself(two):
+    """Another JOIN of its own is held: not passed. The other port still gets in; then it does, too."""
+    flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
+    joins = [flow.packet(flow.message(JOIN)) for flow in flows]
+    for flow, frame in zip(flows, joins):
+        assert flow.put(frame) == []
+    other = Flow(two, 1, 0, 0, 2, JOB + 99, 0x99)
+    other.say(JOIN)
+    assert two.settle() == [[], []]
+    first = Flow(two, 1, 0, 1, 2, JOB, 0x20)
+    first.say(JOIN)
+    assert [len(got) for got in two.settle()] == [1, 1]  # the first job has both
+    second = Flow(two, 0, 1, 1, 2, JOB + 99, 0x99)
+    second.say(JOIN)
+    assert [len(got) for got in two.settle()] == [1, 1]  # and so has the other port's
+    assert two.end()["aggregator"]["joins_held"] == 1
+
+
 def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
     flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
     joins = [flow.packet(flow.message(JOIN)) for flow in flows]
@@ -163,6 +181,23 @@ def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
             assert flows[-1].put(joins[-1]) == []
         else:
             assert [trailer_of(payload_of(got[0]))[0] for got in sums] == [2, 2]
+
+
+@pytest.mark.parametrize("start", [kind for kind in KINDS if kind != "model"], indirect=True)
+def test_ports_that_ask_without_end_do_not_stop_others(start):
+    """Seven ports ask 80 times each, all at once: none gets ahead of another. (The model answers each at once.)"""
+    bridge = start(8)
+    bridge.stop()
+    for turn in range(80):
+        for port in range(7):
+            Flow(bridge, port, 7, qpn=0x1000 + turn).say(JOIN, exponent=0)
+    bridge.go_on()
+    got = bridge.settle()[7]
+    assert len(got) == 7 * 80
+    answers = [0] * 7
+    for frame in got[:7 * 40]:  # then some run dry
+        answers[frame[11] - 1] += 1
+        assert max(answers) - min(answers) <= 2, answers
 
 
 def broken(bridge):

@@ -109,6 +109,44 @@ def test_the_whole_history_is_answered(two):
         assert [payload_of(each) for each in again] == [payload_of(total)]
 
 
+@pytest.mark.parametrize("size", [16, 32, 64, 112, 4096])
+def test_an_answer_never_has_another_length_than_its_sum(two, size):
+    """Where the lengths differ nothing goes on: whatever followed would be another job's bytes."""
+    secret = Job(two, 2, job=JOB + 1, qpn=0x66).join()
+    for _ in range(3):
+        secret.say(DATA, [bytes([0x55] * 4000)] * 2)
+    secret.leave()
+    job = Job(two, 1).join()  # in the same context
+    flow = job.flows[0]
+    total = job.say(DATA, [ELEMENTS])
+    assert len(total) == 64
+    for d in (-1, -2):
+        frame = flow.packet(bytes(size), d)
+        got = flow.put(frame)
+        if size == (64 if d == -1 else 48):
+            assert len(got) == 1
+        else:
+            assert got == [], f"{len(payload_of(got[0]))} bytes for a sum of {64 if d == -1 else 48}"
+    assert job.flows[0].put(flow.packet(bytes(64), -1))[0][-20:-4] == total[-16:]
+    assert two.end()["aggregator"]["answers_differ"] == (1 if size == 64 else 2)
+
+
+@pytest.mark.parametrize("age", [SLOTS + 1, SLOTS + 2, 2 * SLOTS])
+def test_what_is_older_than_the_history_is_answered_with_a_probe(two, age):
+    job = Job(two, 1).join()
+    sent = [job.flows[0].say(DATA, ELEMENTS) for _ in range(2 * SLOTS)]
+    assert len(two.settle()[1]) == 2 * SLOTS
+    check_probe(job.flows[0].put(sent[-age]), sent[-age])
+    assert two.end()["aggregator"]["duplicates_old"] == 1
+
+
+def test_before_the_join_a_probe_goes_in_its_place(two):
+    """PSNs that the flow never had: the connection's, before its JOIN."""
+    flow = Job(two, 2).join().flows[0]
+    frame = flow.packet(flow.message(DATA, ELEMENTS), -2)
+    check_probe(flow.put(frame), frame)
+
+
 def test_what_was_sent_raw_passes_when_it_comes_again(two):
     job = Job(two, 2).join()
     sent, got = job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])

@@ -20,6 +20,39 @@ def fresh(start, frames, *options):
     return bridge, job
 
 
+def test_after_a_reset_marked_sends_are_dropped(start):
+    """DATA of the job that was lost, whether resent or new; JOINs; and what no aggregator knows."""
+    bridge, job = fresh(start, 0, *quiet(0.5))
+    flow = job.flows[0]
+    frames = [flow.packet(flow.message(DATA, ELEMENTS), d) for d in (-1, 0, 1)]
+    frames += [flow.packet(flow.message(JOIN), -1), packet(0, 1, 5, bytes(16), qpn=0x99),
+               flow.packet(bytes(48), 5, ipv6=True, vlan=5)]
+    for frame in frames:
+        bridge.send(0, frame)
+    assert bridge.settle() == [[], []]
+    stats = bridge.end()
+    assert stats["engine_resets"] == 1
+    assert stats["aggregator"]["quiet_dropped"] == len(frames)
+
+
+@pytest.mark.parametrize("form", [{}, {"ipv6": True}, {"vlan": 3}], ids=str)
+def test_after_a_reset_all_else_passes(start, form):
+    bridge, job = fresh(start, 1, *quiet(0.5))
+    flow = job.flows[0]
+    bridge.settle()
+    bridge.send(0, packet(0, 1, 0, bytes(16), qpn=0xABCDE))
+    bridge.settle()
+    for frame in (flow.packet(ELEMENTS, 0, tos=0, **form), flow.packet(ELEMENTS, 0, WRITE_ONLY, **form),
+                  flow.packet(bytes(48), 0, tos=0x02, **form)):
+        assert flow.put(frame) == [frame]
+
+
+def test_after_the_quiet_time_jobs_are_aggregated_again(start):
+    bridge, _ = fresh(start, 0)
+    assert wait_until_it_passes(bridge, 0, packet(0, 1, 0, bytes(16), qpn=0xABCDE)) >= 1
+    assert Job(bridge, 2, job=77).join().is_summed()
+
+
 def test_after_the_quiet_time_nothing_is_known_of_before(start):
     bridge, job = fresh(start, 0)
     wait_until_it_passes(bridge, 0, packet(0, 1, 0, bytes(16), qpn=0xABCDE))

@@ -68,6 +68,26 @@ def expire_in_spite_of(bridge, port, frames, raws):
     assert bridge.end()["aggregator"]["jobs_expired"] == len(raws)
 
 
+def test_damaged_packets_are_no_life(start):
+    """A wrong iCRC on the next packet, on one that is far off, and a length that lies."""
+    bridge = start(2, "--job-ttl", TTL_S)
+    jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
+    flows = [job.flows[0] for job, _ in jobs]
+    frames = [damaged(flows[0].packet(bytes(48))), damaged(flows[1].packet(bytes(48), 2 * SLOTS)),
+              flows[2].packet(bytes(48)) + bytes(16)]
+    expire_in_spite_of(bridge, 0, frames, [raw for _, raw in jobs])
+
+
+def test_suspects_are_no_life(start):
+    """The quiet time is long, so that they put no flow out."""
+    bridge = start(2, "--job-ttl", TTL_S, *quiet(8 * TTL_S))
+    jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
+    flows = [job.flows[0] for job, _ in jobs]
+    frames = [flows[0].packet(bytes(52), 0, SEND_ONLY_IMMEDIATE), flows[1].packet(bytes(48), SLOTS),
+              flows[2].packet(flows[2].message(JOIN, job=99))]
+    expire_in_spite_of(bridge, 0, frames, [raw for _, raw in jobs])
+
+
 def elsewhere(flow):
     frame = flow.packet(bytes(48))
     return frame[:6] + mac(2) + frame[12:]
@@ -77,3 +97,17 @@ def test_what_comes_by_another_port_is_no_life(start):
     bridge = start(3, "--job-ttl", TTL_S)
     job, raw = waiting(bridge)
     expire_in_spite_of(bridge, 2, [elsewhere(job.flows[0])], [raw])
+
+
+def test_a_host_that_has_moved_is_heard_when_its_job_has_expired(start):
+    bridge = start(3, "--job-ttl", TTL_S)
+    job, raw = waiting(bridge)
+    frame = elsewhere(job.flows[0])
+    end = time.monotonic() + PATIENCE_S
+    got = []
+    while frame not in got:
+        assert time.monotonic() < end, "it never passes"
+        bridge.send(2, frame)
+        got += bridge.settle()[1]
+        time.sleep(PAUSE_S)
+    check_raw(got[:1], [raw])

@@ -21,6 +21,17 @@ def suspects(flow):
         yield flow.packet(flow.message(DATA, ELEMENTS, number=1), d)
 
 
+def test_a_foreign_packet_does_not_break_a_job(two):
+    """Whoever sends to the same QPN, from a QP of its own. Three in a row, and the flow goes on."""
+    job = Job(two, 2).join()
+    for d in FAR:
+        for flow in job.flows:
+            frame = flow.packet(bytes(range(48)), d)
+            assert flow.put(frame) == []
+        assert job.is_summed()
+    assert two.end()["aggregator"]["suspects_dropped"] == 2 * len(FAR)
+
+
 @pytest.mark.parametrize("opcode,size", [(SEND_ONLY_IMMEDIATE, 52), (SEND_LAST_IMMEDIATE, 52), (SEND_ONLY, 44),
                                          (SEND_ONLY, 1), (SEND_ONLY, 0), (SEND_ONLY, 4112)])
 def test_requests_of_another_kind_in_its_place_do_not_break_a_job(two, opcode, size):
@@ -31,6 +42,27 @@ def test_requests_of_another_kind_in_its_place_do_not_break_a_job(two, opcode, s
     assert job.is_summed()
 
 
+@pytest.mark.parametrize("d", [0, 1, SLOTS, -1, -2, -2 * SLOTS - 1])
+def test_a_join_with_another_job_id_does_not_break_a_job(two, d):
+    job = Job(two, 2).join()
+    job.is_summed()
+    flow = job.flows[0]
+    frame = flow.packet(flow.message(JOIN, job=OTHER, number=0), d)
+    assert flow.put(frame) == []
+    assert flow.put(frame) == []
+    flow.number -= 1
+    assert job.is_summed()
+    assert two.end()["aggregator"]["suspects_dropped"] == 2
+
+
+def test_suspects_of_a_broken_job_are_dropped_too(two):
+    job = Job(two, 2).join()
+    job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
+    flow = job.flows[0]
+    for d in (SLOTS, -2 * SLOTS - 1):
+        assert flow.put(flow.packet(flow.message(DATA, ELEMENTS), d)) == []
+
+
 def test_the_limits_of_a_window_are_no_suspects(two):
     job = Job(two, 2).join()
     for d in (SLOTS - 1, -2 * SLOTS):
@@ -38,9 +70,40 @@ def test_the_limits_of_a_window_are_no_suspects(two):
     assert two.end()["aggregator"]["suspects_dropped"] == 0
 
 
+def test_many_suspects_in_a_short_time_do_not_put_a_flow_out(start):
+    """The last packet of the flow must be a quiet time ago."""
+    two = start(2, *quiet(0.5))
+    job = Job(two, 2).join()
+    for frame in list(suspects(job.flows[0])):
+        two.send(0, frame)
+    assert two.settle() == [[], []]
+    job.flows[0].number = 1
+    assert job.is_summed()
+
+
+def test_three_suspects_at_any_time_do_not_put_a_flow_out(start):
+    two = start(2, *quiet(0.05))
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    for turn in range(3):
+        time.sleep(0.06)
+        for _ in range(3):
+            assert flow.put(flow.packet(ELEMENTS * 3, SLOTS)) == []
+        assert job.is_summed()
+
+
 def put_out(flow, frame):
     """Sends a suspect until it passes: its flow is not known any more. Returns how many were dropped."""
     return wait_until_it_passes(flow.bridge, flow.port, frame)
+
+
+@pytest.mark.parametrize("d", [0] + FAR)
+def test_the_fourth_suspect_after_a_quiet_time_puts_a_flow_out(two, d):
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    assert put_out(flow, flow.packet(ELEMENTS * 3, d, SEND_ONLY if d else SEND_ONLY_IMMEDIATE)) >= 4
+    counts = two.end()["aggregator"]
+    assert counts["jobs_broken"] == 1 and counts["suspects_dropped"] >= 4
 
 
 def test_what_waits_goes_on_raw_when_a_flow_is_put_out(two):
@@ -63,9 +126,84 @@ def test_what_waits_goes_on_raw_when_a_flow_is_put_out(two):
     check_raw(two.settle()[other.to], [frame])
 
 
+def test_a_flow_that_is_put_out_has_left(two):
+    """The others' LEAVEs end the job; the connection behind the same key can join another."""
+    job = Job(two, 2).join()
+    put_out(job.flows[0], job.flows[0].packet(ELEMENTS * 3, SLOTS))
+    job.flows[1].say(LEAVE)
+    two.settle()
+    assert Job(two, 2).join().is_summed()
+    assert two.end()["aggregator"]["jobs_closed"] == 1
+
+
+def test_a_join_with_another_job_id_puts_the_old_flow_out(two):
+    """The host has begun anew without a LEAVE, and its QPN is used again. It joins in the end."""
+    Job(two, 2).join()
+    again = Job(two, 2, job=OTHER)
+    joins = []
+    for flow in again.flows:
+        flow.next_psn -= 30  # somewhere near
+        joins.append(flow.go_on(flow.message(JOIN)))
+    dropped = [0, 0]
+    for _ in range(2000):
+        got = two.settle()
+        if any(got):
+            break
+        for rank, flow in enumerate(again.flows):
+            two.send(flow.port, joins[rank])
+            dropped[rank] += 1
+        time.sleep(0.002)
+    assert [trailer_of(payload_of(frames[0]))[0] for frames in got] == [2, 2]
+    assert min(dropped) >= 4
+    assert again.is_summed()
+    assert two.end()["aggregator"]["jobs_closed"] == 1  # the old one
+
+
 def at_another_port(frame, port):
     """As a router there would bring it: the Ethernet source is its own."""
     return frame[:6] + mac(port) + frame[12:]
+
+
+@pytest.mark.parametrize("d", [0, 1, -1, -2, SLOTS, -2 * SLOTS - 1])
+def test_a_packet_of_a_flow_at_another_port_is_dropped(start, d):
+    """One that waits, one that is due, one that was summed: were it passed, raw and sum would mix."""
+    bridge = start(3)
+    job = Job(bridge, 2).join()
+    job.is_summed()
+    flow = job.flows[0]
+    waits = flow.say(DATA, ELEMENTS)
+    bridge.settle()
+    frame = waits if d == -1 else flow.packet(flow.message(DATA, ELEMENTS), d)
+    bridge.send(2, at_another_port(frame, 2))
+    assert bridge.settle() == [[], [], []]
+    job.flows[1].say(DATA, ELEMENTS)
+    for got in bridge.settle()[:2]:
+        assert [trailer_of(payload_of(total))[0] for total in got] == [2]
+    assert bridge.end()["aggregator"]["elsewhere_dropped"] == 1
+
+
+@pytest.mark.parametrize("what", ["JOIN", "with immediate", "damaged", "short"])
+def test_any_request_of_a_flow_at_another_port_is_dropped(start, what):
+    bridge = start(3)
+    job = Job(bridge, 2).join()
+    flow = job.flows[0]
+    frame = {"JOIN": flow.packet(flow.message(JOIN, number=0)),
+             "with immediate": flow.packet(bytes(52), 0, SEND_ONLY_IMMEDIATE),
+             "damaged": flow.packet(bytes(48))[:-1] + b"?",
+             "short": flow.packet(bytes(16))}[what]
+    bridge.send(2, at_another_port(frame, 2))
+    assert bridge.settle() == [[], [], []]
+    flow.number = 1
+    assert job.is_summed()
+
+
+def test_a_flow_at_another_port_of_a_broken_job_is_dropped(start):
+    bridge = start(3)
+    job = Job(bridge, 2).join()
+    job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
+    flow = job.flows[0]
+    bridge.send(2, at_another_port(flow.packet(flow.message(DATA, ELEMENTS), -1), 2))
+    assert bridge.settle() == [[], [], []]
 
 
 def test_another_key_at_another_port_passes(start):
