@@ -16,7 +16,9 @@ static int keep(struct fake_queue *queue, uint64_t id, const struct ibv_sge *sge
 		return ENOMEM;
 	queue->ids[queue->posted] = id;
 	memset(queue->sges[queue->posted], 0, sizeof(queue->sges[0]));
-	memcpy(queue->sges[queue->posted++], sges, (size_t)count * sizeof(*sges));
+	for (int i = 0; i < count; i++)
+		queue->sges[queue->posted][i] = sges[i];
+	queue->posted++;
 	return 0;
 }
 
@@ -210,6 +212,13 @@ void fake_complete(uint64_t wr_id, enum ibv_wc_status status, uint32_t byte_len)
 	        (struct ibv_wc){.wr_id = wr_id, .status = status, .byte_len = byte_len};
 }
 
+/* An entry without bytes has no address either. */
+static void copy(void *to, uint64_t from, size_t bytes)
+{
+	if (bytes > 0)
+		memcpy(to, (const void *)(uintptr_t)from, bytes);
+}
+
 void fake_sum(int receive, int ranks)
 {
 	struct fake_queue *tx = &fake.tx[INA_PURPOSE_AGGREGATE];
@@ -222,7 +231,7 @@ void fake_sum(int receive, int ranks)
 	for (int i = 0; i < INA_MESSAGE_SGES; i++) {
 		const struct ibv_sge *sge = &tx->sges[tx->posted - 1][i];
 
-		memcpy(message + length, (const void *)(uintptr_t)sge->addr, sge->length);
+		copy(message + length, sge->addr, sge->length);
 		length += sge->length;
 	}
 	memcpy(&trailer, message + length - sizeof(trailer), sizeof(trailer));
@@ -232,7 +241,7 @@ void fake_sum(int receive, int ranks)
 	for (int i = 0; i < INA_MESSAGE_SGES; i++) {
 		const struct ibv_sge *sge = &rx->sges[receive][i];
 
-		memcpy((void *)(uintptr_t)sge->addr, message + taken, sge->length);
+		copy((void *)(uintptr_t)sge->addr, (uintptr_t)message + taken, sge->length);
 		taken += sge->length;
 	}
 	fake_complete(rx->ids[receive], IBV_WC_SUCCESS, length);

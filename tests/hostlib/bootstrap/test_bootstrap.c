@@ -515,6 +515,7 @@ static void secrets(void **state)
 	finish(ranks, 3);
 	assert_met(ranks, 3);
 	close_all(ranks, 3);
+	close_all(&foreigner, 1);
 }
 
 /* Two jobs on one host: each of three ranks, in any order. */
