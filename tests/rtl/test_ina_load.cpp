@@ -30,7 +30,8 @@ constexpr uint64_t LATENCY_CLOCKS_MOST = 40;
 
 // Counters by position (model/counters.h).
 constexpr unsigned PACKETS_JOINED = 4, PACKETS_RAW = 6, DUPLICATES_ANSWERED = 7, GAPS = 10,
-                   JOINS_REFUSED = 13, JOBS_OPENED = 14, JOBS_CLOSED = 15, JOBS_BROKEN = 16, ANSWERS_DROPPED = 19;
+                   JOINS_REFUSED = 13, JOBS_OPENED = 14, JOBS_CLOSED = 15, JOBS_BROKEN = 16,
+                   ANSWERS_DROPPED = 19;
 
 struct Faults {
 	unsigned lose = 0, repeat = 0, delay = 0, corrupt = 0; // percent, on each side
@@ -323,8 +324,7 @@ void test_faults(Random &random)
 		const uint64_t opened = rtl.counter(JOBS_OPENED);
 
 		CHECK(rtl.counter(JOBS_CLOSED) == opened &&
-		              opened + rtl.counter(JOINS_REFUSED) >= 2 * jobs &&
-		              opened > jobs,
+		              opened + rtl.counter(JOINS_REFUSED) >= 2 * jobs && opened > jobs,
 		      "%llu jobs opened, %llu closed", static_cast<unsigned long long>(opened),
 		      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)));
 		shape.mismatch_percent = 5;
