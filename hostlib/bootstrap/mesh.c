@@ -132,6 +132,8 @@ static bool all_met(const struct meeting *m)
 	return true;
 }
 
+#define LET_THEM "; a firewall must let all ranks connect to each other"
+
 static enum ina_status name_missing(const struct meeting *m, struct ina_failure *failure)
 {
 	unsigned char who[INA_MAX_RANKS] = {0};
@@ -144,16 +146,17 @@ static enum ina_status name_missing(const struct meeting *m, struct ina_failure 
 		if (is_missing(m, r))
 			return ina_fail(
 			        failure, INA_ERR_TIMEOUT,
-			        "rank %d could not be reached at TCP port %u of %s: %s; a "
-			        "firewall must let all ranks connect to each other",
-			        r, ntohs(caller->to.sin_port),
+			        "rank %d could not be reached at TCP port %u of %s: %s" LET_THEM, r,
+			        ntohs(caller->to.sin_port),
 			        inet_ntop(AF_INET, &caller->to.sin_addr, host, sizeof(host)),
 			        caller->why[0] ? caller->why : "no answer");
 	}
 	for (int r = m->control->rank + 1; r < m->control->ranks; r++)
 		who[r] = is_missing(m, r);
 	ina_list_ranks(names, sizeof(names), who, m->control->ranks);
-	return ina_fail(failure, INA_ERR_TIMEOUT, "%s did not connect in time", names);
+	return ina_fail(failure, INA_ERR_TIMEOUT,
+	                "%s did not connect in time to TCP port %u" LET_THEM, names,
+	                ntohs(m->roster->endpoints[m->control->rank].tcp_port));
 }
 
 static int fill_pollfds(const struct meeting *m, struct pollfd *fds)
@@ -168,22 +171,40 @@ static int fill_pollfds(const struct meeting *m, struct pollfd *fds)
 	return count;
 }
 
+/*
+ * The first error is what all ranks hear, and who could not reach another knows most: where, and
+ * why. So it gives up first, at three quarters of the time; then who was not reached; and rank 0,
+ * which only sees that these are not ready, last, at the deadline.
+ */
+static int64_t give_up_at_ms(const struct meeting *m, int64_t start_ms, int64_t deadline_ms)
+{
+	int64_t time = deadline_ms - start_ms;
+
+	for (int r = 1; r < m->control->rank; r++) {
+		if (is_missing(m, r))
+			return deadline_ms - time / 4;
+	}
+	return deadline_ms - time / 8;
+}
+
 static enum ina_status meet(struct meeting *m, int64_t deadline_ms, struct ina_failure *failure)
 {
+	int64_t start_ms = ina_now_ms();
+
 	for (;;) {
 		struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + 2 * INA_MAX_RANKS];
+		int64_t end_ms = give_up_at_ms(m, start_ms, deadline_ms);
 
 		if (call_lower(m, failure) != INA_OK)
 			return failure->status;
 		take_visitors(m);
 		if (all_met(m))
 			return INA_OK;
-		if (ina_now_ms() >= deadline_ms)
+		if (ina_now_ms() >= end_ms)
 			return name_missing(m, failure);
 		if (ina_open_failed_elsewhere(m->control, failure))
 			return failure->status;
-		poll(fds, (nfds_t)fill_pollfds(m, fds),
-		     ina_left_ms(deadline_ms, INA_CALLER_PAUSE_MS));
+		poll(fds, (nfds_t)fill_pollfds(m, fds), ina_left_ms(end_ms, INA_CALLER_PAUSE_MS));
 	}
 }
 
