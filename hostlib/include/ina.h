@@ -175,7 +175,11 @@ struct ina_options {
 
 	int open_timeout_ms; /* until all ranks have come and are connected */
 	int join_timeout_ms; /* until the aggregator has answered */
-	int timeout_ms; /* of an all-reduce, from when its turn has come; also of ina_close() */
+	/*
+	 * Of an all-reduce, from when its turn has come; also of ina_close(). The error comes up to
+	 * 5 s later: the ranks ask each other first whose fault it is.
+	 */
+	int timeout_ms;
 	/*
 	 * Until a host whose kernel answers nothing counts as gone, in the steps of TCP's keepalive
 	 * (2 s at least). A process that computes, sleeps or is in a debugger for longer is alive.
