@@ -96,7 +96,7 @@ enum bridge_option_name {
 #define X(here, ...) BRIDGE_OPTION_##here,
 	BRIDGE_OPTIONS(X)
 #undef X
-	        BRIDGE_OPTION_COUNT
+	BRIDGE_OPTION_COUNT
 };
 
 /* An option that was given. */
@@ -111,8 +111,7 @@ struct bridge_option {
 	unsigned host;      /* of HOST_TIME and HOST_TIMES */
 };
 
-/* The input of bridge_options_argp: who hears of each option, once its value has been found good.
- */
+/* The input of bridge_options_argp: who hears of an option, once its value has been found good. */
 struct bridge_options_input {
 	void (*take)(void *context, struct argp_state *state, const struct bridge_option *option);
 	void *context;

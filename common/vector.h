@@ -5,8 +5,8 @@
 
 /*
  * A static function (others would be exported), never inlined, that is there twice, and the loader
- * takes what the processor can run. AVX2 has vectors twice as wide, and minima, maxima and blends of all integers;
- * it has no fused multiplication and addition, so both give the same bits.
+ * takes what the processor can run. AVX2 has vectors twice as wide, and minima, maxima and blends
+ * of all integers; it has no fused multiplication and addition, so both give the same bits.
  */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
         !defined(__SANITIZE_ADDRESS__)

@@ -12,8 +12,8 @@
 // idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
 // A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
-// has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one operation serves
-// all.
+// has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one
+// operation serves all.
 
 `default_nettype none
 

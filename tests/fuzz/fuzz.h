@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fuzzers share: a check that stays in whatever the build, and ends in a report. */
+/* What the fuzzers share. FUZZ_CHECK stays in whatever the build, and ends in a report. */
 #ifndef INA_FUZZ_H
 #define INA_FUZZ_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,6 +32,27 @@ static inline FILE *fuzz_silence(void)
 	FUZZ_CHECK(nowhere);
 	stderr = nowhere;
 	return saved;
+}
+
+/* What is left of an input; behind its end there are zeros. */
+struct fuzz_input {
+	const uint8_t *at;
+	size_t left;
+};
+
+static inline unsigned fuzz_byte(struct fuzz_input *input)
+{
+	if (input->left == 0)
+		return 0;
+	input->left--;
+	return *input->at++;
+}
+
+static inline unsigned fuzz_word(struct fuzz_input *input)
+{
+	const unsigned low = fuzz_byte(input);
+
+	return low | fuzz_byte(input) << 8;
 }
 
 #endif

@@ -14,28 +14,8 @@ enum operation { SAY, SHARE, PLACE, ENABLE, OFFER, WRITE, TAKE, PUT, START, OPER
 
 enum { MESSAGE_BYTES_MAX = 1100, FRAMES = 4 };
 
-struct input {
-	const uint8_t *at;
-	size_t left;
-};
-
-static unsigned next_byte(struct input *input)
-{
-	if (input->left == 0)
-		return 0;
-	input->left--;
-	return *input->at++;
-}
-
-static unsigned next_word(struct input *input)
-{
-	const unsigned low = next_byte(input);
-
-	return low | next_byte(input) << 8;
-}
-
 /* Sizes and offsets at which a mistake would show. */
-static uint64_t next_size(struct input *input)
+static uint64_t next_size(struct fuzz_input *input)
 {
 	static const uint64_t sizes[] = {
 	        0,          1,
@@ -45,17 +25,17 @@ static uint64_t next_size(struct input *input)
 	        INT64_MAX,  UINT64_MAX - 0xFFF,
 	};
 
-	return sizes[next_byte(input) % (sizeof(sizes) / sizeof(*sizes))];
+	return sizes[fuzz_byte(input) % (sizeof(sizes) / sizeof(*sizes))];
 }
 
-static bool say(struct input *input, struct front_end *front)
+static bool say(struct fuzz_input *input, struct front_end *front)
 {
 	uint8_t bytes[MESSAGE_BYTES_MAX] = {0};
-	const unsigned request = next_byte(input), count = next_word(input) % sizeof(bytes);
+	const unsigned request = fuzz_byte(input), count = fuzz_word(input) % sizeof(bytes);
 	const int fd = request & 0x80 ? front->memory_fd : -1;
 
 	for (unsigned i = 0; i < count && input->left > 0; i++)
-		bytes[i] = (uint8_t)next_byte(input);
+		bytes[i] = (uint8_t)fuzz_byte(input);
 	return front_end_say(front, request & 0x7F, bytes, count, fd);
 }
 
@@ -70,12 +50,12 @@ static bool start(struct front_end *front)
 	return good;
 }
 
-static void write_memory(struct input *input, struct front_end *front)
+static void write_memory(struct fuzz_input *input, struct front_end *front)
 {
-	unsigned at = next_word(input);
+	unsigned at = fuzz_word(input);
 
-	for (unsigned count = next_byte(input); count > 0; count--)
-		front->memory[at++ % FRONT_END_MEMORY_BYTES] = (uint8_t)next_byte(input);
+	for (unsigned count = fuzz_byte(input); count > 0; count--)
+		front->memory[at++ % FRONT_END_MEMORY_BYTES] = (uint8_t)fuzz_byte(input);
 }
 
 static void take(struct front_end *front, struct frame_pool *pool)
@@ -90,13 +70,13 @@ static void take(struct front_end *front, struct frame_pool *pool)
 		frame_drop(frame);
 }
 
-static void put(struct input *input, struct front_end *front, struct frame_pool *pool)
+static void put(struct fuzz_input *input, struct front_end *front, struct frame_pool *pool)
 {
 	const bool failed = front->device.error;
 	struct frame *frame = frame_new(pool);
 
 	FUZZ_CHECK(frame);
-	frame->length = FRAME_BYTES_MIN + next_word(input) % (FRAME_BYTES_MAX - FRAME_BYTES_MIN);
+	frame->length = FRAME_BYTES_MIN + fuzz_word(input) % (FRAME_BYTES_MAX - FRAME_BYTES_MIN);
 	memset(frame->bytes, 0x5A, frame->length);
 	FUZZ_CHECK(!vhost_put(&front->device, frame) || !failed);
 	vhost_wants_call(&front->device, VHOST_QUEUE_RX);
@@ -104,9 +84,9 @@ static void put(struct input *input, struct front_end *front, struct frame_pool 
 }
 
 /* False: the guest has gone. */
-static bool step(struct input *input, struct front_end *front, struct frame_pool *pool)
+static bool step(struct fuzz_input *input, struct front_end *front, struct frame_pool *pool)
 {
-	switch ((enum operation)(next_byte(input) % OPERATIONS)) {
+	switch ((enum operation)(fuzz_byte(input) % OPERATIONS)) {
 	case SAY:
 		return say(input, front);
 	case SHARE: {
@@ -115,19 +95,19 @@ static bool step(struct input *input, struct front_end *front, struct frame_pool
 		return front_end_share_memory(front, bytes, offset, front->memory_fd);
 	}
 	case PLACE: {
-		const unsigned queue = next_byte(input);
+		const unsigned queue = fuzz_byte(input);
 
-		return front_end_place_ring(front, queue, next_word(input));
+		return front_end_place_ring(front, queue, fuzz_word(input));
 	}
 	case ENABLE: {
-		const unsigned queue = next_byte(input);
+		const unsigned queue = fuzz_byte(input);
 
 		return front_end_enable(front, queue >> 1, queue & 1);
 	}
 	case OFFER: {
-		const unsigned queue = next_byte(input) % VHOST_QUEUES, flags = next_byte(input);
+		const unsigned queue = fuzz_byte(input) % VHOST_QUEUES, flags = fuzz_byte(input);
 
-		front_end_offer(front, queue, next_word(input), (uint16_t)flags);
+		front_end_offer(front, queue, fuzz_word(input), (uint16_t)flags);
 		return true;
 	}
 	case WRITE:
@@ -148,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct input input = {bytes, size};
+	struct fuzz_input input = {bytes, size};
 	struct front_end front;
 	struct frame_pool pool;
 

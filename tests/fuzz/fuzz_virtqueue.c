@@ -21,59 +21,40 @@ enum {
 
 enum operation { PLACE, WRITE, TAKE, FILL, ASK, OPERATIONS };
 
-struct input {
-	const uint8_t *at;
-	size_t left;
-};
-
-static unsigned next_byte(struct input *input)
-{
-	if (input->left == 0)
-		return 0;
-	input->left--;
-	return *input->at++;
-}
-
-static unsigned next_word(struct input *input)
-{
-	const unsigned low = next_byte(input);
-
-	return low | next_byte(input) << 8;
-}
-
 /* Most addresses are in the low memory; those from 0xFF00 on in the high one, or beyond. */
-static uint64_t next_address(struct input *input)
+static uint64_t next_address(struct fuzz_input *input)
 {
-	const unsigned word = next_word(input);
+	const unsigned word = fuzz_word(input);
 
 	return word < 0xFF00 ? LOW + word % (LOW_BYTES + 16) : UINT64_MAX << 16 | word;
 }
 
-static void place(struct input *input, struct virtqueue *queue, const struct guest_memory *memory)
+static void place(struct fuzz_input *input, struct virtqueue *queue,
+                  const struct guest_memory *memory)
 {
-	const unsigned size = next_byte(input);
+	const unsigned size = fuzz_byte(input);
 	const uint64_t descriptors = next_address(input), available = next_address(input);
 	const uint64_t used = next_address(input);
 
 	if (virtqueue_open(queue, memory, size > 16 ? size : 1u << size, descriptors, available,
 	                   used)) {
-		queue->next_available = (uint16_t)next_word(input);
+		queue->next_available = (uint16_t)fuzz_word(input);
 		virtqueue_silence(queue);
 	}
 	FUZZ_CHECK(queue->size == 0 || queue->descriptors);
 }
 
-static void write_memory(struct input *input, uint8_t *memory)
+static void write_memory(struct fuzz_input *input, uint8_t *memory)
 {
-	unsigned at = next_word(input) % LOW_BYTES;
+	unsigned at = fuzz_word(input) % LOW_BYTES;
 
-	for (unsigned count = next_byte(input); count > 0; count--)
-		memory[at++ % LOW_BYTES] = (uint8_t)next_byte(input);
+	for (unsigned count = fuzz_byte(input); count > 0; count--)
+		memory[at++ % LOW_BYTES] = (uint8_t)fuzz_byte(input);
 }
 
-static void take(struct input *input, struct virtqueue *queue)
+static void take(struct fuzz_input *input, struct virtqueue *queue)
 {
-	const size_t room = next_word(input) % FRAME_BYTES;
+	const size_t room = fuzz_word(input) % FRAME_BYTES;
 	uint8_t *bytes = malloc(room + 1);
 
 	FUZZ_CHECK(bytes);
@@ -84,10 +65,10 @@ static void take(struct input *input, struct virtqueue *queue)
 	free(bytes);
 }
 
-static void fill(struct input *input, struct virtqueue *queue)
+static void fill(struct fuzz_input *input, struct virtqueue *queue)
 {
 	const struct virtio_net_hdr_mrg_rxbuf head = {.num_buffers = 1};
-	const size_t count = next_word(input) % FRAME_BYTES;
+	const size_t count = fuzz_word(input) % FRAME_BYTES;
 	uint8_t *bytes = calloc(1, count + 1);
 	const uint16_t before = queue->next_used;
 
@@ -101,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct input input = {bytes, size};
+	struct fuzz_input input = {bytes, size};
 	uint8_t *low = aligned_alloc(64, LOW_BYTES), *high = aligned_alloc(64, HIGH_BYTES);
 	struct virtqueue queue = {0};
 
@@ -116,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	        .count = 2,
 	};
 	while (input.left > 0) {
-		const enum operation operation = next_byte(&input) % OPERATIONS;
+		const enum operation operation = fuzz_byte(&input) % OPERATIONS;
 
 		if (operation == PLACE)
 			place(&input, &queue, &memory);
