@@ -2,11 +2,9 @@
 """ina-bridge with a socket pair a port: starts it, talks to it, ends it and looks at how it ended."""
 import json
 import os
-import pathlib
 import signal
 import socket
 import subprocess
-import time
 
 from roce import WRITE_ONLY, packet
 
@@ -67,23 +65,6 @@ class Bridge:
                     else:
                         got.append(frame)
         return frames
-
-    def stop(self):
-        """It hears nothing until go_on(), and then all at once."""
-        self.wait_for_state("S")
-        self.process.send_signal(signal.SIGSTOP)
-        self.wait_for_state("T")
-
-    def wait_for_state(self, state):
-        """As in proc(5)."""
-        end = time.monotonic() + PATIENCE_S
-        stat = pathlib.Path(f"/proc/{self.process.pid}/stat")
-        while stat.read_text().rsplit(") ", 1)[1][0] != state:
-            assert time.monotonic() < end, f"the bridge does not come to state {state}"
-            time.sleep(0.001)
-
-    def go_on(self):
-        self.process.send_signal(signal.SIGCONT)
 
     def receive_all(self, port, quiet_s=0.3):
         """Everything that comes until nothing has come for a while."""

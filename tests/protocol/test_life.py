@@ -2,7 +2,6 @@
 """A connection's life: JOIN, DATA, LEAVE; refusals; broken jobs."""
 import pytest
 
-from conftest import KINDS
 from flows import CONTEXTS, FIRST_PSN, SLOTS, Flow, Job, check_made, check_raw
 from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_ONLY, asks_for_ack, payload_of, segments,
                   trailer_of)
@@ -181,32 +180,6 @@ def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
             assert flows[-1].put(joins[-1]) == []
         else:
             assert [trailer_of(payload_of(got[0]))[0] for got in sums] == [2, 2]
-
-
-def asked_at_once(bridge, qpn):
-    """Seven ports ask 80 times each. Answers to each when half of all have come."""
-    bridge.stop()
-    for turn in range(80):
-        for port in range(7):
-            Flow(bridge, port, 7, qpn=qpn + turn).say(JOIN, exponent=0)
-    bridge.go_on()
-    got = bridge.settle()[7]
-    assert len(got) == 7 * 80
-    ports = [frame[11] - 1 for frame in got[:7 * 40]]
-    return [ports.count(port) for port in range(7)]
-
-
-@pytest.mark.parametrize("start", [kind for kind in KINDS if kind != "model"], indirect=True)
-def test_ports_that_ask_without_end_do_not_stop_others(start):
-    """In turn, each has 40 answers at half time; where some ports go first, others have none. (The model answers each at once.)
-
-    Now and then the switch hears a part of the ports before the others, and then says nothing of turns: it is asked again. One
-    that serves some ports first is never fair."""
-    bridge = start(8)
-    tries = []
-    while not tries or (min(tries[-1]) < 35 and len(tries) < 8):
-        tries.append(asked_at_once(bridge, 0x1000 * (1 + len(tries))))
-    assert min(tries[-1]) >= 35, tries
 
 
 def broken(bridge):
