@@ -4,6 +4,7 @@
 
 #include "common/deadline.h"
 #include "common/random.h"
+#include "hostlib/rdma/manager.h"
 
 /* Between attempts: longer each time that one fails, or does not last. */
 #define PAUSE_FIRST_MS   250
@@ -115,7 +116,7 @@ static void start_connecting(struct ina_rejoin *rejoin, const struct ina_recover
 
 	rejoin->stage = INA_REJOIN_CONNECT;
 	rejoin->deadline_ms = ina_now_ms() + context->settings->options.join_timeout_ms;
-	if (ina_fabric_begin(&context->network->fabric, INA_PURPOSE_AGGREGATE, &ignored) != INA_OK)
+	if (ina_manager_begin(&context->network->fabric, INA_PURPOSE_AGGREGATE, &ignored) != INA_OK)
 		vote(rejoin, context, INA_REJOIN_COUNT, false);
 }
 

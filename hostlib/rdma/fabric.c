@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all connections of a device share, and the end of it. */
+#include "fabric.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device.h"
+
+static int set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	struct ibv_context *context = fabric->listener->verbs;
+	/* Two sends and two receives a message of each purpose, and some for credits. */
+	int entries = (int)(8 * fabric->window + fabric->receives + 64);
+
+	fabric->pd = ibv_alloc_pd(context);
+	fabric->channel = ibv_create_comp_channel(context);
+	if (!fabric->pd || !fabric->channel)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s: no protection domain or completion channel: %s",
+		                fabric->device, strerror(errno));
+	fabric->cq = ibv_create_cq(context, entries, NULL, fabric->channel, 0);
+	if (!fabric->cq)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s: no completion queue of %d entries: %s", fabric->device,
+		                entries, strerror(errno));
+	if (set_nonblocking(fabric->channel->fd) != 0 || set_nonblocking(context->async_fd) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "%s: channels of events: %s",
+		                fabric->device, strerror(errno));
+	return INA_OK;
+}
+
+enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_settings *settings,
+                                struct ina_failure *failure)
+{
+	struct sockaddr_in address;
+	char host[INET_ADDRSTRLEN];
+	enum ina_status status;
+
+	memset(fabric, 0, sizeof(*fabric));
+	fabric->rank = settings->options.rank;
+	fabric->ranks = settings->options.ranks;
+	fabric->window = settings->options.window;
+	fabric->receives = settings->receives;
+	fabric->ack_timeout = (uint8_t)settings->options.ack_timeout;
+	status = ina_device_find(settings, &address, failure);
+	if (status != INA_OK)
+		return status;
+	inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host));
+
+	fabric->events = rdma_create_event_channel();
+	if (!fabric->events)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "the RDMA connection manager cannot be used: %s; is the kernel's "
+		                "rdma_ucm there, and /dev/infiniband/rdma_cm?",
+		                strerror(errno));
+	if (set_nonblocking(fabric->events->fd) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "RDMA event channel: %s", strerror(errno));
+	if (rdma_create_id(fabric->events, &fabric->listener, NULL, RDMA_PS_TCP) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
+	if (rdma_bind_addr(fabric->listener, (struct sockaddr *)&address) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot use the address %s: %s", host,
+		                strerror(errno));
+	if (!fabric->listener->verbs)
+		return ina_fail(
+		        failure, INA_ERR_DEVICE,
+		        "no RDMA device has the address %s: see `rdma link`, or give another by "
+		        "INA_BIND",
+		        host);
+	snprintf(fabric->device, sizeof(fabric->device), "%s",
+	         ibv_get_device_name(fabric->listener->verbs->device));
+	if (settings->device[0] && strcmp(settings->device, fabric->device) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "the address %s belongs to %s, not to %s",
+		                host, fabric->device, settings->device);
+	if (rdma_listen(fabric->listener, 16) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot listen on %s: %s", host,
+		                strerror(errno));
+	fabric->local.address = address.sin_addr.s_addr;
+	fabric->local.port = rdma_get_src_port(fabric->listener);
+	return make_queues(fabric, failure);
+}
+
+int ina_fabric_pollfds(const struct ina_fabric *fabric, struct pollfd *fds)
+{
+	fds[0] = (struct pollfd){.fd = fabric->channel->fd, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = fabric->listener->verbs->async_fd, .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = fabric->events->fd, .events = POLLIN};
+	return INA_FABRIC_FDS;
+}
+
+static void stop_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (id && id->qp)
+		ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE);
+}
+
+void ina_fabric_silence(struct ina_fabric *fabric)
+{
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
+		stop_qp(fabric->connections[p].tx);
+		stop_qp(fabric->connections[p].rx);
+	}
+}
+
+static void destroy_id(struct rdma_cm_id *id)
+{
+	if (!id)
+		return;
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
+{
+	struct ina_connection *connection = &fabric->connections[purpose];
+
+	if (connection->tx_ready)
+		rdma_disconnect(connection->tx);
+	if (connection->rx_ready)
+		rdma_disconnect(connection->rx);
+	destroy_id(connection->tx);
+	destroy_id(connection->rx);
+	*connection = (struct ina_connection){0};
+}
+
+void ina_fabric_disconnect(struct ina_fabric *fabric)
+{
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
+		ina_fabric_drop(fabric, (enum ina_purpose)p);
+}
+
+void ina_fabric_close(struct ina_fabric *fabric)
+{
+	ina_fabric_disconnect(fabric);
+	if (fabric->cq) {
+		if (fabric->unacknowledged_events > 0)
+			ibv_ack_cq_events(fabric->cq, fabric->unacknowledged_events);
+		ibv_destroy_cq(fabric->cq);
+	}
+	if (fabric->channel)
+		ibv_destroy_comp_channel(fabric->channel);
+	if (fabric->pd)
+		ibv_dealloc_pd(fabric->pd);
+	if (fabric->listener)
+		rdma_destroy_id(fabric->listener);
+	if (fabric->events)
+		rdma_destroy_event_channel(fabric->events);
+}

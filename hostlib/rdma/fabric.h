@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The RDMA side: one device, one completion queue, and reliable connections in a ring, two to
+ * each neighbour: one that a switch may aggregate, one for the ring algorithm.
+ */
+#ifndef INA_RDMA_FABRIC_H
+#define INA_RDMA_FABRIC_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "hostlib/bootstrap/bootstrap.h"
+#include "hostlib/control/control.h"
+#include "hostlib/options/options.h"
+
+enum ina_purpose {
+	INA_PURPOSE_AGGREGATE, /* marked with the traffic class of aggregation */
+	INA_PURPOSE_RING,
+	INA_PURPOSE_COUNT,
+};
+
+/* To the successor and from the predecessor: different queue pairs. */
+struct ina_connection {
+	struct rdma_cm_id *tx;
+	struct rdma_cm_id *rx;
+	bool tx_ready;
+	bool rx_ready;
+};
+
+struct ina_fabric {
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *listener;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ina_connection connections[INA_PURPOSE_COUNT];
+	struct ina_endpoint local;
+	struct ina_endpoint next;     /* the successor's */
+	struct ina_endpoint previous; /* the predecessor's */
+	union ibv_gid gid;
+	int gid_index;
+	unsigned int unacknowledged_events;
+	/* What the channel will tell of, if it has not already. */
+	enum {
+		INA_TELL_NOTHING,
+		INA_TELL_MESSAGES, /* the next that comes, but not what becomes of our sends */
+		INA_TELL_ALL,
+	} told;
+	struct ina_failure attempt; /* what has become of the connections that are being made */
+	uint64_t unknown_peers;     /* connection requests that were not our predecessor's */
+	unsigned int path_mtu;      /* bytes, of the connection to the successor */
+	char device[64];
+	/* What the connections are for. */
+	int rank;
+	int ranks;
+	unsigned int window;   /* sends under way */
+	unsigned int receives; /* posted ahead: as many, or more */
+	uint8_t ack_timeout;   /* 4.096 us * 2^n */
+	uint64_t job_id;
+};
+
+/* Finds the device and listens for the predecessor. INA_OK, _DEVICE, _MEMORY or _SYSTEM. */
+enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_settings *settings,
+                                struct ina_failure *failure);
+
+/* What tells of completions, the device and the connection manager, in this order. */
+#define INA_FABRIC_FDS 3
+int ina_fabric_pollfds(const struct ina_fabric *fabric, struct pollfd *fds);
+
+/* Does the first descriptor tell of completions, and of nothing worse? */
+static inline bool ina_fabric_is_completion(const struct pollfd *channel)
+{
+	return (channel->revents & ~POLLIN) == 0;
+}
+
+/* Ends one purpose's connections, without waiting for anybody: no memory is written to any more. */
+void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose);
+
+/* No connection sends, or writes to memory, any more. */
+void ina_fabric_silence(struct ina_fabric *fabric);
+
+/* Disconnects without waiting for anybody, and frees all. Memory must be deregistered before. */
+void ina_fabric_disconnect(struct ina_fabric *fabric);
+void ina_fabric_close(struct ina_fabric *fabric);
+
+static inline int ina_successor(int rank, int ranks)
+{
+	return (rank + 1) % ranks;
+}
+
+static inline int ina_predecessor(int rank, int ranks)
+{
+	return (rank + ranks - 1) % ranks;
+}
+
+#endif

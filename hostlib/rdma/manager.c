@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections are made event by event, as the connection manager goes on with them. */
+#include "manager.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "device.h"
+#include "wire/ina_wire.h"
+
+#define PRIVATE_MAGIC 0x4D43414Eu /* "NACM" */
+
+/* 7 is for ever with rdma_rxe, and 7 times with cards. For RNR it is for ever everywhere. */
+#define RETRY_COUNT     7
+#define RNR_RETRY_COUNT 7
+
+#define RESOLVE_TIMEOUT_MS 10000
+#define SGE_COUNT          3
+
+/* Tells one connection request from another, and from unknown_peers. */
+struct private_data {
+	uint32_t magic;
+	uint32_t purpose;
+	uint32_t rank;
+	uint32_t reserved;
+	uint64_t job_id;
+};
+
+static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
+                               struct ina_failure *failure)
+{
+	/* Of the ring, two windows; and of credits, one and one more. */
+	unsigned int receives =
+	        fabric->receives > 2 * fabric->window ? fabric->receives : 2 * fabric->window;
+	/* Room for messages or credits, a JOIN and a LEAVE, whichever way they go. */
+	struct ibv_qp_init_attr attributes = {
+	        .send_cq = fabric->cq,
+	        .recv_cq = fabric->cq,
+	        .cap = {.max_send_wr = fabric->window + 8,
+	                .max_recv_wr = receives + 8,
+	                .max_send_sge = SGE_COUNT,
+	                .max_recv_sge = SGE_COUNT},
+	        .qp_type = IBV_QPT_RC,
+	        .sq_sig_all = 1,
+	};
+
+	if (id->verbs != fabric->listener->verbs)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "the way to the neighbour does not lead over %s: give the address "
+		                "to use by "
+		                "INA_BIND",
+		                fabric->device);
+	if (rdma_create_qp(id, fabric->pd, &attributes) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: no queue pair: %s", fabric->device,
+		                strerror(errno));
+	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &fabric->ack_timeout,
+	                    sizeof(fabric->ack_timeout)) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: ACK timeout: %s", fabric->device,
+		                strerror(errno));
+	return INA_OK;
+}
+
+static struct rdma_conn_param connection_parameters(const struct private_data *data)
+{
+	return (struct rdma_conn_param){
+	        .private_data = data,
+	        .private_data_len = data ? sizeof(*data) : 0,
+	        .responder_resources = 1,
+	        .initiator_depth = 1,
+	        .retry_count = RETRY_COUNT,
+	        .rnr_retry_count = RNR_RETRY_COUNT,
+	};
+}
+
+enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                  struct ina_failure *failure)
+{
+	const struct ina_endpoint *next = &fabric->next;
+	struct ina_connection *connection = &fabric->connections[purpose];
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {fabric->local.address}};
+	struct sockaddr_in to = {
+	        .sin_family = AF_INET, .sin_port = next->port, .sin_addr = {next->address}};
+	uint8_t traffic_class = INA_WIRE_TRAFFIC_CLASS;
+
+	fabric->attempt = (struct ina_failure){INA_OK, ""};
+	if (rdma_create_id(fabric->events, &connection->tx, NULL, RDMA_PS_TCP) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
+	if (purpose == INA_PURPOSE_AGGREGATE &&
+	    rdma_set_option(connection->tx, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
+	                    sizeof(traffic_class)) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "the traffic class cannot be set: %s",
+		                strerror(errno));
+	if (rdma_resolve_addr(connection->tx, (struct sockaddr *)&from, (struct sockaddr *)&to,
+	                      RESOLVE_TIMEOUT_MS) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "the address of rank %d cannot be resolved: %s",
+		                ina_successor(fabric->rank, fabric->ranks), strerror(errno));
+	return INA_OK;
+}
+
+static enum ina_status request_connection(struct ina_fabric *fabric, struct rdma_cm_id *id,
+                                          struct ina_failure *failure)
+{
+	struct private_data data = {
+	        .magic = PRIVATE_MAGIC,
+	        .purpose = id == fabric->connections[INA_PURPOSE_RING].tx ? INA_PURPOSE_RING
+	                                                                  : INA_PURPOSE_AGGREGATE,
+	        .rank = (uint32_t)fabric->rank,
+	        .job_id = fabric->job_id,
+	};
+	struct rdma_conn_param parameters = connection_parameters(&data);
+	enum ina_status status = make_qp(fabric, id, failure);
+
+	if (status != INA_OK)
+		return status;
+	if (rdma_connect(id, &parameters) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "rank %d cannot be connected to: %s",
+		                ina_successor(fabric->rank, fabric->ranks), strerror(errno));
+	return INA_OK;
+}
+
+/* A connection request: our predecessor's is accepted, an unknown peer's rejected and forgotten. */
+static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_event *event,
+                                      struct ina_failure *failure)
+{
+	struct rdma_cm_id *id = event->id;
+	struct private_data data = {0};
+	struct rdma_conn_param parameters = connection_parameters(NULL);
+	int predecessor = ina_predecessor(fabric->rank, fabric->ranks);
+	enum ina_status status;
+
+	if (event->param.conn.private_data && event->param.conn.private_data_len >= sizeof(data))
+		memcpy(&data, event->param.conn.private_data, sizeof(data));
+	if (data.magic != PRIVATE_MAGIC || data.job_id != fabric->job_id ||
+	    data.rank != (uint32_t)predecessor || data.purpose >= INA_PURPOSE_COUNT ||
+	    fabric->connections[data.purpose].rx) {
+		fabric->unknown_peers++;
+		rdma_reject(id, NULL, 0);
+		rdma_ack_cm_event(event);
+		rdma_destroy_id(id);
+		return INA_OK;
+	}
+	rdma_ack_cm_event(event);
+	fabric->connections[data.purpose].rx = id;
+	status = make_qp(fabric, id, failure);
+	if (status != INA_OK)
+		return status;
+	if (rdma_accept(id, &parameters) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "the connection of rank %d cannot be accepted: %s", predecessor,
+		                strerror(errno));
+	return INA_OK;
+}
+
+/* Whose end of a connection this is; NULL: of one that is no more. */
+static bool *readiness_of(struct ina_fabric *fabric, const struct rdma_cm_id *id)
+{
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
+		if (fabric->connections[p].tx == id)
+			return &fabric->connections[p].tx_ready;
+		if (fabric->connections[p].rx == id)
+			return &fabric->connections[p].rx_ready;
+	}
+	return NULL;
+}
+
+/* Takes one event that concerns a connection which is being made, and does what comes next. */
+static enum ina_status go_on_connecting(struct ina_fabric *fabric, struct rdma_cm_id *id,
+                                        enum rdma_cm_event_type type, int status,
+                                        struct ina_failure *failure)
+{
+	int successor = ina_successor(fabric->rank, fabric->ranks);
+
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(id, RESOLVE_TIMEOUT_MS) != 0)
+			return ina_fail(failure, INA_ERR_DEVICE, "no route to rank %d: %s",
+			                successor, strerror(errno));
+		return INA_OK;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return request_connection(fabric, id, failure);
+	case RDMA_CM_EVENT_ESTABLISHED:
+		*readiness_of(fabric, id) = true;
+		return INA_OK;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "connecting to rank %d or from rank %d: %s (%d)", successor,
+		                ina_predecessor(fabric->rank, fabric->ranks), rdma_event_str(type),
+		                status);
+	default:
+		return INA_OK;
+	}
+}
+
+/* Acknowledges an event, and does what it asks for. */
+static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_event *event,
+                                  struct ina_failure *failure)
+{
+	struct rdma_cm_id *id = event->id;
+	enum rdma_cm_event_type type = event->event;
+	int status = event->status;
+	const bool *ready = readiness_of(fabric, id);
+	struct ina_failure own = {INA_OK, ""};
+
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		answer_request(fabric, event, &own);
+	else
+		rdma_ack_cm_event(event);
+	if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return ina_device_gone(fabric->device, failure);
+	/* The end of one that was made is told by its completions, and over the control channel. */
+	if (type != RDMA_CM_EVENT_CONNECT_REQUEST && ready && !*ready)
+		go_on_connecting(fabric, id, type, status, &own);
+	if (own.status != INA_OK && fabric->attempt.status == INA_OK)
+		fabric->attempt = own;
+	return INA_OK;
+}
+
+enum ina_status ina_manager_attend(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	struct rdma_cm_event *event;
+
+	while (rdma_get_cm_event(fabric->events, &event) == 0) {
+		enum ina_status status = take_event(fabric, event, failure);
+
+		if (status != INA_OK)
+			return status;
+	}
+	if (errno != EAGAIN && errno != EINTR)
+		return ina_fail(failure, INA_ERR_DEVICE, "RDMA events: %s", strerror(errno));
+	return INA_OK;
+}
