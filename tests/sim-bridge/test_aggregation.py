@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from bridge import PATIENCE_S
 from roce import (ACK, DATA, FLOAT32, INT32, JOIN, LEAVE, SEND_ONLY, WRITE_ONLY, icrc, message, packet,
                   payload_of, plain, psn_of, segments, trailer_of)
 
@@ -136,8 +137,8 @@ def test_same_frames_from_both(start, rng):
                 frame = frame[:at] + bytes([frame[at] ^ 8]) + frame[at + 1:]
             for _ in range(2 if fate > 0.9 else 1):
                 bridge.send(rank, frame)
-            for port in range(3):
-                out[port] += bridge.receive_all(port, 0.01)
+            for port, frames in enumerate(bridge.settle()):
+                out[port] += frames
         counts = bridge.end()["aggregator"]
         return out, {name: count for name, count in counts.items() if name not in ("kind", "ports")}
 
@@ -185,7 +186,8 @@ def test_order_of_one_connection(start, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_dead_jobs_make_room(start, kind):
     """Four jobs whose hosts never say LEAVE; one of them still waits for a rank. Then a fifth."""
-    bridge = start(2, "--aggregator", kind, "--job-ttl", "0.5")
+    ttl_s = 1  # so that only a standstill of the machine could be taken for silence
+    bridge = start(2, "--aggregator", kind, "--job-ttl", ttl_s)
     introduce(bridge, 2)
 
     def join(rank, job):
@@ -200,23 +202,28 @@ def test_dead_jobs_make_room(start, kind):
             assert trailer_of(bridge.receive(0)[54:-4])[0] == trailer_of(bridge.receive(1)[54:-4])[0] == 2
     bridge.send(0, join(0, 4))
     assert bridge.receive(1) == join(0, 4)  # refused
-    # The third job's host 0 goes on; its packets wait for host 1.
-    for psn in range(FIRST_PSN + 1, FIRST_PSN + 5):
-        time.sleep(0.4)
+    # The third job's host 0 goes on, and its packets wait for host 1, until the JOIN that waited alone comes as it was.
+    end = time.monotonic() + PATIENCE_S
+    psn, got = FIRST_PSN, []
+    while not got:
+        assert time.monotonic() < end, "the others live on"
+        psn += 1
         bridge.send(0, packet(0, 1, psn, message(0, 2, DATA, 1, bytes(16), INT32), qpn=0x22))
-    # The JOIN that waited alone came back as it was.
-    assert bridge.receive(1) == join(0, 3)
+        got = bridge.settle()[1]
+        time.sleep(ttl_s / 20)
+    assert got == [join(0, 3)]
+    waiting = range(FIRST_PSN + 1, psn + 1)
     for rank in range(2):
         bridge.send(rank, join(rank, 4))
     for rank in range(2):
         assert trailer_of(bridge.receive(rank)[54:-4])[0] == 2
-    # Without more traffic, the engine is turned all the same: four packets of the third job, raw.
-    for psn in range(FIRST_PSN + 1, FIRST_PSN + 5):
+    # Without more traffic, the engine is turned all the same: the third job's packets, raw.
+    for psn in waiting:
         frame = bridge.receive(1)
         assert psn_of(frame) == psn & 0xFFFFFF and trailer_of(frame[54:-4])[0] == 1
-    time.sleep(0.1)
+    bridge.settle()
     counts = bridge.end()["aggregator"]
-    assert counts["joins_refused"] == 1 and counts["packets_raw"] == 5, counts
+    assert counts["joins_refused"] == 1 and counts["packets_raw"] == 1 + len(waiting), counts
     assert counts["jobs_opened"] == 5 and counts["jobs_expired"] >= 4, counts
     assert counts["jobs_closed"] == counts["jobs_broken"] == counts["jobs_expired"], counts
 
@@ -226,7 +233,7 @@ def test_no_time_to_live(start, kind):
     bridge = start(2, "--aggregator", kind, "--job-ttl", "0")
     job = Job(bridge, 2)
     job.exchange(JOIN)
-    time.sleep(0.3)
+    bridge.settle()  # the switch has looked at its clock several times
     assert [trailer[0] for _, trailer in job.exchange(DATA, [bytes(16)] * 2, INT32)] == [2, 2]
     assert bridge.end()["aggregator"]["jobs_expired"] == 0
 
@@ -252,14 +259,14 @@ def test_end_of_the_quiet_time(start, kind):
     introduce(bridge, 2)
     frame = packet(0, 1, 0, bytes(64))  # marked, and of no job: it passes
     sent = 0
-    while not bridge.receive_all(1, 0.02):
+    while frame not in bridge.settle()[1]:
         bridge.send(0, frame)
         sent += 1
     for _ in range(1000 - sent):
         bridge.send(0, frame)
         assert bridge.receive(1) == frame
     bridge.send(0, frame)
-    assert bridge.is_silent(1)
+    assert bridge.settle() == [[], []]
     stats = bridge.end()
     assert stats["engine_resets"] == 1 and stats["aggregator"]["quiet_dropped"] == 1, stats
 

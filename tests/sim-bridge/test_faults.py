@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fault's rate, kind and side; the same seed gives the same faults, whatever else goes on."""
+"""Each fault's rate, kind and side; the same seed gives the same faults, whatever else goes on. For how long: test_link.c."""
 import time
 
 import pytest
 
+from bridge import spared_marker
 from roce import ACK, SEND_MIDDLE, packet, plain, psn_of
 
 COUNT = 3000
@@ -17,6 +18,15 @@ def introduce(bridge):
     bridge.receive(0)
 
 
+def let_go(bridge):
+    """All that is still under way: each side holds a frame back for 1 ms at most, by the clock that is ours too."""
+    frames = bridge.settle(spared_marker)
+    for _ in ("up", "down"):
+        time.sleep(0.001)
+        frames = [had + got for had, got in zip(frames, bridge.settle(spared_marker))]
+    return frames
+
+
 def traffic(bridge, count=COUNT, between=None):
     """`count` numbered packets from port 0 to port 1; returns what comes, in order."""
     got = []
@@ -25,8 +35,8 @@ def traffic(bridge, count=COUNT, between=None):
         if between:
             between(psn)
         if psn % 200 == 199:
-            got += bridge.receive_all(1, 0.02)
-    return got + bridge.receive_all(1)
+            got += bridge.settle(spared_marker)[1]
+    return got + let_go(bridge)[1]
 
 
 def spread(probability):
@@ -112,7 +122,7 @@ def test_what_is_not_rc_is_spared(start):
     assert bridge.receive(1) == datagram
     bridge.send(0, packet(0, 1, 1, bytes(32)))
     bridge.send(0, packet(0, 1, 1, bytes(4), ACK))
-    assert bridge.is_silent(1)
+    assert bridge.settle(spared_marker) == [[], []]
     assert bridge.end()["ports"][0]["faults"]["up"]["lost"] == 2
 
 
@@ -147,7 +157,7 @@ def lost_packets(start, port, side, *options):
     source, destination = (port, 2) if side == "up" else (2, port)
     for psn in range(400):
         bridge.send(source, packet(source, destination, psn, bytes(32), tos=0))
-    got = {psn_of(frame) for frame in bridge.receive_all(destination)}
+    got = {psn_of(frame) for frame in let_go(bridge)[destination]}
     bridge.end()
     return set(range(400)) - got
 
@@ -170,6 +180,5 @@ def test_delay(start):
         bridge.send(0, plain(0, 1, bytes([i])))
     for i in range(20):
         assert bridge.receive(1)[14] == i
-    took = time.monotonic() - begin
-    assert 0.1 <= took < 1
+    assert time.monotonic() - begin >= 0.1
     bridge.end()
