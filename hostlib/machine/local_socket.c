@@ -69,14 +69,17 @@ static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
 	                         .msg_control = room,
 	                         .msg_controllen = sizeof(room)};
 	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	struct cmsghdr *head = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	size_t given = head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS
 	                       ? (head->cmsg_len - CMSG_LEN(0)) / sizeof(int)
 	                       : 0;
 	bool fine = got == (ssize_t)sizeof(*index) && given == count &&
-	            !(message.msg_flags & MSG_CTRUNC);
+	            !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 
-	/* There may be room for more of them than FDS_MAX. */
+	/*
+	 * They are open now, whatever the message; and there may be room for more of them than
+	 * FDS_MAX.
+	 */
 	for (size_t i = 0; i < given; i++) {
 		int fd;
 

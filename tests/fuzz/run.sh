@@ -30,7 +30,7 @@ fuzz() {
 	fi
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 	coverage=$(grep -o 'cov: [0-9]* ft: [0-9]*' "$log" | tail -1)
-	printf '%-8s %10s executions   %s (edges, features)   %6d inputs kept\n' "$name" "$runs" \
+	printf '%-12s %10s executions   %s (edges, features)   %6d inputs kept\n' "$name" "$runs" \
 		"$coverage" "$(find "$corpus" -type f | wc -l)"
 }
 
@@ -56,7 +56,7 @@ explore)
 	[ $# -eq 3 ] || fail "usage: run.sh explore SECONDS BUILD"
 	seeds "$3"
 	mkdir -p "$3/fuzz/explored"
-	for name in model bridge options virtqueue vhost_user control; do
+	for name in model bridge options virtqueue vhost_user control local_socket; do
 		fuzz "$name" "$3" "$3/fuzz/explored/$name" -max_total_time="$2"
 	done
 	"$3/replay_ina_top" "$3/fuzz/seeds/model" "$3/fuzz/explored/model"

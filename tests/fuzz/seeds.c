@@ -448,11 +448,28 @@ static void write_vhost_user(const char *directory)
 	write_file(directory, "seed.questions", questions, sizeof(questions));
 }
 
+/* Who comes to a leader of three ranks, and what a leader answers (fuzz_local_socket.c). */
+static void write_local_socket(const char *directory)
+{
+	static const uint8_t alone[] = {0, 1};
+	static const uint8_t others[] = {0, 1, 3,    2, 0, 2, 3, 9, 0,
+	                                 2, 1, 0xF0, 0, 2, 3, 1, 0, 0xC0};
+	static const uint8_t odd[] = {0, 1, 3, 1, 0xC8, 2, 3, 1, 0xC0, 2, 3, 1, 0, 3, 0, 0, 0, 0};
+	static const uint8_t answered[] = {1, 2, 1, 0, 0, 3};
+	static const uint8_t too_many[] = {1, 2, 1, 0, 0, 0xFE};
+
+	write_file(directory, "seed.alone", alone, sizeof(alone));
+	write_file(directory, "seed.others", others, sizeof(others));
+	write_file(directory, "seed.odd", odd, sizeof(odd));
+	write_file(directory, "seed.answered", answered, sizeof(answered));
+	write_file(directory, "seed.too_many", too_many, sizeof(too_many));
+}
+
 int main(int argc, char **argv)
 {
-	enum { MODEL, BRIDGE, OPTIONS, CONTROL, VIRTQUEUE, VHOST_USER, FUZZERS };
-	static const char *const names[FUZZERS] = {"model",   "bridge",    "options",
-	                                           "control", "virtqueue", "vhost_user"};
+	enum { MODEL, BRIDGE, OPTIONS, CONTROL, VIRTQUEUE, VHOST_USER, LOCAL_SOCKET, FUZZERS };
+	static const char *const names[FUZZERS] = {
+	        "model", "bridge", "options", "control", "virtqueue", "vhost_user", "local_socket"};
 	char paths[FUZZERS][4096];
 
 	if (argc != 2) {
@@ -471,5 +488,6 @@ int main(int argc, char **argv)
 	write_control(paths[CONTROL]);
 	write_virtqueue(paths[VIRTQUEUE]);
 	write_vhost_user(paths[VHOST_USER]);
+	write_local_socket(paths[LOCAL_SOCKET]);
 	return 0;
 }
