@@ -11,7 +11,11 @@
 #include <stdint.h>
 
 enum {
-	BRIDGE_OPTIONS_HOSTS_MAX = 32, /* HOST is smaller */
+	/*
+	 * Hosts round a switch, and HOST is smaller. As many as have been tried: 24 GiB hold no
+	 * more of them.
+	 */
+	BRIDGE_OPTIONS_HOSTS_MAX = 256,
 	BRIDGE_OPTIONS_EXIT_USAGE = 2,
 };
 
@@ -96,7 +100,7 @@ enum bridge_option_name {
 #define X(here, ...) BRIDGE_OPTION_##here,
 	BRIDGE_OPTIONS(X)
 #undef X
-	BRIDGE_OPTION_COUNT
+	        BRIDGE_OPTION_COUNT
 };
 
 /* An option that was given. */

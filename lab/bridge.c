@@ -18,6 +18,9 @@ extern char **environ;
 
 #define FIRST_PORT_FD 3
 
+/* An argument of ours for the bridge, as "fd=3". */
+typedef char argument_text[32];
+
 /*
  * A link holds this much in flight, in bytes of the kernel's accounting, where the machine allows
  * it (net.core.wmem_max): rxe keeps up to 128 packets of 4 KiB under way on each connection, and a
@@ -58,17 +61,17 @@ static bool can_write(const char *path)
 	return false;
 }
 
-/* Makes the links. Returns false with errno set; the ends made by then are in the arrays. */
-static bool make_links(int count, int *bridge_ends, int *host_ends)
+/* Makes the links. Returns false with errno set; the ends made by then are in the lists. */
+static bool make_links(struct lab_bridge *bridge, int *bridge_ends)
 {
 	const int bytes = LINK_BUFFER_BYTES;
 
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < bridge->link_count; i++) {
 		int ends[2];
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 			return false;
 		bridge_ends[i] = ends[0];
-		host_ends[i] = ends[1];
+		bridge->host_ends[i] = ends[1];
 		for (int k = 0; k < 2; k++)
 			if (setsockopt(ends[k], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
 				setsockopt(ends[k], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
@@ -80,7 +83,7 @@ static bool make_links(int count, int *bridge_ends, int *host_ends)
  * A listening socket that hosts find in the workspace under that name. The path goes through our
  * descriptor of the folder, for a socket's may not be long. -1 with errno set on failure.
  */
-static int listen_at(const char *folder, const char *name)
+static int listen_at(const char *folder, const char *name, int backlog)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -90,7 +93,7 @@ static int listen_at(const char *folder, const char *name)
 	         name);
 	const bool listens = folder_fd >= 0 && fd >= 0 &&
 	                     !bind(fd, (struct sockaddr *)&address, sizeof(address)) &&
-	                     !listen(fd, LAB_MAX_HOSTS);
+	                     !listen(fd, backlog);
 	const int error = errno;
 	if (folder_fd >= 0)
 		close(folder_fd);
@@ -107,7 +110,8 @@ static bool listen_all(const struct lab_workspace *workspace, int count, int *br
 		char name[32];
 
 		snprintf(name, sizeof(name), LAB_NETWORK_SOCKET, i);
-		bridge_ends[i] = listen_at(workspace->path, i < count ? name : LAB_CLOCK_SOCKET);
+		bridge_ends[i] = listen_at(workspace->path, i < count ? name : LAB_CLOCK_SOCKET,
+		                           i < count ? 1 : count);
 		if (bridge_ends[i] < 0)
 			return false;
 	}
@@ -116,7 +120,7 @@ static bool listen_all(const struct lab_workspace *workspace, int count, int *br
 
 /* In virtual time the bridge delays the start of ranks. */
 static int add_virtual_arguments(const struct lab_bridge *bridge, const struct lab_options *options,
-                                 char **argv, char (*texts)[32])
+                                 char **argv, argument_text *texts)
 {
 	int count = 0;
 
@@ -134,50 +138,86 @@ static int add_virtual_arguments(const struct lab_bridge *bridge, const struct l
 	return count;
 }
 
+/* -1 with errno set on failure. */
 static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
                            const struct lab_options *options, const int *bridge_ends)
 {
-	char ports[LAB_MAX_HOSTS][16], texts[1 + LAB_MAX_HOSTS][32];
-	char *argv[4 * LAB_MAX_HOSTS + 2 * LAB_BRIDGE_OPTIONS + 16];
-	int from[FIRST_PORT_FD + LAB_MAX_HOSTS + 1] = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
-	int fd_count = FIRST_PORT_FD + port_count(options);
+	const size_t ports = (size_t)bridge->link_count;
+	const int fd_count = FIRST_PORT_FD + bridge->link_count + options->is_virtual;
+	/* Of each port, and in virtual time of its host and of all. */
+	argument_text *texts = calloc(2 * ports + 1, sizeof(*texts));
+	char **argv = calloc(4 * ports + 2 * LAB_BRIDGE_OPTIONS + 16, sizeof(*argv));
+	int *from = calloc((size_t)fd_count, sizeof(*from));
 	int count = 0;
+	pid_t pid = -1;
 
+	if (!texts || !argv || !from)
+		goto out;
+	from[0] = STDIN_FILENO;
+	from[1] = from[2] = STDERR_FILENO;
+	memcpy(from + FIRST_PORT_FD, bridge_ends,
+	       (size_t)(fd_count - FIRST_PORT_FD) * sizeof(*from));
 	argv[count++] = path;
-	for (int i = 0; i < port_count(options); i++) {
-		snprintf(ports[i], sizeof(ports[i]), "fd=%d", FIRST_PORT_FD + i);
+	for (int i = 0; i < bridge->link_count; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "fd=%d", FIRST_PORT_FD + i);
 		argv[count++] = "--port";
-		argv[count++] = ports[i];
-		from[FIRST_PORT_FD + i] = bridge_ends[i];
+		argv[count++] = texts[i];
 	}
-	if (options->is_virtual) {
-		from[fd_count] = bridge_ends[options->host_count];
-		fd_count++;
-		count += add_virtual_arguments(bridge, options, argv + count, texts);
-	}
+	if (options->is_virtual)
+		count += add_virtual_arguments(bridge, options, argv + count, texts + ports);
 	for (int i = 0; i < options->bridge_argument_count; i++)
 		argv[count++] = (char *)options->bridge_arguments[i];
 	argv[count++] = "--stats";
 	argv[count++] = bridge->stats_path;
 	argv[count] = NULL;
-	return lab_reaper_start(reaper, &(struct lab_start){
-	                                        .path = path,
-	                                        .argv = argv,
-	                                        .environment = environ,
-	                                        .from = from,
-	                                        .fd_count = fd_count,
-	                                });
+	pid = lab_reaper_start(reaper, &(struct lab_start){
+	                                       .path = path,
+	                                       .argv = argv,
+	                                       .environment = environ,
+	                                       .from = from,
+	                                       .fd_count = fd_count,
+	                               });
+out:
+	free(texts);
+	free(argv);
+	free(from);
+	return pid;
+}
+
+/* Makes the links, or the sockets, and starts the process. False, with errno, on failure. */
+static bool connect_and_start(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
+                              const struct lab_workspace *workspace,
+                              const struct lab_options *options)
+{
+	const int end_count = port_count(options) + 1;
+	int *bridge_ends = malloc((size_t)end_count * sizeof(*bridge_ends));
+
+	bridge->host_ends = malloc((size_t)end_count * sizeof(*bridge->host_ends));
+	if (!bridge_ends || !bridge->host_ends) {
+		free(bridge_ends);
+		return false;
+	}
+	bridge->link_count = port_count(options);
+	for (int i = 0; i < end_count; i++)
+		bridge_ends[i] = bridge->host_ends[i] = -1;
+	bridge->pid = -1;
+	if (options->is_virtual ? listen_all(workspace, options->host_count, bridge_ends)
+	                        : make_links(bridge, bridge_ends))
+		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends);
+	const int error = errno;
+	for (int i = 0; i < end_count; i++)
+		if (bridge_ends[i] >= 0)
+			close(bridge_ends[i]);
+	free(bridge_ends);
+	errno = error;
+	return bridge->pid > 0;
 }
 
 bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
                       const struct lab_workspace *workspace, const struct lab_options *options)
 {
-	int bridge_ends[LAB_MAX_HOSTS + 1];
 	char path[PATH_MAX];
 
-	for (int i = 0; i < LAB_MAX_HOSTS; i++)
-		bridge_ends[i] = bridge->host_ends[i] = -1;
-	bridge_ends[LAB_MAX_HOSTS] = -1;
 	if (options->stats_path)
 		snprintf(bridge->stats_path, sizeof(bridge->stats_path), "%s", options->stats_path);
 	else
@@ -192,24 +232,16 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	}
 	if (options->stats_path && !can_write(options->stats_path))
 		return false;
-	bridge->pid = -1;
-	if (options->is_virtual ? listen_all(workspace, options->host_count, bridge_ends)
-	                        : make_links(port_count(options), bridge_ends, bridge->host_ends))
-		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends);
-	const int error = errno;
-	for (int i = 0; i <= LAB_MAX_HOSTS; i++)
-		if (bridge_ends[i] >= 0)
-			close(bridge_ends[i]);
-	if (bridge->pid > 0)
+	if (connect_and_start(bridge, reaper, path, workspace, options))
 		return true;
-	fprintf(stderr, "ina-lab: cannot start the bridge %s: %s\n", path, strerror(error));
+	fprintf(stderr, "ina-lab: cannot start the bridge %s: %s\n", path, strerror(errno));
 	bridge->pid = 0;
 	return false;
 }
 
 void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
 {
-	for (int i = 0; i < host_count; i++) {
+	for (int i = 0; i < host_count && i < bridge->link_count; i++) {
 		if (bridge->host_ends[i] >= 0)
 			close(bridge->host_ends[i]);
 		bridge->host_ends[i] = -1;
@@ -225,6 +257,13 @@ bool lab_bridge_end(struct lab_bridge *bridge, struct lab_reaper *reaper, double
 		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 	bridge->wait_status = lab_reaper_reap(reaper, bridge->pid);
 	bridge->pid = 0;
-	lab_bridge_close_host_ends(bridge, LAB_MAX_HOSTS);
 	return WIFEXITED(bridge->wait_status) && !WEXITSTATUS(bridge->wait_status);
+}
+
+void lab_bridge_close(struct lab_bridge *bridge)
+{
+	lab_bridge_close_host_ends(bridge, bridge->link_count);
+	free(bridge->host_ends);
+	bridge->host_ends = NULL;
+	bridge->link_count = 0;
 }

@@ -15,8 +15,9 @@ struct lab_bridge {
 	int wait_status;
 	char stats_path[PATH_MAX + 64]; /* where it writes its counters */
 	char progress_argument[PATH_MAX + 64];
-	int host_ends[LAB_MAX_HOSTS]; /* the hosts' ends of the links; -1 when closed, or where
-	                               * they connect to sockets of the workspace */
+	int link_count;
+	int *host_ends; /* of the links; -1 when closed, or where hosts connect to sockets of the
+	                 * workspace */
 };
 
 /*
@@ -26,8 +27,8 @@ struct lab_bridge {
 bool lab_bridge_find(char *path);
 
 /*
- * Starts the bridge with a port for each host. Prints one line and returns false on failure; the
- * host ends are the caller's to close by lab_bridge_close_host_ends() in either case.
+ * Starts the bridge with a port for each host. Prints one line and returns false on failure. To be
+ * closed by lab_bridge_close() in either case.
  */
 bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
                       const struct lab_workspace *workspace, const struct lab_options *options);
@@ -39,5 +40,8 @@ void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count);
 /* Asks the bridge to end, so that it writes its counters and closes the capture; ends it itself if
  * that takes more than `patience_s`. Returns true if it ended well. */
 bool lab_bridge_end(struct lab_bridge *bridge, struct lab_reaper *reaper, double patience_s);
+
+/* Closes our side of the links. */
+void lab_bridge_close(struct lab_bridge *bridge);
 
 #endif

@@ -49,9 +49,11 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	snprintf(umid_folder, sizeof(umid_folder), "uml_dir=%s/", workspace->path);
 	snprintf(umid, sizeof(umid), "umid=host%d", host->rank);
 	snprintf(clock, sizeof(clock), "time-travel=ext:%d:" LAB_CLOCK_SOCKET, host->rank);
-	/* A different one for each host and each seed. */
+	/* A different one for each host and each seed: a seed has eight numbers in a row, and each
+	 * eight hosts have rows of their own. */
 	snprintf(seed, sizeof(seed), "random.seed=%" PRIu64,
-	         options->seed * LAB_MAX_HOSTS + (unsigned)host->rank);
+	         options->seed * 8 + (uint64_t)(host->rank % 8) +
+	                 ((uint64_t)(host->rank / 8) << 32));
 	if (options->is_virtual)
 		snprintf(network, sizeof(network), "virtio_uml.device=" LAB_NETWORK_SOCKET ":1",
 		         host->rank);

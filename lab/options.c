@@ -7,6 +7,7 @@
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
+#include "resources.h"
 
 enum option_key {
 	KEY_HOSTS = 'n',
@@ -21,13 +22,17 @@ enum option_key {
 };
 
 static const struct argp_option option_table[] = {
-        {"hosts", KEY_HOSTS, "N", 0, "Number of hosts, 1 to 8", 1},
+        {"hosts", KEY_HOSTS, "N", 0,
+         "Number of hosts, 1 to 256; the aggregator has fewer ports, --aggregator off has not", 1},
         {"ranks-per-host", KEY_RANKS, "G[,G...]", 0,
          "Commands that each host runs at once, each with a rank of its own: one number for all, "
          "or one for each (default 1)",
          1},
         {"mtu", KEY_MTU, "BYTES", 0, "RoCE path MTU: 256, 512, 1024, 2048 or 4096 (default)", 1},
-        {"memory", KEY_MEMORY, "MIB", 0, "Memory of each host (default 512)", 1},
+        {"memory", KEY_MEMORY, "MIB", 0,
+         "Memory of each host (default 512; of more than 16 hosts, their share of 8192, at least "
+         "72)",
+         1},
         {"delay-rank", KEY_DELAY_RANK, "R:SECONDS", 0,
          "Starts rank R's command that much later; may be repeated", 3},
         {"quiet", KEY_QUIET, NULL, 0, "No summary at the end", 4},
@@ -145,6 +150,8 @@ static void check_together(struct lab_options *options, const struct argp_state 
 {
 	if (!options->host_count)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "say how many hosts, as in -n 4");
+	if (!options->memory_mib)
+		options->memory_mib = lab_resources_host_memory_mib(options->host_count);
 	spread_ranks(options, state);
 	if (options->is_virtual && options->host_count < 2)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs two hosts or more");
@@ -242,7 +249,6 @@ void lab_options_parse(struct lab_options *options, int argc, char **argv)
 	*options = (struct lab_options){.aggregator = "rtl",
 	                                .path_mtu_bytes = 4096,
 	                                .seed = 1,
-	                                .memory_mib = 512,
 	                                .timeout_s = 600,
 	                                .grace_s = 30};
 	argp_err_exit_status = LAB_EXIT_USAGE;

@@ -14,14 +14,35 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Above the descriptors that a child is given, so that dup2() to those overwrites none of these. */
-#define HIGH_FD 64
-
-#define MAX_GROUPS 64
-
 static void pause_ms(long ms)
 {
 	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* Process groups. A place that is 0 is free. */
+struct groups {
+	pid_t *leaders;
+	int count;
+};
+
+/* Enters the leader, or takes it out where it is negative. One for which there is no memory is not
+ * killed. */
+static void note_group(struct groups *groups, pid_t message)
+{
+	const pid_t wanted = message > 0 ? 0 : -message;
+	int i = 0;
+
+	while (i < groups->count && groups->leaders[i] != wanted)
+		i++;
+	if (i == groups->count && message > 0) {
+		pid_t *leaders = realloc(groups->leaders, (size_t)(i + 1) * sizeof(*leaders));
+		if (!leaders)
+			return;
+		groups->leaders = leaders;
+		groups->count++;
+	}
+	if (i < groups->count)
+		groups->leaders[i] = message > 0 ? message : 0;
 }
 
 /*
@@ -32,23 +53,16 @@ static void pause_ms(long ms)
  */
 static void guard(int fd, const char *workspace)
 {
-	pid_t groups[MAX_GROUPS] = {0};
+	struct groups groups = {0};
 	pid_t message;
 
 	prctl(PR_SET_NAME, "ina-guard");
-	while (read(fd, &message, sizeof(message)) == sizeof(message)) {
-		const pid_t wanted = message > 0 ? 0 : -message;
-		for (int i = 0; i < MAX_GROUPS; i++) {
-			if (groups[i] != wanted)
-				continue;
-			groups[i] = message > 0 ? message : 0;
-			break;
-		}
-	}
+	while (read(fd, &message, sizeof(message)) == sizeof(message))
+		note_group(&groups, message);
 	for (int tries = 0; tries < 30; tries++) {
 		bool alive = false;
-		for (int i = 0; i < MAX_GROUPS; i++)
-			alive |= groups[i] && !kill(-groups[i], SIGKILL);
+		for (int i = 0; i < groups.count; i++)
+			alive |= groups.leaders[i] && !kill(-groups.leaders[i], SIGKILL);
 		if (!alive)
 			break;
 		pause_ms(10);
@@ -104,8 +118,12 @@ static void become(const struct lab_start *start, pid_t parent)
 {
 	struct sigaction by_default = {.sa_handler = SIG_DFL};
 	sigset_t none;
-	int high[16];
+	/* Above the descriptors that it is given, so that dup2() to those overwrites none of these.
+	 */
+	int *high = calloc((size_t)start->fd_count, sizeof(*high));
 
+	if (!high)
+		return;
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -114,7 +132,7 @@ static void become(const struct lab_start *start, pid_t parent)
 	sigaction(SIGPIPE, &by_default, NULL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int i = 0; i < start->fd_count; i++) {
-		high[i] = fcntl(start->from[i], F_DUPFD_CLOEXEC, HIGH_FD);
+		high[i] = fcntl(start->from[i], F_DUPFD_CLOEXEC, start->fd_count);
 		if (high[i] < 0)
 			return;
 	}
@@ -135,16 +153,12 @@ pid_t lab_reaper_start(struct lab_reaper *reaper, const struct lab_start *start)
 	int failure[2];
 	int error = 0;
 
-	if (start->fd_count > 16) {
-		errno = EINVAL;
-		return -1;
-	}
 	if (pipe2(failure, O_CLOEXEC))
 		return -1;
 	const pid_t parent = getpid();
 	const pid_t pid = fork();
 	if (pid == 0) {
-		failure[1] = fcntl(failure[1], F_DUPFD_CLOEXEC, HIGH_FD);
+		failure[1] = fcntl(failure[1], F_DUPFD_CLOEXEC, start->fd_count);
 		become(start, parent);
 		error = errno;
 		_exit(write(failure[1], &error, sizeof(error)) == sizeof(error) ? 0 : 1);

@@ -10,6 +10,7 @@
 #include "host.h"
 #include "processors.h"
 #include "reaper.h"
+#include "resources.h"
 #include "spinner.h"
 #include "summary.h"
 #include "workspace.h"
@@ -29,13 +30,16 @@
 /* How long what a command printed last may take from its ended host to us. */
 #define DRAIN_PATIENCE_S 5.0
 
+#define POLLED(hosts) (2 + 3 * (size_t)(hosts))
+
 struct run {
 	const struct lab_options *options;
 	struct lab_workspace workspace;
 	struct lab_reaper reaper;
 	struct lab_bridge bridge;
-	struct lab_host hosts[LAB_MAX_HOSTS];
-	int host_count; /* that were started */
+	struct lab_host *hosts;
+	int host_count;        /* that were started */
+	struct pollfd *polled; /* POLLED(hosts) of them */
 	int interrupt_fd;
 	int child_fd;
 	double started_s;   /* on the monotonic clock; the times below are from there on */
@@ -193,7 +197,7 @@ static void relay(struct run *run, struct lab_console *console)
 /* Waits up to `wait_s` for anything to happen, and sees to it. */
 static void wait_once(struct run *run, double wait_s)
 {
-	struct pollfd fds[2 + 3 * LAB_MAX_HOSTS];
+	struct pollfd *fds = run->polled;
 	int count = 0;
 
 	fds[count++] = (struct pollfd){.fd = run->interrupt_fd, .events = POLLIN};
@@ -249,28 +253,28 @@ static double start_due(struct run *run)
 	return next_s;
 }
 
-/* Names the ranks that still run, as " 0 2". */
-static void list_running(const struct run *run, char *text, size_t size)
+/* Ends a line with the ranks that still run, as " 0 2". */
+static void list_running(const struct run *run)
 {
-	size_t end = 0;
-	for (int i = 0; i < run->host_count && end < size; i++)
+	for (int i = 0; i < run->host_count; i++)
 		if (!is_over(&run->hosts[i]))
-			end += (size_t)snprintf(text + end, size - end, " %d", i);
+			fprintf(stderr, " %d", i);
+	fputs("\n", stderr);
 }
 
 static void check_time(struct run *run)
 {
 	const double now_s = elapsed_s(run);
-	char ranks[32] = "";
 
-	list_running(run, ranks, sizeof(ranks));
 	if (now_s >= run->options->timeout_s) {
-		fprintf(stderr, "ina-lab: time is up after %g s (--timeout), still running:%s\n",
-		        run->options->timeout_s, ranks);
+		fprintf(stderr, "ina-lab: time is up after %g s (--timeout), still running:",
+		        run->options->timeout_s);
+		list_running(run);
 		stop(run, LAB_EXIT_TIMEOUT);
 	} else if (now_s >= run->grace_end_s) {
-		fprintf(stderr, "ina-lab: %g s after the first failure (--grace), ended ranks:%s\n",
-		        run->options->grace_s, ranks);
+		fprintf(stderr, "ina-lab: %g s after the first failure (--grace), ended ranks:",
+		        run->options->grace_s);
+		list_running(run);
 		run->stopping = true;
 	}
 }
@@ -319,11 +323,23 @@ static void end_hosts(struct run *run)
 		lab_host_close(&run->hosts[i]);
 }
 
+static void say_memory(const struct run *run)
+{
+	const struct lab_workspace *workspace = &run->workspace;
+
+	if (!run->options->quiet)
+		fprintf(stderr, "ina-lab: hosts of %d MiB: up to %.1f GiB of %.1f GiB in %s\n",
+		        run->options->memory_mib, (double)workspace->memory_need_bytes / (1 << 30),
+		        (double)workspace->memory_free_bytes / (1 << 30), workspace->memory_path);
+}
+
 static bool start_all(struct run *run, const struct lab_parts *parts)
 {
 	bool started = lab_bridge_start(&run->bridge, &run->reaper, &run->workspace, run->options);
-	if (started)
+	if (started) {
+		say_memory(run);
 		lab_processors_share(run->options, run->bridge.pid);
+	}
 	for (int i = 0; started && i < run->options->host_count; i++) {
 		run->hosts[i].rank = i;
 		run->host_count++;
@@ -386,50 +402,75 @@ static bool check_parts(const struct lab_parts *parts)
 	return false;
 }
 
-int lab_run(const struct lab_options *options)
+static void close_run(struct run *run)
 {
-	const struct lab_parts parts = lab_parts_find();
+	if (!run)
+		return;
+	if (run->interrupt_fd > 0)
+		close(run->interrupt_fd);
+	if (run->child_fd > 0)
+		close(run->child_fd);
+	lab_bridge_close(&run->bridge);
+	free(run->hosts);
+	free(run->polled);
+	free(run);
+}
+
+/* Everything but processes. NULL, with one line on stderr, where a part fails. */
+static struct run *open_run(const struct lab_options *options, const struct lab_parts *parts)
+{
+	const size_t hosts = (size_t)options->host_count;
 	struct run *run = calloc(1, sizeof(*run));
 
-	if (!run || !check_parts(&parts)) {
-		free(run);
-		return LAB_EXIT_FAILED;
-	}
+	if (!run)
+		return NULL;
 	*run = (struct run){.options = options,
 	                    .started_s = ina_now_s(),
 	                    .up_s = NAN,
 	                    .grace_end_s = INFINITY,
-	                    .exit_code = LAB_EXIT_FAILED};
-	if (!open_signals(run) || !lab_workspace_create(&run->workspace, options, parts.guest_init))
-		goto out_free;
-	if (!lab_reaper_open(&run->reaper, run->workspace.path)) {
+	                    .hosts = calloc(hosts, sizeof(*run->hosts)),
+	                    .polled = calloc(POLLED(hosts), sizeof(*run->polled))};
+	if (run->hosts && run->polled && open_signals(run) &&
+	    lab_resources_raise_descriptors(options->host_count) &&
+	    lab_workspace_create(&run->workspace, options, parts->guest_init)) {
+		if (lab_reaper_open(&run->reaper, run->workspace.path))
+			return run;
 		fprintf(stderr, "ina-lab: cannot start the guard process: %s\n", strerror(errno));
 		lab_workspace_remove(run->workspace.path);
-		goto out_free;
 	}
-	run->exit_code = 0;
+	close_run(run);
+	return NULL;
+}
+
+static void end_bridge(struct run *run)
+{
+	const struct lab_options *options = run->options;
+
+	if (!run->bridge.pid)
+		return;
+	if (!lab_bridge_end(&run->bridge, &run->reaper, BRIDGE_PATIENCE_S)) {
+		fprintf(stderr, "ina-lab: the bridge did not end well\n");
+		stop(run, LAB_EXIT_FAILED);
+	} else if (!options->quiet && !run->muted && !isnan(run->up_s)) {
+		lab_summary_print(run->bridge.stats_path, options->host_count, run->up_s);
+	}
+}
+
+int lab_run(const struct lab_options *options)
+{
+	const struct lab_parts parts = lab_parts_find();
+	struct run *run = check_parts(&parts) ? open_run(options, &parts) : NULL;
+
+	if (!run)
+		return LAB_EXIT_FAILED;
 	if (start_all(run, &parts))
 		wait_for_all(run);
 	else
 		stop(run, LAB_EXIT_FAILED);
 	end_hosts(run);
-	if (run->bridge.pid) {
-		if (lab_bridge_end(&run->bridge, &run->reaper, BRIDGE_PATIENCE_S)) {
-			if (!options->quiet && !run->muted && !isnan(run->up_s))
-				lab_summary_print(run->bridge.stats_path, options->host_count,
-				                  run->up_s);
-		} else {
-			fprintf(stderr, "ina-lab: the bridge did not end well\n");
-			stop(run, LAB_EXIT_FAILED);
-		}
-	}
+	end_bridge(run);
 	lab_reaper_close(&run->reaper);
-out_free:;
 	const int exit_code = run->exit_code;
-	if (run->interrupt_fd > 0)
-		close(run->interrupt_fd);
-	if (run->child_fd > 0)
-		close(run->child_fd);
-	free(run);
+	close_run(run);
 	return exit_code;
 }

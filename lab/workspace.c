@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of one run, and the orders in it that lab/guest-init reads. */
 #include "workspace.h"
+#include "resources.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -18,8 +18,12 @@ extern char **environ;
 #define DEVICE_MTU_MARGIN_BYTES 104
 
 /* The bridge itself, in virtual time (sim-bridge/virtual/muster.h). */
-#define BRIDGE_ADDRESS "192.0.2.254"
-#define BRIDGE_MAC     "02:00:00:00:00:fe"
+#define BRIDGE_ADDRESS "192.0.255.254"
+#define BRIDGE_MAC     "02:00:00:00:ff:fe"
+
+/* The last two bytes of a host's address, as a number: 192.0.2.1, and on to 192.0.3.0 and
+ * 192.0.3.1. Those of its MAC are 0x200 less. */
+#define HOST_ADDRESS(host) (0x201 + (host))
 
 /* INA_ACK_TIMEOUT where hosts share processors: 4.096 us * 2^16 = 268 ms. */
 #define SHARED_ACK_TIMEOUT 16
@@ -36,21 +40,6 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 void lab_workspace_remove(const char *path)
 {
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
-const char *lab_workspace_find_memory(unsigned long long bytes)
-{
-	const char *const candidates[] = {"/dev/shm", getenv("TMPDIR"), "/tmp", "/var/tmp"};
-	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
-		struct statvfs fs;
-		const char *path = candidates[i];
-		if (!path || path[0] != '/' || access(path, W_OK) || statvfs(path, &fs))
-			continue;
-		if (!(fs.f_flag & ST_NOEXEC) &&
-		    (unsigned long long)fs.f_bavail * fs.f_frsize >= bytes)
-			return path;
-	}
-	return NULL;
 }
 
 /* Hosts must see the folder: it cannot be below what they mount over, and its name is plain. */
@@ -147,8 +136,9 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	if (file)
 		fprintf(file,
 		        "TERM=dumb%cINA_RANK=%d%cINA_RANKS=%d%cINA_ROOT=192.0.2.1%c"
-		        "INA_COOKIE=ina-lab%cINA_BIND=192.0.2.%d%c",
-		        0, rank, 0, count, 0, 0, 0, host + 1, 0);
+		        "INA_COOKIE=ina-lab%cINA_BIND=192.0.%d.%d%c",
+		        0, rank, 0, count, 0, 0, 0, HOST_ADDRESS(host) >> 8,
+		        HOST_ADDRESS(host) & 0xff, 0);
 	if (file && options->is_virtual)
 		fprintf(file, "LC_ALL=C%c", 0);
 	if (file && options->is_virtual && !rank)
@@ -160,27 +150,29 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 
 /* What ip(8) does in the guest. The others' addresses are known: to ask for them at the start of
  * every connection would only add frames that may be lost. */
-static bool write_network(const struct lab_workspace *workspace, int rank,
+static bool write_network(const struct lab_workspace *workspace, int host,
                           const struct lab_options *options)
 {
-	FILE *file = open_order(workspace, "network", rank);
+	FILE *file = open_order(workspace, "network", host);
 	if (file && options->is_virtual)
 		fputs("link set eth0 name vec0\n", file);
 	if (file)
 		fprintf(file,
 		        "link set lo up\n"
-		        "link set vec0 address 02:00:00:00:00:%02x mtu %d up\n"
-		        "address add 192.0.2.%d/24 dev vec0\n",
-		        rank + 1, lab_workspace_device_mtu(options), rank + 1);
+		        "link set vec0 address 02:00:00:00:%02x:%02x mtu %d up\n"
+		        "address add 192.0.%d.%d/16 dev vec0\n",
+		        (host + 1) >> 8, (host + 1) & 0xff, lab_workspace_device_mtu(options),
+		        HOST_ADDRESS(host) >> 8, HOST_ADDRESS(host) & 0xff);
 	if (file && options->is_virtual)
 		fprintf(file, "neighbour replace %s lladdr %s dev vec0 nud permanent\n",
 		        BRIDGE_ADDRESS, BRIDGE_MAC);
 	for (int peer = 0; file && peer < options->host_count; peer++)
-		if (peer != rank)
+		if (peer != host)
 			fprintf(file,
-			        "neighbour replace 192.0.2.%d lladdr 02:00:00:00:00:%02x dev vec0 "
-			        "nud permanent\n",
-			        peer + 1, peer + 1);
+			        "neighbour replace 192.0.%d.%d lladdr 02:00:00:00:%02x:%02x dev "
+			        "vec0 nud permanent\n",
+			        HOST_ADDRESS(peer) >> 8, HOST_ADDRESS(peer) & 0xff, (peer + 1) >> 8,
+			        (peer + 1) & 0xff);
 	return close_order(file);
 }
 
@@ -240,19 +232,21 @@ int lab_workspace_device_mtu(const struct lab_options *options)
 bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_options *options,
                           const char *guest_init)
 {
-	const unsigned long long bytes =
-	        ((unsigned long long)options->memory_mib << 20) * (unsigned)options->host_count;
-	const char *memory_path = lab_workspace_find_memory(bytes);
+	const struct lab_memory memory =
+	        lab_resources_find_memory(options->host_count, options->memory_mib);
 
-	if (!memory_path) {
+	if (!memory.path) {
 		fprintf(stderr,
-		        "ina-lab: no room for %d hosts of %d MiB: free %llu MiB in /dev/shm, or "
-		        "set "
-		        "TMPDIR to a folder that has them (not mounted noexec), or see --memory\n",
-		        options->host_count, options->memory_mib, bytes >> 20);
+		        "ina-lab: no room for %d hosts of %d MiB, which take %llu MiB, and there "
+		        "are %llu MiB: free some in /dev/shm, or set TMPDIR to a folder that has "
+		        "them (not mounted noexec), or see --memory\n",
+		        options->host_count, options->memory_mib, memory.need_bytes >> 20,
+		        memory.free_bytes >> 20);
 		return false;
 	}
-	snprintf(workspace->memory_path, sizeof(workspace->memory_path), "%s", memory_path);
+	snprintf(workspace->memory_path, sizeof(workspace->memory_path), "%s", memory.path);
+	workspace->memory_need_bytes = memory.need_bytes;
+	workspace->memory_free_bytes = memory.free_bytes;
 	if (!make_folder(workspace))
 		return false;
 	if (write_orders(workspace, options, guest_init))

@@ -22,6 +22,8 @@ struct lab_workspace {
 	char path[PATH_MAX]; /* only letters, digits and /._+-: it goes into kernel arguments */
 	char memory_path[PATH_MAX]; /* where the kernels keep the guests' memory, in unnamed files
 	                             */
+	unsigned long long memory_need_bytes; /* of all hosts, at most */
+	unsigned long long memory_free_bytes;
 };
 
 /*
@@ -30,12 +32,6 @@ struct lab_workspace {
  */
 bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_options *options,
                           const char *guest_init);
-
-/*
- * Finds a file system for `bytes` of guest memory that lets it be mapped executable: /dev/shm,
- * TMPDIR, /tmp or /var/tmp. Returns its path, or NULL.
- */
-const char *lab_workspace_find_memory(unsigned long long bytes);
 
 /* The MTU of a host's network device, in bytes, that gives the RoCE path MTU asked for. */
 int lab_workspace_device_mtu(const struct lab_options *options);

@@ -20,7 +20,7 @@
 #include "frame_pool.h"
 #include "link.h"
 
-enum { BRIDGE_PORTS_MAX = 32 };
+enum { BRIDGE_PORTS_MAX = 256 };
 
 enum bridge_steering {
 	BRIDGE_STEER_MARKED, /* RoCE SENDs with the DSCP of aggregation traffic */

@@ -14,7 +14,7 @@
 
 void virtual_accept_device(struct virtual_time *time, unsigned port)
 {
-	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)(port + 1)};
+	const uint8_t mac[6] = {2, 0, 0, 0, (uint8_t)((port + 1) >> 8), (uint8_t)(port + 1)};
 	int fd = accept4(time->listen_fds[port], NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0)

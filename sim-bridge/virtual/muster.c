@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "muster.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/headers.h"
@@ -12,11 +13,19 @@ enum {
 	AT_WORD = AT_UDP + PACKET_UDP_BYTES,
 };
 
-const uint8_t muster_mac[6] = {2, 0, 0, 0, 0, 0xfe};
+const uint8_t muster_mac[6] = {2, 0, 0, 0, 0xff, 0xfe};
 
-void muster_open(struct muster *muster, unsigned count)
+int muster_open(struct muster *muster, unsigned count)
 {
 	*muster = (struct muster){.count = count};
+	muster->hosts = calloc(count, sizeof(*muster->hosts));
+	return muster->hosts ? 0 : -1;
+}
+
+void muster_close(struct muster *muster)
+{
+	free(muster->hosts);
+	*muster = (struct muster){0};
 }
 
 bool muster_is_for_us(const struct frame *frame)

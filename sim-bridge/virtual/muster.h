@@ -12,9 +12,9 @@
 
 #include "sim-bridge/switch/frame_pool.h"
 
-enum { MUSTER_HOSTS_MAX = 32, MUSTER_PORT = 18767 };
+enum { MUSTER_PORT = 18767 };
 
-/* 02:00:00:00:00:fe, 192.0.2.254 */
+/* 02:00:00:00:ff:fe, 192.0.255.254 */
 extern const uint8_t muster_mac[6];
 
 enum muster_news { MUSTER_NOTHING, MUSTER_ALL_UP, MUSTER_ALL_ENDED };
@@ -25,10 +25,12 @@ struct muster {
 		bool is_up;
 		bool has_ended;
 		uint8_t headers[42]; /* Ethernet, IPv4, UDP of its `up` */
-	} hosts[MUSTER_HOSTS_MAX];
+	} * hosts;
 };
 
-void muster_open(struct muster *muster, unsigned count);
+/* 0, or -1 with errno ENOMEM. */
+int muster_open(struct muster *muster, unsigned count);
+void muster_close(struct muster *muster);
 
 /* Whether a frame is for the bridge itself. */
 bool muster_is_for_us(const struct frame *frame);

@@ -43,12 +43,13 @@ struct virtual_time {
 	struct bridge *bridge;
 	struct frame_pool *pool;
 	unsigned count;
-	struct guest guests[BRIDGE_PORTS_MAX];
-	struct cable cables[BRIDGE_PORTS_MAX][LINK_SIDES];
-	double busy_until_ns[BRIDGE_PORTS_MAX]; /* the hosts' processors */
+	struct guest *guests; /* of each port, as all lists here */
+	struct cable (*cables)[LINK_SIDES];
+	double *busy_until_ns; /* the hosts' processors */
 	uint64_t marked_frames;
 	struct muster muster;
-	int listen_fds[BRIDGE_PORTS_MAX];
+	int *listen_fds;
+	struct pollfd *polled; /* room for all descriptors of a start */
 	int signal_fd;
 	uint64_t now_ns;   /* since the hosts were switched on */
 	uint64_t start_ns; /* when all commands started; GUEST_NEVER before */

@@ -6,8 +6,9 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -21,6 +22,9 @@
 #define HELLO_PATIENCE_MS 5000
 #define PROGRESS_S        2
 
+/* What is waited for until all hosts are there: of all of them, and of each. */
+enum { POLLED = 2, POLLED_A_PORT = 3 };
+
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
                       struct frame_pool *pool, const int *listen_fds, unsigned count)
 {
@@ -29,7 +33,18 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 	        .pool = pool,
 	        .count = count,
 	        .start_ns = GUEST_NEVER,
+	        .signal_fd = -1,
 	};
+	time->guests = calloc(count, sizeof(*time->guests));
+	time->cables = calloc(count, sizeof(*time->cables));
+	time->busy_until_ns = calloc(count, sizeof(*time->busy_until_ns));
+	time->listen_fds = calloc(count, sizeof(*time->listen_fds));
+	time->polled = calloc(POLLED + POLLED_A_PORT * count, sizeof(*time->polled));
+	if (muster_open(&time->muster, count) != 0 || !time->guests || !time->cables ||
+	    !time->busy_until_ns || !time->listen_fds || !time->polled) {
+		time->count = 0;
+		return -1;
+	}
 	for (unsigned port = 0; port < count; port++) {
 		guest_open(&time->guests[port], port);
 		time->listen_fds[port] = listen_fds[port];
@@ -40,7 +55,6 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 			        .limit_bytes = side == LINK_DOWN ? config->queue_bytes : 0,
 			};
 	}
-	muster_open(&time->muster, count);
 	time->signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0});
 	return time->signal_fd < 0 ? -1 : 0;
 }
@@ -53,6 +67,12 @@ void virtual_time_close(struct virtual_time *time)
 	}
 	if (time->signal_fd >= 0)
 		close(time->signal_fd);
+	muster_close(&time->muster);
+	free(time->guests);
+	free(time->cables);
+	free(time->busy_until_ns);
+	free(time->listen_fds);
+	free(time->polled);
 }
 
 static void accept_clock(struct virtual_time *time)
@@ -66,7 +86,7 @@ static void accept_clock(struct virtual_time *time)
 /* Accepts and serves whoever has something to say. False: nobody had, for too long. */
 static bool serve_all(struct virtual_time *time)
 {
-	struct pollfd ready[2 + 3 * BRIDGE_PORTS_MAX];
+	struct pollfd *ready = time->polled;
 	nfds_t count = 0;
 
 	ready[count++] = (struct pollfd){.fd = time->signal_fd, .events = POLLIN};
@@ -75,7 +95,7 @@ static bool serve_all(struct virtual_time *time)
 		const struct guest *guest = &time->guests[port];
 		const int fds[] = {time->listen_fds[port], guest->clock_fd, guest->device.fd};
 
-		for (unsigned i = 0; i < 3; i++)
+		for (unsigned i = 0; i < POLLED_A_PORT; i++)
 			ready[count++] = (struct pollfd){.fd = fds[i], .events = POLLIN};
 	}
 	if (poll(ready, count, BOOT_PATIENCE_S * 1000) == 0)
@@ -85,7 +105,7 @@ static bool serve_all(struct virtual_time *time)
 	if (ready[1].revents)
 		accept_clock(time);
 	for (unsigned port = 0; port < time->count; port++) {
-		const struct pollfd *of_port = &ready[2 + 3 * port];
+		const struct pollfd *of_port = &ready[POLLED + POLLED_A_PORT * port];
 		struct guest *guest = &time->guests[port];
 
 		if (of_port[0].revents)
