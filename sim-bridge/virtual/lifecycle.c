@@ -6,6 +6,8 @@
 
 void virtual_lose_host(struct virtual_time *time, unsigned port)
 {
+	if (time->guests[port].device.error)
+		virtual_fail(time, "host %u: %s", port, time->guests[port].device.error);
 	guest_end(&time->guests[port]);
 	bridge_close_port(time->bridge, port);
 	virtual_follow_muster(time, muster_forget(&time->muster, port));

@@ -39,4 +39,6 @@ void virtual_call(struct virtual_time *time, struct guest *guest, unsigned queue
 	if (!guest_call(guest, queue, time->now_ns, VIRTUAL_EPOCH_NS))
 		virtual_fail(time, "host %u does not answer when its network device calls it",
 		             guest->port);
+	else if (guest->device.error)
+		virtual_fail(time, "host %u: %s", guest->port, guest->device.error);
 }

@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/deadline.h"
 
 /* QEMU docs/interop/vhost-user.rst: "Front-end message types", "Back-end message types". */
 enum request {
@@ -34,6 +37,9 @@ enum request {
 
 	BACKEND_VRING_CALL = 4,
 };
+
+/* A guest sends its messages whole; but its machine may be busy. */
+enum { MESSAGE_PATIENCE_MS = 20000 };
 
 enum { FLAG_VERSION = 1, FLAG_REPLY = 4, FLAG_NEED_REPLY = 8, DESCRIPTORS_MAX = 8 };
 
@@ -90,7 +96,8 @@ struct message {
 
 void vhost_open(struct vhost_device *device, int fd, const uint8_t mac[6])
 {
-	*device = (struct vhost_device){.fd = fd, .call_fd = -1};
+	*device =
+	        (struct vhost_device){.fd = fd, .call_fd = -1, .patience_ms = MESSAGE_PATIENCE_MS};
 	memcpy(device->mac, mac, sizeof(device->mac));
 }
 
@@ -104,11 +111,28 @@ void vhost_close(struct vhost_device *device)
 	device->fd = device->call_fd = -1;
 }
 
-static bool read_all(int fd, void *to, size_t bytes)
+/* False: nothing has come by then, which is an error. */
+static bool wait_until_readable(struct vhost_device *device, int fd, int64_t deadline_ms)
+{
+	struct pollfd readable = {.fd = fd, .events = POLLIN};
+	int count;
+
+	do
+		count = poll(&readable, 1, ina_left_ms(deadline_ms, device->patience_ms));
+	while (count < 0 && errno == EINTR);
+	if (count == 0)
+		device->error = "its network driver began a message and did not end it";
+	return count > 0;
+}
+
+static bool read_all(struct vhost_device *device, int fd, void *to, size_t bytes,
+                     int64_t deadline_ms)
 {
 	size_t done = 0;
 
 	while (done < bytes) {
+		if (!wait_until_readable(device, fd, deadline_ms))
+			return false;
 		ssize_t got = read(fd, (char *)to + done, bytes - done);
 
 		if (got == 0 || (got < 0 && errno != EINTR))
@@ -139,9 +163,10 @@ static void close_descriptors(struct message *message)
 	message->fd_count = 0;
 }
 
-/* The header with its descriptors, then the rest. */
-static bool read_message(int fd, struct message *message)
+/* The header, with its descriptors at the first byte; then the rest. */
+static bool read_message(struct vhost_device *device, struct message *message)
 {
+	const int64_t deadline_ms = ina_now_ms() + device->patience_ms;
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(message->fds))];
 	struct iovec piece = {.iov_base = &message->header, .iov_len = sizeof(message->header)};
 	struct msghdr header = {
@@ -152,8 +177,10 @@ static bool read_message(int fd, struct message *message)
 	};
 
 	*message = (struct message){0};
-	const ssize_t got = recvmsg(fd, &header, MSG_WAITALL | MSG_CMSG_CLOEXEC);
-	if (got < 0)
+	if (!wait_until_readable(device, device->fd, deadline_ms))
+		return false;
+	const ssize_t got = recvmsg(device->fd, &header, MSG_CMSG_CLOEXEC);
+	if (got <= 0)
 		return false;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part;
 	     part = CMSG_NXTHDR(&header, part)) {
@@ -162,8 +189,10 @@ static bool read_message(int fd, struct message *message)
 		message->fd_count = (unsigned)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(message->fds, CMSG_DATA(part), message->fd_count * sizeof(int));
 	}
-	if (got != sizeof(message->header) || message->header.bytes > sizeof(message->bytes) ||
-	    !read_all(fd, message->bytes, message->header.bytes)) {
+	if (!read_all(device, device->fd, (uint8_t *)&message->header + got,
+	              sizeof(message->header) - (size_t)got, deadline_ms) ||
+	    message->header.bytes > sizeof(message->bytes) ||
+	    !read_all(device, device->fd, message->bytes, message->header.bytes, deadline_ms)) {
 		close_descriptors(message);
 		return false;
 	}
@@ -328,7 +357,7 @@ bool vhost_serve(struct vhost_device *device)
 	struct message message;
 	bool gone = false;
 
-	if (!read_message(device->fd, &message))
+	if (!read_message(device, &message))
 		return false;
 	if (!answer(device, &message, &gone)) {
 		const bool needs_reply = message.header.flags & FLAG_NEED_REPLY;
@@ -412,5 +441,6 @@ bool vhost_called(struct vhost_device *device)
 {
 	uint8_t answer[sizeof(struct header) + sizeof(uint64_t)];
 
-	return read_all(device->call_fd, answer, sizeof(answer));
+	return read_all(device, device->call_fd, answer, sizeof(answer),
+	                ina_now_ms() + device->patience_ms);
 }

@@ -27,6 +27,7 @@ struct vhost_device {
 		bool is_enabled;
 		struct virtqueue ring;
 	} queues[VHOST_QUEUES];
+	int patience_ms;   /* of real time, for a message that has begun */
 	const char *error; /* why it was given up, or NULL */
 };
 
@@ -34,7 +35,10 @@ struct vhost_device {
 void vhost_open(struct vhost_device *device, int fd, const uint8_t mac[6]);
 void vhost_close(struct vhost_device *device);
 
-/* Reads one message, which is there or under way, and answers it. False: the guest has gone. */
+/*
+ * Reads one message, which is there or under way, and answers it. False: the guest has gone, or
+ * does not end its message, which is an error.
+ */
 bool vhost_serve(struct vhost_device *device);
 
 /*
@@ -51,7 +55,8 @@ bool vhost_wants_call(const struct vhost_device *device, unsigned queue);
 
 /*
  * Calls it. The guest answers on call_fd, and may talk to the calendar before it does;
- * vhost_called() then reads the answer. False: the guest has gone.
+ * vhost_called() then reads the answer. False: the guest has gone, or does not end its answer,
+ * which is an error.
  */
 bool vhost_call(struct vhost_device *device, unsigned queue);
 bool vhost_called(struct vhost_device *device);

@@ -11,8 +11,10 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <pthread.h>
 #include <linux/virtio_net.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "front_end.h"
@@ -212,6 +214,76 @@ static void test_descriptors_are_closed(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
+/* The header of a message of eight bytes, and what is behind it. */
+static const uint32_t features[] = {FRONT_END_SET_FEATURES, 1, 8, 0, 0};
+
+/* However much of a message comes: when no more does, the device gives the guest up, and says why.
+ */
+static void test_half_a_message(void **state)
+{
+	(void)state;
+	for (size_t bytes = 1; bytes < sizeof(features); bytes++) {
+		struct front_end front;
+
+		front_end_open(&front);
+		front.device.patience_ms = 5;
+		assert_int_equal(send(front.fd, features, bytes, 0), bytes);
+		assert_false(vhost_serve(&front.device));
+		assert_non_null(front.device.error);
+		front_end_close(&front);
+	}
+}
+
+static void test_half_an_answer_to_a_call(void **state)
+{
+	static const uint8_t answer[19];
+	struct front_end *front = &((struct rig *)*state)->front;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	front_end_say(front, FRONT_END_SET_BACKEND_REQ_FD, NULL, 0, ends[0]);
+	close(ends[0]);
+	front->device.patience_ms = 5;
+	assert_int_equal(send(ends[1], answer, sizeof(answer), 0), sizeof(answer));
+	assert_false(vhost_called(&front->device));
+	assert_non_null(front->device.error);
+	close(ends[1]);
+}
+
+/* A guest that goes in the midst of a message has done nothing wrong. */
+static void test_gone_in_a_message(void **state)
+{
+	struct front_end *front = &((struct rig *)*state)->front;
+
+	assert_int_equal(send(front->fd, features, 7, 0), 7);
+	assert_int_equal(shutdown(front->fd, SHUT_WR), 0);
+	assert_false(vhost_serve(&front->device));
+	assert_null(front->device.error);
+}
+
+static void *send_slowly(void *fd)
+{
+	for (size_t at = 0; at < sizeof(features); at++) {
+		if (send(*(int *)fd, (const uint8_t *)features + at, 1, 0) != 1)
+			return fd;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void test_message_in_pieces(void **state)
+{
+	struct front_end *front = &((struct rig *)*state)->front;
+	pthread_t sender;
+	void *failed;
+
+	assert_int_equal(pthread_create(&sender, NULL, send_slowly, &front->fd), 0);
+	assert_true(vhost_serve(&front->device));
+	assert_null(front->device.error);
+	assert_int_equal(pthread_join(sender, &failed), 0);
+	assert_null(failed);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -225,6 +297,10 @@ int main(void)
 	        TEST(test_second_memory_table),
 	        TEST(test_second_memory_table_that_is_wrong),
 	        TEST(test_descriptors_are_closed),
+	        TEST(test_half_a_message),
+	        TEST(test_half_an_answer_to_a_call),
+	        TEST(test_gone_in_a_message),
+	        TEST(test_message_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
