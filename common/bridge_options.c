@@ -144,7 +144,7 @@ static bool read_value(const struct row *row, struct bridge_option *option)
 	}
 }
 
-static void complain(const struct argp_state *state, const struct row *row, const char *text)
+static void describe(const struct row *row, const char *text, char *error, size_t error_bytes)
 {
 	const double least = (double)row->least, most = (double)row->most;
 	char what[160];
@@ -175,8 +175,25 @@ static void complain(const struct argp_state *state, const struct row *row, cons
 		snprintf(what, sizeof(what), "%s: up to %g s, with ns, us, ms or s behind it",
 		         row->argument, most * 1e-9);
 	}
-	argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "%s takes %s, not '%s'", row->dashed,
-	             what, text);
+	snprintf(error, error_bytes, "%s takes %s, not '%s'", row->dashed, what, text);
+}
+
+static void complain(const struct argp_state *state, const struct row *row, const char *text)
+{
+	char error[512];
+
+	describe(row, text, error, sizeof(error));
+	argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "%s", error);
+}
+
+static void begin(struct bridge_option *option, unsigned name, char *text)
+{
+	*option = (struct bridge_option){
+	        .name = (enum bridge_option_name)name,
+	        .dashed = rows[name].dashed,
+	        .text = text,
+	        .is_virtual = rows[name].group == GROUP_VIRTUAL,
+	};
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -186,12 +203,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	if (index < 0 || index >= BRIDGE_OPTION_COUNT)
 		return ARGP_ERR_UNKNOWN;
-	struct bridge_option option = {
-	        .name = (enum bridge_option_name)index,
-	        .dashed = rows[index].dashed,
-	        .text = text,
-	        .is_virtual = rows[index].group == GROUP_VIRTUAL,
-	};
+	struct bridge_option option;
+
+	begin(&option, (unsigned)index, text);
 	if (!read_value(&rows[index], &option))
 		complain(state, &rows[index], text);
 	input->take(input->context, state, &option);
@@ -211,4 +225,50 @@ void bridge_options_read_host_time(const struct argp_state *state, const char *d
 	*option = (struct bridge_option){.text = text};
 	if (!read_value(&row, option))
 		complain(state, &row, text);
+}
+
+bool bridge_options_read(const char *name, char *text, struct bridge_option *option, char *error,
+                         size_t error_bytes)
+{
+	for (unsigned i = 0; i < BRIDGE_OPTION_COUNT; i++) {
+		if (strcmp(rows[i].dashed + 2, name) != 0)
+			continue;
+		begin(option, i, text);
+		if (read_value(&rows[i], option))
+			return true;
+		describe(&rows[i], text, error, error_bytes);
+		return false;
+	}
+	snprintf(error, error_bytes, "there is no option --%s", name);
+	return false;
+}
+
+enum bridge_option_scope bridge_options_scope(enum bridge_option_name name)
+{
+	switch (name) {
+	case BRIDGE_OPTION_LOSS_UP:
+	case BRIDGE_OPTION_LOSS_DOWN:
+	case BRIDGE_OPTION_DUPLICATE:
+	case BRIDGE_OPTION_REORDER:
+	case BRIDGE_OPTION_CORRUPT:
+	case BRIDGE_OPTION_DELAY:
+	case BRIDGE_OPTION_LINK_RATE:
+	case BRIDGE_OPTION_LINK_DELAY:
+	case BRIDGE_OPTION_QUEUE:
+	case BRIDGE_OPTION_ECN_THRESHOLD:
+		return BRIDGE_OPTION_OF_CABLE;
+	case BRIDGE_OPTION_AGGREGATOR:
+	case BRIDGE_OPTION_STEER:
+	case BRIDGE_OPTION_JOB_TTL:
+	case BRIDGE_OPTION_QUIET:
+	case BRIDGE_OPTION_RESET_EVERY:
+	case BRIDGE_OPTION_OFF_AFTER:
+	case BRIDGE_OPTION_STUCK_AFTER:
+	case BRIDGE_OPTION_SWITCH_DELAY:
+	case BRIDGE_OPTION_RTL_CLOCK:
+	case BRIDGE_OPTION_RESET_AT:
+		return BRIDGE_OPTION_OF_SWITCH;
+	default:
+		return BRIDGE_OPTION_OF_ALL;
+	}
 }

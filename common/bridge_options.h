@@ -34,6 +34,12 @@ enum {
  */
 #define BRIDGE_OPTIONS_TIME_MOST_NS 1000000000000000u
 #define BRIDGE_OPTIONS(X)                                                                          \
+	X(TOPOLOGY, "topology", "FABRIC", 2, TEXT, 0, 0,                                           \
+	  "Several switches: leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS (the top has A below it, " \
+	  "each of these B), clos:SPINESxLEAVESxHOSTS, or a file (lab/README.md)")                 \
+	X(AT, "at", "NAME,OPTION=VALUE[,...]", 2, TEXT, 0, 0,                                      \
+	  "An option for one cable or switch, as in leaf3:up0,loss-up=0.01; a host's cable is "    \
+	  "named by its number; may be repeated")                                                  \
 	X(AGGREGATOR, "aggregator", "rtl|model|off", 2, CHOICE, 0, 0,                              \
 	  "What aggregates: the Verilated RTL (default), its reference in C, or nothing: a plain " \
 	  "switch")                                                                                \
@@ -69,6 +75,8 @@ enum {
 	X(SEED, "seed", "S", 3, WHOLE, 0, UINT64_MAX, "Of all random faults (default 1)")          \
 	X(PCAP, "pcap", "FILE", 4, TEXT, 0, 0,                                                     \
 	  "Captures every frame as it enters the switch and as it leaves, for Wireshark")          \
+	X(PCAP_CABLE, "pcap-cable", "NAME", 4, TEXT, 0, 0,                                         \
+	  "Captures at that cable only, as leaf3:up0 or a host's number; may be repeated")         \
 	X(PCAP_LIMIT, "pcap-limit", "MIB", 4, WHOLE, 1, 1 << 20,                                   \
 	  "Ends the capture at this size (default 256)")                                           \
 	X(STATS, "stats", "FILE", 4, TEXT, 0, 0,                                                   \
@@ -127,5 +135,17 @@ extern const struct argp bridge_options_argp;
 /* Reads the value of another option, "--start-delay", of the kind HOST_TIME. */
 void bridge_options_read_host_time(const struct argp_state *state, const char *dashed, char *text,
                                    struct bridge_option *option);
+
+/*
+ * Reads the value of the option of that name, without the dashes. False, with one line in `error`:
+ * there is no such option, or its value is none.
+ */
+bool bridge_options_read(const char *name, char *text, struct bridge_option *option, char *error,
+                         size_t error_bytes);
+
+/* What an option can be given for, beside all. */
+enum bridge_option_scope { BRIDGE_OPTION_OF_ALL, BRIDGE_OPTION_OF_CABLE, BRIDGE_OPTION_OF_SWITCH };
+
+enum bridge_option_scope bridge_options_scope(enum bridge_option_name name);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim-bridge/switch/bridge.h"
+#include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/switch/capture.h"
 #include "sim-bridge/engine/engine.h"
 #include "sim-bridge/realtime/loop.h"
@@ -21,7 +21,7 @@ struct program {
 	struct frame_pool pool;
 	struct loop loop;         /* in real time */
 	struct virtual_time time; /* in virtual time */
-	struct bridge bridge;
+	struct fabric fabric;
 	FILE *stats; /* or NULL */
 	char error[256];
 };
@@ -34,49 +34,83 @@ static bool complain(const char *what)
 
 static bool is_virtual(const struct program *program)
 {
-	return program->options.bridge.is_virtual;
+	return program->options.fabric.is_virtual;
 }
 
 /* NULL: a plain switch, or program->error says what failed. */
-static struct engine *make_engine(struct program *program)
+static struct engine *make_engine(struct program *program, struct bridge *bridge)
 {
-	struct bridge *bridge = &program->bridge;
-	const struct virtual_config *config = &program->options.time;
-	unsigned ports = program->options.bridge.ports;
-	const bool has_quiet_time = program->options.bridge.quiet_ns > 0;
+	const struct topology_switch *of =
+	        &program->options.fabric.topology->switches[bridge->number];
+	struct engine_config config = {
+	        .ports = of->ports,
+	        .number = bridge->number,
+	        .level = of->level,
+	        .has_quiet_time = bridge->config.quiet_ns > 0,
+	        .clock_hz = is_virtual(program) ? bridge->config.rtl_clock_hz : 0,
+	};
 
-	if (program->options.aggregator == OPTIONS_MODEL)
-		return model_aggregator_open(ports, has_quiet_time, bridge_aggregated, bridge,
-		                             program->error, sizeof(program->error));
-	if (program->options.aggregator == OPTIONS_RTL)
-		return rtl_aggregator_open(
-		        ports, has_quiet_time, is_virtual(program) ? config->rtl_clock_hz : 0,
-		        bridge_aggregated, bridge, program->error, sizeof(program->error));
+	for (unsigned port = of->first_uplink; port < of->ports; port++)
+		config.uplinks |= 1u << port;
+	if (bridge->config.aggregator == BRIDGE_MODEL)
+		return model_aggregator_open(&config, bridge_aggregated, bridge, program->error,
+		                             sizeof(program->error));
+	if (bridge->config.aggregator == BRIDGE_RTL)
+		return rtl_aggregator_open(&config, bridge_aggregated, bridge, program->error,
+		                           sizeof(program->error));
 	return NULL;
 }
 
 /* A bridge_renew. */
-static struct engine *renew_engine(void *context)
+static struct engine *renew_engine(void *context, struct bridge *bridge)
 {
 	struct program *program = context;
-	struct engine *engine = make_engine(program);
+	struct engine *engine = make_engine(program, bridge);
 
 	if (engine)
-		program->bridge.engine->operations->close(program->bridge.engine);
+		bridge->engine->operations->close(bridge->engine);
 	else
 		complain(program->error);
 	return engine;
 }
 
-static bool open_engine(struct program *program)
+/* Of several switches the line says which. */
+static bool complain_of_engine(const struct program *program, const struct bridge *bridge)
 {
-	struct bridge *bridge = &program->bridge;
+	const struct topology *topology = program->options.fabric.topology;
+	char line[TOPOLOGY_NAME_BYTES + sizeof(program->error) + 16];
 
-	bridge->renew = renew_engine;
-	bridge->renew_context = program;
-	bridge->engine = make_engine(program);
-	return bridge->engine || program->options.aggregator == OPTIONS_OFF ||
-	       complain(program->error);
+	if (topology->switch_count == 1)
+		return complain(program->error);
+	snprintf(line, sizeof(line), "switch '%s': %s", topology->switches[bridge->number].name,
+	         program->error);
+	return complain(line);
+}
+
+static bool open_engines(struct program *program)
+{
+	struct fabric *fabric = &program->fabric;
+
+	fabric->network.renew = renew_engine;
+	fabric->network.renew_context = program;
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
+		struct bridge *bridge = &fabric->bridges[i];
+
+		bridge->engine = make_engine(program, bridge);
+		if (!bridge->engine && bridge->config.aggregator != BRIDGE_OFF)
+			return complain_of_engine(program, bridge);
+	}
+	return true;
+}
+
+static void close_engines(struct fabric *fabric)
+{
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
+		struct engine *engine = fabric->bridges[i].engine;
+
+		if (engine)
+			engine->operations->close(engine);
+	}
 }
 
 /* Before anything runs, so that a path that cannot be written is found at once. */
@@ -92,26 +126,26 @@ static bool open_files(struct program *program)
 	}
 	if (!options->pcap_path)
 		return true;
-	program->bridge.capture = capture_open(options->pcap_path, options->pcap_limit_bytes,
+	program->fabric.capture = capture_open(options->pcap_path, options->pcap_limit_bytes,
 	                                       is_virtual(program) ? VIRTUAL_EPOCH_NS : 0,
 	                                       program->error, sizeof(program->error));
-	return program->bridge.capture || complain(program->error);
+	return program->fabric.capture || complain(program->error);
 }
 
 /* After the end of the traffic: the rest of the capture, then the counts, which say how it went. */
 static bool write_files(struct program *program)
 {
-	struct capture *capture = program->bridge.capture;
+	struct capture *capture = program->fabric.capture;
 	const struct port_counts *ports[BRIDGE_PORTS_MAX];
 	bool good = true;
 
-	for (unsigned i = 0; i < program->options.bridge.ports; i++)
+	for (unsigned i = 0; i < program->options.port_count; i++)
 		ports[i] = is_virtual(program) ? &program->time.guests[i].counts
 		                               : &program->loop.ports[i].counts;
 	if (capture)
 		capture_flush(capture);
-	if (program->stats && !stats_write(program->stats, &program->bridge, ports,
-	                                   is_virtual(program) ? &program->time : NULL)) {
+	if (program->stats && !stats_write(program->stats, &program->options, &program->fabric,
+	                                   ports, is_virtual(program) ? &program->time : NULL)) {
 		snprintf(program->error, sizeof(program->error),
 		         "stats file '%s': not written in full: %s", program->options.stats_path,
 		         strerror(errno));
@@ -122,21 +156,21 @@ static bool write_files(struct program *program)
 	return good;
 }
 
-/* What drives the bridge. 0, or -1 with errno. */
+/* What drives the fabric. 0, or -1 with errno. */
 static int open_time(struct program *program)
 {
 	const struct options *options = &program->options;
-	const unsigned ports = options->bridge.ports;
+	const unsigned ports = options->port_count;
 
 	if (is_virtual(program))
-		return virtual_time_open(&program->time, &options->time, &program->pool,
-		                         options->port_fds, ports);
+		return virtual_time_open(&program->time, &options->time, options->fabric.cables,
+		                         &program->pool, options->port_fds, ports);
 	return loop_open(&program->loop, &program->pool, options->port_fds, ports);
 }
 
 static void run_time(struct program *program)
 {
-	program->time.bridge = program->loop.bridge = &program->bridge;
+	program->time.fabric = program->loop.fabric = &program->fabric;
 	if (is_virtual(program))
 		virtual_time_run(&program->time);
 	else
@@ -153,22 +187,19 @@ static void close_time(struct program *program)
 
 static bool run(struct program *program)
 {
-	struct bridge *bridge = &program->bridge;
 	bool good = false;
 
-	if (!open_engine(program))
-		return false;
-	if (!open_files(program))
-		goto out_engine;
+	if (!open_engines(program) || !open_files(program))
+		goto out_engines;
 	run_time(program);
 	good = write_files(program);
 	if (program->time.error[0])
 		good = complain(program->time.error);
-	if (bridge->engine && bridge->engine->error[0])
-		good = complain(bridge->engine->error);
-out_engine:
-	if (bridge->engine)
-		bridge->engine->operations->close(bridge->engine);
+	const char *stuck = fabric_error(&program->fabric);
+	if (stuck)
+		good = complain(stuck);
+out_engines:
+	close_engines(&program->fabric);
 	return good;
 }
 
@@ -180,20 +211,20 @@ int main(int argc, char **argv)
 	if (!program)
 		goto out_error;
 	options_parse(&program->options, argc, argv);
-	unsigned ports = program->options.bridge.ports;
+	const unsigned ports = program->options.port_count;
 	if (frame_pool_open(&program->pool, ports * FRAMES_A_PORT) != 0)
 		goto out_error;
 	if (open_time(program) != 0)
 		goto out_time;
-	if (is_virtual(program) ? bridge_open(&program->bridge, &program->options.bridge,
-	                                      &program->pool, virtual_transmit, &program->time) != 0
-	                        : bridge_open(&program->bridge, &program->options.bridge,
-	                                      &program->pool, loop_transmit, &program->loop) != 0)
+	if (fabric_open(&program->fabric, &program->options.fabric, &program->pool,
+	                is_virtual(program) ? virtual_transmit : loop_transmit,
+	                is_virtual(program) ? (void *)&program->time : (void *)&program->loop) != 0)
 		goto out_time;
 	good = run(program);
-	bridge_close(&program->bridge);
+	fabric_close(&program->fabric);
 	close_time(program);
 	frame_pool_close(&program->pool);
+	topology_close(program->options.fabric.topology);
 	free(program);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 

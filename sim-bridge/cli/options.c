@@ -7,6 +7,8 @@
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
+#include "common/topology_open.h"
+#include "common/topology_settings.h"
 #include "sim-bridge/realtime/port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
@@ -43,7 +45,7 @@ static int parse_fd(struct argp_state *state, const char *option, const char *te
 
 static void parse_port(struct argp_state *state, struct options *options, const char *text)
 {
-	unsigned *count = &options->bridge.ports;
+	unsigned *count = &options->port_count;
 	const int fd = parse_fd(state, "--port", text);
 
 	if (*count == BRIDGE_PORTS_MAX)
@@ -60,57 +62,51 @@ static void check_ports(struct argp_state *state, struct options *options)
 	const bool is_virtual = options->time.clock_fd >= 0;
 	char reason[160];
 
-	for (unsigned i = 0; i < options->bridge.ports; i++)
+	for (unsigned i = 0; i < options->port_count; i++)
 		if (!port_is_usable(options->port_fds[i], is_virtual, reason, sizeof(reason)))
 			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
-	if (options->bridge.ports < 2)
+	if (options->port_count < 2)
 		argp_error(state, "a switch needs two ports or more: --port fd=N twice");
 	if (is_virtual && !port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
 		argp_error(state, "--virtual-time: %s", reason);
-	options->bridge.is_virtual = is_virtual;
-	if (!is_virtual)
-		options->bridge.forwarding_ns = 0;
+	options->fabric.is_virtual = is_virtual;
 }
 
-/* An option that ina-lab has too. */
-static void take_shared(void *context, struct argp_state *state, const struct bridge_option *option)
+static void take_for_switch(struct bridge_config *of, const struct bridge_option *option)
 {
-	struct options *options = context;
-	struct bridge_config *bridge = &options->bridge;
-	struct virtual_config *time = &options->time;
-	struct virtual_faults *host = &time->faults[option->host];
-	struct link_faults *up = &bridge->faults[LINK_UP], *down = &bridge->faults[LINK_DOWN];
 	uint64_t *const whole[BRIDGE_OPTION_COUNT] = {
-	        [BRIDGE_OPTION_AGGREGATOR] = &options->aggregator,
-	        [BRIDGE_OPTION_JOB_TTL] = &bridge->job_ttl_ns,
-	        [BRIDGE_OPTION_RESET_EVERY] = &bridge->reset_every,
-	        [BRIDGE_OPTION_OFF_AFTER] = &bridge->off_after,
-	        [BRIDGE_OPTION_STUCK_AFTER] = &bridge->stuck_after,
-	        [BRIDGE_OPTION_SEED] = &bridge->seed,
-	        [BRIDGE_OPTION_LINK_RATE] = &time->link_bits_per_second,
-	        [BRIDGE_OPTION_LINK_DELAY] = &time->link_delay_ns,
-	        [BRIDGE_OPTION_SWITCH_DELAY] = &bridge->forwarding_ns,
-	        [BRIDGE_OPTION_RTL_CLOCK] = &time->rtl_clock_hz,
-	        [BRIDGE_OPTION_QUEUE] = &time->queue_bytes,
-	        [BRIDGE_OPTION_ECN_THRESHOLD] = &time->marking_bytes,
-	        [BRIDGE_OPTION_KILL] = &host->kill_ns,
-	        [BRIDGE_OPTION_CUT] = &host->cut_ns,
-	};
-	double *const real[BRIDGE_OPTION_COUNT] = {
-	        [BRIDGE_OPTION_LOSS_UP] = &up->loss,
-	        [BRIDGE_OPTION_LOSS_DOWN] = &down->loss,
-	        [BRIDGE_OPTION_HOST_PACKET_COST] = &time->host_packet_ns,
-	        [BRIDGE_OPTION_HOST_BYTE_COST] = &time->host_byte_ns,
+	        [BRIDGE_OPTION_AGGREGATOR] = &of->aggregator,
+	        [BRIDGE_OPTION_STEER] = &of->steering,
+	        [BRIDGE_OPTION_JOB_TTL] = &of->job_ttl_ns,
+	        [BRIDGE_OPTION_RESET_EVERY] = &of->reset_every,
+	        [BRIDGE_OPTION_OFF_AFTER] = &of->off_after,
+	        [BRIDGE_OPTION_STUCK_AFTER] = &of->stuck_after,
+	        [BRIDGE_OPTION_SWITCH_DELAY] = &of->forwarding_ns,
+	        [BRIDGE_OPTION_RTL_CLOCK] = &of->rtl_clock_hz,
 	};
 
 	if (whole[option->name])
 		*whole[option->name] = option->whole;
-	if (real[option->name])
-		*real[option->name] = option->real;
 	if (option->name == BRIDGE_OPTION_QUIET)
-		bridge->quiet_ns = 1000000 * option->whole;
-	if (option->name == BRIDGE_OPTION_STEER)
-		bridge->steering = (enum bridge_steering)option->whole;
+		of->quiet_ns = 1000000 * option->whole;
+}
+
+static void take_for_cable(struct cable_config *of, const struct bridge_option *option)
+{
+	struct link_faults *up = &of->faults[LINK_UP], *down = &of->faults[LINK_DOWN];
+	uint64_t *const whole[BRIDGE_OPTION_COUNT] = {
+	        [BRIDGE_OPTION_LINK_RATE] = &of->bits_per_second,
+	        [BRIDGE_OPTION_LINK_DELAY] = &of->delay_ns,
+	        [BRIDGE_OPTION_QUEUE] = &of->queue_bytes,
+	        [BRIDGE_OPTION_ECN_THRESHOLD] = &of->marking_bytes,
+	};
+
+	if (whole[option->name])
+		*whole[option->name] = option->whole;
+	if (option->name == BRIDGE_OPTION_LOSS_UP)
+		up->loss = option->real;
+	if (option->name == BRIDGE_OPTION_LOSS_DOWN)
+		down->loss = option->real;
 	if (option->name == BRIDGE_OPTION_DUPLICATE)
 		up->duplicate = down->duplicate = option->real;
 	if (option->name == BRIDGE_OPTION_REORDER)
@@ -119,19 +115,149 @@ static void take_shared(void *context, struct argp_state *state, const struct br
 		up->corrupt = down->corrupt = option->real;
 	if (option->name == BRIDGE_OPTION_DELAY)
 		up->delay_ns = down->delay_ns = 1000 * option->whole;
-	if (option->name == BRIDGE_OPTION_PCAP)
+}
+
+/* `number`: of the switch, or TOPOLOGY_NONE. */
+static void add_reset(struct argp_state *state, struct virtual_config *time,
+                      const struct bridge_option *option, unsigned number)
+{
+	if (time->reset_count == VIRTUAL_RESETS_MAX)
+		argp_error(state, "--reset-at %s: more than %d of them", option->text,
+		           VIRTUAL_RESETS_MAX);
+	time->resets[time->reset_count++] =
+	        (struct virtual_reset){.at_ns = option->whole, .number = number};
+}
+
+static void add_named(struct argp_state *state, const struct bridge_option *option,
+                      const char **list, unsigned *count)
+{
+	if (*count == OPTIONS_NAMED_MAX)
+		argp_error(state, "%s %s: more than %d of them", option->dashed, option->text,
+		           OPTIONS_NAMED_MAX);
+	list[(*count)++] = option->text;
+}
+
+/* An option that ina-lab has too. */
+static void take_shared(void *context, struct argp_state *state, const struct bridge_option *option)
+{
+	struct options *options = context;
+	struct virtual_config *time = &options->time;
+	struct virtual_faults *host = &time->faults[option->host];
+
+	take_for_switch(&options->every_switch, option);
+	take_for_cable(&options->every_cable, option);
+	switch (option->name) {
+	case BRIDGE_OPTION_SEED:
+		options->fabric.seed = option->whole;
+		break;
+	case BRIDGE_OPTION_PCAP:
 		options->pcap_path = option->text;
-	if (option->name == BRIDGE_OPTION_PCAP_LIMIT)
+		break;
+	case BRIDGE_OPTION_PCAP_LIMIT:
 		options->pcap_limit_bytes = option->whole << 20;
-	if (option->name == BRIDGE_OPTION_STATS)
+		break;
+	case BRIDGE_OPTION_PCAP_CABLE:
+		add_named(state, option, options->pcap_cables, &options->pcap_cable_count);
+		break;
+	case BRIDGE_OPTION_STATS:
 		options->stats_path = option->text;
-	if (option->name == BRIDGE_OPTION_CUT)
+		break;
+	case BRIDGE_OPTION_TOPOLOGY:
+		options->topology = option->text;
+		break;
+	case BRIDGE_OPTION_AT:
+		add_named(state, option, options->settings, &options->setting_count);
+		break;
+	case BRIDGE_OPTION_HOST_PACKET_COST:
+		time->host_packet_ns = option->real;
+		break;
+	case BRIDGE_OPTION_HOST_BYTE_COST:
+		time->host_byte_ns = option->real;
+		break;
+	case BRIDGE_OPTION_KILL:
+		host->kill_ns = option->whole;
+		break;
+	case BRIDGE_OPTION_CUT:
+		host->cut_ns = option->whole;
 		host->mend_ns = option->until;
-	if (option->name == BRIDGE_OPTION_RESET_AT) {
-		if (time->reset_count == VIRTUAL_RESETS_MAX)
-			argp_error(state, "--reset-at %s: more than %d of them", option->text,
-			           VIRTUAL_RESETS_MAX);
-		time->resets_ns[time->reset_count++] = option->whole;
+		break;
+	case BRIDGE_OPTION_RESET_AT:
+		add_reset(state, time, option, TOPOLOGY_NONE);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What time cables and switches take is modelled in real time only where one of them is named. */
+static void spread(struct options *options)
+{
+	const struct topology *topology = options->fabric.topology;
+	struct bridge_config of_switch = options->every_switch;
+	struct cable_config of_cable = options->every_cable;
+
+	if (!options->fabric.is_virtual) {
+		of_switch.forwarding_ns = 0;
+		of_cable.bits_per_second = of_cable.delay_ns = 0;
+		of_cable.queue_bytes = of_cable.marking_bytes = 0;
+	}
+	for (unsigned i = 0; i < topology->switch_count; i++)
+		options->fabric.bridges[i] = of_switch;
+	for (unsigned i = 0; i < topology->cable_count; i++) {
+		options->fabric.cables[i] = of_cable;
+		options->fabric.is_captured[i] = options->pcap_cable_count == 0;
+	}
+}
+
+/* One line, and no hint to --help, which says nothing of fabrics. */
+static void end(struct argp_state *state, const char *option, const char *error)
+{
+	argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "%s: %s", option, error);
+}
+
+static struct topology *make_topology(struct argp_state *state, struct options *options)
+{
+	char error[TOPOLOGY_ERROR_BYTES] = "out of memory";
+	struct topology *topology = options->topology ? topology_open(options->topology, error)
+	                                              : topology_open_single(options->port_count);
+
+	if (!topology)
+		end(state, "--topology", error);
+	if (topology->host_count != options->port_count)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--topology %s: it has %u hosts, and there are %u ports",
+		             options->topology, topology->host_count, options->port_count);
+	for (unsigned i = 0; i < options->setting_count; i++)
+		if (!topology_set(topology, options->settings[i], error))
+			end(state, "--at", error);
+	return topology;
+}
+
+static void build_fabric(struct argp_state *state, struct options *options)
+{
+	struct topology *topology = make_topology(state, options);
+
+	options->fabric.topology = topology;
+	spread(options);
+	for (unsigned i = 0; i < topology->setting_count; i++) {
+		const struct topology_setting *setting = &topology->settings[i];
+
+		if (setting->is_of_cable)
+			take_for_cable(&options->fabric.cables[setting->number], &setting->option);
+		else if (setting->option.name == BRIDGE_OPTION_RESET_AT)
+			add_reset(state, &options->time, &setting->option, setting->number);
+		else
+			take_for_switch(&options->fabric.bridges[setting->number],
+			                &setting->option);
+	}
+	for (unsigned i = 0; i < options->pcap_cable_count; i++) {
+		const unsigned cable = topology_find_cable(topology, options->pcap_cables[i]);
+
+		if (cable == TOPOLOGY_NONE)
+			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+			             "--pcap-cable %s: there is no such cable",
+			             options->pcap_cables[i]);
+		options->fabric.is_captured[cable] = true;
 	}
 }
 
@@ -164,6 +290,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check_ports(state, options);
+		build_fabric(state, options);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -177,23 +304,23 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .options = argp_options,
 	        .parser = parse_option,
 	        .children = children,
-	        .doc = "An Ethernet switch between sockets, with an aggregator beside it.\v"
+	        .doc = "Ethernet switches between sockets, each with an aggregator beside it.\v"
 	               "Runs until SIGTERM or SIGINT, or until all hosts have closed their "
 	               "sockets.",
 	};
 	struct bridge_options_input input = {.take = take_shared, .context = options};
 
 	*options = (struct options){
-	        .bridge.seed = 1,
-	        .bridge.job_ttl_ns = 60000000000,
-	        .bridge.quiet_ns = 10000000,
-	        .bridge.forwarding_ns = 300,
+	        .fabric.seed = 1,
+	        .every_switch.rtl_clock_hz = 250000000,
+	        .every_switch.job_ttl_ns = 60000000000,
+	        .every_switch.quiet_ns = 10000000,
+	        .every_switch.forwarding_ns = 300,
+	        .every_cable.bits_per_second = 100000000000,
+	        .every_cable.delay_ns = 500,
+	        .every_cable.queue_bytes = 2000000,
 	        .pcap_limit_bytes = 256 << 20,
 	        .time.clock_fd = -1,
-	        .time.link_bits_per_second = 100000000000,
-	        .time.link_delay_ns = 500,
-	        .time.rtl_clock_hz = 250000000,
-	        .time.queue_bytes = 2000000,
 	};
 	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++)
 		options->time.faults[host].kill_ns = options->time.faults[host].cut_ns =

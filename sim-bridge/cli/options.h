@@ -5,22 +5,34 @@
 
 #include <stdint.h>
 
-#include "sim-bridge/switch/bridge.h"
+#include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/virtual/virtual_time.h"
 
-enum options_aggregator { OPTIONS_RTL, OPTIONS_MODEL, OPTIONS_OFF };
+enum { OPTIONS_NAMED_MAX = 256 };
 
 struct options {
-	struct bridge_config bridge;
+	struct fabric_config fabric;
 	struct virtual_config time;
-	uint64_t aggregator; /* one of enum options_aggregator */
+	/* What holds where a switch or cable has nothing of its own. */
+	struct bridge_config every_switch;
+	struct cable_config every_cable;
 	int port_fds[BRIDGE_PORTS_MAX];
+	unsigned port_count;
 	const char *pcap_path; /* or NULL */
 	uint64_t pcap_limit_bytes;
 	const char *stats_path; /* or NULL */
+	/* As they were written. */
+	const char *topology; /* or NULL */
+	const char *settings[OPTIONS_NAMED_MAX];
+	unsigned setting_count;
+	const char *pcap_cables[OPTIONS_NAMED_MAX];
+	unsigned pcap_cable_count;
 };
 
-/* Ends the program with one line on stderr where the command line is wrong. */
+/*
+ * Ends the program with one line on stderr where the command line is wrong. The topology is the
+ * caller's to close.
+ */
 void options_parse(struct options *options, int argc, char **argv);
 
 #endif

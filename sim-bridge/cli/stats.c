@@ -32,6 +32,35 @@ static json_t *aggregator_object(const struct engine *engine)
 	return object;
 }
 
+/* Of several switches: the counters are sums, and the kind is "mixed" where there are several. */
+static json_t *aggregators_object(const struct fabric *fabric)
+{
+	const unsigned count = fabric->topology->switch_count;
+	struct ina_counters all = {0}, *counts = &all;
+	const char *kind = NULL;
+
+	if (count == 1)
+		return aggregator_object(fabric->bridges[0].engine);
+	for (unsigned i = 0; i < count; i++) {
+		const struct engine *engine = fabric->bridges[i].engine;
+		const char *this_kind = engine ? engine->operations->kind : "off";
+		struct ina_counters of;
+
+		kind = !kind || !strcmp(kind, this_kind) ? this_kind : "mixed";
+		if (!engine)
+			continue;
+		engine->operations->read_counters(engine, &of);
+		for (unsigned n = 0; n < INA_COUNTER_COUNT; n++)
+			((uint64_t *)&all)[n] += ((const uint64_t *)&of)[n];
+	}
+	json_t *object = json_pack("{ss}", "kind", kind);
+
+	if (strcmp(kind, "off") != 0) {
+		INA_COUNTERS(X)
+	}
+	return object;
+}
+
 static json_t *faults_object(const struct link_counts *counts)
 {
 	json_t *object = json_object();
@@ -50,7 +79,63 @@ static json_t *port_object(const struct port_counts *counts, const struct link *
 	                              "down", faults_object(&links[LINK_DOWN].counts)));
 	return object;
 }
+
+static json_t *direction_object(const struct fabric_cable *cable, enum link_side side)
+{
+	const struct trunk_counts *counts = &cable->counts[side];
+	json_t *object = json_object();
+
+	TRUNK_COUNTS(X)
+	json_object_set_new(object, "longest_queue_bytes", number(cable->wires[side].most_bytes));
+	json_object_set_new(object, "faults", faults_object(&cable->links[side].counts));
+	return object;
+}
 #undef X
+
+static json_t *cables_object(const struct fabric *fabric)
+{
+	json_t *object = json_object();
+
+	for (unsigned i = fabric->topology->host_count; i < fabric->topology->cable_count; i++)
+		json_object_set_new(object, fabric->topology->cables[i].name,
+		                    json_pack("{so so}", "up",
+		                              direction_object(&fabric->cables[i], LINK_UP), "down",
+		                              direction_object(&fabric->cables[i], LINK_DOWN)));
+	return object;
+}
+
+static void add_rtl_clocks(json_t *object, uint64_t clocks)
+{
+	if (clocks)
+		json_object_set_new(object, "rtl_clocks", number(clocks));
+}
+
+static uint64_t clocks_of(const struct bridge *bridge)
+{
+	return bridge->engine ? bridge->engine->operations->clocks(bridge->engine) : 0;
+}
+
+/* A row of a switch's own counts. */
+#define SWITCH_COUNTS(X)                                                                           \
+	X(steered_frames) X(engine_resets) X(flooded_frames) X(filtered_frames) X(no_memory_frames)
+
+static json_t *switches_object(const struct fabric *fabric)
+{
+	json_t *objects = json_object();
+
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
+		const struct bridge *bridge = &fabric->bridges[i];
+		json_t *object = json_object();
+
+		json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
+#define X(name) json_object_set_new(object, #name, number(bridge->name));
+		SWITCH_COUNTS(X)
+#undef X
+		add_rtl_clocks(object, clocks_of(bridge));
+		json_object_set_new(objects, fabric->topology->switches[i].name, object);
+	}
+	return objects;
+}
 
 static json_t *capture_object(const struct capture *capture)
 {
@@ -60,7 +145,7 @@ static json_t *capture_object(const struct capture *capture)
 	                 "bytes", number(totals.bytes), "complete", totals.complete);
 }
 
-static json_t *virtual_object(const struct virtual_time *time)
+static json_t *virtual_object(const struct options *options, const struct virtual_time *time)
 {
 	const uint64_t start_ns = time->start_ns == GUEST_NEVER ? time->end_ns : time->start_ns;
 	json_t *object = json_object();
@@ -69,9 +154,9 @@ static json_t *virtual_object(const struct virtual_time *time)
 	for (unsigned i = 0; i < time->count; i++)
 		json_array_append_new(queues, number(time->cables[i][LINK_DOWN].most_bytes));
 	json_object_set_new(object, "link_bits_per_second",
-	                    number(time->config->link_bits_per_second));
-	json_object_set_new(object, "link_delay_ns", number(time->config->link_delay_ns));
-	json_object_set_new(object, "rtl_clock_hz", number(time->config->rtl_clock_hz));
+	                    number(options->every_cable.bits_per_second));
+	json_object_set_new(object, "link_delay_ns", number(options->every_cable.delay_ns));
+	json_object_set_new(object, "rtl_clock_hz", number(options->every_switch.rtl_clock_hz));
 	json_object_set_new(object, "boot_ns", number(start_ns));
 	json_object_set_new(object, "run_ns", number(time->end_ns - start_ns));
 	json_object_set_new(object, "host_runs", number(time->runs));
@@ -81,30 +166,38 @@ static json_t *virtual_object(const struct virtual_time *time)
 	return object;
 }
 
-static json_t *stats_object(const struct bridge *bridge,
+static json_t *stats_object(const struct options *options, const struct fabric *fabric,
                             const struct port_counts *const ports[BRIDGE_PORTS_MAX],
                             const struct virtual_time *time)
 {
+	const unsigned switch_count = fabric->topology->switch_count;
 	json_t *object = json_object();
 	json_t *port_objects = json_array();
+	uint64_t clocks = 0;
 
-	for (unsigned i = 0; i < bridge->config.ports; i++)
-		json_array_append_new(port_objects, port_object(ports[i], bridge->links[i]));
-	json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
+	for (unsigned i = 0; i < fabric->topology->host_count; i++)
+		json_array_append_new(port_objects, port_object(ports[i], fabric->cables[i].links));
+	json_object_set_new(object, "aggregator", aggregators_object(fabric));
 	json_object_set_new(object, "ports", port_objects);
-	json_object_set_new(object, "steered_frames", number(bridge->steered_frames));
-	json_object_set_new(object, "engine_resets", number(bridge->engine_resets));
-	json_object_set_new(object, "flooded_frames", number(bridge->flooded_frames));
-	json_object_set_new(object, "filtered_frames", number(bridge->filtered_frames));
-	json_object_set_new(object, "no_memory_frames", number(bridge->no_memory_frames));
-	json_object_set_new(object, "seed", number(bridge->config.seed));
-	if (bridge->engine && bridge->engine->operations->clocks(bridge->engine))
-		json_object_set_new(object, "rtl_clocks",
-		                    number(bridge->engine->operations->clocks(bridge->engine)));
+#define X(name)                                                                                    \
+	uint64_t name = 0;                                                                         \
+	for (unsigned i = 0; i < switch_count; i++)                                                \
+		name += fabric->bridges[i].name;                                                   \
+	json_object_set_new(object, #name, number(name));
+	SWITCH_COUNTS(X)
+#undef X
+	json_object_set_new(object, "seed", number(options->fabric.seed));
+	for (unsigned i = 0; i < switch_count; i++)
+		clocks += clocks_of(&fabric->bridges[i]);
+	add_rtl_clocks(object, clocks);
 	if (time)
-		json_object_set_new(object, "virtual_time", virtual_object(time));
-	if (bridge->capture)
-		json_object_set_new(object, "capture", capture_object(bridge->capture));
+		json_object_set_new(object, "virtual_time", virtual_object(options, time));
+	if (fabric->capture)
+		json_object_set_new(object, "capture", capture_object(fabric->capture));
+	if (switch_count > 1) {
+		json_object_set_new(object, "switches", switches_object(fabric));
+		json_object_set_new(object, "cables", cables_object(fabric));
+	}
 	return object;
 }
 
@@ -117,11 +210,11 @@ FILE *stats_create(const char *path, char *error, size_t error_bytes)
 	return file;
 }
 
-bool stats_write(FILE *file, const struct bridge *bridge,
+bool stats_write(FILE *file, const struct options *options, const struct fabric *fabric,
                  const struct port_counts *const ports[BRIDGE_PORTS_MAX],
                  const struct virtual_time *time)
 {
-	json_t *object = stats_object(bridge, ports, time);
+	json_t *object = stats_object(options, fabric, ports, time);
 	bool written = json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
 
 	json_decref(object);

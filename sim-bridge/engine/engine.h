@@ -49,6 +49,9 @@ struct engine_operations {
 	 */
 	uint64_t (*advance)(struct engine *engine, uint64_t until_ns);
 
+	/* When advance() would turn its clock for the first time; UINT64_MAX: it is idle. */
+	uint64_t (*next)(const struct engine *engine);
+
 	/* The jobs' time-to-live: those silent since the last call expire; emits what follows. */
 	void (*age)(struct engine *engine);
 
@@ -73,18 +76,23 @@ struct engine {
 	char error[200];  /* not empty: it is stuck, and does nothing any more */
 };
 
+struct engine_config {
+	unsigned ports;      /* it has as many pipelines, or more */
+	unsigned number;     /* of the switch in its fabric */
+	unsigned level;      /* of the switch; 1: the lowest */
+	uint32_t uplinks;    /* ports that lead to a higher level: bit p is port p */
+	bool has_quiet_time; /* else there are no tick()s */
+	uint64_t clock_hz;   /* virtual time, of what has a clock; 0: it turns as fast as it can */
+};
+
 /*
- * Engines with at least `ports` pipelines. Without quiet time there are no tick()s. NULL, with one
- * line in `error`, where that is not possible. Not thread-safe. To be closed with
+ * NULL, with one line in `error`, where that is not possible. Not thread-safe. To be closed with
  * engine->operations->close().
  */
-struct engine *model_aggregator_open(unsigned ports, bool has_quiet_time, engine_emit *emit,
+struct engine *model_aggregator_open(const struct engine_config *config, engine_emit *emit,
                                      void *context, char *error, size_t error_bytes);
-
-/* clock_hz: of its clock in virtual time; 0: in real time, it turns as fast as it can. */
-struct engine *rtl_aggregator_open(unsigned ports, bool has_quiet_time, uint64_t clock_hz,
-                                   engine_emit *emit, void *context, char *error,
-                                   size_t error_bytes);
+struct engine *rtl_aggregator_open(const struct engine_config *config, engine_emit *emit,
+                                   void *context, char *error, size_t error_bytes);
 
 #ifdef __cplusplus
 }

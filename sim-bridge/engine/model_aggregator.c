@@ -68,14 +68,14 @@ static const struct engine_operations operations = {
         .close = close_model,
 };
 
-struct engine *model_aggregator_open(unsigned ports, bool has_quiet_time, engine_emit *emit,
+struct engine *model_aggregator_open(const struct engine_config *wanted, engine_emit *emit,
                                      void *context, char *error, size_t error_bytes)
 {
 	struct aggregator_config config = {
-	        .ports = ports < 2 ? 2 : ports,
+	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
 	        .jobs = AGGREGATOR_DEFAULT_JOBS,
 	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
-	        .has_quiet_time = has_quiet_time,
+	        .has_quiet_time = wanted->has_quiet_time,
 	};
 	struct model_engine *model = calloc(1, sizeof(*model));
 

@@ -112,6 +112,11 @@ void read_counters(const engine *base, ina_counters *counters)
 	rtl_of(base)->pipelines->read_counters(counters);
 }
 
+uint64_t next(const engine *base)
+{
+	return base->error[0] ? UINT64_MAX : rtl_of(base)->pipelines->next_ns();
+}
+
 uint64_t clocks(const engine *base)
 {
 	return rtl_of(base)->pipelines->clocks;
@@ -122,50 +127,48 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl", put,  work,          run,    advance,
+const engine_operations operations = {"rtl", put,  work,          run,    advance,  next,
                                       age,   tick, read_counters, clocks, close_rtl};
 
 template <class Top, unsigned PORTS>
-std::unique_ptr<Pipelines> make(RtlEngine *rtl, bool has_quiet_time, uint64_t clock_hz,
-                                engine_emit *emit, void *context)
+std::unique_ptr<Pipelines> make(RtlEngine *rtl, const engine_config &config, engine_emit *emit,
+                                void *context)
 {
-	if (clock_hz == 0)
-		return std::make_unique<InStep<Top, PORTS>>(has_quiet_time, emit, context);
-	return std::make_unique<Timed<Top, PORTS>>(clock_hz, &rtl->base.time_ns, has_quiet_time,
-	                                           emit, context);
+	if (config.clock_hz == 0)
+		return std::make_unique<InStep<Top, PORTS>>(config.has_quiet_time, emit, context);
+	return std::make_unique<Timed<Top, PORTS>>(config.clock_hz, &rtl->base.time_ns,
+	                                           config.has_quiet_time, emit, context);
 }
 
 // The smallest size that fits, or nullptr.
-std::unique_ptr<Pipelines> make_pipelines(RtlEngine *rtl, unsigned ports, bool has_quiet_time,
-                                          uint64_t clock_hz, engine_emit *emit, void *context)
+std::unique_ptr<Pipelines> make_pipelines(RtlEngine *rtl, const engine_config &config,
+                                          engine_emit *emit, void *context)
 {
-	if (ports <= 2)
-		return make<Vina_top_2, 2>(rtl, has_quiet_time, clock_hz, emit, context);
+	if (config.ports <= 2)
+		return make<Vina_top_2, 2>(rtl, config, emit, context);
 #ifndef INA_WAVES
-	if (ports <= 4)
-		return make<Vina_top_4, 4>(rtl, has_quiet_time, clock_hz, emit, context);
-	if (ports <= 8)
-		return make<Vina_top_8, 8>(rtl, has_quiet_time, clock_hz, emit, context);
+	if (config.ports <= 4)
+		return make<Vina_top_4, 4>(rtl, config, emit, context);
+	if (config.ports <= 8)
+		return make<Vina_top_8, 8>(rtl, config, emit, context);
 #endif
 	return nullptr;
 }
 
 } // namespace
 
-extern "C" engine *rtl_aggregator_open(unsigned ports, bool has_quiet_time, uint64_t clock_hz,
-                                       engine_emit *emit, void *context, char *error,
-                                       size_t error_bytes)
+extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit *emit,
+                                       void *context, char *error, size_t error_bytes)
 {
 	try {
 		auto rtl = std::make_unique<RtlEngine>();
 
-		rtl->pipelines =
-		        make_pipelines(rtl.get(), ports, has_quiet_time, clock_hz, emit, context);
+		rtl->pipelines = make_pipelines(rtl.get(), *config, emit, context);
 		if (!rtl->pipelines) {
 			std::snprintf(error, error_bytes,
 			              "the RTL is built for %u ports at most, not %u: use "
 			              "--aggregator model",
-			              PORTS_MOST, ports);
+			              PORTS_MOST, config->ports);
 			return nullptr;
 		}
 		rtl->base.operations = &operations;
@@ -179,7 +182,8 @@ extern "C" engine *rtl_aggregator_open(unsigned ports, bool has_quiet_time, uint
 		std::snprintf(error, error_bytes, "%s", failure.what());
 		return nullptr;
 	} catch (const std::bad_alloc &) {
-		std::snprintf(error, error_bytes, "the RTL with %u ports: out of memory", ports);
+		std::snprintf(error, error_bytes, "the RTL with %u ports: out of memory",
+		              config->ports);
 		return nullptr;
 	}
 }

@@ -44,6 +44,7 @@ class Pipelines
 	virtual engine_state work() = 0;
 	virtual void run() = 0;
 	virtual uint64_t advance(uint64_t until_ns) = 0;
+	virtual uint64_t next_ns() const = 0;
 
 	// One clock of `age`; what follows from it comes later.
 	virtual void age(uint64_t time_ns) = 0;
@@ -268,6 +269,10 @@ template <class Top, unsigned PORTS> class InStep final : public Pins<Top, PORTS
 		run();
 		return until_ns;
 	}
+	uint64_t next_ns() const override
+	{
+		return this->moves() || waiting ? 0 : UINT64_MAX;
+	}
 
       private:
 	unsigned waiting = 0;  // ports with a frame that has not begun
@@ -318,7 +323,7 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 	uint64_t advance(uint64_t until_ns) override
 	{
 		for (;;) {
-			const uint64_t edge = this->moves() ? next : std::max(next, first_edge());
+			const uint64_t edge = next_edge();
 
 			if (edge == NEVER || time_ns(edge) >= until_ns || this->is_stuck())
 				return until_ns;
@@ -328,6 +333,12 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 			if (step_at_edge())
 				return *stamp_ns;
 		}
+	}
+	uint64_t next_ns() const override
+	{
+		const uint64_t edge = next_edge();
+
+		return edge == NEVER ? NEVER : time_ns(edge);
 	}
 	void age(uint64_t time_ns) override
 	{
@@ -359,6 +370,11 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 			if (!this->inputs[port].is_empty())
 				first = std::min(first, this->inputs[port].edge());
 		return first;
+	}
+	// At which something moves.
+	uint64_t next_edge() const
+	{
+		return this->moves() ? next : std::max(next, first_edge());
 	}
 	bool step_at_edge()
 	{

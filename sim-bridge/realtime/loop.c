@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A turn: wait, read a batch from each port that has something, let the bridge go on, send. */
+/* A turn: wait, read a batch from each port that has something, let the fabric go on, send. */
 #define _GNU_SOURCE
 #include "loop.h"
 
@@ -76,7 +76,7 @@ bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame 
 /* Sets the timer to the calendar's next event. */
 static void set_timer(struct loop *loop)
 {
-	uint64_t next_ns = calendar_next(&loop->bridge->calendar);
+	uint64_t next_ns = calendar_next(&loop->fabric->calendar);
 	struct itimerspec timer = {0}; /* disarmed */
 
 	if (next_ns == loop->timer_ns)
@@ -99,7 +99,7 @@ static void read_port(struct loop *loop, unsigned port)
 	uint64_t now_ns = wall_ns(loop);
 
 	for (unsigned i = 0; i < count; i++)
-		bridge_receive(loop->bridge, port, now_ns, frames[i]);
+		fabric_receive(loop->fabric, port, now_ns, frames[i]);
 }
 
 /* A socket is watched for room only while it is full: otherwise each wait would end at once. */
@@ -125,7 +125,7 @@ static void settle_ports(struct loop *loop, const bool *was_open)
 			watch_output(loop, i);
 		} else if (was_open[i]) {
 			loop->open_ports--;
-			bridge_close_port(loop->bridge, i);
+			fabric_close_host(loop->fabric, i);
 		}
 	}
 }
@@ -152,18 +152,12 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 	return true;
 }
 
-/* To be asked each time anew: a reset puts another engine in its place. */
-static bool has_failed(const struct engine *engine)
-{
-	return engine && engine->error[0];
-}
-
 void loop_run(struct loop *loop)
 {
 	bool has_more = false; /* to do, without anything coming */
 
-	bridge_start(loop->bridge, wall_ns(loop));
-	while (loop->open_ports > 0 && !has_failed(loop->bridge->engine)) {
+	fabric_start(loop->fabric, wall_ns(loop));
+	while (loop->open_ports > 0 && !fabric_error(loop->fabric)) {
 		struct epoll_event events[TAGS];
 		bool was_open[BRIDGE_PORTS_MAX];
 
@@ -174,9 +168,9 @@ void loop_run(struct loop *loop)
 		if (count < 0 && errno != EINTR)
 			return;
 		bool goes_on = take_events(loop, events, count);
-		has_more = bridge_advance(loop->bridge, wall_ns(loop));
+		has_more = fabric_advance(loop->fabric, wall_ns(loop));
 		if (!goes_on)
-			bridge_finish(loop->bridge);
+			fabric_finish(loop->fabric);
 		settle_ports(loop, was_open);
 		if (!goes_on)
 			return;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets, signals and the wall clock round a bridge: what drives it in real time. */
+/* Sockets, signals and the wall clock round a fabric: what drives it in real time. */
 #ifndef INA_BRIDGE_LOOP_H
 #define INA_BRIDGE_LOOP_H
 
 #include <stdbool.h>
 
-#include "sim-bridge/switch/bridge.h"
+#include "sim-bridge/switch/fabric.h"
 #include "port.h"
 
 struct loop {
-	struct bridge *bridge;
+	struct fabric *fabric;
 	struct frame_pool *pool;
 	uint64_t epoch_ns; /* of the monotonic clock's 0, since the Unix epoch */
 	unsigned port_count;
@@ -24,15 +24,15 @@ struct loop {
 
 /*
  * Takes the descriptors over, and the signals SIGTERM and SIGINT. 0, or -1 with errno.
- * The caller sets `bridge` before the loop runs.
+ * The caller sets `fabric` before the loop runs.
  */
 int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, unsigned port_count);
 void loop_close(struct loop *loop);
 
-/* A bridge_transmit; context: the loop. */
+/* A fabric_transmit; context: the loop. */
 bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
-/* Runs until a signal, or until all ports are closed, or until the aggregator is stuck. */
+/* Runs until a signal, or until all ports are closed, or until an aggregator is stuck. */
 void loop_run(struct loop *loop);
 
 #endif

@@ -5,10 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "common/headers.h"
+#include "common/random.h"
+#include "flow.h"
 #include "roce.h"
-
-enum { CALENDAR_EVENTS = 65536 };
 
 /*
  * How long the engine may hold frames back for those of other ports. Hosts that share one core run
@@ -17,25 +16,13 @@ enum { CALENDAR_EVENTS = 65536 };
  */
 #define HOLD_NS 4000000u
 
-/* The far end of a down link: the host's socket. */
-static void leave(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
-{
-	struct bridge *bridge = context;
-
-	/* It is the host's as soon as it is transmitted; the capture must see it all the same. */
-	frame_share(frame);
-	if (bridge->transmit(bridge->transmit_context, port, time_ns, frame) && bridge->capture)
-		capture_frame(bridge->capture, time_ns, port, CAPTURE_OUT, frame);
-	frame_drop(frame);
-}
-
 /* An event: the frame has come to its port, `id`. */
 static void send_now(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct bridge *bridge = context;
 
 	bridge->time_ns = time_ns;
-	link_put(&bridge->links[id][LINK_DOWN], time_ns, frame);
+	bridge->network->send(bridge->network->send_context, bridge, (unsigned)id, time_ns, frame);
 }
 
 static void send_to(struct bridge *bridge, unsigned port, struct frame *frame)
@@ -50,7 +37,7 @@ static void send_to(struct bridge *bridge, unsigned port, struct frame *frame)
 
 	if (bridge->config.forwarding_ns == 0) {
 		send_now(bridge, bridge->time_ns, frame, port);
-	} else if (!calendar_add(&bridge->calendar, &event)) {
+	} else if (!calendar_add(bridge->network->calendar, &event)) {
 		bridge->no_memory_frames++;
 		frame_drop(frame);
 	}
@@ -58,35 +45,63 @@ static void send_to(struct bridge *bridge, unsigned port, struct frame *frame)
 
 static void flood(struct bridge *bridge, unsigned ingress, struct frame *frame)
 {
+	const struct topology_routes *routes = bridge->network->routes;
+	const unsigned *cables = routes->topology->switches[bridge->number].cables;
+
 	bridge->flooded_frames++;
-	for (unsigned port = 0; port < bridge->config.ports; port++)
-		if (port != ingress)
+	for (unsigned port = 0; port < bridge->ports; port++)
+		if (port != ingress && routes->in_tree[cables[port]])
 			send_to(bridge, port, frame_share(frame));
 	frame_drop(frame);
+}
+
+/* A SEND that is meant for aggregators, whether there is one here or not. */
+static bool is_for_aggregation(const struct bridge *bridge, const struct frame *frame)
+{
+	return roce_is_rc(frame) && roce_is_send(frame) &&
+	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
+}
+
+/*
+ * Where several ports lead to a host by ways of the same length, a flow keeps to one of them. Flows
+ * of one job must meet, so all that is for aggregation takes the first.
+ */
+static unsigned choose_port(const struct bridge *bridge, const struct topology_route *route,
+                            const struct frame *frame)
+{
+	if (route->count == 1 || is_for_aggregation(bridge, frame))
+		return route->ports[0];
+	return route->ports[ina_mix(flow_of(frame) + bridge->number) % route->count];
 }
 
 /* By the destination address, as if it had just come in on `ingress`. */
 static void forward(struct bridge *bridge, unsigned ingress, struct frame *frame)
 {
-	int port = forwarding_find(&bridge->forwarding, frame->bytes);
+	const int host = forwarding_find(bridge->network->hosts, frame->bytes);
 
-	if (port == FORWARDING_FLOOD) {
+	if (host == FORWARDING_FLOOD) {
 		flood(bridge, ingress, frame);
-	} else if (port == (int)ingress) {
+		return;
+	}
+	const struct topology_route *route =
+	        topology_route(bridge->network->routes, bridge->number, (unsigned)host);
+	const unsigned port = route->count ? choose_port(bridge, route, frame) : ingress;
+
+	if (port == ingress) {
 		bridge->filtered_frames++;
 		frame_drop(frame);
 	} else {
-		send_to(bridge, (unsigned)port, frame);
+		send_to(bridge, port, frame);
 	}
 }
 
 void bridge_aggregated(void *context, unsigned port, const uint8_t *bytes, size_t length)
 {
 	struct bridge *bridge = context;
-	struct frame *frame = frame_new(bridge->pool);
+	struct frame *frame = frame_new(bridge->network->pool);
 
 	assert(length >= FRAME_BYTES_MIN && length <= FRAME_BYTES_MAX);
-	if (bridge->config.is_virtual)
+	if (bridge->network->is_virtual)
 		bridge->time_ns = bridge->engine->time_ns;
 	if (!frame) {
 		bridge->no_memory_frames++;
@@ -103,8 +118,7 @@ static bool is_steered(const struct bridge *bridge, const struct frame *frame)
 
 	if (off_after && bridge->steered_frames >= off_after)
 		return false;
-	return bridge->engine && roce_is_rc(frame) && roce_is_send(frame) &&
-	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
+	return bridge->engine && is_for_aggregation(bridge, frame);
 }
 
 static void run_engine(struct bridge *bridge)
@@ -136,7 +150,7 @@ static void catch_up(struct bridge *bridge, uint64_t time_ns)
 
 void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)
 {
-	struct engine *engine = bridge->renew(bridge->renew_context);
+	struct engine *engine = bridge->network->renew(bridge->network->renew_context, bridge);
 
 	if (!engine)
 		return;
@@ -153,7 +167,7 @@ static void plan_end_of_hold(struct bridge *bridge, uint64_t time_ns)
 {
 	const struct event event = {.time_ns = time_ns, .run = end_hold, .context = bridge};
 
-	bridge->is_holding = calendar_add(&bridge->calendar, &event);
+	bridge->is_holding = calendar_add(bridge->network->calendar, &event);
 	if (!bridge->is_holding)
 		run_engine(bridge);
 }
@@ -172,9 +186,11 @@ static void end_hold(void *context, uint64_t time_ns, struct frame *frame, uint6
 		run_engine(bridge);
 }
 
-/* True: there is more to do. */
-static bool work(struct bridge *bridge)
+bool bridge_work(struct bridge *bridge, uint64_t time_ns)
 {
+	bridge->time_ns = time_ns;
+	if (!bridge->engine)
+		return false;
 	enum engine_state state = bridge->engine->operations->work(bridge->engine);
 
 	if (state != ENGINE_HOLDING)
@@ -195,15 +211,9 @@ static void keep_order(struct bridge *bridge, unsigned port, const struct frame 
 		run_engine(bridge);
 }
 
-/* The far end of an up link: the switch. */
-static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
+void bridge_enter(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame)
 {
-	struct bridge *bridge = context;
-
 	bridge->time_ns = time_ns;
-	if (bridge->capture)
-		capture_frame(bridge->capture, time_ns, port, CAPTURE_IN, frame);
-	forwarding_learn(&bridge->forwarding, frame->bytes + PACKET_SOURCE_MAC_AT, port);
 	if (!is_steered(bridge, frame)) {
 		keep_order(bridge, port, frame);
 		forward(bridge, port, frame);
@@ -218,56 +228,27 @@ static void enter(void *context, unsigned port, uint64_t time_ns, struct frame *
 		return;
 	}
 	catch_up(bridge, time_ns);
-	bridge->is_waiting[port] = !bridge->config.is_virtual;
+	bridge->is_waiting[port] = !bridge->network->is_virtual;
 	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->put(bridge->engine, port, frame->bytes, frame->length);
 	frame_drop(frame);
 }
 
-int bridge_open(struct bridge *bridge, const struct bridge_config *config, struct frame_pool *pool,
-                bridge_transmit *transmit, void *transmit_context)
+void bridge_open(struct bridge *bridge, const struct bridge_config *config, unsigned number,
+                 struct bridge_network *network)
 {
-	assert(config->ports <= BRIDGE_PORTS_MAX);
-	memset(bridge, 0, sizeof(*bridge));
-	bridge->config = *config;
-	bridge->pool = pool;
-	bridge->hold_end_ns = CALENDAR_NEVER;
-	bridge->transmit = transmit;
-	bridge->transmit_context = transmit_context;
-	if (calendar_open(&bridge->calendar, CALENDAR_EVENTS) != 0)
-		return -1;
-	for (unsigned port = 0; port < config->ports; port++) {
-		link_init(&bridge->links[port][LINK_UP], port, LINK_UP, config->seed,
-		          &config->faults[LINK_UP], &bridge->calendar, enter, bridge);
-		link_init(&bridge->links[port][LINK_DOWN], port, LINK_DOWN, config->seed,
-		          &config->faults[LINK_DOWN], &bridge->calendar, leave, bridge);
-	}
-	return 0;
+	*bridge = (struct bridge){
+	        .config = *config,
+	        .number = number,
+	        .ports = network->routes->topology->switches[number].ports,
+	        .network = network,
+	        .hold_end_ns = CALENDAR_NEVER,
+	};
 }
 
 void bridge_start(struct bridge *bridge, uint64_t time_ns)
 {
 	bridge->ticks = ticks_until(bridge, time_ns);
-}
-
-void bridge_close(struct bridge *bridge)
-{
-	for (unsigned port = 0; port < bridge->config.ports; port++)
-		for (unsigned side = 0; side < LINK_SIDES; side++)
-			link_close(&bridge->links[port][side]);
-	calendar_close(&bridge->calendar);
-}
-
-void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame)
-{
-	assert(frame->length >= FRAME_BYTES_MIN);
-	bridge->time_ns = time_ns;
-	link_put(&bridge->links[port][LINK_UP], time_ns, frame);
-}
-
-void bridge_close_port(struct bridge *bridge, unsigned port)
-{
-	forwarding_forget_port(&bridge->forwarding, port);
 }
 
 static void plan_ageing(struct bridge *bridge);
@@ -292,48 +273,18 @@ static void age_jobs(void *context, uint64_t time_ns, struct frame *frame, uint6
  */
 static void plan_ageing(struct bridge *bridge)
 {
-	bridge->is_ageing =
-	        calendar_add(&bridge->calendar,
-	                     &(struct event){.time_ns = bridge->now_ns + bridge->config.job_ttl_ns,
-	                                     .run = age_jobs,
-	                                     .context = bridge});
+	bridge->is_ageing = calendar_add(
+	        bridge->network->calendar,
+	        &(struct event){.time_ns = bridge->network->now_ns + bridge->config.job_ttl_ns,
+	                        .run = age_jobs,
+	                        .context = bridge});
 }
 
 /* Also where the calendar was too full for it. */
-static void keep_ageing(struct bridge *bridge)
+void bridge_keep_ageing(struct bridge *bridge)
 {
 	if (bridge->engine && bridge->config.job_ttl_ns && !bridge->is_ageing)
 		plan_ageing(bridge);
-}
-
-bool bridge_advance(struct bridge *bridge, uint64_t time_ns)
-{
-	bridge->now_ns = time_ns;
-	keep_ageing(bridge);
-	calendar_run(&bridge->calendar, time_ns);
-	bridge->time_ns = time_ns;
-	return bridge->engine && work(bridge);
-}
-
-uint64_t bridge_step(struct bridge *bridge, uint64_t until_ns)
-{
-	struct engine *engine = bridge->engine;
-
-	keep_ageing(bridge);
-	if (calendar_next(&bridge->calendar) < until_ns)
-		until_ns = calendar_next(&bridge->calendar);
-	if (engine && engine->operations->advance) {
-		uint64_t reached_ns = engine->operations->advance(engine, until_ns);
-
-		/* What it has emitted may come to something before until_ns. */
-		if (reached_ns < until_ns)
-			return bridge->now_ns = reached_ns;
-	}
-	if (until_ns != CALENDAR_NEVER) {
-		bridge->now_ns = until_ns;
-		calendar_run(&bridge->calendar, until_ns);
-	}
-	return until_ns;
 }
 
 void bridge_finish(struct bridge *bridge)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The switch: links with their faults, the table of MAC addresses, and the
- * aggregator beside it. Knows no sockets and no clock: frames come with their
- * time, what is to happen later is in the calendar.
+ * One switch of a fabric, and the aggregator beside it. Knows no cables, no sockets and no clock:
+ * frames come with their time, what is to happen later is in the calendar.
  *
- *   receive -> up link -> capture, learn -> [aggregator] -> forward
- *           -> down link -> capture -> transmit
+ *   enter -> [aggregator] -> forward -> send
  */
 #ifndef INA_BRIDGE_BRIDGE_H
 #define INA_BRIDGE_BRIDGE_H
@@ -14,58 +12,67 @@
 #include <stdint.h>
 
 #include "calendar.h"
-#include "capture.h"
+#include "common/topology_routes.h"
 #include "sim-bridge/engine/engine.h"
 #include "forwarding.h"
 #include "frame_pool.h"
-#include "link.h"
 
-enum { BRIDGE_PORTS_MAX = 256 };
+enum { BRIDGE_PORTS_MAX = TOPOLOGY_HOSTS_MAX };
 
 enum bridge_steering {
 	BRIDGE_STEER_MARKED, /* RoCE SENDs with the DSCP of aggregation traffic */
 	BRIDGE_STEER_ALL,    /* every RoCE SEND */
 };
 
-/* A frame leaves on `port`; the reference passes to the callee. False: it had to drop it. */
-typedef bool bridge_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
+enum bridge_aggregator { BRIDGE_RTL, BRIDGE_MODEL, BRIDGE_OFF };
 
 struct bridge_config {
-	unsigned ports;
-	enum bridge_steering steering;
-	struct link_faults faults[LINK_SIDES];
-	uint64_t seed;
+	uint64_t aggregator; /* one of enum bridge_aggregator */
+	uint64_t steering;   /* one of enum bridge_steering */
+	uint64_t rtl_clock_hz;
 	uint64_t reset_every; /* frames for the aggregator until it is as new again; 0: never */
 	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
 	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 	uint64_t quiet_ns;   /* after a reset, and of a flow that may be put out; 0: none */
-	bool is_virtual;     /* time is driven by bridge_step(), not by bridge_advance() */
 	uint64_t forwarding_ns; /* from the table of addresses to the port */
 };
 
+struct bridge;
+
+/* A frame leaves on a port; the reference passes to the callee. */
+typedef void bridge_send(void *context, const struct bridge *bridge, unsigned port,
+                         uint64_t time_ns, struct frame *frame);
+
 /* A new engine in place of the bridge's, which the callee closes; NULL: there is none. */
-typedef struct engine *bridge_renew(void *context);
+typedef struct engine *bridge_renew(void *context, struct bridge *bridge);
+
+/* What all switches of a fabric have in common. */
+struct bridge_network {
+	struct frame_pool *pool;
+	struct calendar *calendar;
+	const struct forwarding *hosts; /* behind which host each address is */
+	const struct topology_routes *routes;
+	uint64_t now_ns; /* as far as time has got */
+	bool is_virtual; /* time is driven by fabric_step(), not by fabric_advance() */
+	bridge_send *send;
+	void *send_context;
+	bridge_renew *renew; /* for bridge_reset_engine() */
+	void *renew_context;
+};
 
 struct bridge {
 	struct bridge_config config;
-	struct frame_pool *pool;
-	struct engine *engine;   /* or NULL: a plain switch */
-	struct capture *capture; /* or NULL */
-	bridge_transmit *transmit;
-	void *transmit_context;
-	bridge_renew *renew; /* for bridge_reset_engine() */
-	void *renew_context;
+	unsigned number; /* in the topology */
+	unsigned ports;
+	struct bridge_network *network;
+	struct engine *engine; /* or NULL: a plain switch */
 
-	struct calendar calendar;
-	struct forwarding forwarding;
-	struct link links[BRIDGE_PORTS_MAX][LINK_SIDES];
 	/* Frames of this port may wait in the engine. */
 	bool is_waiting[BRIDGE_PORTS_MAX];
 	bool is_holding; /* the calendar has the end of a hold, hold_end_ns or earlier */
 	uint64_t hold_end_ns;
 	uint64_t time_ns; /* of the frame or event that is being dealt with */
-	uint64_t now_ns;  /* as far as time has got */
 	bool is_ageing;   /* the next end of a time-to-live is in the calendar */
 	uint64_t ticks;   /* ends of quiet times since time 0 that the engine knows of */
 
@@ -76,19 +83,15 @@ struct bridge {
 	uint64_t no_memory_frames; /* from the aggregator, dropped because no frame was free */
 };
 
-/*
- * `engine` and `capture` are set by the caller afterwards, if there are any; they and the pool
- * stay the caller's. 0, or -1 with errno ENOMEM.
- */
-int bridge_open(struct bridge *bridge, const struct bridge_config *config, struct frame_pool *pool,
-                bridge_transmit *transmit, void *transmit_context);
-void bridge_close(struct bridge *bridge);
+/* `engine` is set by the caller afterwards, if there is one, and stays the caller's. */
+void bridge_open(struct bridge *bridge, const struct bridge_config *config, unsigned number,
+                 struct bridge_network *network);
 
 /* Time begins, if not at 0. */
 void bridge_start(struct bridge *bridge, uint64_t time_ns);
 
-/* A frame of FRAME_BYTES_MIN bytes or more has been read from a port; takes the reference. */
-void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame);
+/* A frame has come in on a port; takes the reference. */
+void bridge_enter(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame);
 
 /*
  * A new engine in place of the old one, which there must be. What waits in it, and all that it
@@ -96,23 +99,13 @@ void bridge_receive(struct bridge *bridge, unsigned port, uint64_t time_ns, stru
  */
 void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns);
 
-/* The host behind a port has gone: its addresses are forgotten. */
-void bridge_close_port(struct bridge *bridge, unsigned port);
+/* To be called before time goes on: the ends of times-to-live are in the calendar from then on. */
+void bridge_keep_ageing(struct bridge *bridge);
 
-/*
- * Lets everything happen that is due by `time_ns` in the calendar, and a part of what the
- * aggregator has to do, whose `error` tells if it is stuck. True: it has more to do; send what
- * there is to send, look for frames, and come back at once.
- */
-bool bridge_advance(struct bridge *bridge, uint64_t time_ns);
+/* Does a part of what the aggregator has to do. True: it has more. */
+bool bridge_work(struct bridge *bridge, uint64_t time_ns);
 
-/*
- * Virtual time, in place of bridge_advance(): lets happen what comes next, if it comes by
- * `until_ns`. Returns how far time got: until_ns if nothing comes before it any more.
- */
-uint64_t bridge_step(struct bridge *bridge, uint64_t until_ns);
-
-/* Lets the aggregator do all that it can, and hold nothing back: the end is near. */
+/* Lets the aggregator do all that it can, and hold nothing back. */
 void bridge_finish(struct bridge *bridge);
 
 /* An engine_emit, context the bridge: its frames go on as if they had come from the port. */

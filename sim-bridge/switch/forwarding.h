@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switch's table of MAC addresses: behind which port each one was seen last. */
+/* The fabric's table of MAC addresses: behind which host's port each one was seen last. */
 #ifndef INA_BRIDGE_FORWARDING_H
 #define INA_BRIDGE_FORWARDING_H
 

@@ -37,14 +37,14 @@ static struct fate draw_fate(struct link *link)
 	return fate;
 }
 
-void link_init(struct link *link, unsigned port, enum link_side side, uint64_t seed,
+void link_init(struct link *link, unsigned cable, enum link_side side, uint64_t seed,
                const struct link_faults *faults, struct calendar *calendar, link_deliver *deliver,
                void *context)
 {
 	*link = (struct link){
-	        .port = port,
+	        .cable = cable,
 	        .faults = *faults,
-	        .random = ina_mix(ina_mix(seed) + (uint64_t)port * LINK_SIDES + side + 1),
+	        .random = ina_mix(ina_mix(seed) + (uint64_t)cable * LINK_SIDES + side + 1),
 	        .calendar = calendar,
 	        .deliver = deliver,
 	        .context = context,
@@ -62,14 +62,14 @@ static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_
 	struct link *link = context;
 
 	(void)id;
-	link->deliver(link->context, link->port, time_ns, frame);
+	link->deliver(link->context, link->cable, time_ns, frame);
 }
 
 /* The way itself: at once, or after the delay. */
 static void carry(struct link *link, uint64_t time_ns, struct frame *frame)
 {
 	if (link->faults.delay_ns == 0) {
-		link->deliver(link->context, link->port, time_ns, frame);
+		link->deliver(link->context, link->cable, time_ns, frame);
 		return;
 	}
 	struct event event = {

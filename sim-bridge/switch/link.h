@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One direction of the cable between a host and the switch, and what it does to
- * frames: loses, corrupts, duplicates, holds back, delays.
+ * One direction of a cable, from a host or a lower switch to the switch above it or
+ * back, and what it does to frames: loses, corrupts, duplicates, holds back, delays.
  *
  * Faults befall RC frames only. Each link has a random stream of its own, and
  * draws the same number of times for each RC frame: what happens to the k-th
@@ -16,8 +16,8 @@
 #include "frame_pool.h"
 
 enum link_side {
-	LINK_UP,   /* from the host to the switch */
-	LINK_DOWN, /* from the switch to the host */
+	LINK_UP,   /* from the lower end to the upper */
+	LINK_DOWN, /* from the upper end to the lower */
 	LINK_SIDES,
 };
 
@@ -44,7 +44,7 @@ struct link_counts {
 };
 
 /* A frame comes out at the other end; the reference passes to the callee. */
-typedef void link_deliver(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
+typedef void link_deliver(void *context, unsigned cable, uint64_t time_ns, struct frame *frame);
 
 enum {
 	LINK_HELD_MAX = 8,            /* frames held back at a time */
@@ -58,7 +58,7 @@ struct link_held {
 };
 
 struct link {
-	unsigned port;
+	unsigned cable;
 	struct link_faults faults;
 	uint64_t random; /* state of the stream */
 	struct calendar *calendar;
@@ -70,7 +70,7 @@ struct link {
 	uint64_t held_ids;
 };
 
-void link_init(struct link *link, unsigned port, enum link_side side, uint64_t seed,
+void link_init(struct link *link, unsigned cable, enum link_side side, uint64_t seed,
                const struct link_faults *faults, struct calendar *calendar, link_deliver *deliver,
                void *context);
 

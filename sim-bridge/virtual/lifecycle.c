@@ -9,7 +9,7 @@ void virtual_lose_host(struct virtual_time *time, unsigned port)
 	if (time->guests[port].device.error)
 		virtual_fail(time, "host %u: %s", port, time->guests[port].device.error);
 	guest_end(&time->guests[port]);
-	bridge_close_port(time->bridge, port);
+	fabric_close_host(time->fabric, port);
 	virtual_follow_muster(time, muster_forget(&time->muster, port));
 }
 
@@ -24,16 +24,14 @@ static void kill_host(void *context, uint64_t time_ns, struct frame *frame, uint
 		virtual_lose_host(time, (unsigned)id);
 }
 
-/* An event. */
+/* An event; id: the switch. */
 static void reset_aggregator(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct virtual_time *time = context;
 
 	(void)frame;
-	(void)id;
 	time->now_ns = time_ns;
-	if (time->bridge->engine)
-		bridge_reset_engine(time->bridge, time_ns);
+	fabric_reset_engines(time->fabric, (unsigned)id, time_ns);
 }
 
 /* An event: a host that is up may start its command. */
@@ -62,8 +60,8 @@ void virtual_follow_muster(struct virtual_time *time, enum muster_news news)
 		return;
 	time->start_ns = (time->now_ns / START_AT_NS + 1) * START_AT_NS;
 	for (unsigned i = 0; i < time->config->reset_count; i++)
-		virtual_plan(time, time->start_ns + time->config->resets_ns[i], reset_aggregator,
-		             NULL, 0);
+		virtual_plan(time, time->start_ns + time->config->resets[i].at_ns, reset_aggregator,
+		             NULL, time->config->resets[i].number);
 	for (unsigned port = 0; port < time->count; port++) {
 		const struct virtual_faults *faults = &time->config->faults[port];
 

@@ -34,7 +34,7 @@ static void arrive_at_switch(void *context, uint64_t time_ns, struct frame *fram
 	struct virtual_time *time = context;
 
 	time->now_ns = time_ns;
-	bridge_receive(time->bridge, (unsigned)id, time_ns, frame);
+	fabric_receive(time->fabric, (unsigned)id, time_ns, frame);
 }
 
 static void send_up(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
@@ -133,6 +133,7 @@ bool virtual_transmit(void *context, unsigned port, uint64_t time_ns, struct fra
 	struct virtual_time *time = context;
 	struct cable *cable = &time->cables[port][LINK_DOWN];
 	struct guest *guest = &time->guests[port];
+	const uint64_t marking_bytes = time->fabric->config->cables[port].marking_bytes;
 	const uint64_t queued = cable_queued_bytes(cable, time_ns);
 	uint64_t arrival_ns;
 
@@ -142,7 +143,7 @@ bool virtual_transmit(void *context, unsigned port, uint64_t time_ns, struct fra
 	} else if (!cable_send(cable, time_ns, frame->length, &arrival_ns)) {
 		guest->counts.dropped_queue_full++;
 	} else {
-		if (time->config->marking_bytes && queued > time->config->marking_bytes)
+		if (marking_bytes && queued > marking_bytes)
 			time->marked_frames += roce_mark_congestion(frame);
 		if (virtual_plan(time, arrival_ns, arrive_at_host, frame, port))
 			return true;

@@ -8,7 +8,7 @@
 /* All that a host has sent since it began to run, at the time at which it did. */
 void virtual_empty_queue(struct virtual_time *time, unsigned port);
 
-/* A bridge_transmit; context: the struct. */
+/* A fabric_transmit; context: the struct. */
 bool virtual_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
 #endif

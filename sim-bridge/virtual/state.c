@@ -28,7 +28,7 @@ bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, s
 	const struct event event = {
 	        .time_ns = time_ns, .run = run, .context = time, .frame = frame, .id = port};
 
-	if (calendar_add(&time->bridge->calendar, &event))
+	if (calendar_add(&time->fabric->calendar, &event))
 		return true;
 	virtual_fail(time, "the calendar is full: too many frames are under way");
 	return false;

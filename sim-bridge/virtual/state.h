@@ -6,10 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cable.h"
 #include "guest.h"
 #include "muster.h"
-#include "sim-bridge/switch/bridge.h"
+#include "sim-bridge/switch/fabric.h"
 
 enum { VIRTUAL_RESETS_MAX = 64 };
 
@@ -23,24 +22,22 @@ struct virtual_faults {
 
 struct virtual_config {
 	int clock_fd; /* listening socket, for the hosts' clocks; -1: real time */
-	uint64_t link_bits_per_second;
-	uint64_t link_delay_ns;
-	uint64_t rtl_clock_hz;
-	uint64_t queue_bytes;   /* of a port of the switch */
-	uint64_t marking_bytes; /* a longer queue marks congestion experienced; 0: never */
 	double host_packet_ns;
 	double host_byte_ns;
 	bool shows_progress;
 	const char *share_path; /* where a program says how much it has done; or NULL */
 	struct virtual_faults faults[BRIDGE_PORTS_MAX];
-	/* When the aggregator is reset, in ns after all hosts have started. */
-	uint64_t resets_ns[VIRTUAL_RESETS_MAX];
+	/* When an aggregator is reset, in ns after all hosts have started. */
+	struct virtual_reset {
+		uint64_t at_ns;
+		unsigned number; /* of the switch, or TOPOLOGY_NONE: all */
+	} resets[VIRTUAL_RESETS_MAX];
 	unsigned reset_count;
 };
 
 struct virtual_time {
 	const struct virtual_config *config;
-	struct bridge *bridge;
+	struct fabric *fabric;
 	struct frame_pool *pool;
 	unsigned count;
 	struct guest *guests; /* of each port, as all lists here */

@@ -26,7 +26,8 @@
 enum { POLLED = 2, POLLED_A_PORT = 3 };
 
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
-                      struct frame_pool *pool, const int *listen_fds, unsigned count)
+                      const struct cable_config *cables, struct frame_pool *pool,
+                      const int *listen_fds, unsigned count)
 {
 	*time = (struct virtual_time){
 	        .config = config,
@@ -50,9 +51,9 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 		time->listen_fds[port] = listen_fds[port];
 		for (unsigned side = 0; side < LINK_SIDES; side++)
 			time->cables[port][side] = (struct cable){
-			        .bits_per_second = config->link_bits_per_second,
-			        .delay_ns = config->link_delay_ns,
-			        .limit_bytes = side == LINK_DOWN ? config->queue_bytes : 0,
+			        .bits_per_second = cables[port].bits_per_second,
+			        .delay_ns = cables[port].delay_ns,
+			        .limit_bytes = side == LINK_DOWN ? cables[port].queue_bytes : 0,
 			};
 	}
 	time->signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0});
@@ -185,9 +186,9 @@ static void go_on(struct virtual_time *time)
 {
 	struct guest *guest = first_guest(time);
 	const uint64_t until_ns = guest ? guest->request_ns : GUEST_NEVER;
-	const uint64_t reached_ns = bridge_step(time->bridge, until_ns);
+	const uint64_t reached_ns = fabric_step(time->fabric, until_ns);
 
-	if (time->bridge->engine && time->bridge->engine->error[0])
+	if (fabric_error(time->fabric))
 		virtual_stop(time);
 	if (time->is_over)
 		return;
@@ -214,6 +215,6 @@ void virtual_time_run(struct virtual_time *time)
 			show_progress(time);
 	}
 	/* Hosts stay up until somebody ends them. */
-	if (!time->error[0] && !(time->bridge->engine && time->bridge->engine->error[0]))
+	if (!time->error[0] && !fabric_error(time->fabric))
 		poll(&ended, 1, -1);
 }

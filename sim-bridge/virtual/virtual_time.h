@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drives a bridge and its hosts in virtual time. What is modelled:
+ * Drives a fabric and its hosts in virtual time. What is modelled:
  *
  *   host (no time, or a cost a packet and a byte) -> unbounded queue of its device
  *   -> cable -> switch: whole frames, forwarding time, aggregator at its own clock
@@ -16,10 +16,12 @@
 
 /*
  * `listen_fds`: a listening socket for each host's network device. Takes them over, and the
- * signals SIGTERM and SIGINT. 0, or -1 with errno. The caller sets `bridge` before it runs.
+ * signals SIGTERM and SIGINT; `cables` are the hosts'. 0, or -1 with errno. The caller sets
+ * `fabric` before it runs.
  */
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
-                      struct frame_pool *pool, const int *listen_fds, unsigned count);
+                      const struct cable_config *cables, struct frame_pool *pool,
+                      const int *listen_fds, unsigned count);
 void virtual_time_close(struct virtual_time *time);
 
 /* Runs until a signal. Time stops when all commands have ended. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The switch with everything in it but sockets: its parser, its table of addresses, faults,
- * calendar, capture and statistics, with the model beside it, under any frames at any time.
+ * One switch, or several in a fabric with loops, with everything in it but sockets: its parser, its
+ * table of addresses, faults, calendar, capture and statistics, with the model beside each, under
+ * any frames at any time.
  *
- *   input = faults (8 bytes), then steps: a byte of time, a byte of what happens, then a frame as
- *           traffic.h writes it, or any bytes
+ *   input = faults and fabric (8 bytes), then steps: a byte of time, a byte of what happens, then a
+ * frame as traffic.h writes it, or any bytes
  *
  * Nothing is lost of memory: every frame is back in the pool at the end. The capture can be read
  * back and holds what was counted; the statistics are JSON.
@@ -21,7 +22,8 @@
 
 #include <sanitizer/asan_interface.h>
 
-#include "sim-bridge/switch/bridge.h"
+#include "common/topology_open.h"
+#include "sim-bridge/switch/fabric.h"
 #include "fuzz.h"
 #include "sim-bridge/cli/stats.h"
 #include "switch_frames.h"
@@ -32,6 +34,7 @@ enum {
 	CAPTURE_BYTES_MAX = 1 << 16, /* small enough to get full */
 	FAULT_BYTES = 8,
 	STEPS_MAX = 300,
+	INTERFACES_MAX = PORTS + 2 * 6, /* of the fabric below */
 };
 
 struct totals {
@@ -84,7 +87,7 @@ static double probability(uint8_t byte)
 }
 
 /* Two bytes a side and fault would be more than is needed: both sides share. */
-static struct bridge_config config_of(const uint8_t *bytes)
+static void configure(struct options *options, const uint8_t *bytes)
 {
 	struct link_faults faults = {
 	        .loss = probability(bytes[0]),
@@ -94,12 +97,20 @@ static struct bridge_config config_of(const uint8_t *bytes)
 	        .delay_ns = bytes[4] < 128 ? 0 : bytes[4] * 1000u,
 	};
 
-	return (struct bridge_config){
-	        .ports = PORTS,
-	        .steering = bytes[5] & 1 ? BRIDGE_STEER_ALL : BRIDGE_STEER_MARKED,
-	        .faults = {faults, faults},
-	        .seed = bytes[6],
-	};
+	char error[TOPOLOGY_ERROR_BYTES];
+	struct fabric_config *fabric = &options->fabric;
+
+	memset(options, 0, sizeof(*options));
+	fabric->topology =
+	        bytes[7] & 1 ? topology_open("clos:2x3x1", error) : topology_open_single(PORTS);
+	FUZZ_CHECK(fabric->topology && fabric->topology->host_count == PORTS);
+	fabric->seed = bytes[6];
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+		fabric->bridges[i].steering = bytes[5] & 1 ? BRIDGE_STEER_ALL : BRIDGE_STEER_MARKED;
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++) {
+		fabric->cables[i] = (struct cable_config){.faults = {faults, faults}};
+		fabric->is_captured[i] = true;
+	}
 }
 
 /* Reads the capture back: as many records as were counted, each at a port and with a time. */
@@ -119,9 +130,9 @@ static void check_capture(int fd, const struct capture_totals *totals)
 	FUZZ_CHECK(pcap_datalink(pcap) == DLT_LINUX_SLL2);
 	while ((status = pcap_next_ex(pcap, &header, &bytes)) == 1) {
 		FUZZ_CHECK(header->caplen == header->len && header->len >= 20);
-		FUZZ_CHECK(bytes[7] >= 1 && bytes[7] <= PORTS);         /* the interface */
-		FUZZ_CHECK(bytes[10] == 0 || bytes[10] == 4);           /* in, or out */
-		FUZZ_CHECK((uint64_t)header->ts.tv_usec < 1000000000u); /* nanoseconds */
+		FUZZ_CHECK(bytes[7] >= 1 && bytes[7] <= INTERFACES_MAX); /* the interface */
+		FUZZ_CHECK(bytes[10] == 0 || bytes[10] == 4);            /* in, or out */
+		FUZZ_CHECK((uint64_t)header->ts.tv_usec < 1000000000u);  /* nanoseconds */
 		frames++;
 	}
 	FUZZ_CHECK(status == PCAP_ERROR_BREAK);
@@ -132,7 +143,7 @@ static void check_capture(int fd, const struct capture_totals *totals)
 }
 
 /* Writes the statistics and reads them back. */
-static void check_stats(const struct bridge *bridge)
+static void check_stats(const struct options *options, const struct fabric *fabric)
 {
 	static const struct port_counts counts;
 	const struct port_counts *ports[BRIDGE_PORTS_MAX];
@@ -143,46 +154,49 @@ static void check_stats(const struct bridge *bridge)
 	FUZZ_CHECK(file);
 	for (unsigned port = 0; port < PORTS; port++)
 		ports[port] = &counts;
-	FUZZ_CHECK(stats_write(file, bridge, ports, NULL));
+	FUZZ_CHECK(stats_write(file, options, fabric, ports, NULL));
 	json_t *object = json_loads(text, 0, NULL);
 	FUZZ_CHECK(object);
 	FUZZ_CHECK(json_array_size(json_object_get(object, "ports")) == PORTS);
+	uint64_t steered_frames = 0;
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+		steered_frames += fabric->bridges[i].steered_frames;
 	FUZZ_CHECK((uint64_t)json_integer_value(json_object_get(object, "steered_frames")) ==
-	           bridge->steered_frames);
+	           steered_frames);
 	json_decref(object);
 	free(text);
 }
 
-/* A frame that came from `port`: unless its source cannot be learned, the switch knows it now. */
-static void check_learned(const struct bridge *bridge, const uint8_t *mac, unsigned port)
+/* A frame that came from `port`: unless its source cannot be learned, the fabric knows it now. */
+static void check_learned(const struct fabric *fabric, const uint8_t *mac, unsigned port)
 {
 	static const uint8_t nobody[6];
 
 	if (!(mac[0] & 1) && memcmp(mac, nobody, sizeof(nobody)) != 0)
-		FUZZ_CHECK(forwarding_find(&bridge->forwarding, mac) == (int)port);
+		FUZZ_CHECK(forwarding_find(&fabric->hosts, mac) == (int)port);
 	else
-		FUZZ_CHECK(forwarding_find(&bridge->forwarding, mac) == FORWARDING_FLOOD);
+		FUZZ_CHECK(forwarding_find(&fabric->hosts, mac) == FORWARDING_FLOOD);
 }
 
-static bool is_without_faults(const struct bridge *bridge)
+static bool is_without_faults(const struct fabric *fabric)
 {
-	const struct link_faults *faults = &bridge->config.faults[LINK_UP];
+	const struct link_faults *faults = &fabric->config->cables[0].faults[LINK_UP];
 
 	return faults->loss == 0 && faults->duplicate == 0 && faults->reorder == 0 &&
 	       faults->corrupt == 0 && faults->delay_ns == 0;
 }
 
-static void one_step(struct bridge *bridge, struct switch_frames *frames, uint64_t *time_ns)
+static void one_step(struct fabric *fabric, struct switch_frames *frames, uint64_t *time_ns)
 {
 	struct switch_step step = switch_frames_step(frames);
 
 	*time_ns += step.time_ns;
 	if (step.what == SWITCH_CLOSES) {
-		bridge_close_port(bridge, step.port % PORTS);
+		fabric_close_host(fabric, step.port % PORTS);
 	} else if (step.what == SWITCH_WAITS) {
-		bridge_advance(bridge, *time_ns);
+		fabric_advance(fabric, *time_ns);
 	} else {
-		struct frame *frame = frame_new(bridge->pool);
+		struct frame *frame = frame_new(fabric->network.pool);
 		uint8_t source[6];
 		unsigned port = 0;
 
@@ -195,11 +209,11 @@ static void one_step(struct bridge *bridge, struct switch_frames *frames, uint64
 		}
 		memcpy(source, frame->bytes + 6, sizeof(source));
 		fence(frame);
-		bridge_receive(bridge, port % PORTS, *time_ns, frame);
-		if (is_without_faults(bridge))
-			check_learned(bridge, source, port % PORTS);
+		fabric_receive(fabric, port % PORTS, *time_ns, frame);
+		if (is_without_faults(fabric))
+			check_learned(fabric, source, port % PORTS);
 	}
-	FUZZ_CHECK(!bridge->engine->error[0]);
+	FUZZ_CHECK(!fabric_error(fabric));
 }
 
 static unsigned free_frames(struct frame_pool *pool)
@@ -215,7 +229,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
-	static struct bridge bridge;
+	static struct options options;
+	static struct fabric fabric;
 	struct frame_pool pool;
 	struct totals totals = {.pool = &pool};
 	uint64_t time_ns = 0;
@@ -224,33 +239,41 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 
 	if (size < FAULT_BYTES)
 		return 0;
-	struct bridge_config config = config_of(input);
+	configure(&options, input);
+	const unsigned switch_count = options.fabric.topology->switch_count;
 	FUZZ_CHECK(frame_pool_open(&pool, POOL_FRAMES) == 0);
-	FUZZ_CHECK(bridge_open(&bridge, &config, &pool, on_transmit, &totals) == 0);
-	bridge.engine = model_aggregator_open(PORTS, false, bridge_aggregated, &bridge, error,
-	                                      sizeof(error));
-	FUZZ_CHECK(bridge.engine);
+	FUZZ_CHECK(fabric_open(&fabric, &options.fabric, &pool, on_transmit, &totals) == 0);
+	for (unsigned i = 0; i < switch_count; i++) {
+		struct bridge *bridge = &fabric.bridges[i];
+
+		bridge->engine =
+		        model_aggregator_open(&(struct engine_config){.ports = PORTS},
+		                              bridge_aggregated, bridge, error, sizeof(error));
+		FUZZ_CHECK(bridge->engine);
+	}
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	bridge.capture = capture_open(path, CAPTURE_BYTES_MAX, 0, error, sizeof(error));
-	FUZZ_CHECK(fd >= 0 && bridge.capture);
+	fabric.capture = capture_open(path, CAPTURE_BYTES_MAX, 0, error, sizeof(error));
+	FUZZ_CHECK(fd >= 0 && fabric.capture);
 
 	struct switch_frames *frames = switch_frames_open(input + FAULT_BYTES, size - FAULT_BYTES);
 	for (unsigned steps = 0; switch_frames_left(frames) && steps < STEPS_MAX; steps++)
-		one_step(&bridge, frames, &time_ns);
+		one_step(&fabric, frames, &time_ns);
 	switch_frames_close(frames);
-	bridge_advance(&bridge, time_ns + 1000000000u);
-	FUZZ_CHECK(calendar_next(&bridge.calendar) == CALENDAR_NEVER);
-	check_stats(&bridge);
+	fabric_advance(&fabric, time_ns + 1000000000u);
+	FUZZ_CHECK(calendar_next(&fabric.calendar) == CALENDAR_NEVER);
+	check_stats(&options, &fabric);
 
-	struct capture_totals written = capture_totals(bridge.capture);
+	struct capture_totals written = capture_totals(fabric.capture);
 	FILE *saved = fuzz_silence();
-	FUZZ_CHECK(capture_close(bridge.capture, error, sizeof(error)));
+	FUZZ_CHECK(capture_close(fabric.capture, error, sizeof(error)));
 	stderr = saved;
 	check_capture(fd, &written);
 	close(fd);
-	bridge.engine->operations->close(bridge.engine);
-	bridge_close(&bridge);
+	for (unsigned i = 0; i < switch_count; i++)
+		fabric.bridges[i].engine->operations->close(fabric.bridges[i].engine);
+	fabric_close(&fabric);
+	topology_close(options.fabric.topology);
 	if (totals.kept)
 		frame_drop(totals.kept);
 	FUZZ_CHECK(free_frames(&pool) == POOL_FRAMES);

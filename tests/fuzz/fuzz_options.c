@@ -27,7 +27,7 @@ enum {
 	SOCKETS = 34,         /* more than there may be ports */
 	DELAY_MAX_NS = 1000000000,
 	MESSAGE_BYTES_MAX = 4096,
-	PIECES_MAX = 64, /* of memory that parsing takes at a time */
+	PIECES_MAX = 4096, /* of memory that parsing takes at a time */
 };
 
 static jmp_buf refused;
@@ -141,17 +141,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void check_accepted(const struct options *options)
 {
-	const struct bridge_config *bridge = &options->bridge;
+	const struct topology *topology = options->fabric.topology;
 
-	FUZZ_CHECK(bridge->ports >= 2 && bridge->ports <= BRIDGE_PORTS_MAX);
-	for (unsigned i = 0; i < bridge->ports; i++) {
+	FUZZ_CHECK(topology->host_count == options->port_count);
+	FUZZ_CHECK(options->port_count >= 2 && options->port_count <= BRIDGE_PORTS_MAX);
+	for (unsigned i = 0; i < options->port_count; i++) {
 		FUZZ_CHECK(options->port_fds[i] >= FIRST_SOCKET_FD &&
 		           options->port_fds[i] < FIRST_SOCKET_FD + SOCKETS);
 		for (unsigned k = 0; k < i; k++)
 			FUZZ_CHECK(options->port_fds[i] != options->port_fds[k]);
 	}
-	for (unsigned side = 0; side < LINK_SIDES; side++) {
-		const struct link_faults *faults = &bridge->faults[side];
+	for (unsigned i = 0; i < LINK_SIDES * topology->cable_count; i++) {
+		const struct link_faults *faults =
+		        &options->fabric.cables[i / LINK_SIDES].faults[i % LINK_SIDES];
 
 		FUZZ_CHECK(faults->loss >= 0 && faults->loss <= 1);
 		FUZZ_CHECK(faults->duplicate >= 0 && faults->duplicate <= 1);
@@ -160,8 +162,10 @@ static void check_accepted(const struct options *options)
 		FUZZ_CHECK(faults->delay_ns <= 10 * (uint64_t)DELAY_MAX_NS);
 	}
 	FUZZ_CHECK(options->pcap_limit_bytes >= 1 << 20);
-	FUZZ_CHECK(options->aggregator <= OPTIONS_OFF);
-	FUZZ_CHECK(bridge->steering <= BRIDGE_STEER_ALL);
+	for (unsigned i = 0; i < topology->switch_count; i++) {
+		FUZZ_CHECK(options->fabric.bridges[i].aggregator <= BRIDGE_OFF);
+		FUZZ_CHECK(options->fabric.bridges[i].steering <= BRIDGE_STEER_ALL);
+	}
 }
 
 /* Arguments are separated by newlines. */

@@ -120,7 +120,7 @@ GOOD_PORTS = ["--port", "fd={0}", "--port", "fd={1}"]
     (GOOD_PORTS + ["--pcap-limit", "0"], "whole number"),
     (GOOD_PORTS + ["--link-rate", "10"], "takes a number from 1e+06"),
     (GOOD_PORTS + ["--link-delay", "10"], "takes TIME: up to 1e+06 s"),
-    (GOOD_PORTS + ["--kill", "32:1s"], "takes HOST:TIME: up to"),
+    (GOOD_PORTS + ["--kill", "256:1s"], "takes HOST:TIME: up to"),
     (GOOD_PORTS + ["--kill", "1:1s:2s"], "takes HOST:TIME: up to"),
     (GOOD_PORTS + ["--cut", "1:1s:2"], "takes HOST:TIME[:TIME]: up to"),
     (GOOD_PORTS + ["--start-delay", "1"], "--start-delay takes HOST:TIME"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual time: one direction of a cable, with the queue in front of it. A frame waits for those
+ * What time one direction of a cable takes, with the queue in front of it. A frame waits for those
  * before it, occupies the cable for its own bytes, preamble, FCS and gap, and arrives with its last
  * bit (store and forward).
  */
@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 struct cable {
-	uint64_t bits_per_second;
-	uint64_t delay_ns;    /* of the cable */
-	uint64_t limit_bytes; /* of the queue; 0: none */
-	uint64_t free_ps;     /* until when it is busy */
-	uint64_t most_bytes;  /* that the queue ever held */
+	uint64_t bits_per_second; /* 0: it takes no time to send */
+	uint64_t delay_ns;        /* of the cable */
+	uint64_t limit_bytes;     /* of the queue; 0: none */
+	uint64_t free_ps;         /* until when it is busy */
+	uint64_t most_bytes;      /* that the queue ever held */
 };
 
 /* Bytes that wait, or are half out, at `now_ns`. */

@@ -11,6 +11,8 @@ static uint64_t duration_ps(const struct cable *cable, unsigned bytes)
 {
 	unsigned sent = (bytes < FRAME_BYTES_LEAST ? FRAME_BYTES_LEAST : bytes) + OVERHEAD_BYTES;
 
+	if (cable->bits_per_second == 0)
+		return 0;
 	return sent * 8u * (uint64_t)PS_PER_S / cable->bits_per_second;
 }
 

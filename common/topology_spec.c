@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The regular fabrics, by their numbers. */
+#include "topology_spec.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "parse.h"
+#include "topology_build.h"
+
+/* Of a tree, from the lowest level to the highest. */
+static const char *const level_names[TOPOLOGY_LEVELS_MAX] = {"leaf", "spine", "core"};
+
+enum { NUMBERS_MAX = TOPOLOGY_LEVELS_MAX };
+
+struct numbers {
+	unsigned values[NUMBERS_MAX];
+	unsigned count;
+};
+
+/* A x B x ... */
+static bool read_numbers(const char *text, struct numbers *numbers)
+{
+	uint64_t value;
+
+	for (numbers->count = 0; numbers->count < NUMBERS_MAX;) {
+		text = ina_scan_whole(text, 1, TOPOLOGY_HOSTS_MAX, &value);
+		if (!text)
+			return false;
+		numbers->values[numbers->count++] = (unsigned)value;
+		if (!*text)
+			return true;
+		if (*text++ != 'x')
+			return false;
+	}
+	return false;
+}
+
+static bool add_level(struct topology *topology, unsigned level, unsigned count, char *error)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char name[TOPOLOGY_NAME_BYTES];
+
+		snprintf(name, sizeof(name), "%s%u", level_names[level], i);
+		if (!topology_add_switch(topology, name, error))
+			return false;
+	}
+	return true;
+}
+
+static bool add_hosts(struct topology *topology, unsigned leaves, unsigned hosts, char *error)
+{
+	for (unsigned host = 0; host < leaves * hosts; host++)
+		if (!topology_add_host(topology, host / hosts, host, error))
+			return false;
+	return true;
+}
+
+/* Lowest level first: each switch's children are side by side. */
+static bool make_tree(struct topology *topology, const struct numbers *numbers, char *error)
+{
+	unsigned first = 0, width = 1;
+
+	for (unsigned i = 0; i + 1 < numbers->count; i++)
+		width *= numbers->values[i];
+	const unsigned leaves = width;
+	for (unsigned level = 0; level < numbers->count; level++) {
+		const unsigned below = numbers->values[numbers->count - 1 - level];
+
+		if (!add_level(topology, level, width, error))
+			return false;
+		/* The uplinks of the level below, which has `below` switches for each of these. */
+		for (unsigned i = 0; level > 0 && i < width * below; i++)
+			if (!topology_add_uplink(topology, first - width * below + i,
+			                         first + i / below, error))
+				return false;
+		first += width;
+		if (level + 1 < numbers->count)
+			width /= numbers->values[numbers->count - 2 - level];
+	}
+	return add_hosts(topology, leaves, numbers->values[numbers->count - 1], error);
+}
+
+static bool make_clos(struct topology *topology, const struct numbers *numbers, char *error)
+{
+	const unsigned spines = numbers->values[0], leaves = numbers->values[1];
+
+	if (!add_level(topology, 0, leaves, error) || !add_level(topology, 1, spines, error))
+		return false;
+	for (unsigned leaf = 0; leaf < leaves; leaf++)
+		for (unsigned spine = 0; spine < spines; spine++)
+			if (!topology_add_uplink(topology, leaf, leaves + spine, error))
+				return false;
+	return add_hosts(topology, leaves, numbers->values[2], error);
+}
+
+static const struct {
+	const char *prefix;
+	const char *form;
+	unsigned least; /* numbers */
+	unsigned most;
+	bool (*make)(struct topology *topology, const struct numbers *numbers, char *error);
+} kinds[] = {
+        {"leaf-spine:", "leaf-spine:LEAVESxHOSTS", 2, 2, make_tree},
+        {"tree:", "tree:AxB...xHOSTS, of 1 to 3 numbers", 1, NUMBERS_MAX, make_tree},
+        {"clos:", "clos:SPINESxLEAVESxHOSTS", 3, 3, make_clos},
+};
+
+static int kind_of(const char *text)
+{
+	for (int i = 0; i < (int)(sizeof(kinds) / sizeof(*kinds)); i++)
+		if (!strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix)))
+			return i;
+	return -1;
+}
+
+bool topology_is_spec(const char *text)
+{
+	return kind_of(text) >= 0;
+}
+
+bool topology_read_spec(struct topology *topology, const char *text, char *error)
+{
+	const int kind = kind_of(text);
+	struct numbers numbers;
+
+	if (!read_numbers(text + strlen(kinds[kind].prefix), &numbers) ||
+	    numbers.count < kinds[kind].least || numbers.count > kinds[kind].most) {
+		snprintf(error, TOPOLOGY_ERROR_BYTES, "not of the form %s, each from 1 to %d",
+		         kinds[kind].form, TOPOLOGY_HOSTS_MAX);
+		return false;
+	}
+	return kinds[kind].make(topology, &numbers, error) &&
+	       topology_finish(topology, TOPOLOGY_PORTS_MAX, error);
+}

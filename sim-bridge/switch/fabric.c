@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cables, in the order of a frame's way; then time. */
+#include "fabric.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/headers.h"
+#include "roce.h"
+
+enum { CALENDAR_EVENTS = 65536 };
+
+/*
+ * A capture's interfaces: that of host 0 is 0. Behind those of the hosts, each cable between
+ * switches has two, first that of its lower end.
+ */
+static unsigned interface_of(const struct fabric *fabric, unsigned cable, enum link_side end)
+{
+	const unsigned hosts = fabric->topology->host_count;
+
+	return cable < hosts ? cable : hosts + 2 * (cable - hosts) + (end == LINK_DOWN);
+}
+
+/* `end`: LINK_UP at the lower end of the cable, where what goes up begins; LINK_DOWN at the upper.
+ */
+static void capture(struct fabric *fabric, unsigned cable, enum link_side end, uint64_t time_ns,
+                    enum capture_direction direction, const struct frame *frame)
+{
+	if (fabric->capture && fabric->config->is_captured[cable])
+		capture_frame(fabric->capture, time_ns, interface_of(fabric, cable, end), direction,
+		              frame);
+}
+
+/* The far end of a host's cable, upwards: its switch. */
+static void enter(struct fabric *fabric, unsigned cable, uint64_t time_ns, struct frame *frame)
+{
+	const struct topology_cable *at = fabric->cables[cable].at;
+
+	capture(fabric, cable, LINK_DOWN, time_ns, CAPTURE_IN, frame);
+	forwarding_learn(&fabric->hosts, frame->bytes + PACKET_SOURCE_MAC_AT, at->lower);
+	bridge_enter(&fabric->bridges[at->upper], at->upper_port, time_ns, frame);
+}
+
+/* Downwards: what carries its frames. */
+static void leave(struct fabric *fabric, unsigned cable, uint64_t time_ns, struct frame *frame)
+{
+	/* It is the host's as soon as it is transmitted; the capture must see it all the same. */
+	frame_share(frame);
+	if (fabric->transmit(fabric->transmit_context, fabric->cables[cable].at->lower, time_ns,
+	                     frame))
+		capture(fabric, cable, LINK_DOWN, time_ns, CAPTURE_OUT, frame);
+	frame_drop(frame);
+}
+
+/* Between switches, the far end. Events: a switch may be in the midst of what it sends. */
+
+static void arrive_up(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct fabric *fabric = context;
+	const struct topology_cable *at = fabric->cables[id].at;
+
+	capture(fabric, (unsigned)id, LINK_DOWN, time_ns, CAPTURE_IN, frame);
+	bridge_enter(&fabric->bridges[at->upper], at->upper_port, time_ns, frame);
+}
+
+static void arrive_down(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct fabric *fabric = context;
+	const struct topology_cable *at = fabric->cables[id].at;
+
+	capture(fabric, (unsigned)id, LINK_UP, time_ns, CAPTURE_IN, frame);
+	bridge_enter(&fabric->bridges[at->lower], at->lower_port, time_ns, frame);
+}
+
+/* Past the faults: into the queue. */
+static void send_on(struct fabric *fabric, unsigned number, enum link_side side, uint64_t time_ns,
+                    struct frame *frame)
+{
+	struct fabric_cable *cable = &fabric->cables[number];
+	struct trunk_counts *counts = &cable->counts[side];
+	const uint64_t since_start_ns = time_ns - fabric->start_ns;
+	const uint64_t queued = cable_queued_bytes(&cable->wires[side], since_start_ns);
+	struct event event = {
+	        .run = side == LINK_UP ? arrive_up : arrive_down,
+	        .context = fabric,
+	        .frame = frame,
+	        .id = number,
+	};
+
+	if (!cable_send(&cable->wires[side], since_start_ns, frame->length, &event.time_ns)) {
+		counts->dropped_queue_full++;
+		frame_drop(frame);
+		return;
+	}
+	if (cable->config->marking_bytes && queued > cable->config->marking_bytes)
+		counts->marked += roce_mark_congestion(frame);
+	counts->frames++;
+	counts->bytes += frame->length;
+	capture(fabric, number, side, time_ns, CAPTURE_OUT, frame);
+	event.time_ns += fabric->start_ns;
+	if (!calendar_add(&fabric->calendar, &event)) {
+		counts->no_memory++;
+		frame_drop(frame);
+	}
+}
+
+static void deliver_up(void *context, unsigned cable, uint64_t time_ns, struct frame *frame)
+{
+	struct fabric *fabric = context;
+
+	if (fabric->cables[cable].at->has_host)
+		enter(fabric, cable, time_ns, frame);
+	else
+		send_on(fabric, cable, LINK_UP, time_ns, frame);
+}
+
+static void deliver_down(void *context, unsigned cable, uint64_t time_ns, struct frame *frame)
+{
+	struct fabric *fabric = context;
+
+	if (fabric->cables[cable].at->has_host)
+		leave(fabric, cable, time_ns, frame);
+	else
+		send_on(fabric, cable, LINK_DOWN, time_ns, frame);
+}
+
+/* A bridge_send. */
+static void send_out(void *context, const struct bridge *bridge, unsigned port, uint64_t time_ns,
+                     struct frame *frame)
+{
+	struct fabric *fabric = context;
+	const struct topology_switch *from = &fabric->topology->switches[bridge->number];
+	const enum link_side side = port < from->first_uplink ? LINK_DOWN : LINK_UP;
+
+	link_put(&fabric->cables[from->cables[port]].links[side], time_ns, frame);
+}
+
+void fabric_receive(struct fabric *fabric, unsigned host, uint64_t time_ns, struct frame *frame)
+{
+	assert(frame->length >= FRAME_BYTES_MIN);
+	link_put(&fabric->cables[host].links[LINK_UP], time_ns, frame);
+}
+
+void fabric_close_host(struct fabric *fabric, unsigned host)
+{
+	forwarding_forget_port(&fabric->hosts, host);
+}
+
+static void open_cable(struct fabric *fabric, unsigned number)
+{
+	struct fabric_cable *cable = &fabric->cables[number];
+
+	cable->at = &fabric->topology->cables[number];
+	cable->config = &fabric->config->cables[number];
+	for (unsigned side = 0; side < LINK_SIDES; side++) {
+		link_init(&cable->links[side], number, (enum link_side)side, fabric->config->seed,
+		          &cable->config->faults[side], &fabric->calendar,
+		          side == LINK_UP ? deliver_up : deliver_down, fabric);
+		cable->wires[side] = (struct cable){
+		        .bits_per_second = cable->config->bits_per_second,
+		        .delay_ns = cable->config->delay_ns,
+		        .limit_bytes = cable->config->queue_bytes,
+		};
+	}
+}
+
+int fabric_open(struct fabric *fabric, const struct fabric_config *config, struct frame_pool *pool,
+                fabric_transmit *transmit, void *transmit_context)
+{
+	const struct topology *topology = config->topology;
+
+	*fabric = (struct fabric){
+	        .config = config,
+	        .topology = topology,
+	        .transmit = transmit,
+	        .transmit_context = transmit_context,
+	};
+	fabric->bridges = calloc(topology->switch_count, sizeof(*fabric->bridges));
+	fabric->cables = calloc(topology->cable_count, sizeof(*fabric->cables));
+	if (!fabric->bridges || !fabric->cables ||
+	    topology_routes_open(&fabric->routes, topology) != 0 ||
+	    calendar_open(&fabric->calendar, CALENDAR_EVENTS) != 0) {
+		fabric_close(fabric);
+		return -1;
+	}
+	fabric->network = (struct bridge_network){
+	        .pool = pool,
+	        .calendar = &fabric->calendar,
+	        .hosts = &fabric->hosts,
+	        .routes = &fabric->routes,
+	        .is_virtual = config->is_virtual,
+	        .send = send_out,
+	        .send_context = fabric,
+	};
+	for (unsigned i = 0; i < topology->switch_count; i++)
+		bridge_open(&fabric->bridges[i], &config->bridges[i], i, &fabric->network);
+	for (unsigned i = 0; i < topology->cable_count; i++)
+		open_cable(fabric, i);
+	return 0;
+}
+
+void fabric_close(struct fabric *fabric)
+{
+	for (unsigned i = 0; fabric->cables && i < fabric->topology->cable_count; i++)
+		for (unsigned side = 0; side < LINK_SIDES; side++)
+			link_close(&fabric->cables[i].links[side]);
+	calendar_close(&fabric->calendar);
+	topology_routes_close(&fabric->routes);
+	free(fabric->cables);
+	free(fabric->bridges);
+	fabric->cables = NULL;
+	fabric->bridges = NULL;
+}
+
+void fabric_start(struct fabric *fabric, uint64_t time_ns)
+{
+	fabric->start_ns = time_ns;
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+		bridge_start(&fabric->bridges[i], time_ns);
+}
+
+void fabric_reset_engines(struct fabric *fabric, unsigned number, uint64_t time_ns)
+{
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+		if (fabric->bridges[i].engine && (number == i || number == TOPOLOGY_NONE))
+			bridge_reset_engine(&fabric->bridges[i], time_ns);
+}
+
+static void keep_ageing(struct fabric *fabric)
+{
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+		bridge_keep_ageing(&fabric->bridges[i]);
+}
+
+bool fabric_advance(struct fabric *fabric, uint64_t time_ns)
+{
+	bool has_more = false;
+
+	fabric->network.now_ns = time_ns;
+	keep_ageing(fabric);
+	calendar_run(&fabric->calendar, time_ns);
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+		has_more |= bridge_work(&fabric->bridges[i], time_ns);
+	/* What one aggregator has emitted may have come to another switch by now. */
+	return has_more || calendar_next(&fabric->calendar) <= time_ns;
+}
+
+/* Has a clock that can be turned by itself. */
+static bool is_clocked(const struct bridge *bridge)
+{
+	return bridge->engine && bridge->engine->operations->advance;
+}
+
+/*
+ * Turns the clocks of all aggregators in which something moves, through a span in which nothing
+ * that one of them emits can have come to another, or to anything else. Returns its end.
+ */
+static uint64_t turn_clocks(struct fabric *fabric, uint64_t until_ns)
+{
+	uint64_t first_ns = CALENDAR_NEVER, span_ns = CALENDAR_NEVER;
+
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
+		const struct bridge *bridge = &fabric->bridges[i];
+
+		if (!is_clocked(bridge))
+			continue;
+		const uint64_t next_ns = bridge->engine->operations->next(bridge->engine);
+
+		if (next_ns < first_ns)
+			first_ns = next_ns;
+		if (bridge->config.forwarding_ns < span_ns)
+			span_ns = bridge->config.forwarding_ns;
+	}
+	if (first_ns >= until_ns)
+		return until_ns;
+	if (span_ns == 0)
+		span_ns = 1;
+	if (until_ns - first_ns > span_ns)
+		until_ns = first_ns + span_ns;
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
+		struct engine *engine = fabric->bridges[i].engine;
+
+		if (is_clocked(&fabric->bridges[i]))
+			while (engine->operations->advance(engine, until_ns) < until_ns)
+				;
+	}
+	return until_ns;
+}
+
+uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns)
+{
+	keep_ageing(fabric);
+	if (calendar_next(&fabric->calendar) < until_ns)
+		until_ns = calendar_next(&fabric->calendar);
+	const uint64_t reached_ns = turn_clocks(fabric, until_ns);
+
+	if (reached_ns != CALENDAR_NEVER)
+		fabric->network.now_ns = reached_ns;
+	if (reached_ns == until_ns && until_ns != CALENDAR_NEVER)
+		calendar_run(&fabric->calendar, until_ns);
+	return reached_ns;
+}
+
+void fabric_finish(struct fabric *fabric)
+{
+	/* All the way up and down again. */
+	for (unsigned turn = 0; turn < 2 * TOPOLOGY_LEVELS_MAX; turn++) {
+		for (unsigned i = 0; i < fabric->topology->switch_count; i++)
+			bridge_finish(&fabric->bridges[i]);
+		calendar_run(&fabric->calendar, fabric->network.now_ns);
+	}
+}
+
+const char *fabric_error(const struct fabric *fabric)
+{
+	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
+		const struct engine *engine = fabric->bridges[i].engine;
+
+		if (engine && engine->error[0])
+			return engine->error;
+	}
+	return NULL;
+}
