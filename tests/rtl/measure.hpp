@@ -189,19 +189,20 @@ inline void forget_output(AggregatorRtl &rtl)
 
 /// Beats a clock with `jobs` jobs at once on all ports, in packets of `mtu` bytes, in `clocks`
 /// clocks after as many to get under way. Each host takes its next packet from any of its jobs, so
-/// several jobs come in another order on each port; they keep closer together than one alone, for
-/// else the queues would grow and shrink by more packets than are measured.
+/// several jobs come in another order on each port; without a window given they keep closer together
+/// than one alone, for else the queues would grow and shrink by more packets than are measured.
 inline Throughput throughput(Random &random, const Format &format, const bench::Form &form,
-                             unsigned mtu, unsigned jobs, uint64_t clocks)
+                             unsigned mtu, unsigned jobs, uint64_t clocks, unsigned window = 0)
 {
 	AggregatorRtl rtl(random);
 	std::vector<std::unique_ptr<Sender>> senders;
 	std::vector<size_t> got_at_start(jobs);
 	Span in[PORTS], out[PORTS];
 	size_t frames_in[PORTS] = {};
-	const unsigned window = jobs == 1 ? WINDOW : std::max(WINDOW / 16, 2u);
 	Throughput result = {};
 
+	if (window == 0)
+		window = jobs == 1 ? WINDOW : std::max(WINDOW / 16, 2u);
 	for (unsigned i = 0; i < jobs; i++)
 		senders.push_back(std::make_unique<Sender>(random, rtl, i, format, form, mtu));
 	rtl.settle();

@@ -377,6 +377,38 @@ void test_speed(Random &random)
 	}
 }
 
+/// Short packets of one job, and of all: from 192 bytes of payload on a beat a clock, from 128
+/// bytes on as many as a link brings (rtl/README.md, ina_top).
+void test_short_packets(Random &random)
+{
+	constexpr unsigned FULL_RATE_BYTES = 192, LINK_RATE_BYTES = 128;
+	constexpr double LINK_BYTES_PER_CLOCK = 50; // 100 Gb/s at 250 MHz
+	constexpr size_t ROUND_A_FRAME_BYTES = 24;  // preamble, FCS and gap
+
+	for (const bench::Form &form : bench::FORMS)
+		for (unsigned jobs : {1u, unsigned{INA_JOB_COUNT}})
+			for (unsigned payload = 48; payload <= 256; payload += 16) {
+				const auto rate = measure::throughput(random, measure::FORMATS[1],
+				                                      form, payload, jobs, 2000);
+				const double slowest = std::min(rate.least_in(), rate.least_out());
+				const size_t bytes = form.payload() + payload + bench::ICRC_BYTES;
+				const size_t beats =
+				        (bytes + bench::BEAT_BYTES - 1) / bench::BEAT_BYTES;
+				const double link =
+				        static_cast<double>(beats) * LINK_BYTES_PER_CLOCK /
+				        static_cast<double>(bytes + ROUND_A_FRAME_BYTES);
+
+				std::printf(
+				        "%u ports, %s, %u jobs, payload %u: %.4f beats a clock, "
+				        "a link brings %.4f\n",
+				        PORTS, form.name(), jobs, payload, slowest, link);
+				CHECK(payload < LINK_RATE_BYTES || slowest >= link,
+				      "less than the link brings");
+				CHECK(payload < FULL_RATE_BYTES || slowest >= BEATS_PER_CLOCK_LEAST,
+				      "less than %g beats a clock", BEATS_PER_CLOCK_LEAST);
+			}
+}
+
 /// What passes does so at a beat a clock on all ports, exactly: frames of every length.
 void test_passing_speed(Random &random)
 {
@@ -571,6 +603,8 @@ int main()
 
 	test_faults(random);
 	test_speed(random);
+	if (WINDOW == SLOTS_BUILT)
+		test_short_packets(random);
 	test_passing_speed(random);
 	stuck_output(random);
 	if (INA_MTU == 4096)
