@@ -85,6 +85,7 @@ struct aggregator *aggregator_open(const struct aggregator_config *config, aggre
 	}
 	aggregator->join = (struct join){
 	        .port_count = config->ports,
+	        .lacks = config->lacks,
 	        .jobs = &aggregator->jobs,
 	        .judges = aggregator->judges,
 	        .histories = aggregator->histories,

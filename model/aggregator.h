@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "counters.h"
+#include "lack.h"
 
 struct aggregator;
 
@@ -26,6 +27,7 @@ struct aggregator_config {
 	unsigned mtu_bytes;      /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
 	bool has_quiet_time;     /* docs/protocol.md, Reset: its ends are those of */
 	                         /* aggregator_tick(). Else it is over at once */
+	struct aggregator_lack lacks; /* nothing, where it is zeros */
 };
 
 enum {

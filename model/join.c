@@ -43,22 +43,44 @@ static bool may_join(const struct join *join, unsigned job)
 	return true;
 }
 
-/* A number type and operation of docs/protocol.md. */
-static bool has_numbers(const struct ina_wire_header *header)
+static bool has_type(const struct aggregator_lack *lacks, uint8_t type)
 {
-	return header->number_type >= INA_WIRE_INT32 && header->number_type <= INA_WIRE_FLOAT16 &&
-	       header->operation >= INA_WIRE_SUM && header->operation <= INA_WIRE_MIN;
+	switch (type) {
+	case INA_WIRE_INT32:
+		return !lacks->int32;
+	case INA_WIRE_FLOAT32:
+		return true;
+	case INA_WIRE_BFLOAT16:
+	case INA_WIRE_FLOAT16:
+		return !lacks->half_formats;
+	default:
+		return false;
+	}
+}
+
+static bool has_operation(const struct aggregator_lack *lacks, uint8_t operation)
+{
+	switch (operation) {
+	case INA_WIRE_SUM:
+		return true;
+	case INA_WIRE_MAX:
+	case INA_WIRE_MIN:
+		return !lacks->max_min;
+	default:
+		return false;
+	}
 }
 
 /* A message that can be summed, or a JOIN or LEAVE. */
-static bool is_known(const struct queue_slot *slot)
+static bool is_known(const struct aggregator_lack *lacks, const struct queue_slot *slot)
 {
 	struct ina_wire_header header;
 
 	memcpy(&header, slot->payload.bytes, sizeof(header));
 	if (header.type == INA_WIRE_DATA)
 		return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
-		       has_numbers(&header);
+		       has_type(lacks, header.number_type) &&
+		       has_operation(lacks, header.operation);
 	return queue_slot_is_control(slot, INA_WIRE_JOIN) ||
 	       queue_slot_is_control(slot, INA_WIRE_LEAVE);
 }
@@ -76,7 +98,7 @@ static bool heads_match(const struct join *join, unsigned job, const struct queu
 	const struct job *entry = &join->jobs->entries[job];
 	bool starts = packet_opcode_starts(first->opcode);
 
-	if (starts == entry->in_message || (starts && !is_known(first)))
+	if (starts == entry->in_message || (starts && !is_known(&join->lacks, first)))
 		return false;
 	for (unsigned port = 0; port < join->port_count; port++)
 		if (has_port(entry, port) && !is_alike(first, front(join, port, job)))

@@ -12,6 +12,7 @@
 #include "history.h"
 #include "jobs.h"
 #include "judge.h"
+#include "lack.h"
 #include "packet.h"
 #include "tree.h"
 
@@ -20,6 +21,7 @@ typedef void join_emit(void *context, unsigned port, const uint8_t *frame, size_
 
 struct join {
 	unsigned port_count;
+	struct aggregator_lack lacks;
 	struct jobs *jobs;
 	struct judge *judges;      /* port_count, with the queues */
 	struct history *histories; /* one a job */

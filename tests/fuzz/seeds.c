@@ -230,14 +230,14 @@ static void too_large(struct seed *seed)
 	leave(seed, 0);
 }
 
-/* A whole frame, byte by byte, that no entry makes. */
-static void raw(struct seed *seed, uint8_t opcode, uint8_t tos)
+/* A whole frame on port 1, byte by byte, that no entry makes. */
+static void raw(struct seed *seed, unsigned rank, uint8_t opcode, uint8_t tos)
 {
 	static const uint8_t payload[64] = {0x49, 0x4E, 1, 1};
 	struct frame frame;
 
 	frame_make(&frame, &(struct frame_spec){
-	                           .rank = 1,
+	                           .rank = rank,
 	                           .rank_count = 2,
 	                           .destination_qpn = 0x11,
 	                           .psn = 0xFFFFF8,
@@ -252,6 +252,25 @@ static void raw(struct seed *seed, uint8_t opcode, uint8_t tos)
 	for (size_t i = 0; i < frame.length; i++)
 		add(seed, frame.bytes[i]);
 	seed->starts[seed->entries] = seed->length;
+}
+
+/* A port that asks for all contexts, and again when one of them is not its own alone. */
+static void crowd(struct seed *seed)
+{
+	entry(seed, TRAFFIC_NEXT, 0, 0, 0, 2, 0, 0);
+	entry(seed, TRAFFIC_NEXT, 0, 1, 0, 2, 0, 0);
+	entry(seed, TRAFFIC_NEXT, 1, 0, 0, 0);
+	entry(seed, TRAFFIC_REPEAT, 0, 1, 0, 1, 0);
+	entry(seed, TRAFFIC_NEXT, 1, 1, 0, 0);
+	message(seed, 0, 1, 1, 0x01);
+}
+
+/* Rank 0's next packet comes by the other port. */
+static void elsewhere(struct seed *seed)
+{
+	join(seed, 0);
+	raw(seed, 0, 0x04, 0xAE);
+	message(seed, 0, 1, 1, 0x01);
 }
 
 static void write_file(const char *directory, const char *name, const void *bytes, size_t length)
@@ -290,7 +309,7 @@ static void write_bridge(const char *directory, const char *name, const struct s
 static void write_traffic(const char *model, const char *bridge)
 {
 	static const uint8_t opcodes[] = {0x00, 0x04, 0x05, 0x0A, 0x11, 0x12, 0x64};
-	static struct seed seeds[16];
+	static struct seed seeds[17];
 	unsigned count = 0;
 	char name[32];
 
@@ -308,9 +327,11 @@ static void write_traffic(const char *model, const char *bridge)
 	resized(&seeds[count++]);
 	every_length(&seeds[count++]);
 	too_large(&seeds[count++]);
+	crowd(&seeds[count++]);
+	elsewhere(&seeds[count++]);
 	join(&seeds[count], 0);
 	for (unsigned i = 0; i < sizeof(opcodes); i++)
-		raw(&seeds[count], opcodes[i], i & 1 ? 0xAE : 0);
+		raw(&seeds[count], 1, opcodes[i], i & 1 ? 0xAE : 0);
 	count++;
 	for (unsigned i = 0; i < count; i++) {
 		snprintf(name, sizeof(name), "seed.%u", i);

@@ -538,10 +538,13 @@ static void test_passing(void **state)
 static void test_config(void **state)
 {
 	static const struct aggregator_config wrong[] = {
-	        {1, 4, 8, 0, false},    {33, 4, 8, 0, false},  {4, 0, 8, 0, false},
-	        {4, 65, 8, 0, false},   {4, 4, 0, 0, false},   {4, 4, 1, 0, false},
-	        {4, 4, 4097, 0, false}, {4, 4, 8, 128, false}, {4, 4, 8, 1000, false},
-	        {4, 4, 8, 8192, false},
+#define SIZES(port_count, job_count, slots, mtu)                                                   \
+	{.ports = port_count, .jobs = job_count, .window_packets = slots, .mtu_bytes = mtu}
+	        SIZES(1, 4, 8, 0),    SIZES(33, 4, 8, 0),  SIZES(4, 0, 8, 0),
+	        SIZES(4, 65, 8, 0),   SIZES(4, 4, 0, 0),   SIZES(4, 4, 1, 0),
+	        SIZES(4, 4, 4097, 0), SIZES(4, 4, 8, 128), SIZES(4, 4, 8, 1000),
+	        SIZES(4, 4, 8, 8192),
+#undef SIZES
 	};
 
 	(void)state;
@@ -588,7 +591,8 @@ static void test_odd_sizes(void **state)
 /* A payload above the MTU is none that can be joined. */
 static void test_small_mtu(void **state)
 {
-	struct aggregator_config config = {2, 1, 8, 256, false};
+	struct aggregator_config config = {
+	        .ports = 2, .jobs = 1, .window_packets = 8, .mtu_bytes = 256};
 	struct rig *rig = rig_open(2, 8);
 	uint8_t payload[272] = {0};
 

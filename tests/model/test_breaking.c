@@ -343,6 +343,48 @@ static void test_unknown_messages(void **state)
 	assert_all_break(0, 0x49, SEND_LAST);
 }
 
+/* Each number type with each operation: summed where the aggregator lacks neither. */
+static void check_lacks(struct aggregator_lack lacks)
+{
+	struct aggregator_config config = {
+	        .ports = 3, .jobs = 4, .window_packets = WINDOW, .lacks = lacks};
+
+	for (uint8_t type = INA_WIRE_INT32; type <= INA_WIRE_FLOAT16; type++)
+		for (uint8_t operation = INA_WIRE_SUM; operation <= INA_WIRE_MIN; operation++) {
+			const bool lacking = (lacks.int32 && type == INA_WIRE_INT32) ||
+			                     (lacks.half_formats && type >= INA_WIRE_BFLOAT16) ||
+			                     (lacks.max_min && operation != INA_WIRE_SUM);
+			struct rig *rig = rig_open(3, WINDOW);
+
+			aggregator_close(rig->aggregator);
+			rig->aggregator = aggregator_open(&config, rig_collect, rig);
+			assert_non_null(rig->aggregator);
+			rig_join_all(rig);
+			for (unsigned rank = 0; rank < 3; rank++) {
+				struct frame frame = rig_data(rig, rank, 1, 7);
+
+				frame.bytes[MESSAGE_AT + 4] = type;
+				frame.bytes[MESSAGE_AT + 5] = operation;
+				frame_seal(&frame);
+				rig_put(rig, rank, &frame);
+			}
+			rig_assert_count(rig, jobs_broken, lacking);
+			rig_assert_count(rig, packets_raw, lacking ? 3 : 0);
+			rig_assert_count(rig, packets_joined, lacking ? 3 : 6);
+			rig_close(rig);
+		}
+}
+
+static void test_what_an_aggregator_lacks(void **state)
+{
+	(void)state;
+	check_lacks((struct aggregator_lack){.half_formats = true});
+	check_lacks((struct aggregator_lack){.max_min = true});
+	check_lacks((struct aggregator_lack){.int32 = true});
+	check_lacks((struct aggregator_lack){true, true, true});
+	check_lacks((struct aggregator_lack){false});
+}
+
 static void test_first_within_message(void **state)
 {
 	struct rig *rig = *state;
@@ -472,6 +514,7 @@ int main(void)
 	        with_three(test_other_length),
 	        with_three(test_other_opcode),
 	        cmocka_unit_test(test_unknown_messages),
+	        cmocka_unit_test(test_what_an_aggregator_lacks),
 	        with_three(test_first_within_message),
 	        with_three(test_ill_formed),
 	        with_three(test_early_leave),

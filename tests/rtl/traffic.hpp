@@ -27,6 +27,10 @@ struct Shape {
 	unsigned max_elements = 300;   // of one of them
 	unsigned mismatch_percent = 0; // how likely one rank's message differs
 	unsigned marked_percent = 0;   // how likely a packet comes with ECN = 3
+	// Number types and operations of messages, but for those that may be of any all the same.
+	std::vector<uint8_t> types; // empty: any
+	bool has_max_min = true;
+	unsigned any_percent = 0;
 };
 
 struct Segment {
@@ -333,10 +337,15 @@ class Job
 		header.message_number = number++;
 		header.exponent = static_cast<int32_t>(shape.window);
 		if (data) {
-			header.number_type = static_cast<uint8_t>(INA_WIRE_INT32 +
-			                                          random.below(INA_WIRE_FLOAT16));
+			const bool any = shape.any_percent > 0 && random.chance(shape.any_percent);
+
+			header.number_type =
+			        any || shape.types.empty()
+			                ? static_cast<uint8_t>(INA_WIRE_INT32 +
+			                                       random.below(INA_WIRE_FLOAT16))
+			                : shape.types[random.below(shape.types.size())];
 			header.operation = INA_WIRE_SUM;
-			if (random.chance(40))
+			if ((any || shape.has_max_min) && random.chance(40))
 				header.operation =
 				        static_cast<uint8_t>(INA_WIRE_MAX + random.below(2));
 			header.length_bytes =
