@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak lockstep new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep new-seeds bench bench-rtl \
 	bench-virtual charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -86,6 +86,9 @@ torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, JOBS at 
 MINUTES ?= 10
 soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, in real time; memory must not grow
 	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED))
+
+scale: kernel build ## HOSTS=64 (up to 256) round a plain switch, in real and in virtual time: addresses, RDMA, sums (up to 64)
+	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^lab\.scale$$'
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
