@@ -169,8 +169,9 @@ module ina_tree #(
         logic b_valid;
         assign a_valid = ride[ENTRY].mask[2*i*SPAN+:SPAN] != '0;
         assign b_valid = ride[ENTRY].mask[(2*i+1)*SPAN+:SPAN] != '0;
-        // The trailer's contributors are added in every configuration.
-        ina_node #(.HAS_INT(1'b1), .ADD_INT(INT32 ? '1 : {LANE_COUNT/4{4'b0001}}),
+        // The trailer's contributors are added in every configuration. (yosys 0.23 would make
+        // '1 a single one here.)
+        ina_node #(.HAS_INT(1'b1), .ADD_INT(INT32 ? {LANE_COUNT{1'b1}} : {LANE_COUNT/4{4'b0001}}),
                    .HAS_MAX_MIN(MAX_MIN)) add (
             .clk(clk), .step(valid[ENTRY+:NODE_LATENCY]), .s_op(ride[ENTRY].op),
             .s_a_valid(a_valid), .s_b_valid(b_valid),

@@ -21,20 +21,21 @@ module ina_beat_crc (
   localparam int BEAT_W = ina_pkg::BEAT_W;
   localparam int FROM   = ina_pkg::HEADER_BYTES - ina_pkg::BEAT_BYTES;  // byte 0 in the record
 
-  // Traffic class and flow label follow the four bits of the version.
+  // Traffic class and flow label follow the four bits of the version. Ones are counted out: yosys
+  // 0.23 makes '1 a single one in a constant function.
   function automatic logic [BEAT_W-1:0] changing_fields(input bit ipv6);
     changing_fields = '0;
     if (ipv6) begin
-      changing_fields[(ina_pkg::IP_AT-FROM)*8+:4]          = '1;
-      changing_fields[(ina_pkg::IP_AT-FROM+1)*8+:24]       = '1;
-      changing_fields[(ina_pkg::IPV6_HOPS_AT-FROM)*8+:8]   = '1;
+      changing_fields[(ina_pkg::IP_AT-FROM)*8+:4]        = 4'hF;
+      changing_fields[(ina_pkg::IP_AT-FROM+1)*8+:24]     = 24'hFF_FFFF;
+      changing_fields[(ina_pkg::IPV6_HOPS_AT-FROM)*8+:8] = 8'hFF;
     end else begin
-      changing_fields[(ina_pkg::IPV4_TOS_AT-FROM)*8+:8]       = '1;
-      changing_fields[(ina_pkg::IPV4_TTL_AT-FROM)*8+:8]       = '1;
-      changing_fields[(ina_pkg::IPV4_CHECKSUM_AT-FROM)*8+:16] = '1;
+      changing_fields[(ina_pkg::IPV4_TOS_AT-FROM)*8+:8]       = 8'hFF;
+      changing_fields[(ina_pkg::IPV4_TTL_AT-FROM)*8+:8]       = 8'hFF;
+      changing_fields[(ina_pkg::IPV4_CHECKSUM_AT-FROM)*8+:16] = 16'hFFFF;
     end
-    changing_fields[(ina_pkg::UDP_CHECKSUM_AT-FROM)*8+:16] = '1;
-    changing_fields[(ina_pkg::BTH_RESERVED_AT-FROM)*8+:8]  = '1;
+    changing_fields[(ina_pkg::UDP_CHECKSUM_AT-FROM)*8+:16] = 16'hFFFF;
+    changing_fields[(ina_pkg::BTH_RESERVED_AT-FROM)*8+:8]  = 8'hFF;
   endfunction
 
   // 8 bytes of ones from start value ones: the first four cancel the start value, the register is 0
