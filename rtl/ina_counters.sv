@@ -79,9 +79,10 @@ module ina_counters #(
     joined    <= (done_valid && !done_raw) ? done_mask : '0;
     if (done_valid)
       bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
+    // Bytes too: nothing times an unknown number is unknown to a simulator.
     if (rst)
       {judged_q, passed_q, marked_q, opened_q, freed_q, broken_q, expired_q,
-       answered_q, differed_q, dropped_q, raw, joined} <= '0;
+       answered_q, differed_q, dropped_q, raw, joined, bytes} <= '0;
   end
 
   // How many of each there are.
