@@ -5,8 +5,9 @@
 #
 #     lab/build-kernel.sh [OUTPUT_FOLDER]        default: .kernel beside this folder
 #
-# leaves OUTPUT_FOLDER/linux and OUTPUT_FOLDER/stamp. The stamp is made from the configuration, the
-# patch and the source archive: while it fits, there is nothing to do, and nothing is done.
+# leaves OUTPUT_FOLDER/linux, OUTPUT_FOLDER/stamp and OUTPUT_FOLDER/sources.diff: how the sources that
+# were built differ from the archive's. The stamp is made from the configuration, the patches and the
+# archive: while it fits, there is nothing to do, and nothing is done.
 # The sources are unpacked below OUTPUT_FOLDER and removed again, also after an error.
 
 set -euo pipefail
@@ -47,7 +48,7 @@ end_progress() {
 	fail "User Mode Linux needs an x86_64 machine, and this one is $(uname -m)"
 [ -r "$archive" ] ||
 	fail "$archive is missing: run scripts/install-packages.sh demo"
-for tool in make gcc flex bison bc xz tar patch; do
+for tool in make gcc flex bison bc xz tar patch python3; do
 	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh demo"
 done
 
@@ -56,7 +57,10 @@ stamp=$({
 	stat -c '%s %Y' "$archive"
 	cat "$config" "${patches[@]}"
 } | sha256sum | cut -d' ' -f1)
-if [ -x "$output/linux" ] && [ "$(cat "$output/stamp" 2>/dev/null)" = "$stamp" ]; then
+is_built() {
+	[ -x "$output/linux" ] && [ "$(cat "$output/stamp" 2>/dev/null)" = "$stamp" ]
+}
+if is_built && [ "$(head -1 "$output/sources.diff" 2>/dev/null)" = "stamp $stamp" ]; then
 	echo "build-kernel: $output/linux is up to date"
 	exit 0
 fi
@@ -116,6 +120,15 @@ cd "$work/linux"
 for patch in "${patches[@]}"; do
 	patch -p1 --silent --forward <"$patch" || fail "$patch does not fit $archive"
 done
+# Compared with the whole archive, before anything is generated between the sources.
+echo "build-kernel: comparing the sources with $(basename "$archive")"
+{ echo "stamp $stamp" && python3 "$here/compare-sources.py" "$archive" .; } >"$output/sources.new" ||
+	fail "could not compare the sources with $archive"
+mv -f "$output/sources.new" "$output/sources.diff"
+if is_built; then
+	echo "build-kernel: $output/linux is up to date"
+	exit 0
+fi
 # What the caller's make handed down (a job server above all) is not meant for this one.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # The kernel knows nothing of who built it, and where.
