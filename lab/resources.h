@@ -10,7 +10,7 @@
 int lab_resources_host_memory_mib(int host_count);
 
 /* What one host takes beside its own memory, for its kernel's processes on the machine. */
-#define LAB_HOST_EXTRA_MIB 16
+#define LAB_HOST_EXTRA_MIB 4
 
 /* A place for the memory of all hosts. */
 struct lab_memory {
