@@ -3,12 +3,14 @@
 #include "doctor.h"
 #include "options.h"
 #include "run.h"
+#include "topology.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char usage[] = "usage: ina-lab run -n N [OPTION...] -- COMMAND...\n"
                             "       ina-lab run --help\n"
+                            "       ina-lab topology FABRIC [--svg FILE]\n"
                             "       ina-lab doctor\n";
 
 int main(int argc, char **argv)
@@ -21,6 +23,8 @@ int main(int argc, char **argv)
 		lab_options_parse(&options, argc - 1, argv + 1);
 		return lab_run(&options);
 	}
+	if (!strcmp(command, "topology"))
+		return lab_topology(argc - 2, argv + 2);
 	if (!strcmp(command, "doctor") && argc == 2)
 		return lab_doctor();
 	if (!strcmp(command, "--help") || !strcmp(command, "help")) {
@@ -28,10 +32,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!*command)
-		fputs("ina-lab: say what to do: run or doctor\n", stderr);
+		fputs("ina-lab: say what to do: run, topology or doctor\n", stderr);
 	else if (!strcmp(command, "doctor"))
 		fputs("ina-lab: doctor takes no arguments\n", stderr);
 	else
-		fprintf(stderr, "ina-lab: there is no command '%s': run or doctor\n", command);
+		fprintf(stderr, "ina-lab: there is no command '%s': run, topology or doctor\n",
+		        command);
 	return LAB_EXIT_USAGE;
 }

@@ -7,6 +7,8 @@
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
+#include "common/topology_open.h"
+#include "common/topology_settings.h"
 #include "resources.h"
 
 enum option_key {
@@ -23,7 +25,9 @@ enum option_key {
 
 static const struct argp_option option_table[] = {
         {"hosts", KEY_HOSTS, "N", 0,
-         "Number of hosts, 1 to 256; the aggregator has fewer ports, --aggregator off has not", 1},
+         "Number of hosts, 1 to 256, by default those of --topology; the aggregator has fewer "
+         "ports, --aggregator off has not",
+         1},
         {"ranks-per-host", KEY_RANKS, "G[,G...]", 0,
          "Commands that each host runs at once, each with a rank of its own: one number for all, "
          "or one for each (default 1)",
@@ -136,6 +140,8 @@ static void take_for_bridge(void *context, struct argp_state *state,
 	}
 	if (option->name == BRIDGE_OPTION_AGGREGATOR)
 		options->aggregator = option->text;
+	if (option->name == BRIDGE_OPTION_TOPOLOGY)
+		options->topology = option->text;
 	if (option->name == BRIDGE_OPTION_SEED)
 		options->seed = option->whole;
 	if (option->is_virtual)
@@ -146,8 +152,50 @@ static void take_for_bridge(void *context, struct argp_state *state,
 	options->bridge_arguments[options->bridge_argument_count++] = option->text;
 }
 
+/* What the bridge would refuse, once hosts are being booted. */
+static void check_names(const struct lab_options *options, const struct argp_state *state,
+                        struct topology *topology)
+{
+	char error[TOPOLOGY_ERROR_BYTES];
+
+	for (int i = 0; i < options->bridge_argument_count; i += 2) {
+		const char *option = options->bridge_arguments[i];
+		const char *value = options->bridge_arguments[i + 1];
+
+		if (!strcmp(option, "--at") && !topology_set(topology, value, error))
+			argp_failure(state, LAB_EXIT_USAGE, 0, "--at %s: %s", value, error);
+		if (!strcmp(option, "--pcap-cable") &&
+		    topology_find_cable(topology, value) == TOPOLOGY_NONE)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--pcap-cable %s: there is no such cable", value);
+	}
+}
+
+static void check_topology(struct lab_options *options, const struct argp_state *state)
+{
+	char error[TOPOLOGY_ERROR_BYTES] = "out of memory";
+	struct topology *topology;
+
+	if (options->topology)
+		topology = topology_open(options->topology, error);
+	else /* a switch has two ports at least */
+		topology = topology_open_single(
+		        options->host_count > 1 ? (unsigned)options->host_count : 2);
+	if (!topology)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "%s", error);
+	if (!options->host_count)
+		options->host_count = (int)topology->host_count;
+	if (options->topology && options->host_count != (int)topology->host_count)
+		argp_failure(state, LAB_EXIT_USAGE, 0, "-n %d: --topology %s has %u hosts",
+		             options->host_count, options->topology, topology->host_count);
+	check_names(options, state, topology);
+	topology_close(topology);
+}
+
 static void check_together(struct lab_options *options, const struct argp_state *state)
 {
+	if (options->host_count || options->topology)
+		check_topology(options, state);
 	if (!options->host_count)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "say how many hosts, as in -n 4");
 	if (!options->memory_mib)

@@ -31,6 +31,7 @@ struct lab_options {
 	const char *stats_path;         /* or NULL; relative to the caller's folder */
 	const char *aggregator;         /* rtl, model or off */
 	bool is_virtual;                /* in virtual time */
+	const char *topology;           /* several switches; or NULL */
 	uint64_t seed;                  /* of faults and, in virtual time, of the hosts' kernels */
 	bool quiet;
 	const char *virtual_option; /* one that is for virtual time only, or NULL */

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 from conftest import LAB
@@ -86,3 +87,65 @@ def test_help_and_doctor():
     assert [line.split()[1] for line in doctor.stdout.splitlines()][:3] == [
         "kernel", "guest-init", "bridge"]
     assert call("doctor", INA_KERNEL="/nowhere/linux").returncode == 125
+
+
+@pytest.mark.parametrize("arguments, what", [
+    ("run --topology leaf-spine:2x17 -- true", "leaf-spine:2x17: switch 'leaf0': 18 ports, and a switch has 16 at most"),
+    ("run -n 3 --topology leaf-spine:2x2 -- true", "-n 3: --topology leaf-spine:2x2 has 4 hosts"),
+    ("run --topology leaf-spine:2x2 --at leaf2:up0,delay=1 -- true", "no cable or switch 'leaf2:up0'"),
+    ("run --topology leaf-spine:2x2 --pcap a --pcap-cable leaf2:up0 -- true", "--pcap-cable leaf2:up0: there is no such cable"),
+    ("run -n 2 --at 2,delay=1 -- true", "no cable or switch '2'"),
+    ("topology", "takes FABRIC"),
+    ("topology tree:2 --svg", "takes FABRIC"),
+    ("topology clos:1x2", "clos:SPINESxLEAVESxHOSTS"),
+    ("topology /nowhere/at-all", "/nowhere/at-all: no file that can be read"),
+])
+def test_bad_fabrics(arguments, what):
+    run = call(*arguments.split())
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1 and what in run.stderr
+
+
+def test_topology_is_shown():
+    run = call("topology", "leaf-spine:2x1")
+    assert run.returncode == 0 and run.stderr == ""
+    assert run.stdout == """2 hosts, 3 switches, 2 levels, 4 cables
+spine0: level 2, 2 ports
+  port 0: leaf0:up0 down to leaf0
+  port 1: leaf1:up0 down to leaf1
+leaf0: level 1, 2 ports
+  port 0: host0
+  port 1: leaf0:up0 up to spine0
+leaf1: level 1, 2 ports
+  port 0: host1
+  port 1: leaf1:up0 up to spine0
+"""
+
+
+def test_topology_of_a_file(tmp_path):
+    path = tmp_path / "fabric.json"
+    path.write_text('{"switches": [{"name": "a", "hosts": 1, "up": ["b"], "aggregator": "off"}, {"name": "b", "hosts": 1}],'
+                    ' "cables": {"a:up0": {"link-rate": "25G", "loss-up": 0.01}}}')
+    run = call("topology", str(path))
+    assert run.returncode == 0
+    assert "a: level 1, 2 ports, aggregator off\n" in run.stdout
+    assert "  port 1: a:up0 up to b, link-rate 25G, loss-up 0.01" in run.stdout
+
+
+@pytest.mark.parametrize("fabric, hosts, switches, cables", [("tree:2x3x4", 24, 9, 32), ("clos:4x8x8", 64, 12, 96)])
+def test_topology_as_a_picture(tmp_path, fabric, hosts, switches, cables):
+    path = tmp_path / "fabric.svg"
+    assert call("topology", fabric, "--svg", str(path)).returncode == 0
+    space = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.parse(path).getroot()
+    boxes = {kind: [box for box in root.iter(space + "rect") if box.get("class") == kind] for kind in ("host", "switch")}
+    assert (len(boxes["host"]), len(boxes["switch"])) == (hosts, switches)
+    assert len(list(root.iter(space + "line"))) == cables
+    assert len({text.text for text in root.iter(space + "text")}) == hosts + switches
+    # Nothing covers anything else, or is outside.
+    for kind in boxes:
+        places = sorted((float(box.get("y")), float(box.get("x")), float(box.get("width"))) for box in boxes[kind])
+        for (y, x, width), (next_y, next_x, _) in zip(places, places[1:]):
+            assert y < next_y or x + width < next_x
+        assert all(x >= 0 and x + width <= float(root.get("width")) for _, x, width in places)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A fabric as a picture: hosts at the bottom, a row of switches for each level. */
+#ifndef INA_LAB_TOPOLOGY_SVG_H
+#define INA_LAB_TOPOLOGY_SVG_H
+
+#include <stdio.h>
+
+#include "common/topology.h"
+
+void lab_topology_draw(const struct topology *topology, FILE *file);
+
+#endif
