@@ -256,6 +256,8 @@ enum bridge_option_scope bridge_options_scope(enum bridge_option_name name)
 	case BRIDGE_OPTION_LINK_DELAY:
 	case BRIDGE_OPTION_QUEUE:
 	case BRIDGE_OPTION_ECN_THRESHOLD:
+	case BRIDGE_OPTION_CUT_AT:
+	case BRIDGE_OPTION_MEND_AT:
 		return BRIDGE_OPTION_OF_CABLE;
 	case BRIDGE_OPTION_AGGREGATOR:
 	case BRIDGE_OPTION_STEER:

@@ -101,6 +101,10 @@ enum {
 	  "A host dies so long after the start of all")                                            \
 	X(CUT, "cut", "HOST:TIME[:TIME]", 7, HOST_TIMES, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
 	  "A host's cable is out from the first time on, until the second or for ever")            \
+	X(CUT_AT, "cut-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                       \
+	  "Every cable, or with --at one, is out so long after the start of all")                  \
+	X(MEND_AT, "mend-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                     \
+	  "What --cut-at has cut is whole again so long after the start of all (default: never)")  \
 	X(RESET_AT, "reset-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                   \
 	  "Reset the aggregator so long after the start of all; may be repeated")
 

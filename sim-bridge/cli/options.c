@@ -99,6 +99,8 @@ static void take_for_cable(struct cable_config *of, const struct bridge_option *
 	        [BRIDGE_OPTION_LINK_DELAY] = &of->delay_ns,
 	        [BRIDGE_OPTION_QUEUE] = &of->queue_bytes,
 	        [BRIDGE_OPTION_ECN_THRESHOLD] = &of->marking_bytes,
+	        [BRIDGE_OPTION_CUT_AT] = &of->cut_ns,
+	        [BRIDGE_OPTION_MEND_AT] = &of->mend_ns,
 	};
 
 	if (whole[option->name])
@@ -178,8 +180,8 @@ static void take_shared(void *context, struct argp_state *state, const struct br
 		host->kill_ns = option->whole;
 		break;
 	case BRIDGE_OPTION_CUT:
-		host->cut_ns = option->whole;
-		host->mend_ns = option->until;
+		options->cuts[option->host].from_ns = option->whole;
+		options->cuts[option->host].until_ns = option->until;
 		break;
 	case BRIDGE_OPTION_RESET_AT:
 		add_reset(state, time, option, TOPOLOGY_NONE);
@@ -205,6 +207,10 @@ static void spread(struct options *options)
 		options->fabric.bridges[i] = of_switch;
 	for (unsigned i = 0; i < topology->cable_count; i++) {
 		options->fabric.cables[i] = of_cable;
+		if (topology->cables[i].has_host && options->cuts[i].from_ns != CALENDAR_NEVER) {
+			options->fabric.cables[i].cut_ns = options->cuts[i].from_ns;
+			options->fabric.cables[i].mend_ns = options->cuts[i].until_ns;
+		}
 		options->fabric.is_captured[i] = options->pcap_cable_count == 0;
 	}
 }
@@ -319,12 +325,15 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .every_cable.bits_per_second = 100000000000,
 	        .every_cable.delay_ns = 500,
 	        .every_cable.queue_bytes = 2000000,
+	        .every_cable.cut_ns = CALENDAR_NEVER,
+	        .every_cable.mend_ns = CALENDAR_NEVER,
 	        .pcap_limit_bytes = 256 << 20,
 	        .time.clock_fd = -1,
 	};
-	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++)
-		options->time.faults[host].kill_ns = options->time.faults[host].cut_ns =
-		        GUEST_NEVER;
+	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++) {
+		options->time.faults[host].kill_ns = GUEST_NEVER;
+		options->cuts[host].from_ns = CALENDAR_NEVER;
+	}
 	argp_err_exit_status = BRIDGE_OPTIONS_EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &input);
 }

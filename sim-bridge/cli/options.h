@@ -21,6 +21,11 @@ struct options {
 	const char *pcap_path; /* or NULL */
 	uint64_t pcap_limit_bytes;
 	const char *stats_path; /* or NULL */
+	/* From --cut, by host. */
+	struct {
+		uint64_t from_ns; /* or CALENDAR_NEVER */
+		uint64_t until_ns;
+	} cuts[BRIDGE_PORTS_MAX];
 	/* As they were written. */
 	const char *topology; /* or NULL */
 	const char *settings[OPTIONS_NAMED_MAX];

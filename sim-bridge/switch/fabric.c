@@ -52,6 +52,26 @@ static void leave(struct fabric *fabric, unsigned cable, uint64_t time_ns, struc
 	frame_drop(frame);
 }
 
+bool fabric_is_cut(const struct fabric *fabric, unsigned cable, uint64_t time_ns)
+{
+	const struct cable_config *config = &fabric->config->cables[cable];
+
+	return fabric->hosts_start_ns != CALENDAR_NEVER && config->cut_ns != CALENDAR_NEVER &&
+	       time_ns >= fabric->hosts_start_ns + config->cut_ns &&
+	       time_ns - fabric->hosts_start_ns < config->mend_ns;
+}
+
+/* True, and the frame is gone. */
+static bool is_lost_in_cut(struct fabric *fabric, unsigned cable, enum link_side side,
+                           uint64_t time_ns, struct frame *frame)
+{
+	if (!fabric_is_cut(fabric, cable, time_ns))
+		return false;
+	fabric->cables[cable].counts[side].dropped_cut++;
+	frame_drop(frame);
+	return true;
+}
+
 /* Between switches, the far end. Events: a switch may be in the midst of what it sends. */
 
 static void arrive_up(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
@@ -59,6 +79,8 @@ static void arrive_up(void *context, uint64_t time_ns, struct frame *frame, uint
 	struct fabric *fabric = context;
 	const struct topology_cable *at = fabric->cables[id].at;
 
+	if (is_lost_in_cut(fabric, (unsigned)id, LINK_UP, time_ns, frame))
+		return;
 	capture(fabric, (unsigned)id, LINK_DOWN, time_ns, CAPTURE_IN, frame);
 	bridge_enter(&fabric->bridges[at->upper], at->upper_port, time_ns, frame);
 }
@@ -68,6 +90,8 @@ static void arrive_down(void *context, uint64_t time_ns, struct frame *frame, ui
 	struct fabric *fabric = context;
 	const struct topology_cable *at = fabric->cables[id].at;
 
+	if (is_lost_in_cut(fabric, (unsigned)id, LINK_DOWN, time_ns, frame))
+		return;
 	capture(fabric, (unsigned)id, LINK_UP, time_ns, CAPTURE_IN, frame);
 	bridge_enter(&fabric->bridges[at->lower], at->lower_port, time_ns, frame);
 }
@@ -87,6 +111,8 @@ static void send_on(struct fabric *fabric, unsigned number, enum link_side side,
 	        .id = number,
 	};
 
+	if (is_lost_in_cut(fabric, number, side, time_ns, frame))
+		return;
 	if (!cable_send(&cable->wires[side], since_start_ns, frame->length, &event.time_ns)) {
 		counts->dropped_queue_full++;
 		frame_drop(frame);
@@ -174,6 +200,7 @@ int fabric_open(struct fabric *fabric, const struct fabric_config *config, struc
 	        .topology = topology,
 	        .transmit = transmit,
 	        .transmit_context = transmit_context,
+	        .hosts_start_ns = CALENDAR_NEVER,
 	};
 	fabric->bridges = calloc(topology->switch_count, sizeof(*fabric->bridges));
 	fabric->cables = calloc(topology->cable_count, sizeof(*fabric->cables));

@@ -30,6 +30,9 @@ struct cable_config {
 	uint64_t delay_ns;
 	uint64_t queue_bytes;   /* in front of it, at a switch; 0: no limit */
 	uint64_t marking_bytes; /* a longer queue marks congestion experienced; 0: never */
+	/* It is out from the one until the other, counted from the common start of all hosts. */
+	uint64_t cut_ns;
+	uint64_t mend_ns;
 };
 
 struct fabric_config {
@@ -46,6 +49,7 @@ struct fabric_config {
 	X(frames, "that were sent")                                                                \
 	X(bytes, "of these")                                                                       \
 	X(dropped_queue_full, "")                                                                  \
+	X(dropped_cut, "for the cable was out")                                                    \
 	X(marked, "with congestion experienced")                                                   \
 	X(no_memory, "dropped because the calendar was full")
 
@@ -70,7 +74,8 @@ struct fabric {
 	struct capture *capture; /* or NULL */
 	fabric_transmit *transmit;
 	void *transmit_context;
-	uint64_t start_ns; /* when time began: cables count picoseconds from there on */
+	uint64_t hosts_start_ns; /* of all hosts, set by the caller; CALENDAR_NEVER before */
+	uint64_t start_ns;       /* when time began: cables count picoseconds from there on */
 	struct calendar calendar;
 	struct forwarding hosts;
 	struct topology_routes routes;
@@ -95,6 +100,9 @@ void fabric_receive(struct fabric *fabric, unsigned host, uint64_t time_ns, stru
 
 /* A host has gone: its addresses are forgotten. */
 void fabric_close_host(struct fabric *fabric, unsigned host);
+
+/* Whether a cable is out. */
+bool fabric_is_cut(const struct fabric *fabric, unsigned cable, uint64_t time_ns);
 
 /* As new: the aggregator of a switch, or of all (TOPOLOGY_NONE). */
 void fabric_reset_engines(struct fabric *fabric, unsigned number, uint64_t time_ns);

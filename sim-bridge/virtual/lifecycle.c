@@ -59,6 +59,7 @@ void virtual_follow_muster(struct virtual_time *time, enum muster_news news)
 	if (news != MUSTER_ALL_UP || time->start_ns != GUEST_NEVER)
 		return;
 	time->start_ns = (time->now_ns / START_AT_NS + 1) * START_AT_NS;
+	time->fabric->hosts_start_ns = time->start_ns;
 	for (unsigned i = 0; i < time->config->reset_count; i++)
 		virtual_plan(time, time->start_ns + time->config->resets[i].at_ns, reset_aggregator,
 		             NULL, time->config->resets[i].number);

@@ -8,11 +8,7 @@
 
 static bool is_cut(const struct virtual_time *time, unsigned port)
 {
-	const struct virtual_faults *faults = &time->config->faults[port];
-
-	return time->start_ns != GUEST_NEVER && faults->cut_ns != GUEST_NEVER &&
-	       time->now_ns >= time->start_ns + faults->cut_ns &&
-	       time->now_ns - time->start_ns < faults->mend_ns;
+	return fabric_is_cut(time->fabric, port, time->now_ns);
 }
 
 /* When the host's processor is done with a frame that is there now. */

@@ -16,8 +16,6 @@ enum { VIRTUAL_RESETS_MAX = 64 };
 struct virtual_faults {
 	uint64_t start_delay_ns;
 	uint64_t kill_ns; /* or GUEST_NEVER */
-	uint64_t cut_ns;  /* or GUEST_NEVER: the cable is out from then ... */
-	uint64_t mend_ns; /* ... until then */
 };
 
 struct virtual_config {

@@ -153,13 +153,13 @@ def test_faults_of_all_cables(start):
 
 def test_rate_and_marks_of_a_cable(start):
     """A slow cable in real time: frames wait, and a long queue marks them."""
-    bridge = leaf_spine(start, "--aggregator", "off", "--at", "leaf0:up0,link-rate=8M,ecn-threshold=50k,link-delay=20ms")
+    bridge = leaf_spine(start, "--aggregator", "off", "--at", "leaf0:up0,link-rate=1M,ecn-threshold=50k,link-delay=20ms")
     begin = time.monotonic()
     for psn in range(100):
         bridge.send(0, packet(0, 2, psn, bytes(900), tos=2))
     got = [bridge.receive(2) for _ in range(100)]
     assert [psn_of(frame) for frame in got] == list(range(100))
-    assert time.monotonic() - begin >= 0.020 + 100 * len(got[0]) * 8 / 8e6
+    assert time.monotonic() - begin >= 0.020 + 100 * len(got[0]) * 8 / 1e6
     cable = bridge.end()["cables"]["leaf0:up0"]["up"]
     assert cable["marked"] == sum(frame[15] & 3 == 3 for frame in got) > 0
     assert 50_000 < cable["longest_queue_bytes"] <= 101 * (len(got[0]) + 24)  # preamble, FCS, gap
@@ -167,7 +167,7 @@ def test_rate_and_marks_of_a_cable(start):
 
 def test_full_queue_of_a_cable(start):
     """What finds the queue full is dropped; what comes later is not."""
-    bridge = leaf_spine(start, "--aggregator", "off", "--at", "leaf0:up0,link-rate=8M,queue=10k")
+    bridge = leaf_spine(start, "--aggregator", "off", "--at", "leaf0:up0,link-rate=1M,queue=10k")
     for psn in range(50):
         bridge.send(0, packet(0, 2, psn, bytes(900), tos=0))
     got, last = [], b""
