@@ -109,6 +109,6 @@ def test_a_failed_rank_gives_the_others_grace(lab):
 
 
 def test_those_who_finish_within_the_grace_may(lab):
-    run = lab.run(command="[ $INA_RANK = 0 ] && exit 9; sleep 1; echo done")
+    run = lab.run("--grace", "60", command="[ $INA_RANK = 0 ] && exit 9; sleep 1; echo done")
     assert run.returncode == 9
     assert "[1] done" in run.out

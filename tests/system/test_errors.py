@@ -39,10 +39,10 @@ def test_rank_counts_that_differ(tmp_path):
 
 
 def test_a_rank_that_dies(tmp_path):
-    """Rank 1's process is killed while the others wait for it in an all-reduce."""
+    """Rank 1's process is killed while the others wait for it in an all-reduce: in virtual time, for 4 s by then."""
     command = ('if [ $INA_RANK = 1 ]; then "$0" -b 64K -e 64K -n 1 -w 0 --late 1:60 & sleep 4; kill -9 $!; exit 9; fi; '
                'exec "$0" -b 64K -e 64K -n 1 -w 0')
-    result = run(tmp_path, 3, ["--aggregator", "rtl"], ["sh", "-c", command, PERF], timeout_s=120)
+    result = run(tmp_path, 3, ["--aggregator", "rtl", "--virtual-time"], ["sh", "-c", command, PERF], timeout_s=120)
     assert result.code not in (0, 124), result
     assert result.err.count("INA_ERR_PEER") == 2, result
     assert "rank 1" in result.err, result
