@@ -79,10 +79,11 @@ module ina_pick #(
   // The packet that has been chosen and is issued next.
   logic                  chosen_valid;
   logic [1:0]            chosen_kind;
-  logic [JOB_COUNT-1:0]  chosen_jobs;   // the job of a sum or raw packet
+  logic [JOB_COUNT-1:0]  chosen_jobs;     // the job of a sum or raw packet
   logic [JOB_W-1:0]      chosen_job;
   logic [PORT_COUNT-1:0] chosen_mask;
-  logic [PORT_COUNT-1:0] chosen_heads;  // whose queues move on: none of a retransmission
+  logic [PORT_COUNT-1:0] chosen_heads;    // whose queues move on: none of a retransmission
+  logic [PORT_COUNT-1:0] chosen_resends;  // whose retransmissions are chosen
   ina_pkg::resend_t      chosen_resend;
   logic                  issue;
 
@@ -114,8 +115,7 @@ module ina_pick #(
   ina_pick_ready #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ready (
       .clk, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
       .resend_valid, .resend_behind, .chosen_jobs,
-      .chosen_resends((chosen_valid && chosen_kind == ina_pkg::KIND_RESEND) ? chosen_mask : '0),
-      .any_ahead, .resending, .credit, .any, .joins, .raw_ready, .resends);
+      .chosen_resends, .any_ahead, .resending, .credit, .any, .joins, .raw_ready, .resends);
 
   // Choose.
   logic [1:0]            choice_kind;
@@ -132,18 +132,21 @@ module ina_pick #(
   always_ff @(posedge clk) begin
     if (issue) chosen_valid <= 1'b0;
     if (issue) chosen_jobs <= '0;
+    if (issue) chosen_resends <= '0;
     if (choice_valid) begin
-      chosen_valid  <= 1'b1;
-      chosen_kind   <= choice_kind;
-      chosen_jobs   <= choice_jobs;
-      chosen_job    <= choice_job;
-      chosen_mask   <= choice_mask;
-      chosen_heads  <= (choice_kind == ina_pkg::KIND_RESEND) ? '0 : choice_mask;
-      chosen_resend <= choice_resend;
+      chosen_valid   <= 1'b1;
+      chosen_kind    <= choice_kind;
+      chosen_jobs    <= choice_jobs;
+      chosen_job     <= choice_job;
+      chosen_mask    <= choice_mask;
+      chosen_heads   <= (choice_kind == ina_pkg::KIND_RESEND) ? '0 : choice_mask;
+      chosen_resends <= (choice_kind == ina_pkg::KIND_RESEND) ? choice_mask : '0;
+      chosen_resend  <= choice_resend;
     end
     if (rst) begin
-      chosen_valid <= 1'b0;
-      chosen_jobs  <= '0;
+      chosen_valid   <= 1'b0;
+      chosen_jobs    <= '0;
+      chosen_resends <= '0;
     end
   end
 
@@ -171,11 +174,12 @@ module ina_pick #(
       m_probe       <= chosen_resend.probe;
       m_resend_slot <= chosen_resend.slot[SLOT_W-1:0];
       m_sums_since  <= sums_chosen[chosen_job] - chosen_resend.ordinal;
-      if (chosen_kind == ina_pkg::KIND_JOIN && !(undo_valid && undo_job == chosen_job))
+      if (chosen_kind == ina_pkg::KIND_JOIN)
         sums_chosen[chosen_job] <= sums_chosen[chosen_job] + 1'b1;
     end
-    if (undo_valid && !(issue && chosen_kind == ina_pkg::KIND_JOIN && undo_job == chosen_job))
-      sums_chosen[undo_job] <= sums_chosen[undo_job] - 1'b1;
+    if (undo_valid)  // of the same job: one less and one more
+      sums_chosen[undo_job] <= sums_chosen[undo_job] - ORDINAL_W'(!(issue
+          && chosen_kind == ina_pkg::KIND_JOIN && undo_job == chosen_job));
     if (opened) sums_chosen[opened_job] <= '0;
     if (rst) m_valid <= 1'b0;
   end
