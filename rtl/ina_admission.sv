@@ -25,7 +25,7 @@ module ina_admission #(
     input  logic hit,         // ... and a flow, here or elsewhere
 
     output logic             ask_valid,
-    input  logic             answer_valid,
+    input  logic             answer_valid,  // only to one that asks
     input  logic             answer_granted,
     input  logic             answer_held,
     input  logic [JOB_W-1:0] answer_job,
@@ -42,14 +42,14 @@ module ina_admission #(
 
   assign asks      = !en && is_join && s_ok && !hit;
   assign ask_valid = asks && !answered && !searching;
-  assign learn     = ask_valid && answer_valid && answer_granted;
+  assign learn     = answer_valid && answer_granted;
 
   always_ff @(posedge clk) begin
     en       <= en ? !(next_join || next_alike) : !(asks || searching) || answered;
     if (en) is_join <= next_join;
-    answered <= ask_valid && answer_valid;
+    answered <= answer_valid;
     settled  <= answered;
-    if (ask_valid) begin
+    if (answer_valid) begin
       granted     <= answer_granted;
       held        <= answer_held;
       granted_job <= answer_job;

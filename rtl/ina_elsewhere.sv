@@ -3,54 +3,48 @@
 // Is a packet's flow known at another port? Then it must not pass: its receiver could put a message
 // together from it and from sums that come by the other port. Beside ina_flows, in the same clocks.
 //
-// Every port shows the others a hash of each flow that it knows, and all these are compared with
-// the packet's at once. Where one is equal and the packet has no flow here, the ingress stands
-// still (ina_admission), and the full keys are compared, one flow after the other (ina_keys): a
-// hash that is equal by chance costs clocks and nothing else.
+// Every port shows the others a hash of each flow that it knows. All these are compared with the
+// packet's at once, with its first beat, and the result is registered. What is learned from then on
+// is compared by itself: one flow a clock at most, for ina_jobs answers one JOIN at a time. So a
+// packet is compared with every flow, and what stops the ingress are registers.
 //
-// What counts for a packet are the flows that are known when its first beat is compared. A JOIN
-// that waits for its answer is compared with those that come to be known meanwhile too: JOINs are
-// answered one at a time, so of two with the same key the second sees the first one's flow, and
-// stops asking two clocks after the answer to the first.
+// Where a hash is equal and the packet has no flow here, the ingress stands still (ina_admission),
+// and the full keys are compared, one flow after the other (ina_keys): a hash that is equal by
+// chance costs clocks and nothing else. With 112 flows at other ports, that is one key of 150,000.
+//
+// What counts for a packet are the flows that are known when it comes to the judge. A JOIN that
+// waits for its answer is compared with those that come to be known meanwhile too: of two JOINs
+// with the same key the second sees the first one's flow, and stops asking two clocks after the
+// answer to the first.
 
 `default_nettype none
 
 module ina_elsewhere #(
     parameter  int JOB_COUNT   = 4,
     parameter  int OTHER_PORTS = 1,
-    parameter  int KEY_W       = 88,
-    parameter  int HASH_W      = 24,
     localparam int JOB_W       = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    localparam int PORT_W      = OTHER_PORTS > 1 ? $clog2(OTHER_PORTS) : 1,
-    localparam int OTHER_COUNT = OTHER_PORTS * JOB_COUNT
+    localparam int OTHER_COUNT = OTHER_PORTS * JOB_COUNT,
+    localparam int KNOWN_W     = ina_pkg::KNOWN_T_W
 ) (
     input  logic clk,
     input  logic rst,
     input  logic en,  // the packets move by one stage
 
-    // The first beat of a RoCE request, as ina_flows gets it; of its key only what counts.
-    input  logic             s_valid,
-    input  logic [KEY_W-1:0] s_key,
-    input  logic             next_hit,  // a clock of en later: it has a flow here
+    // The first beat of a RoCE request, as ina_flows gets it.
+    input  logic                      s_valid,
+    input  logic [ina_pkg::KEY_W-1:0] s_key,
+    input  logic                      next_hit,  // a clock of en later: it has a flow here
 
-    // This port's flows, and their hashes for the others.
-    input  logic                        learn,  // the packet at m_* opens one
-    input  logic [JOB_W-1:0]            learn_job,
-    input  logic [JOB_COUNT-1:0]        forget,
-    output logic [JOB_COUNT-1:0]        known_valid,
-    output logic [JOB_COUNT*HASH_W-1:0] known_hash,
+    // This port's flows, each a known_t for the others, and those of the others.
+    input  logic                           learn,  // the packet at m_* opens one
+    input  logic [JOB_W-1:0]               learn_job,
+    input  logic [JOB_COUNT-1:0]           forget,
+    output logic [JOB_COUNT*KNOWN_W-1:0]   known,
+    input  logic [OTHER_COUNT*KNOWN_W-1:0] others,
 
-    // The flows of the other ports.
-    input  logic [OTHER_COUNT-1:0]        other_valid,
-    input  logic [OTHER_COUNT*HASH_W-1:0] other_hash,
-
-    // To and from ina_keys: is m_key the key of that flow? Held until search_done.
-    output logic              search_valid,
-    output logic [PORT_W-1:0] search_port,
-    output logic [JOB_W-1:0]  search_job,
-    output logic [KEY_W-1:0]  m_key,
-    input  logic              search_done,
-    input  logic              search_equal,
+    // To and from ina_keys: is the key of the packet at m_* that of a flow? Held until it is done.
+    output ina_pkg::search_t search,
+    input  ina_pkg::found_t  found,
 
     // The packet that comes to the judge with this clock of en must stand still there ...
     output logic next_alike,
@@ -59,6 +53,8 @@ module ina_elsewhere #(
     output logic m_searching,
     output logic m_elsewhere
 );
+  localparam int KEY_W  = ina_pkg::KEY_W;
+  localparam int HASH_W = ina_pkg::HASH_W;
 
   // Of HASH_W bits each, so that keys which differ in so many bits in a row have other hashes.
   function automatic logic [HASH_W-1:0] hash_of(input logic [KEY_W-1:0] bits);
@@ -67,20 +63,27 @@ module ina_elsewhere #(
   endfunction
 
   // Stages 1 and 2, as in ina_flows.
+  logic [HASH_W-1:0] s_hash;
   logic              s1_first;
   logic [KEY_W-1:0]  s1_key;
   logic [HASH_W-1:0] s1_hash;
+  logic [KEY_W-1:0]  m_key;
   logic [HASH_W-1:0] m_hash;
   logic              m_hit;
   logic              moves;
 
   assign moves = en && s1_first;
 
+  always_comb begin
+    s_hash = '0;
+    if (s_valid || !ina_pkg::SIMULATED) s_hash = hash_of(s_key);
+  end
+
   always_ff @(posedge clk) begin
     if (en) s1_first <= s_valid;
     if (en && s_valid) begin
       s1_key  <= s_key;
-      s1_hash <= hash_of(s_key);
+      s1_hash <= s_hash;
     end
     if (moves) begin
       m_key  <= s1_key;
@@ -91,69 +94,129 @@ module ina_elsewhere #(
   end
 
   // This port's flows.
+  logic [JOB_COUNT-1:0]        known_valid;
+  logic [JOB_COUNT-1:0]        known_fresh;
+  logic [JOB_COUNT*HASH_W-1:0] known_hash;
+
   always_ff @(posedge clk) begin
     known_valid <= known_valid & ~forget;
+    known_fresh <= '0;
     if (learn) begin
       known_valid[learn_job]                 <= 1'b1;
+      known_fresh[learn_job]                 <= 1'b1;
       known_hash[learn_job*HASH_W +: HASH_W] <= m_hash;
     end
-    if (rst) known_valid <= '0;
+    if (rst) begin
+      known_valid <= '0;
+      known_fresh <= '0;
+    end
   end
 
-  // The hashes of the packet that comes, and of the one that stands still.
-  logic [HASH_W-1:0]      hash;
-  logic [OTHER_COUNT-1:0] alike_d;
-  logic [OTHER_COUNT-1:0] alike_q;
-
-  assign hash       = moves ? s1_hash : m_hash;
-  assign next_alike = moves && !next_hit && alike_d != '0;
-
-  always_comb begin
-    alike_d = '0;
-    if (moves || !en || !ina_pkg::SIMULATED)
-      for (int i = 0; i < OTHER_COUNT; i++)
-        alike_d[i] = other_valid[i] && other_hash[i*HASH_W +: HASH_W] == hash;
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_known
+    assign known[j*KNOWN_W +: KNOWN_W] =
+        {known_valid[j], known_fresh[j], known_hash[j*HASH_W +: HASH_W]};
   end
 
-  // The flows that are left to be compared in full, the lowest next.
-  logic [OTHER_COUNT-1:0] differs;  // these have been, since the packet came
-  logic [OTHER_COUNT-1:0] left;
-  logic [OTHER_COUNT-1:0] asked;    // this one is being compared, if it has not been forgotten
-  logic [OTHER_COUNT-1:0] choice;
+  // The flows of the others that have the hash of the packet that comes.
+  logic [OTHER_COUNT-1:0] other_valid;
+  logic [OTHER_COUNT-1:0] other_fresh;
+  logic [OTHER_COUNT-1:0] s_alike;
 
-  assign left        = alike_q & ~differs & other_valid;
-  assign choice      = left & (~left + 1'b1);
-  assign m_searching = search_valid || (!en && left != '0 && !m_elsewhere);
+  for (genvar i = 0; i < OTHER_COUNT; i++) begin : gen_other
+    logic [HASH_W-1:0] other_hash;
+
+    assign {other_valid[i], other_fresh[i], other_hash} = others[i*KNOWN_W +: KNOWN_W];
+    assign s_alike[i] = other_hash == s_hash;
+  end
+
+  // Those of the packets in the stages, with the flow that has just been learned.
+  logic [OTHER_COUNT-1:0] s1_alike;
+  logic [OTHER_COUNT-1:0] m_alike;
+  logic [OTHER_COUNT-1:0] m_alike_d;
+  logic [OTHER_COUNT-1:0] fresh;
+  logic [OTHER_COUNT-1:0] differs;  // has been compared in full
+  logic                   m_left;   // some are left to be compared
+  logic                   s1_fresh;
+
+  assign s1_fresh   = found.learned_hash == s1_hash;
+  assign fresh      = (moves ? s1_fresh : found.learned_hash == m_hash) ? other_fresh : '0;
+  assign m_alike_d  = ((moves ? s1_alike : m_alike & ~differs) | fresh) & other_valid;
+  assign next_alike = moves && !next_hit && (s1_alike != '0 || (s1_fresh && other_fresh != '0));
 
   always_ff @(posedge clk) begin
-    alike_q <= (moves ? !next_hit : !en && !m_hit) ? alike_d : '0;
-    differs <= (differs | (search_done && !search_equal ? asked : '0)) & other_valid;
-    asked   <= (search_valid ? asked : choice) & other_valid;
-    if (moves) differs <= '0;
-    if (search_done) search_valid <= 1'b0;
-    else if (m_searching) search_valid <= 1'b1;
-    if (moves) m_elsewhere <= 1'b0;
-    else if (search_done && search_equal && (asked & other_valid) != '0) m_elsewhere <= 1'b1;
-    if (rst) begin
-      alike_q      <= '0;
-      search_valid <= 1'b0;
-    end
+    s1_alike <= (en ? s_alike : s1_fresh ? s1_alike | other_fresh : s1_alike)
+        & other_valid;
+    m_alike  <= m_alike_d;
+    m_left   <= !(moves ? next_hit : m_hit) && m_alike_d != '0;
+    if (rst) m_left <= 1'b0;
+  end
+
+  // The lowest of them is compared in full: of the first port, its first job.
+  logic                   search_valid;
+  logic [OTHER_PORTS-1:0] ports;
+  logic [OTHER_PORTS-1:0] port;
+  logic [OTHER_PORTS-1:0] search_port;
+  logic [JOB_COUNT-1:0]   jobs;
+  logic [JOB_COUNT-1:0]   search_job;
+
+  always_comb begin
+    for (int p = 0; p < OTHER_PORTS; p++) ports[p] = m_alike[p*JOB_COUNT +: JOB_COUNT] != '0;
+    port = ports & (~ports + 1'b1);
+    jobs = '0;
+    for (int p = 0; p < OTHER_PORTS; p++)
+      if (port[p]) jobs = jobs | m_alike[p*JOB_COUNT +: JOB_COUNT];
   end
 
   always_ff @(posedge clk) begin
     if (!search_valid) begin
-      search_port <= '0;
-      search_job  <= '0;
-      for (int p = 0; p < OTHER_PORTS; p++) begin
-        for (int j = 0; j < JOB_COUNT; j++) begin
-          if (choice[p*JOB_COUNT+j]) begin
-            search_port <= PORT_W'(p);
-            search_job  <= JOB_W'(j);
-          end
-        end
-      end
+      search_port <= port;
+      search_job  <= jobs & (~jobs + 1'b1);
     end
   end
+
+  // The answer means nothing where the flow has ended meanwhile: its place may be another one's.
+  logic [JOB_COUNT-1:0] port_valid;  // of search_port
+  logic                 ended_q;
+  logic                 ended;
+
+  always_comb begin
+    port_valid = '0;
+    for (int p = 0; p < OTHER_PORTS; p++)
+      if (search_port[p]) port_valid = port_valid | other_valid[p*JOB_COUNT +: JOB_COUNT];
+  end
+
+  assign ended = ended_q || (search_job & port_valid) == '0;
+
+  always_comb begin
+    differs = '0;
+    for (int p = 0; p < OTHER_PORTS; p++)
+      if (found.done && !ended_q && search_port[p]) differs[p*JOB_COUNT +: JOB_COUNT] = search_job;
+  end
+
+  assign m_searching = search_valid || (!en && m_left && !m_elsewhere);
+
+  always_ff @(posedge clk) begin
+    search_valid <= m_searching && !found.done;
+    ended_q      <= search_valid && ended;
+    if (moves) m_elsewhere <= 1'b0;
+    else if (found.done && found.equal && !ended) m_elsewhere <= 1'b1;
+    if (rst) search_valid <= 1'b0;
+  end
+
+  // One of them as a number.
+  logic [2:0] search_port_number;
+  logic [5:0] search_job_number;
+
+  always_comb begin
+    search_port_number = '0;
+    search_job_number  = '0;
+    for (int p = 0; p < OTHER_PORTS; p++)
+      if (search_port[p]) search_port_number = search_port_number | 3'(p);
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (search_job[j]) search_job_number = search_job_number | 6'(j);
+  end
+
+  assign search = {search_valid, search_port_number, search_job_number, m_hash, m_key};
 
 endmodule
 

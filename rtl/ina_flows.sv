@@ -30,8 +30,6 @@
 module ina_flows #(
     parameter  int JOB_COUNT = 4,
     parameter  int KEY_W     = 88,
-    parameter  int LONG_AT   = 0,  // bits LONG_AT to LONG_AT + LONG_W - 1 count in a long key only
-    parameter  int LONG_W    = 1,
     localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
@@ -40,8 +38,7 @@ module ina_flows #(
 
     // A packet's first beat, as ina_parse gives it.
     input  logic             s_valid,
-    input  logic [KEY_W-1:0] s_key,   // says by a bit that counts whether it is long
-    input  logic             s_long,
+    input  logic [KEY_W-1:0] s_key,
     input  logic [23:0]      s_psn,
 
     // The job of the packet that is at m_* in the next clock, for reads of the same kind.
@@ -67,18 +64,15 @@ module ina_flows #(
   logic [23:0]          flow_next_psn [JOB_COUNT];
 
   // The packet's key against all flows'.
-  logic [KEY_W-1:0]     counts;
   logic [JOB_COUNT-1:0] match;
   logic [JOB_W-1:0]     match_job;
 
   always_comb begin
-    counts = '1;
-    if (!s_long) counts[LONG_AT +: LONG_W] = '0;
     match     = '0;
     match_job = '0;
     if (s_valid) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
-        if (flow_valid[j] && !forget[j] && ((flow_key[j] ^ s_key) & counts) == '0) begin
+        if (flow_valid[j] && !forget[j] && flow_key[j] == s_key) begin
           match[j]  = 1'b1;
           match_job = match_job | JOB_W'(j);
         end

@@ -25,9 +25,7 @@ module ina_judge #(
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
     localparam int FILL_W     = $clog2(SLOT_COUNT + 1),
-    localparam int OTHER_W    = OTHER_PORTS > 1 ? $clog2(OTHER_PORTS) : 1,
-    localparam int KEY_W      = ina_pkg::KEY_W,
-    localparam int HASH_W     = ina_pkg::HASH_W
+    localparam int KNOWN_W    = ina_pkg::KNOWN_T_W
 ) (
     input  logic clk,
     input  logic rst,
@@ -76,16 +74,10 @@ module ina_judge #(
     output logic [JOB_W-1:0]     hit_job,      // of all three
 
     // The flows of this port and of the others, and ina_keys (see ina_elsewhere).
-    output logic [JOB_COUNT-1:0]                    known_valid,
-    output logic [JOB_COUNT*HASH_W-1:0]             known_hash,
-    input  logic [OTHER_PORTS*JOB_COUNT-1:0]        other_valid,
-    input  logic [OTHER_PORTS*JOB_COUNT*HASH_W-1:0] other_hash,
-    output logic                                    search_valid,
-    output logic [OTHER_W-1:0]                      search_port,
-    output logic [JOB_W-1:0]                        search_job,
-    output logic [KEY_W-1:0]                        key,
-    input  logic                                    search_done,
-    input  logic                                    search_equal,
+    output logic [JOB_COUNT*KNOWN_W-1:0]             known,
+    input  logic [OTHER_PORTS*JOB_COUNT*KNOWN_W-1:0] others,
+    output ina_pkg::search_t                         search,
+    input  ina_pkg::found_t                          found,
 
     // The port's queue: a beat into the tail slot, and the commit of what is there. The header is
     // also a retransmission's.
@@ -120,11 +112,11 @@ module ina_judge #(
   endfunction
 
   // IPv4's addresses stand in the last 8 of IPv6's 32 bytes. Of the 24 before them, 12 are zeros in
-  // an IPv4 record, and 12 fields that differ from packet to packet. The id is the lower 12 bits of
-  // a big-endian field.
+  // an IPv4 record, and 12 fields that differ from packet to packet and do not count. The VLAN's id
+  // is the lower 12 bits of a big-endian field.
   localparam int LONG_AT = 24 + (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
   localparam int LONG_W  = (ina_pkg::IPV4_SOURCE_AT - ina_pkg::IPV4_AT) * 8;
-  logic [KEY_W-1:0] early_key;
+  logic [ina_pkg::KEY_W-1:0] early_key;
 
   always_comb begin
     early_key = '0;
@@ -135,6 +127,7 @@ module ina_judge #(
                    early_header.is_ipv6,
                    early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 256],
                    early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
+    if (!early_header.is_ipv6) early_key[LONG_AT +: LONG_W] = '0;
   end
 
   logic [7:0] early_opcode;
@@ -182,38 +175,28 @@ module ina_judge #(
 
   assign broken  = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
   assign put_out = JOB_COUNT'(verdict_q.put_out) << job_q;
-  assign hit     = flow_hit && s_roce_data && !put_out[flow_job];
+  assign hit     = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job);
 
-  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(LONG_AT), .LONG_W(LONG_W)) flows (
+  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(ina_pkg::KEY_W)) flows (
       .clk, .rst, .en,
-      .s_valid(early_valid),
-      .s_key(early_key), .s_long(early_header.is_ipv6),
+      .s_valid(early_valid), .s_key(early_key),
       .s_psn(psn_of(early_header.bytes[ina_pkg::BTH_PSN_AT*8 +: 24])),
       .next_job(watch_job), .next_hit,
       .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance),
       .learn, .learn_job(answer_job), .advance, .forget(job_freed | put_out));
 
   // A flow of another port.
-  logic [KEY_W-1:0] early_known;  // what counts of the key
-  logic             next_hit;
-  logic             next_alike;
-  logic             searching;
-  logic             known_elsewhere;
-  logic             elsewhere;
+  logic next_hit;
+  logic next_alike;
+  logic searching;
+  logic known_elsewhere;
+  logic elsewhere;
 
-  always_comb begin
-    early_known = early_key;
-    if (!early_header.is_ipv6) early_known[LONG_AT +: LONG_W] = '0;
-  end
-
-  ina_elsewhere #(.JOB_COUNT(JOB_COUNT), .OTHER_PORTS(OTHER_PORTS), .KEY_W(KEY_W),
-                  .HASH_W(HASH_W)) other_ports (
+  ina_elsewhere #(.JOB_COUNT(JOB_COUNT), .OTHER_PORTS(OTHER_PORTS)) other_ports (
       .clk, .rst, .en,
-      .s_valid(early_valid), .s_key(early_known), .next_hit,
-      .learn, .learn_job(answer_job), .forget(job_freed | put_out), .known_valid, .known_hash,
-      .other_valid, .other_hash,
-      .search_valid, .search_port, .search_job, .m_key(key), .search_done, .search_equal,
-      .next_alike, .m_searching(searching), .m_elsewhere(known_elsewhere));
+      .s_valid(early_valid), .s_key(early_key), .next_hit,
+      .learn, .learn_job(answer_job), .forget(job_freed | put_out), .known, .others,
+      .search, .found, .next_alike, .m_searching(searching), .m_elsewhere(known_elsewhere));
 
   assign elsewhere = known_elsewhere && s_roce_data;
 
@@ -290,7 +273,7 @@ module ina_judge #(
       .own, .suspect, .verdict, .events(events_d));
 
   ina_judge_header #(.JOB_COUNT(JOB_COUNT)) header (
-      .clk, .s_header, .s_take(verdict.take), .s_resend(verdict.resend), .s_probe(verdict.probe),
+      .clk, .s_header, .s_decide(decide), .s_take(verdict.take), .s_resend(verdict.resend), .s_probe(verdict.probe),
       .s_gap(verdict.probe && !distance[23]),
       .s_job(flow_job), .s_answered(answered), .s_opens(opens), .s_open_job(granted_job),
       .m_header(commit_header));

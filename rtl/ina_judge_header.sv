@@ -16,6 +16,7 @@ module ina_judge_header #(
     input  logic clk,
 
     input  ina_pkg::header_t s_header,
+    input  logic             s_decide,    // the rest means something
     input  logic             s_take,
     input  logic             s_resend,
     input  logic             s_probe,     // with s_resend
@@ -50,25 +51,33 @@ module ina_judge_header #(
     if (s_opens) recovers[s_open_job] <= 1'b0;  // its first packet, the JOIN, has no s_job
   end
 
-  logic [7:0] psn_high;
-  logic [7:0] probe_psn_high;
-
-  assign psn_high       = s_header.bytes[PSN_AT +: 8];
-  assign probe_psn_high = psn_high + ina_pkg::PROBE_PSN_OFFSET[23:16];
+  // What is to be edited is known late in the clock of the decision: it is done in the next one.
+  ina_pkg::header_t header_q;
+  logic             ask_q;
+  logic             probe_q;
+  logic [7:0]       psn_high;
+  logic [7:0]       probe_psn_high;
 
   always_ff @(posedge clk) begin
-    if (s_take || s_resend) begin
-      m_header <= s_header;
-      if (ask) begin
-        m_header.bytes[ACK_AT] <= 1'b1;
-        m_header.crc <= s_header.crc ^ ACK_CRC;
-      end
-      if (s_probe) begin
-        m_header.bytes[PSN_AT +: 8] <= probe_psn_high;
-        m_header.crc <= s_header.crc
-            ^ (psn_high[6] != probe_psn_high[6] ? PSN_22_CRC : 32'd0)
-            ^ (psn_high[7] != probe_psn_high[7] ? PSN_23_CRC : 32'd0);
-      end
+    if (s_decide) header_q <= s_header;
+    ask_q   <= ask;
+    probe_q <= s_probe;
+  end
+
+  assign psn_high       = header_q.bytes[PSN_AT +: 8];
+  assign probe_psn_high = psn_high + ina_pkg::PROBE_PSN_OFFSET[23:16];
+
+  always_comb begin
+    m_header = header_q;
+    if (ask_q) begin
+      m_header.bytes[ACK_AT] = 1'b1;
+      m_header.crc = header_q.crc ^ ACK_CRC;
+    end
+    if (probe_q) begin
+      m_header.bytes[PSN_AT +: 8] = probe_psn_high;
+      m_header.crc = header_q.crc
+          ^ (psn_high[6] != probe_psn_high[6] ? PSN_22_CRC : 32'd0)
+          ^ (psn_high[7] != probe_psn_high[7] ? PSN_23_CRC : 32'd0);
     end
   end
 

@@ -4,50 +4,74 @@
 // comparator for all ports, which are served in turn.
 //
 // A port's key goes in when its JOIN is granted, in the clock after the answer. A comparison takes
-// four clocks: the port is chosen, its key and the flow's are read, they are compared.
+// four clocks: the port is chosen, its key and the flow's are read, they are compared. The hash of
+// what is learned is shown to all ports in the clock after the answer (ina_elsewhere).
 
 `default_nettype none
 
 module ina_keys #(
     parameter  int PORT_COUNT = 4,
     parameter  int JOB_COUNT  = 4,
-    parameter  int KEY_W      = 88,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    localparam int OTHER_W    = PORT_COUNT > 2 ? $clog2(PORT_COUNT - 1) : 1
+    localparam int SEARCH_W   = ina_pkg::SEARCH_T_W,
+    localparam int FOUND_W    = ina_pkg::FOUND_T_W
 ) (
     input  logic clk,
     input  logic rst,
 
-    // The key of the packet at each port's judge, which stands still for what follows.
-    input  logic [PORT_COUNT*KEY_W-1:0] key,
-
-    // This port learns it; one port at most.
+    // This port learns the key of the packet that stands still there; one port at most.
     input  logic [PORT_COUNT-1:0] learn,
     input  logic [JOB_W-1:0]      learn_job,
 
-    // These ports ask whether it is that of a flow: search_port 0 is the port behind the one that
-    // asks, and so on round. A port asks until it is told that its search is done.
-    input  logic [PORT_COUNT-1:0]         search_valid,
-    input  logic [PORT_COUNT*OTHER_W-1:0] search_port,
-    input  logic [PORT_COUNT*JOB_W-1:0]   search_job,
-    output logic [PORT_COUNT-1:0]         search_done,
-    output logic                          search_equal
+    // Of each port a search_t, and a found_t for it. A port asks until its search is done.
+    input  logic [PORT_COUNT*SEARCH_W-1:0] search,
+    output logic [PORT_COUNT*FOUND_W-1:0]  found
 );
+  localparam int KEY_W     = ina_pkg::KEY_W;
+  localparam int HASH_W    = ina_pkg::HASH_W;
   localparam int PORT_W    = $clog2(PORT_COUNT);
   localparam int ADDRESS_W = PORT_W + JOB_W;
 
   logic [KEY_W-1:0] ram [0:(1<<ADDRESS_W)-1];
 
+  // What the ports say: fields side by side. A flow's port is counted from the one that asks.
+  logic [PORT_COUNT-1:0]        search_valid;
+  logic [PORT_COUNT*PORT_W-1:0] search_port;
+  logic [PORT_COUNT*JOB_W-1:0]  search_job;
+  logic [PORT_COUNT*HASH_W-1:0] hash;
+  logic [PORT_COUNT*KEY_W-1:0]  key;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_search
+    logic [2:0] port;
+    logic [5:0] job;
+    logic       unused;
+
+    assign {search_valid[p], port, job, hash[p*HASH_W +: HASH_W], key[p*KEY_W +: KEY_W]} =
+        search[p*SEARCH_W +: SEARCH_W];
+    assign search_port[p*PORT_W +: PORT_W] = PORT_W'((p + 1 + 32'(port)) % PORT_COUNT);
+    assign search_job[p*JOB_W +: JOB_W]    = job[JOB_W-1:0];
+    assign unused = &job;
+  end
+
   // What is learned, a clock later.
   logic [PORT_COUNT-1:0] writer;
   logic [JOB_W-1:0]      write_job;
   logic                  writes;
+  logic [HASH_W-1:0]     learned_hash;
+  logic [HASH_W-1:0]     learned_hash_d;
 
   assign writes = writer != '0;
 
   always_ff @(posedge clk) begin
-    writer    <= rst ? '0 : learn;
-    write_job <= learn_job;
+    writer       <= rst ? '0 : learn;
+    write_job    <= learn_job;
+    learned_hash <= learned_hash_d;
+  end
+
+  always_comb begin
+    learned_hash_d = '0;
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (learn[p]) learned_hash_d = learned_hash_d | hash[p*HASH_W +: HASH_W];
   end
 
   // A search's stages. While a key is written, reading waits.
@@ -90,8 +114,7 @@ module ina_keys #(
       if (owner[p] && (writes || reading || !ina_pkg::SIMULATED))
         owner_key = owner_key | key[p*KEY_W +: KEY_W];
       if (reader[p]) begin
-        read_port = read_port
-            | PORT_W'((p + 1 + 32'(search_port[p*OTHER_W +: OTHER_W])) % PORT_COUNT);
+        read_port = read_port | search_port[p*PORT_W +: PORT_W];
         read_job  = read_job | search_job[p*JOB_W +: JOB_W];
       end
     end
@@ -108,8 +131,10 @@ module ina_keys #(
     end
   end
 
-  assign search_done  = comparing ? reader : '0;
-  assign search_equal = asked_key == flow_key;
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_found
+    assign found[p*FOUND_W +: FOUND_W] =
+        {comparing && reader[p], asked_key == flow_key, learned_hash};
+  end
 
 endmodule
 

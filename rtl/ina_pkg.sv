@@ -29,6 +29,33 @@ package ina_pkg;
   localparam int KEY_W  = 1 + 12 + 1 + 256 + 24;
   localparam int HASH_W = 24;
 
+  // Of a port's flow what the other ports see (ina_elsewhere).
+  typedef struct packed {
+    logic              valid;
+    logic              fresh;  // learned in the clock before
+    logic [HASH_W-1:0] hash;
+  } known_t;
+  localparam int KNOWN_T_W = 2 + HASH_W;
+
+  // What a port asks ina_keys: is the key of the packet that stands still there that of a flow? The
+  // numbers have the most bits that parameters can ask for.
+  typedef struct packed {
+    logic              valid;
+    logic [2:0]        port;  // 0 is the one behind the port that asks, and so on round
+    logic [5:0]        job;
+    logic [HASH_W-1:0] hash;  // of the packet, as its key, whether it asks or not
+    logic [KEY_W-1:0]  key;
+  } search_t;
+  localparam int SEARCH_T_W = 1 + 3 + 6 + HASH_W + KEY_W;
+
+  // And what it is told.
+  typedef struct packed {
+    logic              done;
+    logic              equal;         // with done
+    logic [HASH_W-1:0] learned_hash;  // of the flow that is `fresh`
+  } found_t;
+  localparam int FOUND_T_W = 2 + HASH_W;
+
   // A sum's number in its job, modulo 2^ORDINAL_W. A retransmission in ina_resend keeps it, to see
   // whether its sum was overwritten while it waited; it waits for far fewer sums.
   localparam int ORDINAL_W = 16;

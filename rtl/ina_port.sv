@@ -12,9 +12,7 @@ module ina_port #(
     parameter  int OTHER_PORTS = 1,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
-    localparam int OTHER_W    = OTHER_PORTS > 1 ? $clog2(OTHER_PORTS) : 1,
-    localparam int KEY_W      = ina_pkg::KEY_W,
-    localparam int HASH_W     = ina_pkg::HASH_W
+    localparam int KNOWN_W    = ina_pkg::KNOWN_T_W
 ) (
     input  logic clk,
     input  logic rst,
@@ -49,16 +47,10 @@ module ina_port #(
     output logic [JOB_W-1:0]     hit_job,
 
     // The flows of this port and of the others, and ina_keys (see ina_elsewhere).
-    output logic [JOB_COUNT-1:0]                    known_valid,
-    output logic [JOB_COUNT*HASH_W-1:0]             known_hash,
-    input  logic [OTHER_PORTS*JOB_COUNT-1:0]        other_valid,
-    input  logic [OTHER_PORTS*JOB_COUNT*HASH_W-1:0] other_hash,
-    output logic                                    search_valid,
-    output logic [OTHER_W-1:0]                      search_port,
-    output logic [JOB_W-1:0]                        search_job,
-    output logic [KEY_W-1:0]                        key,
-    input  logic                                    search_done,
-    input  logic                                    search_equal,
+    output logic [JOB_COUNT*KNOWN_W-1:0]             known,
+    input  logic [OTHER_PORTS*JOB_COUNT*KNOWN_W-1:0] others,
+    output ina_pkg::search_t                         search,
+    input  ina_pkg::found_t                          found,
 
     // To and from ina_pick.
     output logic [JOB_COUNT-1:0]          queue_ready,
@@ -150,8 +142,7 @@ module ina_port #(
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
       .ask_valid, .ask, .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
-      .known_valid, .known_hash, .other_valid, .other_hash,
-      .search_valid, .search_port, .search_job, .key, .search_done, .search_equal,
+      .known, .others, .search, .found,
       .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
       .commit_header, .watch_read, .watch_job,
       .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,

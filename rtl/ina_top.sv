@@ -95,18 +95,13 @@ module ina_top #(
 
   // The flows of each port, and those of the other ports: first those of the port behind it.
   localparam int OTHER_PORTS = PORT_COUNT - 1;
-  localparam int OTHER_W     = OTHER_PORTS > 1 ? $clog2(OTHER_PORTS) : 1;
-  localparam int HASHES_W    = JOB_COUNT * ina_pkg::HASH_W;
-  localparam int KEY_W       = ina_pkg::KEY_W;
+  localparam int KNOWN_W     = JOB_COUNT * ina_pkg::KNOWN_T_W;
+  localparam int SEARCH_W    = ina_pkg::SEARCH_T_W;
+  localparam int FOUND_W     = ina_pkg::FOUND_T_W;
 
-  logic [PORT_COUNT*JOB_COUNT-1:0] known_valid;
-  logic [PORT_COUNT*HASHES_W-1:0]  known_hash;
-  logic [PORT_COUNT-1:0]           search_valid;
-  logic [PORT_COUNT*OTHER_W-1:0]   search_port;
-  logic [PORT_COUNT*JOB_W-1:0]     search_job;
-  logic [PORT_COUNT*KEY_W-1:0]     key;
-  logic [PORT_COUNT-1:0]           search_done;
-  logic                            search_equal;
+  logic [PORT_COUNT*KNOWN_W-1:0]  known;
+  logic [PORT_COUNT*SEARCH_W-1:0] search;
+  logic [PORT_COUNT*FOUND_W-1:0]  found;
 
   // Queues and retransmissions.
   logic [PORT_COUNT*JOB_COUNT-1:0]          queue_ready;
@@ -256,10 +251,9 @@ module ina_top #(
       .opened(job_opened), .newly_broken(job_newly_broken), .newly_expired(job_newly_expired),
       .busy(jobs_busy));
 
-  ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) keys (
-      .clk, .rst, .key,
-      .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
-      .search_valid, .search_port, .search_job, .search_done, .search_equal);
+  ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) keys (
+      .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
+      .search, .found);
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
       .clk, .rst,
@@ -329,13 +323,10 @@ module ina_top #(
       .m_side(out_mask), .m_crc(out_crc), .busy(crc_busy));
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
-    logic [OTHER_PORTS*JOB_COUNT-1:0] other_valid;
-    logic [OTHER_PORTS*HASHES_W-1:0]  other_hash;
+    logic [OTHER_PORTS*KNOWN_W-1:0] others;
 
     for (genvar o = 0; o < OTHER_PORTS; o++) begin : gen_other
-      localparam int OTHER = (p + 1 + o) % PORT_COUNT;
-      assign other_valid[o*JOB_COUNT +: JOB_COUNT] = known_valid[OTHER*JOB_COUNT +: JOB_COUNT];
-      assign other_hash[o*HASHES_W +: HASHES_W]    = known_hash[OTHER*HASHES_W +: HASHES_W];
+      assign others[o*KNOWN_W +: KNOWN_W] = known[(p + 1 + o) % PORT_COUNT * KNOWN_W +: KNOWN_W];
     end
 
     ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
@@ -352,11 +343,8 @@ module ina_top #(
         .job_valid, .job_complete, .job_broken, .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
-        .known_valid(known_valid[p*JOB_COUNT +: JOB_COUNT]),
-        .known_hash(known_hash[p*HASHES_W +: HASHES_W]), .other_valid, .other_hash,
-        .search_valid(search_valid[p]), .search_port(search_port[p*OTHER_W +: OTHER_W]),
-        .search_job(search_job[p*JOB_W +: JOB_W]), .key(key[p*KEY_W +: KEY_W]),
-        .search_done(search_done[p]), .search_equal,
+        .known(known[p*KNOWN_W +: KNOWN_W]), .others,
+        .search(search[p*SEARCH_W +: SEARCH_W]), .found(found[p*FOUND_W +: FOUND_W]),
         .queue_ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
         .issue_valid(issue_valid[p]), .issue_job, .issue_slot(issue_slot[p*SLOT_W +: SLOT_W]),
         .resend_valid(resend_valid[p]), .resend(resend[p*RESEND_W +: RESEND_W]),

@@ -13,13 +13,14 @@
 //   4. A search stays as it is until it is done.
 //   5. A packet stands still for five clocks a flow at most where none is learned meanwhile, and
 //      ina_keys answers as soon as it can.
-//   6. What the others are shown are the flows of this port, each with the hash of its key.
+//   6. What the others are shown are the flows of this port, each with the hash of its key, and which
+//      of them was learned in the clock before; what ina_keys is shown is the packet's key and hash.
 
 module formal_ina_elsewhere (
     input logic clk
 );
   localparam int JOB_COUNT = 2;
-  localparam int KEY_W     = 2;
+  localparam int KEY_W     = ina_pkg::KEY_W;
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -37,24 +38,32 @@ module formal_ina_elsewhere (
   (* anyseq *) logic [KEY_W-1:0]     new_key;
   (* anyseq *) logic             search_done;
   (* anyseq *) logic             search_equal;
+  (* anyseq *) logic             any_hash;
   logic                 en;
-  logic [JOB_COUNT-1:0] known_valid;
-  logic [JOB_COUNT-1:0] known_hash;
+  ina_pkg::known_t      known_0, known_1;
+  logic [JOB_COUNT-1:0] other_fresh;
+  logic                 learned_hash;
   logic [JOB_COUNT-1:0] other_valid;
   logic [KEY_W-1:0]     other_key_0, other_key_1;
+  ina_pkg::search_t     search;
   logic                 search_valid;
-  logic                 search_port;
   logic                 search_job;
   logic [KEY_W-1:0]     m_key;
   logic                 next_alike;
   logic                 m_searching;
   logic                 m_elsewhere;
 
-  ina_elsewhere #(.JOB_COUNT(JOB_COUNT), .OTHER_PORTS(1), .KEY_W(KEY_W), .HASH_W(1)) dut (
+  ina_elsewhere #(.JOB_COUNT(JOB_COUNT), .OTHER_PORTS(1)) dut (
       .clk, .rst, .en, .s_valid, .s_key, .next_hit, .learn, .learn_job, .forget,
-      .known_valid, .known_hash, .other_valid, .other_hash({^other_key_1, ^other_key_0}),
-      .search_valid, .search_port, .search_job, .m_key, .search_done, .search_equal,
+      .known({known_1, known_0}),
+      .others({other_valid[1], other_fresh[1], ^other_key_1,
+               other_valid[0], other_fresh[0], ^other_key_0}),
+      .search, .found({search_done, search_equal, other_fresh == '0 ? any_hash : learned_hash}),
       .next_alike, .m_searching, .m_elsewhere);
+
+  assign search_valid = search.valid;
+  assign search_job   = search.job[0];
+  assign m_key        = search.key;
 
   // The packet that comes to the judge, and the one that is there.
   logic             coming;
@@ -91,6 +100,8 @@ module formal_ina_elsewhere (
     since_0     <= (since_0 == 2'd3) ? 2'd3 : since_0 + 2'd1;
     since_1     <= (since_1 == 2'd3) ? 2'd3 : since_1 + 2'd1;
     other_valid <= rst ? '0 : (other_valid | opens) & ~ends;
+    other_fresh  <= rst ? '0 : opens;
+    learned_hash <= ^new_key;
     if (opens[0]) {other_key_0, since_0} <= {new_key, 2'd0};
     if (opens[1]) {other_key_1, since_1} <= {new_key, 2'd0};
   end
@@ -139,10 +150,12 @@ module formal_ina_elsewhere (
 
   // This port's flows.
   logic [JOB_COUNT-1:0] own_valid;
+  logic [JOB_COUNT-1:0] own_fresh;
   logic [KEY_W-1:0]     own_key_0, own_key_1;
 
   always_ff @(posedge clk) begin
     own_valid <= rst ? '0 : (own_valid & ~forget) | (learn ? 2'd1 << learn_job : 2'd0);
+    own_fresh <= (learn && !rst) ? 2'd1 << learn_job : 2'd0;
     if (learn && !learn_job) own_key_0 <= key;
     if (learn && learn_job) own_key_1 <= key;
   end
@@ -175,11 +188,15 @@ module formal_ina_elsewhere (
       if (searches_q) begin
         p4_stays: assert (search_valid && search_job == job_q && m_key == key_q);
       end
-      p4_port:  assert (!search_valid || !search_port);
+      p4_flow:  assert (!search_valid || (search.port == '0 && search.job < 6'(JOB_COUNT)));
       p5_ends:  assert (still <= 4'd10);
-      p6_valid: assert (known_valid == own_valid);
-      p6_hash:  assert ((!own_valid[0] || known_hash[0] == ^own_key_0)
-          && (!own_valid[1] || known_hash[1] == ^own_key_1));
+      p6_valid: assert ({known_1.valid, known_0.valid} == own_valid);
+      p6_fresh: assert ({known_1.fresh, known_0.fresh} == own_fresh);
+      p6_hash:  assert ((!own_valid[0] || known_0.hash == ^own_key_0)
+          && (!own_valid[1] || known_1.hash == ^own_key_1));
+      if (there) begin
+        p6_packet: assert (search.hash == ^key && search.key == key);
+      end
     end
   end
 

@@ -16,7 +16,7 @@ module formal_ina_flows (
 );
   localparam int JOB_COUNT = 2;
   localparam int JOB_W     = 1;
-  localparam int KEY_W     = 3;  // bit 0: it is long; bit 2 counts only then
+  localparam int KEY_W     = 3;
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -37,14 +37,9 @@ module formal_ina_flows (
 
   assign s_psn = {{20{psn_low[3]}}, psn_low};  // round 0, where PSNs wrap
 
-  // What counts of it.
-  logic [KEY_W-1:0] known_key;
-
-  assign known_key = {s_key[2] && s_key[0], s_key[1:0]};
-
-  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W), .LONG_AT(2), .LONG_W(1)) dut (
-      .clk, .rst, .en, .s_valid, .s_key, .s_long(s_key[0]), .s_psn, .next_job(), .next_hit(), .m_hit, .m_job, .m_distance,
-      .learn, .learn_job, .advance, .forget);
+  ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) dut (
+      .clk, .rst, .en, .s_valid, .s_key, .s_psn, .next_job(), .next_hit(), .m_hit, .m_job,
+      .m_distance, .learn, .learn_job, .advance, .forget);
 
   // The packets in the two stages, and whether the one at m_* waits for its decision.
   logic             first_valid;
@@ -62,7 +57,7 @@ module formal_ina_flows (
       if (learn || advance || other) waits <= 1'b0;
       if (en) first_valid <= s_valid;
       if (en && s_valid) begin
-        first_key <= known_key;
+        first_key <= s_key;
         first_psn <= s_psn;
       end
       if (en && first_valid) begin

@@ -126,12 +126,8 @@ class Flows
 	{
 		bench::Bytes key(11, static_cast<uint8_t>(packet.key));
 
-		/* Keys differ in one bit, at either end or in the middle, which counts in a long
-		 * one. */
+		/* Keys differ in one bit, at either end or in the middle. */
 		key[packet.key % 3 * 5] ^= 0x80;
-		dut->s_long = packet.key % 2;
-		if (!dut->s_long)
-			key[5] = static_cast<uint8_t>(random.next());
 		bench::put(dut->s_key, 0, key.data(), key.size());
 		dut->s_valid = packet.there;
 		dut->s_psn = packet.psn;
