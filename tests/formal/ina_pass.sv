@@ -64,8 +64,8 @@ module formal_ina_pass (
   always_comb begin
     assume (!s_valid || s_ready);
     assume (!s_valid || s_last || beat_in < 3'd6);
-    // A token comes for a frame of which something has come in.
-    if (token_valid) assume (tokens != frame_in || beat_in != '0);
+    // A token comes for a frame of which something has come in, one for each.
+    if (token_valid) assume (frame_in - tokens < 4'd8 && (tokens != frame_in || beat_in != '0));
     // As many frames as these numbers can tell apart.
     if (s_valid) assume (frame_in - frame_out < 4'd7);
   end
