@@ -228,6 +228,15 @@ static void wait_once(struct run *run, double wait_s)
 		look_at_children(run);
 }
 
+/* From here on one at a time runs, and all do so on one processor. */
+static void gather(const struct run *run)
+{
+	lab_processors_gather(0);
+	lab_processors_gather(run->bridge.pid);
+	for (int i = 0; i < run->host_count; i++)
+		lab_processors_gather(run->hosts[i].kernel_pid);
+}
+
 /* Starts what is due, and returns how long nothing more will be, in seconds. */
 static double start_due(struct run *run)
 {
@@ -238,6 +247,8 @@ static double start_due(struct run *run)
 			if (run->hosts[i].state != LAB_HOST_READY)
 				return INFINITY;
 		run->up_s = elapsed_s(run);
+		if (run->options->is_virtual)
+			gather(run);
 	}
 	for (int i = 0; i < run->host_count; i++) {
 		struct lab_host *host = &run->hosts[i];

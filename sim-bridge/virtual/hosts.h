@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual time: a host's turn, in which it runs until it waits again. */
+/* Virtual time: hosts' turns, in which they run until they wait again. */
 #ifndef INA_BRIDGE_VIRTUAL_HOSTS_H
 #define INA_BRIDGE_VIRTUAL_HOSTS_H
 
@@ -8,7 +8,8 @@
 /* Accepts the connection of a host's network device. */
 void virtual_accept_device(struct virtual_time *time, unsigned port);
 
-/* Lets a host run until it waits, and takes what it has sent. */
-void virtual_run_host(struct virtual_time *time, struct guest *guest);
+/* Lets the host whose turn it is run until it waits, and takes what it has sent; before the common
+ * start all whose turn it is at that time. */
+void virtual_run_hosts(struct virtual_time *time, struct guest *first);
 
 #endif

@@ -44,6 +44,7 @@ struct virtual_time {
 	uint64_t marked_frames;
 	struct muster muster;
 	int *listen_fds;
+	struct guest **running; /* room for all */
 	struct pollfd *polled; /* room for all descriptors of a start */
 	int signal_fd;
 	uint64_t now_ns;   /* since the hosts were switched on */

@@ -40,9 +40,10 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 	time->cables = calloc(count, sizeof(*time->cables));
 	time->busy_until_ns = calloc(count, sizeof(*time->busy_until_ns));
 	time->listen_fds = calloc(count, sizeof(*time->listen_fds));
+	time->running = calloc(count, sizeof(struct guest *));
 	time->polled = calloc(POLLED + POLLED_A_PORT * count, sizeof(*time->polled));
 	if (muster_open(&time->muster, count) != 0 || !time->guests || !time->cables ||
-	    !time->busy_until_ns || !time->listen_fds || !time->polled) {
+	    !time->busy_until_ns || !time->listen_fds || !time->running || !time->polled) {
 		time->count = 0;
 		return -1;
 	}
@@ -73,6 +74,7 @@ void virtual_time_close(struct virtual_time *time)
 	free(time->cables);
 	free(time->busy_until_ns);
 	free(time->listen_fds);
+	free(time->running);
 	free(time->polled);
 }
 
@@ -199,7 +201,7 @@ static void go_on(struct virtual_time *time)
 	/* What has just happened may have woken another. */
 	guest = first_guest(time);
 	if (guest)
-		virtual_run_host(time, guest);
+		virtual_run_hosts(time, guest);
 	else
 		virtual_fail(time, "deadlock: every host waits for a frame, and none is under way");
 }

@@ -16,9 +16,9 @@ def bridges(lab):
 
 def processors(lab, *options, aggregator):
     """Those of the bridge, and those of two hosts."""
-    process = lab.start(*options, aggregator=aggregator, command="sleep 50")
-    # The last host that is started: all have theirs by then.
-    wait_until(lambda: lab.processes_of_host(1), 60, "the hosts to start")
+    process = lab.start(*options, aggregator=aggregator, command="echo up; sleep 50")
+    # All have theirs when the commands run, if not before.
+    assert process.stdout.readline().endswith("up\n")
     bridge, = bridges(lab)
     found = [os.sched_getaffinity(pid) for pid in (bridge, lab.kernel(0), lab.kernel(1))]
     process.send_signal(signal.SIGTERM)
