@@ -347,6 +347,9 @@ static void write_options(const char *directory)
 	        "--port=fd=40\n--port=fd=41\n--loss-up\n0.5\n--loss-down=1e-3\n--duplicate\n1\n"
 	        "--reorder\n0\n--corrupt\n.25\n--delay\n100\n--seed\n0x7F",
 	        "--port=fd=40\n--port=fd=41\n--pcap\nx.pcap\n--pcap-limit\n4\n--stats\nx.json",
+	        "--port=fd=40\n--port=fd=41\n--topology=tree:2\n--at\nleaf0,aggregator=off\n"
+	        "--at=1,loss-up=0.5,queue=1M\n--pcap-cable=host1",
+	        "--port=fd=40\n--port=fd=41\n--topology\nleaf-spine:2x1\n--at=leaf0:up0,delay=1",
 	        "--port=fd=40\n--port=fd=40",
 	        "--port=fd=1\n--port\n40",
 	        "--loss-up=nan",
@@ -373,6 +376,31 @@ static void write_options(const char *directory)
 			write_file(directory, "seed.ports32", many, length);
 	}
 	write_file(directory, "seed.ports33", many, length);
+}
+
+/* The first byte says whether it is a file. */
+static void write_topologies(const char *directory)
+{
+	static const char *const texts[] = {
+	        "0leaf-spine:2x2",
+	        "0tree:2x2x2",
+	        "0clos:2x3x1",
+	        "0clos:2x3x0",
+	        "0ring:3",
+	        "1{\"switches\": [{\"name\": \"a\", \"hosts\": [0, 1], \"up\": [\"t\", \"t\"]}, "
+	        "{\"name\": \"t\", \"hosts\": 1, \"aggregator\": \"off\"}], "
+	        "\"cables\": {\"a:up1\": {\"loss-up\": 0.5}}}",
+	        "1{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"up\": [\"b\"]}, "
+	        "{\"name\": \"b\", \"hosts\": 2, \"up\": [\"a\"]}]}",
+	        "1{\"switches\": [{\"name\": \"a\", \"hosts\": 17}]}",
+	        "1[]",
+	};
+	char name[32];
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		snprintf(name, sizeof(name), "seed.%u", i);
+		write_file(directory, name, texts[i], strlen(texts[i]));
+	}
 }
 
 /* Each kind of frame, to rank 0 and to another rank; and what unknown peers send where ranks meet.
@@ -488,9 +516,20 @@ static void write_local_socket(const char *directory)
 
 int main(int argc, char **argv)
 {
-	enum { MODEL, BRIDGE, OPTIONS, CONTROL, VIRTQUEUE, VHOST_USER, LOCAL_SOCKET, FUZZERS };
-	static const char *const names[FUZZERS] = {
-	        "model", "bridge", "options", "control", "virtqueue", "vhost_user", "local_socket"};
+	enum {
+		MODEL,
+		BRIDGE,
+		OPTIONS,
+		CONTROL,
+		VIRTQUEUE,
+		VHOST_USER,
+		LOCAL_SOCKET,
+		TOPOLOGY,
+		FUZZERS
+	};
+	static const char *const names[FUZZERS] = {"model",        "bridge",    "options",
+	                                           "control",      "virtqueue", "vhost_user",
+	                                           "local_socket", "topology"};
 	char paths[FUZZERS][4096];
 
 	if (argc != 2) {
@@ -510,5 +549,6 @@ int main(int argc, char **argv)
 	write_virtqueue(paths[VIRTQUEUE]);
 	write_vhost_user(paths[VHOST_USER]);
 	write_local_socket(paths[LOCAL_SOCKET]);
+	write_topologies(paths[TOPOLOGY]);
 	return 0;
 }
