@@ -17,18 +17,35 @@ double cost_inside(const struct cost_model *model, enum cost_schedule schedule, 
 	       model->intra;
 }
 
+int cost_steps(int ranks)
+{
+	int power = 1;
+	int steps = 0;
+
+	for (; 2 * power <= ranks; power *= 2)
+		steps++;
+	return power == ranks ? steps : steps + 2;
+}
+
+/* Among hosts: so many ranks, each with a link to itself or a part of one. */
+static double among(const struct cost_model *model, int ranks, bool is_short, double bytes)
+{
+	if (is_short)
+		return cost_steps(ranks) * (model->alpha_s + bytes / model->inter);
+	return 2 * (ranks - 1) * (model->alpha_s + bytes / model->inter / ranks);
+}
+
 double cost_of(const struct cost_model *model, enum cost_schedule schedule, double bytes)
 {
-	double ranks = model->ranks;
-	double between = model->machines == 1 ? 0
-	                 : model->aggregated  ? 2
-	                                      : 2 * (model->machines - 1);
+	int rails = schedule == COST_PARALLEL ? model->locals : 1;
+	bool is_short = bytes / rails <= COST_SHORT_BYTES;
 
 	if (schedule == COST_FLAT)
-		return 2 * (ranks - 1) * model->alpha_s +
-		       2 * (ranks - 1) / ranks * bytes / model->inter;
-	return between * model->alpha_s + cost_inside(model, schedule, bytes) +
-	       cost_share(model) * bytes / model->inter;
+		return among(model, model->ranks, is_short, bytes);
+	if (model->aggregated && model->machines > 1)
+		return 2 * model->alpha_s + cost_inside(model, schedule, bytes) +
+		       bytes / model->inter;
+	return cost_inside(model, schedule, bytes) + among(model, model->machines, is_short, bytes);
 }
 
 enum cost_schedule cost_fastest(const struct cost_model *model, double bytes)

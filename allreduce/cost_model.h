@@ -12,6 +12,10 @@
  * One machine's link is shared by its g rails, so g times M / g go through it. Between machines c
  * is 1 and a is 2 alpha if the aggregator sums; by ring c is 2 (n - 1) / n and a 2 (n - 1) alpha.
  *
+ * What a rank or rail all-reduces of at most 16 KiB without an aggregator is no ring: it takes
+ * s (alpha + M / B_inter), s = log2 P, or 2 more than that rounded down (docs/protocol.md, Short
+ * messages between hosts).
+ *
  * B_intra is the rate at which a rank reads what others of its machine have: the leader reads the
  * g - 1 others' elements, and they all at once its sums; in parallel each reads (g - 1) / g of
  * both. B_intra and B_inter are taken one after the other: where they overlap, the model's
@@ -33,6 +37,11 @@ struct cost_model {
 };
 
 enum cost_schedule { COST_FLAT, COST_LEADER, COST_PARALLEL, COST_COUNT };
+
+#define COST_SHORT_BYTES 16384
+
+/* Messages one behind the other in a short all-reduce of so many ranks. */
+int cost_steps(int ranks);
 
 /* Seconds for an all-reduce of `bytes`. */
 double cost_of(const struct cost_model *model, enum cost_schedule schedule, double bytes);

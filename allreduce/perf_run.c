@@ -43,6 +43,19 @@ static int add_wrong(struct perf *perf, ina_comm *comm, uint64_t wrong, uint64_t
 	return 0;
 }
 
+/* Ranks take turns in being late: after each all-reduce those wait who were early in the last. */
+static int take_mean(struct perf *perf, ina_comm *comm, double *time_s)
+{
+	float own = (float)(*time_s / perf->ranks);
+	float mean;
+	enum ina_status status = ina_allreduce(comm, &own, &mean, 1, INA_FLOAT32, INA_SUM);
+
+	if (status != INA_OK)
+		return perf_complain(comm, "all-reduce", status);
+	*time_s = mean;
+	return 0;
+}
+
 double perf_work(size_t count, enum ina_type type)
 {
 	return WORK_OF_ANY + (double)(count * pattern_bytes(type));
@@ -120,7 +133,8 @@ int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_
 				return -1;
 		}
 	}
-	if (add_wrong(perf, comm, wrong, &result->wrong) != 0)
+	if (add_wrong(perf, comm, wrong, &result->wrong) != 0 ||
+	    take_mean(perf, comm, &result->time_s) != 0)
 		return -1;
 	perf->any_wrong = perf->any_wrong || result->wrong > 0;
 	ina_comm_stats(comm, &stats, sizeof(stats));

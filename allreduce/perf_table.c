@@ -42,7 +42,7 @@ void perf_table_header(const struct perf_head *head)
 
 	printf("# ina-perf: %d ranks on %s, path MTU %u, messages of %u bytes, window %u, %s "
 	       "place, mean "
-	       "of %d, times of rank 0\n",
+	       "of %d, times of all ranks\n",
 	       head->ranks, stats->device[0] ? stats->device : "no device", stats->path_mtu,
 	       stats->message_bytes, stats->window, head->in_place ? "in" : "out of",
 	       head->iterations);

@@ -98,7 +98,7 @@ static double copy_rate(struct perf *perf)
 	return seconds > 0 ? (double)bytes / seconds : 0;
 }
 
-/* What was not given: alpha by the flat ring's smallest all-reduce, the link by the leader's. */
+/* What was not given: alpha by the smallest flat all-reduce, the link by the leader's. */
 static int calibrate(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
@@ -118,7 +118,7 @@ static int calibrate(struct perf *perf)
 	if (close_one(COST_LEADER, leader) != 0)
 		return -1;
 	model->alpha_s =
-	        options->alpha_us > 0 ? options->alpha_us * 1e-6 : least / (2 * (model->ranks - 1));
+	        options->alpha_us > 0 ? options->alpha_us * 1e-6 : least / cost_steps(model->ranks);
 	model->intra = options->intra_gbps > 0 ? options->intra_gbps * 1e9 / 8 : copy_rate(perf);
 	large -= small + cost_inside(model, COST_LEADER, (double)probe);
 	model->inter = options->inter_gbps > 0 ? options->inter_gbps * 1e9 / 8
@@ -144,10 +144,12 @@ static void explain(const struct perf *perf)
 		       options->intra_gbps > 0 ? "given" : "measured");
 	else
 		printf("unlimited (copying takes no time here)\n");
-	printf("#   flat ring  2(P-1) alpha + 2(P-1)/P M/B_inter\n"
+	printf("#   flat ring  2(P-1) alpha + 2(P-1)/P M/B_inter; at most 16 KiB: %d (alpha + "
+	       "M/B_inter)\n"
 	       "#   leader     a + g        M/B_intra + c M/B_inter\n"
 	       "#   parallel   a + 2(g-1)/g M/B_intra + c M/B_inter, c = %.2f, a = %d alpha: %s\n",
-	       cost_share(model), model->aggregated ? 2 : 2 * (model->machines - 1),
+	       cost_steps(model->ranks), cost_share(model),
+	       model->aggregated ? 2 : 2 * (model->machines - 1),
 	       model->aggregated ? "the aggregator sums between machines"
 	                         : "no aggregator for all rails, a ring between machines");
 	if (model->machines == 1)

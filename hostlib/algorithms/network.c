@@ -1,47 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both algorithms on one network: memory shared out, completions given to whom they belong. */
+/* The algorithms on one network: memory shared out, completions given to whom they belong. */
 #include "network.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "common/deadline.h"
 
 /* Between looks at the clock. */
 #define TICK_MS 1000
 
-static const char *work_name(enum ina_work work, bool *outward)
-{
-	*outward = work == INA_WORK_WINDOW_SEND || work == INA_WORK_RING_SEND ||
-	           work == INA_WORK_CREDIT_RECEIVE;
-	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE ? "aggregation"
-	                                                                       : "ring";
-}
-
 static bool is_aggregated(enum ina_work work)
 {
 	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE;
 }
 
+/* Which connection a work request is on: "the ring connection to rank 2". */
+static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc *wc, char *text,
+                            size_t size)
+{
+	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
+	bool outward = work == INA_WORK_WINDOW_SEND || work == INA_WORK_RING_SEND ||
+	               work == INA_WORK_CREDIT_RECEIVE;
+
+	if (work == INA_WORK_PARTNER_SEND || work == INA_WORK_PARTNER_RECEIVE)
+		snprintf(text, size, "the connection with rank %d",
+		         fabric->partners[(uint32_t)wc->wr_id].rank);
+	else
+		snprintf(text, size, "the %s connection %s rank %d",
+		         is_aggregated(work) ? "aggregation" : "ring", outward ? "to" : "from",
+		         outward ? ina_successor(fabric->rank, fabric->ranks)
+		                 : ina_predecessor(fabric->rank, fabric->ranks));
+}
+
 static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv_wc *wc,
                                struct ina_failure *failure)
 {
-	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
-	bool outward;
-	const char *name = work_name(work, &outward);
-	int neighbour = outward ? ina_successor(fabric->rank, fabric->ranks)
-	                        : ina_predecessor(fabric->rank, fabric->ranks);
+	char name[64];
 
+	name_connection(fabric, wc, name, sizeof(name));
 	/* A message that is longer than the receive: rdma_rxe says REM_INV_REQ on both sides. */
 	if (wc->status == IBV_WC_LOC_LEN_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR)
-		return ina_fail(
-		        failure, INA_ERR_MISMATCH,
-		        "a message on the %s connection %s rank %d is longer than its receiver "
-		        "expects",
-		        name, outward ? "to" : "from", neighbour);
-	/* The ring can do without the other connection. */
-	return ina_fail(failure, is_aggregated(work) ? INA_ERR_AGGREGATOR : INA_ERR_DEVICE,
-	                "the %s connection %s rank %d failed: %s (vendor 0x%x)", name,
-	                outward ? "to" : "from", neighbour, ibv_wc_status_str(wc->status),
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "a message on %s is longer than its receiver expects", name);
+	/* The hosts can do without the other connection. */
+	return ina_fail(failure,
+	                is_aggregated((enum ina_work)(wc->wr_id >> 32)) ? INA_ERR_AGGREGATOR
+	                                                                : INA_ERR_DEVICE,
+	                "%s failed: %s (vendor 0x%x)", name, ibv_wc_status_str(wc->status),
 	                wc->vendor_err);
 }
 
@@ -63,7 +69,8 @@ static enum ina_status take_aggregated(struct ina_network *network, const struct
 static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_failure *failure)
 {
 	struct ina_network *network = context;
-	struct ina_ring *ring = &network->ring;
+	struct ina_ring *ring = &network->hosts.ring;
+	struct ina_doubling *doubling = &network->hosts.doubling;
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 	enum ina_status status;
 
@@ -88,6 +95,12 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 		return INA_OK;
 	case INA_WORK_CREDIT_RECEIVE:
 		return ina_ring_credited(ring, ntohl(wc->imm_data), failure);
+	case INA_WORK_PARTNER_SEND:
+		ina_doubling_sent(doubling, (uint32_t)wc->wr_id);
+		return INA_OK;
+	case INA_WORK_PARTNER_RECEIVE:
+		ina_doubling_received(doubling, (uint32_t)wc->wr_id, wc->byte_len);
+		return INA_OK;
 	case INA_WORK_WINDOW_SEND:
 	case INA_WORK_WINDOW_RECEIVE:
 		break;
@@ -139,7 +152,7 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	context.rx = connections[INA_PURPOSE_RING].rx->qp;
 	context.tx_slots = slots + window;
 	context.rx_slots = slots + 2 * window;
-	network->ring.connection = context;
+	network->hosts.ring.connection = context;
 	network->spare = context.staging + 2 * (size_t)window * context.limit_bytes;
 	innet->integers = context.staging + 3 * (size_t)window * options->message_bytes;
 }
@@ -150,16 +163,18 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 {
 	struct ina_options *options = &settings->options;
 	size_t pieces = options->fixed_point ? 4 : 3; /* of memory, each of a window's elements */
+	size_t window_bytes;
 	enum ina_status status = ina_settings_fit(settings, network->fabric.path_mtu,
 	                                          &network->window_packets, failure);
 
 	if (status != INA_OK)
 		return status;
-	status = ina_memory_open(
-	        &network->memory, network->fabric.pd,
+	window_bytes =
 	        options->window * (4 * sizeof(struct ina_slot) + pieces * options->message_bytes) +
-	                settings->receives * sizeof(struct ina_slot),
-	        options->cache_entries, failure);
+	        settings->receives * sizeof(struct ina_slot);
+	status = ina_memory_open(&network->memory, network->fabric.pd,
+	                         window_bytes + ina_doubling_memory(network->fabric.partner_count),
+	                         options->cache_entries, failure);
 	if (status != INA_OK)
 		return status;
 	network->completions = (struct ina_completions){
@@ -169,10 +184,16 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	        .take = take,
 	        .context = network,
 	};
-	network->innet.completions = network->ring.completions = &network->completions;
+	network->innet.completions = network->hosts.completions = &network->completions;
 	network->innet.memory = &network->memory;
 	share_memory_out(network, settings, job_id);
-	return ina_ring_open(&network->ring, failure);
+	status = ina_ring_open(&network->hosts.ring, failure);
+	if (status != INA_OK)
+		return status;
+	return ina_doubling_open(&network->hosts.doubling, &network->fabric,
+	                         &network->hosts.ring.connection.context,
+	                         (uint8_t *)network->memory.slab + window_bytes,
+	                         network->memory.slab_mr->lkey, failure);
 }
 
 void ina_network_close(struct ina_network *network)

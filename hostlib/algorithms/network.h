@@ -6,15 +6,15 @@
 #ifndef INA_ALGORITHMS_NETWORK_H
 #define INA_ALGORITHMS_NETWORK_H
 
+#include "hosts.h"
 #include "in_network.h"
-#include "ring.h"
 
 struct ina_network {
 	struct ina_fabric fabric;
 	struct ina_completions completions;
 	struct ina_memory memory;
 	struct ina_innet innet;
-	struct ina_ring ring;
+	struct ina_hosts hosts;
 	uint8_t *spare;              /* registered: the sums of a window, and 16 bytes */
 	unsigned int window_packets; /* what a JOIN says */
 	bool plain; /* api/plain.h: what comes back is the predecessor's, and no sum */

@@ -118,8 +118,7 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	ring->own_count = slices_of(ring, &ring->out);
 	ring->sent = 0;
 	ring->overflow = false;
-	ring->rejoin = ring->ask_rejoin;
-	ring->ask_rejoin = false;
+	ring->rejoin = false;
 }
 
 /* Ranks that disagree on the count are found at the first message: it has the whole of it. */
@@ -291,113 +290,10 @@ void ina_ring_credit_sent(struct ina_ring *ring)
 	ring->credit_sends--;
 }
 
-/* The row of the table of algorithms. */
-
-static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
-                                 struct ina_failure *failure)
-{
-	ina_ring_start(self, transfer);
-	return ina_ring_advance(self, failure);
-}
-
-/* Nothing but a message helps: neither a credit nor an acknowledgement allows anything. */
-static bool awaits_message(const struct ina_ring *ring)
+bool ina_ring_awaits_message(const struct ina_ring *ring)
 {
 	return ring->in.index < ring->in_count &&
 	       ring->out.index - ring->sent < ring->connection.window &&
 	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX &&
 	       (ring->out.index == ring->out_count || has_credit(ring));
 }
-
-static enum ina_status go_on(struct ina_ring *ring, enum ina_status status, int count, bool *moved,
-                             struct ina_failure *failure)
-{
-	*moved = count > 0;
-	return status == INA_OK && count > 0 ? ina_ring_advance(ring, failure) : status;
-}
-
-static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
-                                   struct ina_failure *failure)
-{
-	struct ina_ring *ring = self;
-	int count;
-	enum ina_status status = ina_completions_take(ring->completions, before_wait,
-	                                              awaits_message(ring), &count, failure);
-
-	return go_on(ring, status, count, moved, failure);
-}
-
-static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
-                                struct ina_failure *failure)
-{
-	struct ina_ring *ring = self;
-	int count;
-	enum ina_status status = ina_completions_sleep(ring->completions, awaits_message(ring),
-	                                               timeout_ms, &count, failure);
-
-	return go_on(ring, status, count, moved, failure);
-}
-
-static bool row_is_done(const void *self)
-{
-	return ina_ring_done(self);
-}
-
-static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
-{
-	const struct ina_ring *ring = self;
-
-	*until = 0;
-	stats->messages_ring += ring->in_count;
-	stats->bytes_ring += ring->transfer.total_bytes;
-	return ring->overflow;
-}
-
-static void row_abort(void *self)
-{
-	ina_fabric_silence(((struct ina_ring *)self)->completions->fabric);
-}
-
-static int row_pollfds(const void *self, struct pollfd *fds)
-{
-	return ina_fabric_pollfds(((const struct ina_ring *)self)->completions->fabric, fds);
-}
-
-static void row_arm(void *self)
-{
-	ina_completions_arm(((struct ina_ring *)self)->completions);
-}
-
-static uint32_t row_position(const void *self)
-{
-	return (uint32_t)((const struct ina_ring *)self)->in.index;
-}
-
-static void row_explain_timeout(const void *self, int timeout_ms, struct ina_failure *failure)
-{
-	const struct ina_ring *ring = self;
-	const struct ina_connection_context *connection = &ring->connection;
-
-	if (ring->in.index < ring->in_count)
-		ina_fail(failure, INA_ERR_TIMEOUT,
-		         "got no message %" PRIu64 " of %" PRIu64 " from rank %d in %d ms",
-		         ring->in.index, ring->in_count,
-		         ina_predecessor(connection->rank, connection->ranks), timeout_ms);
-	else
-		ina_fail(failure, INA_ERR_TIMEOUT, "got no acknowledgement from rank %d in %d ms",
-		         ina_successor(connection->rank, connection->ranks), timeout_ms);
-}
-
-const struct ina_algorithm_row ina_ring_algorithm = {
-        .registers = true,
-        .start = row_start,
-        .advance = row_advance,
-        .wait = row_wait,
-        .is_done = row_is_done,
-        .end = row_end,
-        .abort = row_abort,
-        .pollfds = row_pollfds,
-        .arm = row_arm,
-        .position = row_position,
-        .explain_timeout = row_explain_timeout,
-};

@@ -38,7 +38,6 @@ struct ina_ring_cursor {
 
 struct ina_ring {
 	struct ina_connection_context connection;
-	const struct ina_completions *completions;
 	/* Of the connection so far. */
 	uint64_t sends;            /* posted */
 	uint64_t receives;         /* posted */
@@ -56,16 +55,8 @@ struct ina_ring {
 	struct ina_ring_cursor in_post; /* next to post a receive for */
 	struct ina_ring_cursor in;      /* next to arrive */
 	bool overflow;                  /* some int32 addition overflowed, here or before */
-	/*
-	 * Rank 0 asks all to JOIN again before the next transfer: set at rank 0 before start(). In
-	 * the first n - 1 steps it reaches all, who then have `rejoin`.
-	 */
-	bool ask_rejoin;
-	bool rejoin;
+	bool rejoin;                    /* set at rank 0, it reaches all in the first n - 1 steps */
 };
-
-/* Its functions take a struct ina_ring. */
-extern const struct ina_algorithm_row ina_ring_algorithm;
 
 /* Posts the receives for credits. Once, before any credit can come. */
 enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure);
@@ -78,6 +69,9 @@ void ina_ring_sent(struct ina_ring *ring);
 enum ina_status ina_ring_credited(struct ina_ring *ring, uint32_t credit,
                                   struct ina_failure *failure);
 void ina_ring_credit_sent(struct ina_ring *ring);
+
+/* Nothing but a message helps: neither a credit nor an acknowledgement allows anything. */
+bool ina_ring_awaits_message(const struct ina_ring *ring);
 
 static inline bool ina_ring_done(const struct ina_ring *ring)
 {

@@ -98,7 +98,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	if (aggregated)
 		ina_comm_use(comm, &ina_in_network_algorithm, &network->innet);
 	else
-		ina_comm_use(comm, &ina_ring_algorithm, &network->ring);
+		ina_comm_use(comm, &ina_hosts_algorithm, &network->hosts);
 	comm->stats.algorithm = aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
 	log_opened(comm, how);
 	return INA_OK;

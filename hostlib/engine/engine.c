@@ -36,7 +36,7 @@ static void use_network(struct ina_comm *comm, bool aggregated)
 	if (aggregated)
 		ina_comm_use(comm, &ina_in_network_algorithm, &comm->network.innet);
 	else
-		ina_comm_use(comm, &ina_ring_algorithm, &comm->network.ring);
+		ina_comm_use(comm, &ina_hosts_algorithm, &comm->network.hosts);
 }
 
 /* The next one that may start behind those that are under way; NULL: none may. */
@@ -78,7 +78,7 @@ static enum ina_status start_first(struct ina_comm *comm, struct ina_failure *fa
 {
 	enum ina_status status;
 
-	if (comm->algorithm == &ina_ring_algorithm)
+	if (comm->algorithm == &ina_hosts_algorithm)
 		ina_rejoin_ask(&comm->recovery.rejoin, &comm->recovery.context);
 	status = comm->algorithm->start(comm->algorithm_state, &comm->first->transfer, failure);
 	return status == INA_OK ? start_next(comm, failure) : status;
@@ -149,7 +149,7 @@ static void finish_done(struct ina_comm *comm, const struct ina_algorithm_row *a
 
 	comm->stats.calls++;
 	comm->stats.overflows += overflow || comm->first->transfer.overflowed;
-	if (algorithm == &ina_ring_algorithm)
+	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
 	/* Where the connection has been dropped, no send reads the memory any more: now. */
 	finish(comm, INA_OK, algorithm == comm->algorithm ? until : 0);

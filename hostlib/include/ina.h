@@ -107,7 +107,7 @@ enum ina_op {
 enum ina_algorithm {
 	INA_ALGORITHM_AUTO = 0, /* the aggregator if and as long as it answers, else the ring */
 	INA_ALGORITHM_INA = 1, /* the aggregator; without it INA_ERR_AGGREGATOR, at open or later */
-	INA_ALGORITHM_RING = 2, /* the ring */
+	INA_ALGORITHM_RING = 2, /* the ring; what is short, by recursive doubling */
 };
 
 /* How ranks of one machine all-reduce, where some machine has several ranks. */
@@ -204,7 +204,7 @@ struct ina_stats {
 	char device[64];              /* RDMA device, "" for a single rank */
 	uint64_t calls;               /* all-reduces finished */
 	uint64_t messages_aggregated; /* sums received from the aggregator */
-	uint64_t messages_ring;       /* messages received from the predecessor in the ring */
+	uint64_t messages_ring;       /* messages received from other hosts as such */
 	uint64_t bytes_aggregated; /* elements that were all-reduced by the aggregator, in bytes */
 	uint64_t bytes_ring;       /* the same by the ring */
 	uint64_t overflows;        /* int32 all-reduces in which some addition overflowed */

@@ -36,26 +36,41 @@ static const char *missing_connection(const struct ina_fabric *fabric, char *tex
 			return text;
 		}
 	}
+	for (int i = 0; i < fabric->partner_count; i++) {
+		if (!fabric->partners[i].ready) {
+			snprintf(text, size, "the connection with rank %d",
+			         fabric->partners[i].rank);
+			return text;
+		}
+	}
 	return NULL;
+}
+
+static enum ina_status set_rnr_timer(const struct ina_fabric *fabric, struct ibv_qp *qp,
+                                     struct ina_failure *failure)
+{
+	struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = MIN_RNR_TIMER};
+	int error = ibv_modify_qp(qp, &rnr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
+
+	return error == 0 ? INA_OK
+	                  : ina_fail(failure, INA_ERR_DEVICE, "%s: RNR timer: %s", fabric->device,
+	                             strerror(error));
 }
 
 /* What the connection manager leaves at values that do not suit us; and the path MTU. */
 static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failure)
 {
-	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		struct ibv_qp *qps[2] = {fabric->connections[p].tx->qp,
-		                         fabric->connections[p].rx->qp};
-		struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = MIN_RNR_TIMER};
+	enum ina_status status = INA_OK;
 
-		for (int i = 0; i < 2; i++) {
-			int error =
-			        ibv_modify_qp(qps[i], &rnr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
-
-			if (error != 0)
-				return ina_fail(failure, INA_ERR_DEVICE, "%s: RNR timer: %s",
-				                fabric->device, strerror(error));
-		}
+	for (int p = 0; p < INA_PURPOSE_COUNT && status == INA_OK; p++) {
+		status = set_rnr_timer(fabric, fabric->connections[p].tx->qp, failure);
+		if (status == INA_OK)
+			status = set_rnr_timer(fabric, fabric->connections[p].rx->qp, failure);
 	}
+	for (int i = 0; i < fabric->partner_count && status == INA_OK; i++)
+		status = set_rnr_timer(fabric, fabric->partners[i].id->qp, failure);
+	if (status != INA_OK)
+		return status;
 	struct ibv_qp_attr attributes = {0};
 	struct ibv_qp_init_attr init = {0};
 	struct rdma_cm_id *id = fabric->connections[INA_PURPOSE_AGGREGATE].tx;
@@ -101,6 +116,19 @@ enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready, struct i
 	return *ready ? tune(fabric, failure) : status;
 }
 
+static void find_partners(struct ina_fabric *fabric, const struct ina_roster *roster)
+{
+	int partners[INA_PARTNERS_MAX];
+	bool adds;
+	bool is_added;
+
+	fabric->partner_count =
+	        ina_partners(fabric->rank, fabric->ranks, partners, &adds, &is_added);
+	for (int i = 0; i < fabric->partner_count; i++)
+		fabric->partners[i] = (struct ina_partner){
+		        .rank = partners[i], .endpoint = roster->endpoints[partners[i]]};
+}
+
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure)
@@ -110,7 +138,8 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 	fabric->job_id = roster->job_id;
 	fabric->next = roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
 	fabric->previous = roster->endpoints[ina_predecessor(fabric->rank, fabric->ranks)];
-	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
+	find_partners(fabric, roster);
+	for (int p = 0; p <= INA_PURPOSE_PARTNER; p++) {
 		enum ina_status status = ina_manager_begin(fabric, (enum ina_purpose)p, failure);
 
 		if (status != INA_OK)

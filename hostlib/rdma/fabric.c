@@ -20,8 +20,9 @@ static int set_nonblocking(int fd)
 static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure *failure)
 {
 	struct ibv_context *context = fabric->listener->verbs;
-	/* Two sends and two receives a message of each purpose, and some for credits. */
-	int entries = (int)(8 * fabric->window + fabric->receives + 64);
+	/* Two sends and two receives a message of each purpose, and some for credits and partners.
+	 */
+	int entries = (int)(8 * fabric->window + fabric->receives + 64) + 16 * INA_PARTNERS_MAX;
 
 	fabric->pd = ibv_alloc_pd(context);
 	fabric->channel = ibv_create_comp_channel(context);
@@ -112,6 +113,8 @@ void ina_fabric_silence(struct ina_fabric *fabric)
 		stop_qp(fabric->connections[p].tx);
 		stop_qp(fabric->connections[p].rx);
 	}
+	for (int i = 0; i < fabric->partner_count; i++)
+		stop_qp(fabric->partners[i].id);
 }
 
 static void destroy_id(struct rdma_cm_id *id)
@@ -140,6 +143,12 @@ void ina_fabric_disconnect(struct ina_fabric *fabric)
 {
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
 		ina_fabric_drop(fabric, (enum ina_purpose)p);
+	for (int i = 0; i < fabric->partner_count; i++) {
+		if (fabric->partners[i].ready)
+			rdma_disconnect(fabric->partners[i].id);
+		destroy_id(fabric->partners[i].id);
+	}
+	fabric->partner_count = 0;
 }
 
 void ina_fabric_close(struct ina_fabric *fabric)

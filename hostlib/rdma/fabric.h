@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The RDMA side: one device, one completion queue, and reliable connections in a ring, two to
- * each neighbour: one that a switch may aggregate, one for the ring algorithm.
+ * The RDMA side: one device, one completion queue, and reliable connections: two to each neighbour
+ * in a ring, one that a switch may aggregate and one for the ring algorithm; and one to each
+ * partner of recursive doubling.
  */
 #ifndef INA_RDMA_FABRIC_H
 #define INA_RDMA_FABRIC_H
@@ -12,11 +13,13 @@
 #include "hostlib/bootstrap/bootstrap.h"
 #include "hostlib/control/control.h"
 #include "hostlib/options/options.h"
+#include "partners.h"
 
 enum ina_purpose {
 	INA_PURPOSE_AGGREGATE, /* marked with the traffic class of aggregation */
 	INA_PURPOSE_RING,
-	INA_PURPOSE_COUNT,
+	INA_PURPOSE_COUNT,                       /* of neighbours' connections */
+	INA_PURPOSE_PARTNER = INA_PURPOSE_COUNT, /* of one queue pair, both ways */
 };
 
 /* To the successor and from the predecessor: different queue pairs. */
@@ -27,6 +30,14 @@ struct ina_connection {
 	bool rx_ready;
 };
 
+/* The lower rank of the two connects. */
+struct ina_partner {
+	int rank;
+	struct ina_endpoint endpoint;
+	struct rdma_cm_id *id;
+	bool ready;
+};
+
 struct ina_fabric {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *listener;
@@ -34,6 +45,8 @@ struct ina_fabric {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ina_connection connections[INA_PURPOSE_COUNT];
+	struct ina_partner partners[INA_PARTNERS_MAX];
+	int partner_count;
 	struct ina_endpoint local;
 	struct ina_endpoint next;     /* the successor's */
 	struct ina_endpoint previous; /* the predecessor's */

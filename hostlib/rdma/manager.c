@@ -72,68 +72,135 @@ static struct rdma_conn_param connection_parameters(const struct private_data *d
 	};
 }
 
-enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
-                                  struct ina_failure *failure)
+/* An end of a connection. */
+struct end {
+	enum ina_purpose purpose;
+	bool connects; /* or is connected to */
+	int rank;      /* the other one's */
+	const struct ina_endpoint *endpoint;
+	struct rdma_cm_id **id;
+	bool *ready;
+};
+
+#define ENDS_MAX (2 * INA_PURPOSE_COUNT + INA_PARTNERS_MAX)
+
+/* All that there are to be; returns how many. */
+static int list_ends(struct ina_fabric *fabric, struct end ends[ENDS_MAX])
 {
-	const struct ina_endpoint *next = &fabric->next;
-	struct ina_connection *connection = &fabric->connections[purpose];
+	int count = 0;
+
+	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
+		struct ina_connection *connection = &fabric->connections[p];
+
+		ends[count++] = (struct end){p,
+		                             true,
+		                             ina_successor(fabric->rank, fabric->ranks),
+		                             &fabric->next,
+		                             &connection->tx,
+		                             &connection->tx_ready};
+		ends[count++] = (struct end){p,
+		                             false,
+		                             ina_predecessor(fabric->rank, fabric->ranks),
+		                             &fabric->previous,
+		                             &connection->rx,
+		                             &connection->rx_ready};
+	}
+	for (int i = 0; i < fabric->partner_count; i++) {
+		struct ina_partner *partner = &fabric->partners[i];
+
+		ends[count++] = (struct end){INA_PURPOSE_PARTNER, fabric->rank < partner->rank,
+		                             partner->rank,       &partner->endpoint,
+		                             &partner->id,        &partner->ready};
+	}
+	return count;
+}
+
+static enum ina_status begin(struct ina_fabric *fabric, const struct end *end,
+                             struct ina_failure *failure)
+{
 	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {fabric->local.address}};
-	struct sockaddr_in to = {
-	        .sin_family = AF_INET, .sin_port = next->port, .sin_addr = {next->address}};
+	struct sockaddr_in to = {.sin_family = AF_INET,
+	                         .sin_port = end->endpoint->port,
+	                         .sin_addr = {end->endpoint->address}};
 	uint8_t traffic_class = INA_WIRE_TRAFFIC_CLASS;
 
-	fabric->attempt = (struct ina_failure){INA_OK, ""};
-	if (rdma_create_id(fabric->events, &connection->tx, NULL, RDMA_PS_TCP) != 0)
+	if (rdma_create_id(fabric->events, end->id, NULL, RDMA_PS_TCP) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
-	if (purpose == INA_PURPOSE_AGGREGATE &&
-	    rdma_set_option(connection->tx, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
+	if (end->purpose == INA_PURPOSE_AGGREGATE &&
+	    rdma_set_option(*end->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
 	                    sizeof(traffic_class)) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "the traffic class cannot be set: %s",
 		                strerror(errno));
-	if (rdma_resolve_addr(connection->tx, (struct sockaddr *)&from, (struct sockaddr *)&to,
+	if (rdma_resolve_addr(*end->id, (struct sockaddr *)&from, (struct sockaddr *)&to,
 	                      RESOLVE_TIMEOUT_MS) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the address of rank %d cannot be resolved: %s",
-		                ina_successor(fabric->rank, fabric->ranks), strerror(errno));
+		                "the address of rank %d cannot be resolved: %s", end->rank,
+		                strerror(errno));
 	return INA_OK;
 }
 
-static enum ina_status request_connection(struct ina_fabric *fabric, struct rdma_cm_id *id,
+enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                  struct ina_failure *failure)
+{
+	struct end ends[ENDS_MAX];
+	int count = list_ends(fabric, ends);
+	enum ina_status status = INA_OK;
+
+	fabric->attempt = (struct ina_failure){INA_OK, ""};
+	for (int i = 0; i < count && status == INA_OK; i++) {
+		if (ends[i].purpose == purpose && ends[i].connects)
+			status = begin(fabric, &ends[i], failure);
+	}
+	return status;
+}
+
+static enum ina_status request_connection(struct ina_fabric *fabric, const struct end *end,
                                           struct ina_failure *failure)
 {
 	struct private_data data = {
 	        .magic = PRIVATE_MAGIC,
-	        .purpose = id == fabric->connections[INA_PURPOSE_RING].tx ? INA_PURPOSE_RING
-	                                                                  : INA_PURPOSE_AGGREGATE,
+	        .purpose = end->purpose,
 	        .rank = (uint32_t)fabric->rank,
 	        .job_id = fabric->job_id,
 	};
 	struct rdma_conn_param parameters = connection_parameters(&data);
-	enum ina_status status = make_qp(fabric, id, failure);
+	enum ina_status status = make_qp(fabric, *end->id, failure);
 
 	if (status != INA_OK)
 		return status;
-	if (rdma_connect(id, &parameters) != 0)
+	if (rdma_connect(*end->id, &parameters) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "rank %d cannot be connected to: %s",
-		                ina_successor(fabric->rank, fabric->ranks), strerror(errno));
+		                end->rank, strerror(errno));
 	return INA_OK;
 }
 
-/* A connection request: our predecessor's is accepted, an unknown peer's rejected and forgotten. */
+/* Is this the request that an end waits for? */
+static bool awaits(const struct end *end, const struct private_data *data)
+{
+	return !end->connects && !*end->id && end->purpose == data->purpose &&
+	       (uint32_t)end->rank == data->rank;
+}
+
+/*
+ * A connection request: a neighbour's or partner's is accepted, an unknown peer's rejected and
+ * forgotten.
+ */
 static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_event *event,
                                       struct ina_failure *failure)
 {
 	struct rdma_cm_id *id = event->id;
 	struct private_data data = {0};
 	struct rdma_conn_param parameters = connection_parameters(NULL);
-	int predecessor = ina_predecessor(fabric->rank, fabric->ranks);
+	struct end ends[ENDS_MAX];
+	int count = list_ends(fabric, ends);
+	int place = 0;
 	enum ina_status status;
 
 	if (event->param.conn.private_data && event->param.conn.private_data_len >= sizeof(data))
 		memcpy(&data, event->param.conn.private_data, sizeof(data));
-	if (data.magic != PRIVATE_MAGIC || data.job_id != fabric->job_id ||
-	    data.rank != (uint32_t)predecessor || data.purpose >= INA_PURPOSE_COUNT ||
-	    fabric->connections[data.purpose].rx) {
+	while (place < count && !awaits(&ends[place], &data))
+		place++;
+	if (data.magic != PRIVATE_MAGIC || data.job_id != fabric->job_id || place == count) {
 		fabric->unknown_peers++;
 		rdma_reject(id, NULL, 0);
 		rdma_ack_cm_event(event);
@@ -141,46 +208,32 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 		return INA_OK;
 	}
 	rdma_ack_cm_event(event);
-	fabric->connections[data.purpose].rx = id;
+	*ends[place].id = id;
 	status = make_qp(fabric, id, failure);
 	if (status != INA_OK)
 		return status;
 	if (rdma_accept(id, &parameters) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the connection of rank %d cannot be accepted: %s", predecessor,
-		                strerror(errno));
+		                "the connection of rank %d cannot be accepted: %s",
+		                ends[place].rank, strerror(errno));
 	return INA_OK;
 }
 
-/* Whose end of a connection this is; NULL: of one that is no more. */
-static bool *readiness_of(struct ina_fabric *fabric, const struct rdma_cm_id *id)
-{
-	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		if (fabric->connections[p].tx == id)
-			return &fabric->connections[p].tx_ready;
-		if (fabric->connections[p].rx == id)
-			return &fabric->connections[p].rx_ready;
-	}
-	return NULL;
-}
-
 /* Takes one event that concerns a connection which is being made, and does what comes next. */
-static enum ina_status go_on_connecting(struct ina_fabric *fabric, struct rdma_cm_id *id,
+static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct end *end,
                                         enum rdma_cm_event_type type, int status,
                                         struct ina_failure *failure)
 {
-	int successor = ina_successor(fabric->rank, fabric->ranks);
-
 	switch (type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		if (rdma_resolve_route(id, RESOLVE_TIMEOUT_MS) != 0)
+		if (rdma_resolve_route(*end->id, RESOLVE_TIMEOUT_MS) != 0)
 			return ina_fail(failure, INA_ERR_DEVICE, "no route to rank %d: %s",
-			                successor, strerror(errno));
+			                end->rank, strerror(errno));
 		return INA_OK;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return request_connection(fabric, id, failure);
+		return request_connection(fabric, end, failure);
 	case RDMA_CM_EVENT_ESTABLISHED:
-		*readiness_of(fabric, id) = true;
+		*end->ready = true;
 		return INA_OK;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -188,9 +241,8 @@ static enum ina_status go_on_connecting(struct ina_fabric *fabric, struct rdma_c
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:
-		return ina_fail(failure, INA_ERR_DEVICE,
-		                "connecting to rank %d or from rank %d: %s (%d)", successor,
-		                ina_predecessor(fabric->rank, fabric->ranks), rdma_event_str(type),
+		return ina_fail(failure, INA_ERR_DEVICE, "connecting %s rank %d: %s (%d)",
+		                end->connects ? "to" : "from", end->rank, rdma_event_str(type),
 		                status);
 	default:
 		return INA_OK;
@@ -204,7 +256,8 @@ static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_even
 	struct rdma_cm_id *id = event->id;
 	enum rdma_cm_event_type type = event->event;
 	int status = event->status;
-	const bool *ready = readiness_of(fabric, id);
+	struct end ends[ENDS_MAX];
+	int count = list_ends(fabric, ends);
 	struct ina_failure own = {INA_OK, ""};
 
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -214,8 +267,10 @@ static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_even
 	if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return ina_device_gone(fabric->device, failure);
 	/* The end of one that was made is told by its completions, and over the control channel. */
-	if (type != RDMA_CM_EVENT_CONNECT_REQUEST && ready && !*ready)
-		go_on_connecting(fabric, id, type, status, &own);
+	for (int i = 0; i < count && type != RDMA_CM_EVENT_CONNECT_REQUEST; i++) {
+		if (*ends[i].id == id && !*ends[i].ready)
+			go_on_connecting(fabric, &ends[i], type, status, &own);
+	}
 	if (own.status != INA_OK && fabric->attempt.status == INA_OK)
 		fabric->attempt = own;
 	return INA_OK;

@@ -5,7 +5,7 @@
 
 #include "fabric.h"
 
-/* Begins to connect to the successor. */
+/* Begins to connect to the successor; to the partners that this rank connects to. */
 enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
                                   struct ina_failure *failure);
 

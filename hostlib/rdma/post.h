@@ -22,7 +22,8 @@ struct ina_connection_context {
 	struct ina_message_context context;
 };
 
-/* The upper half of a work request's wr_id; the lower half is the connection's epoch. */
+/* The upper half of a work request's wr_id; the lower half is the connection's epoch, or which
+ * partner. */
 enum ina_work {
 	INA_WORK_WINDOW_SEND = 1,
 	INA_WORK_WINDOW_RECEIVE,
@@ -30,6 +31,8 @@ enum ina_work {
 	INA_WORK_RING_RECEIVE,
 	INA_WORK_CREDIT_SEND,
 	INA_WORK_CREDIT_RECEIVE,
+	INA_WORK_PARTNER_SEND,
+	INA_WORK_PARTNER_RECEIVE,
 };
 
 static inline uint64_t ina_work_id(enum ina_work work, uint32_t epoch)

@@ -60,8 +60,8 @@ enum ina_status ina_fallback_begin(const struct ina_recovery_context *context,
 			        ina_innet_copy_sum(&network->innet, plan->from + i,
 			                           network->spare + i * connection->limit_bytes);
 	}
-	ina_ring_start(&network->ring, &transfer);
-	return ina_ring_advance(&network->ring, failure);
+	ina_ring_start(&network->hosts.ring, &transfer);
+	return ina_ring_advance(&network->hosts.ring, failure);
 }
 
 enum ina_status ina_fallback_advance(const struct ina_recovery_context *context,
@@ -71,12 +71,12 @@ enum ina_status ina_fallback_advance(const struct ina_recovery_context *context,
 	struct ina_network *network = context->network;
 	uint32_t limit_bytes = network->innet.connection.limit_bytes;
 	uint64_t count = plan->until - plan->from;
-	enum ina_status status = ina_ring_advance(&network->ring, failure);
+	enum ina_status status = ina_ring_advance(&network->hosts.ring, failure);
 
-	*done = status == INA_OK && ina_ring_done(&network->ring);
+	*done = status == INA_OK && ina_ring_done(&network->hosts.ring);
 	if (!*done)
 		return status;
-	context->stats->messages_ring += network->ring.in_count;
+	context->stats->messages_ring += network->hosts.ring.in_count;
 	for (uint64_t i = network->innet.received - plan->from; i < count; i++)
 		ina_innet_supply(&network->innet, network->spare + i * limit_bytes,
 		                 notes_of(network, count)[i] != 0);

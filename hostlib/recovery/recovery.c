@@ -52,8 +52,8 @@ void ina_recovery_rejoin(struct ina_recovery *recovery)
 static enum ina_recovery_result fault_again(struct ina_recovery *recovery,
                                             const struct ina_failure *failure)
 {
-	ina_recovery_begin(recovery, failure, (uint32_t)recovery->context.network->ring.in.index,
-	                   false);
+	ina_recovery_begin(recovery, failure,
+	                   (uint32_t)recovery->context.network->hosts.ring.in.index, false);
 	return INA_RECOVERY_UNDER_WAY;
 }
 

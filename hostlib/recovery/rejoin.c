@@ -18,7 +18,7 @@ static struct ina_failure none(void)
 
 void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	context->network->ring.ask_rejoin =
+	context->network->hosts.ask_rejoin =
 	        context->settings->options.rank == 0 &&
 	        context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
 	        ina_now_ms() >= rejoin->next_ms;
@@ -26,7 +26,7 @@ void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_c
 
 void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	rejoin->due |= context->network->ring.rejoin;
+	rejoin->due |= context->network->hosts.rejoin;
 }
 
 void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)

@@ -48,6 +48,28 @@ static void by_hand(void **state)
 	assert_us(&model, COST_PARALLEL, 2 * 1 + 2 * 18.75 + 100);
 }
 
+/* docs/protocol.md, Short messages between hosts: 1 kB takes 100 ns between machines. */
+static void what_is_short(void **state)
+{
+	struct cost_model model = four_by_two(false);
+
+	(void)state;
+	assert_float_equal(cost_of(&model, COST_FLAT, 1e3) * 1e6, 3 * 1.1, 1e-6);
+	assert_float_equal(cost_of(&model, COST_LEADER, 1e3) * 1e6, 2 * 1.1 + 2 * 0.025, 1e-6);
+	assert_float_equal(cost_of(&model, COST_PARALLEL, 1e3) * 1e6, 2 * 1.1 + 0.025, 1e-6);
+	model = four_by_two(true);
+	assert_float_equal(cost_of(&model, COST_FLAT, 1e3) * 1e6, 3 * 1.1, 1e-6);
+	assert_float_equal(cost_of(&model, COST_LEADER, 1e3) * 1e6, 2 + 0.1 + 2 * 0.025, 1e-6);
+	/* A rail has half of it. */
+	model = four_by_two(false);
+	assert_float_equal(cost_of(&model, COST_PARALLEL, 32768) * 1e6, 2 * (1 + 3.2768) + 0.8192,
+	                   1e-6);
+	assert_int_equal(cost_steps(2), 1);
+	assert_int_equal(cost_steps(3), 3);
+	assert_int_equal(cost_steps(6), 4);
+	assert_int_equal(cost_steps(64), 6);
+}
+
 static void the_fastest(void **state)
 {
 	struct cost_model model = four_by_two(true);
@@ -61,6 +83,7 @@ static void the_fastest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand),
+	                                   cmocka_unit_test(what_is_short),
 	                                   cmocka_unit_test(the_fastest)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

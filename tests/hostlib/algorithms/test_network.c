@@ -88,7 +88,7 @@ static void an_error_does_not_swallow_what_came_with_it(void **state)
 	int count;
 
 	(void)state;
-	network.ring.credit_sends = 2;
+	network.hosts.ring.credit_sends = 2;
 	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_SUCCESS, 0);
 	network.innet.unacknowledged = 1;
 	network.innet.operation_count = 1;
@@ -100,7 +100,7 @@ static void an_error_does_not_swallow_what_came_with_it(void **state)
 	assert_non_null(strstr(failure.text, "transport retry counter exceeded"));
 	assert_int_equal(count, 4);
 	assert_int_equal(network.innet.unacknowledged, 0);
-	assert_int_equal(network.ring.credit_sends, 1);
+	assert_int_equal(network.hosts.ring.credit_sends, 1);
 }
 
 /* A rank can go on without the aggregator, but not without the ring. */

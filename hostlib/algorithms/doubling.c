@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recursive doubling. */
+#include "doubling.h"
+
+#include <string.h>
+
+#include "hostlib/elements/reduce.h"
+
+/* Sends to a partner that have not completed: acknowledgements may be lost, but not all. */
+#define UNFINISHED_MAX 8
+
+/* Header, elements and trailer one behind the other, in whole cache lines. */
+#define PLACE_BYTES                                                                                \
+	((INA_DOUBLING_BYTES + INA_WIRE_ALIGNMENT + (uint32_t)INA_MESSAGE_FRAMING + 63) / 64 * 64)
+
+size_t ina_doubling_memory(int partner_count)
+{
+	return (size_t)(2 * partner_count + 2 * (INA_DOUBLING_STEPS_MAX + 1)) * PLACE_BYTES;
+}
+
+static uint8_t *elements_in(uint8_t *message)
+{
+	return message + sizeof(struct ina_wire_header);
+}
+
+/* Where a partner's message number `number` is received. */
+static uint8_t *received_at(const struct ina_doubling *doubling, int partner, uint32_t number)
+{
+	return doubling->memory + (size_t)(2 * (uint32_t)partner + number % 2) * PLACE_BYTES;
+}
+
+/* What this rank has before a step, which may be the message that it sends then. */
+static uint8_t *partial_at(const struct ina_doubling *doubling, int step)
+{
+	int place = 2 * doubling->partner_count +
+	            (int)(doubling->calls % 2) * (INA_DOUBLING_STEPS_MAX + 1) + step;
+
+	return doubling->memory + (size_t)place * PLACE_BYTES;
+}
+
+static uint32_t length_of(const struct ina_doubling *doubling)
+{
+	return (uint32_t)doubling->transfer.total_bytes;
+}
+
+static enum ina_status post_receive(const struct ina_doubling *doubling, int partner,
+                                    uint32_t number, struct ina_failure *failure)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)received_at(doubling, partner, number),
+	                      .length = PLACE_BYTES,
+	                      .lkey = doubling->lkey};
+	struct ibv_recv_wr *bad;
+	struct ibv_recv_wr request = {
+	        .wr_id = ina_work_id(INA_WORK_PARTNER_RECEIVE, (uint32_t)partner),
+	        .sg_list = &sge,
+	        .num_sge = 1,
+	};
+	int error = ibv_post_recv(doubling->partners[partner].qp, &request, &bad);
+
+	return error == 0 ? INA_OK
+	                  : ina_fail(failure, INA_ERR_DEVICE,
+	                             "a receive for rank %d cannot be posted: %s",
+	                             doubling->partners[partner].rank, strerror(error));
+}
+
+/* The first partner's elements come first, and its result goes last; or the other way round. */
+static void make_steps(struct ina_doubling *doubling, bool adds, bool is_added)
+{
+	int first = adds || is_added;
+	int count = 0;
+
+	if (adds || is_added)
+		doubling->steps[count++] =
+		        (struct ina_doubling_step){.sends = is_added, .receives = adds};
+	for (int p = first; p < doubling->partner_count; p++)
+		doubling->steps[count++] =
+		        (struct ina_doubling_step){.partner = p, .sends = true, .receives = true};
+	if (adds || is_added)
+		doubling->steps[count++] = (struct ina_doubling_step){
+		        .sends = adds, .receives = is_added, .ends = is_added};
+	doubling->step_count = count;
+}
+
+enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct ina_fabric *fabric,
+                                  const struct ina_message_context *context, uint8_t *memory,
+                                  uint32_t lkey, struct ina_failure *failure)
+{
+	int ranks[INA_PARTNERS_MAX];
+	bool adds;
+	bool is_added;
+	enum ina_status status = INA_OK;
+
+	*doubling = (struct ina_doubling){.context = *context,
+	                                  .lkey = lkey,
+	                                  .memory = memory,
+	                                  .partner_count = fabric->partner_count};
+	if (fabric->partner_count == 0)
+		return INA_OK;
+	ina_partners(fabric->rank, fabric->ranks, ranks, &adds, &is_added);
+	make_steps(doubling, adds, is_added);
+	for (int p = 0; p < fabric->partner_count && status == INA_OK; p++) {
+		doubling->partners[p] = (struct ina_doubling_partner){
+		        .qp = fabric->partners[p].id->qp, .rank = fabric->partners[p].rank};
+		for (uint32_t number = 0; number < 2 && status == INA_OK; number++)
+			status = post_receive(doubling, p, number, failure);
+	}
+	return status;
+}
+
+void ina_doubling_start(struct ina_doubling *doubling, const struct ina_transfer *transfer,
+                        uint32_t flags)
+{
+	struct ina_message_context *context = &doubling->context;
+
+	context->type = INA_WIRE_DATA;
+	context->number_type = (uint8_t)transfer->type;
+	context->operation = (uint8_t)transfer->op;
+	context->exponent = 0;
+	doubling->transfer = *transfer;
+	doubling->calls++;
+	doubling->step = 0;
+	doubling->has_sent = false;
+	doubling->partial = 0;
+	doubling->flags = flags;
+	doubling->came = 0;
+	if (transfer->total_bytes > 0)
+		memcpy(elements_in(partial_at(doubling, 0)), transfer->send, transfer->total_bytes);
+}
+
+static enum ina_status send_partial(struct ina_doubling *doubling, int number,
+                                    struct ina_failure *failure)
+{
+	struct ina_doubling_partner *partner = &doubling->partners[number];
+	uint8_t *message = partial_at(doubling, doubling->partial);
+	uint32_t length = length_of(doubling);
+	struct ina_slot slot = {0};
+	struct ibv_sge sge = {.addr = (uintptr_t)message,
+	                      .length = ina_message_bytes(length),
+	                      .lkey = doubling->lkey};
+	struct ibv_send_wr *bad;
+	struct ibv_send_wr request = {
+	        .wr_id = ina_work_id(INA_WORK_PARTNER_SEND, (uint32_t)number),
+	        .sg_list = &sge,
+	        .num_sge = 1,
+	        .opcode = IBV_WR_SEND,
+	        .send_flags = IBV_SEND_SIGNALED | IBV_SEND_SOLICITED,
+	};
+	int error;
+
+	ina_message_frame(&slot, &doubling->context, partner->sent++, length, length,
+	                  doubling->flags);
+	memcpy(message, &slot.header, sizeof(slot.header));
+	memset(elements_in(message) + length, 0, ina_wire_padding(length));
+	memcpy(elements_in(message) + length + ina_wire_padding(length), &slot.trailer,
+	       sizeof(slot.trailer));
+	partner->unfinished++;
+	error = ibv_post_send(partner->qp, &request, &bad);
+	return error == 0 ? INA_OK
+	                  : ina_fail(failure, INA_ERR_DEVICE,
+	                             "a message to rank %d cannot be posted: %s", partner->rank,
+	                             strerror(error));
+}
+
+/* Combines the lower ranks' part, first, with that of the higher ones. */
+static void combine(struct ina_doubling *doubling, const uint8_t *received, bool is_lower)
+{
+	const struct ina_transfer *transfer = &doubling->transfer;
+	const uint8_t *own = elements_in(partial_at(doubling, doubling->partial));
+	uint8_t *result = elements_in(partial_at(doubling, doubling->step + 1));
+
+	if (ina_reduce(result, is_lower ? received : own, is_lower ? own : received,
+	               transfer->total_bytes / transfer->element_bytes, transfer->type,
+	               transfer->op))
+		doubling->flags |= INA_WIRE_OVERFLOW;
+}
+
+static enum ina_status take(struct ina_doubling *doubling, const struct ina_doubling_step *step,
+                            struct ina_failure *failure)
+{
+	struct ina_doubling_partner *partner = &doubling->partners[step->partner];
+	const uint8_t *message = received_at(doubling, step->partner, partner->taken);
+	uint32_t byte_len = partner->byte_len[partner->taken % 2];
+	uint32_t length = length_of(doubling);
+	struct ina_wire_header expected =
+	        ina_message_header(&doubling->context, partner->taken, length, length);
+	struct ina_slot slot = {0};
+
+	if (byte_len >= INA_MESSAGE_FRAMING) {
+		memcpy(&slot.header, message, sizeof(slot.header));
+		memcpy(&slot.trailer, message + byte_len - sizeof(slot.trailer),
+		       sizeof(slot.trailer));
+	}
+	if (ina_message_check(&slot, byte_len, &expected, 1, (uint32_t)partner->rank) !=
+	    INA_MESSAGE_GOOD)
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "what came from rank %d belongs to another call (%u bytes; "
+		                "expected %u)",
+		                partner->rank, slot.header.length_bytes, length);
+	doubling->flags |= slot.trailer.flags;
+	if (step->ends)
+		memcpy(elements_in(partial_at(doubling, doubling->step + 1)),
+		       elements_in((uint8_t *)(uintptr_t)message), length);
+	else
+		combine(doubling, elements_in((uint8_t *)(uintptr_t)message),
+		        partner->rank < (int)doubling->context.rank);
+	doubling->partial = doubling->step + 1;
+	doubling->came++;
+	partner->taken++;
+	return post_receive(doubling, step->partner, partner->taken + 1, failure);
+}
+
+static bool may_send(const struct ina_doubling *doubling, const struct ina_doubling_step *step)
+{
+	return doubling->partners[step->partner].unfinished < UNFINISHED_MAX;
+}
+
+enum ina_status ina_doubling_advance(struct ina_doubling *doubling, struct ina_failure *failure)
+{
+	while (!ina_doubling_done(doubling)) {
+		const struct ina_doubling_step *step = &doubling->steps[doubling->step];
+		const struct ina_doubling_partner *partner = &doubling->partners[step->partner];
+		enum ina_status status = INA_OK;
+
+		if (step->sends && !doubling->has_sent) {
+			if (!may_send(doubling, step))
+				return INA_OK;
+			status = send_partial(doubling, step->partner, failure);
+			doubling->has_sent = true;
+		}
+		if (status == INA_OK && step->receives) {
+			if (partner->arrived == partner->taken)
+				return INA_OK;
+			status = take(doubling, step, failure);
+		}
+		if (status != INA_OK)
+			return status;
+		doubling->step++;
+		doubling->has_sent = false;
+		if (ina_doubling_done(doubling) && length_of(doubling) > 0)
+			memcpy(doubling->transfer.recv,
+			       elements_in(partial_at(doubling, doubling->partial)),
+			       length_of(doubling));
+	}
+	return INA_OK;
+}
+
+void ina_doubling_received(struct ina_doubling *doubling, uint32_t number, uint32_t byte_len)
+{
+	struct ina_doubling_partner *partner = &doubling->partners[number];
+
+	partner->byte_len[partner->arrived++ % 2] = byte_len;
+}
+
+void ina_doubling_sent(struct ina_doubling *doubling, uint32_t number)
+{
+	doubling->partners[number].unfinished--;
+}
+
+bool ina_doubling_awaits_message(const struct ina_doubling *doubling)
+{
+	const struct ina_doubling_step *step = &doubling->steps[doubling->step];
+
+	return ina_doubling_done(doubling) || doubling->has_sent || !step->sends ||
+	       may_send(doubling, step);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The all-reduce among the hosts, where nothing on the way adds up: by recursive doubling where it
+ * is short, else by ring. All ranks decide by its length, and so alike.
+ */
+#ifndef INA_ALGORITHMS_HOSTS_H
+#define INA_ALGORITHMS_HOSTS_H
+
+#include "doubling.h"
+#include "ring.h"
+
+struct ina_hosts {
+	const struct ina_completions *completions;
+	struct ina_ring ring;
+	struct ina_doubling doubling;
+	bool doubles; /* the latest all-reduce */
+	/*
+	 * Rank 0 asks all to JOIN again before the next transfer: set at rank 0 before start(). The
+	 * messages bring it to all, who then have `rejoin`.
+	 */
+	bool ask_rejoin;
+	bool rejoin;
+};
+
+/* Its functions take a struct ina_hosts. */
+extern const struct ina_algorithm_row ina_hosts_algorithm;
+
+#endif
