@@ -7,22 +7,27 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "wire/ina_wire.h"
 #include "history.h"
 #include "jobs.h"
 #include "join.h"
 #include "judge.h"
+#include "output.h"
 #include "packet.h"
 #include "queue.h"
+#include "trace.h"
 #include "tree.h"
 
 struct aggregator {
 	struct aggregator_config config;
 	struct ina_counters counters;
 	struct jobs jobs;
-	struct queue *queues;      /* [port][job] */
-	struct judge *judges;      /* [port] */
-	struct history *histories; /* [job] */
+	struct queue *queues;  /* [port][job] */
+	struct judge *judges;  /* [port] */
+	struct history *sums;  /* [job] */
+	struct history *parts; /* [job], where there are uplinks */
 	struct tree tree;
+	struct output output;
 	struct join join;
 };
 
@@ -31,24 +36,43 @@ static bool is_mtu(unsigned bytes)
 	return bytes >= 256 && bytes <= PACKET_PAYLOAD_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
+/* Some port must lead down. */
+static bool is_place(const struct aggregator_place *place, unsigned ports)
+{
+	uint32_t all = UINT32_MAX >> (AGGREGATOR_PORTS_MAX - ports);
+
+	return place->level <= INA_WIRE_LEVELS && (place->uplinks & ~all) == 0 &&
+	       place->uplinks != all;
+}
+
 static bool is_valid(const struct aggregator_config *config)
 {
 	return config->ports >= 2 && config->ports <= AGGREGATOR_PORTS_MAX && config->jobs >= 1 &&
 	       config->jobs <= AGGREGATOR_JOBS_MAX && config->window_packets >= 2 &&
 	       config->window_packets <= AGGREGATOR_WINDOW_MAX &&
-	       (config->mtu_bytes == 0 || is_mtu(config->mtu_bytes));
+	       (config->mtu_bytes == 0 || is_mtu(config->mtu_bytes)) &&
+	       is_place(&config->place, config->ports);
 }
 
 static bool open_parts(struct aggregator *aggregator)
 {
 	const struct aggregator_config *config = &aggregator->config;
 
-	if (!jobs_open(&aggregator->jobs, config->jobs, config->ports, config->window_packets,
-	               &aggregator->counters) ||
-	    !tree_open(&aggregator->tree, config->ports))
+	const struct jobs jobs = {
+	        .job_count = config->jobs,
+	        .port_count = config->ports,
+	        .slot_count = config->window_packets,
+	        .level = config->place.level,
+	        .uplinks = config->place.uplinks,
+	        .counters = &aggregator->counters,
+	};
+
+	if (!jobs_open(&aggregator->jobs, &jobs) || !tree_open(&aggregator->tree, config->ports))
 		return false;
 	for (unsigned job = 0; job < config->jobs; job++)
-		if (!history_open(&aggregator->histories[job], config->window_packets))
+		if (!history_open(&aggregator->sums[job], config->window_packets) ||
+		    (config->place.uplinks &&
+		     !history_open(&aggregator->parts[job], config->window_packets)))
 			return false;
 	for (unsigned i = 0; i < config->ports * config->jobs; i++)
 		if (!queue_open(&aggregator->queues[i], config->window_packets))
@@ -74,25 +98,30 @@ struct aggregator *aggregator_open(const struct aggregator_config *config, aggre
 	aggregator->config = *config;
 	if (!config->mtu_bytes)
 		aggregator->config.mtu_bytes = PACKET_PAYLOAD_BYTES;
+	if (!config->place.level)
+		aggregator->config.place.level = 1;
 	aggregator->queues = calloc(config->ports * config->jobs, sizeof(*aggregator->queues));
 	aggregator->judges = calloc(config->ports, sizeof(*aggregator->judges));
-	aggregator->histories = calloc(config->jobs, sizeof(*aggregator->histories));
-	if (!aggregator->queues || !aggregator->judges || !aggregator->histories ||
+	aggregator->sums = calloc(config->jobs, sizeof(*aggregator->sums));
+	aggregator->parts = calloc(config->jobs, sizeof(*aggregator->parts));
+	if (!aggregator->queues || !aggregator->judges || !aggregator->sums || !aggregator->parts ||
 	    !open_parts(aggregator)) {
 		aggregator_close(aggregator);
 		errno = ENOMEM;
 		return NULL;
 	}
+	aggregator->output.emit = emit;
+	aggregator->output.context = context;
 	aggregator->join = (struct join){
 	        .port_count = config->ports,
 	        .lacks = config->lacks,
 	        .jobs = &aggregator->jobs,
 	        .judges = aggregator->judges,
-	        .histories = aggregator->histories,
+	        .sums = aggregator->sums,
+	        .parts = aggregator->parts,
 	        .tree = &aggregator->tree,
 	        .counters = &aggregator->counters,
-	        .emit = emit,
-	        .emit_context = context,
+	        .output = &aggregator->output,
 	};
 	return aggregator;
 }
@@ -107,14 +136,32 @@ void aggregator_close(struct aggregator *aggregator)
 		judge_close(&aggregator->judges[port]);
 	for (unsigned i = 0; aggregator->queues && i < config->ports * config->jobs; i++)
 		queue_close(&aggregator->queues[i]);
-	for (unsigned job = 0; aggregator->histories && job < config->jobs; job++)
-		history_close(&aggregator->histories[job]);
+	for (unsigned job = 0; aggregator->sums && job < config->jobs; job++)
+		history_close(&aggregator->sums[job]);
+	for (unsigned job = 0; aggregator->parts && job < config->jobs; job++)
+		history_close(&aggregator->parts[job]);
 	tree_close(&aggregator->tree);
 	jobs_close(&aggregator->jobs);
 	free(aggregator->judges);
 	free(aggregator->queues);
-	free(aggregator->histories);
+	free(aggregator->sums);
+	free(aggregator->parts);
 	free(aggregator);
+}
+
+/* A frame that goes on as it came; but into a TRACE from below this switch writes its place. */
+static void pass(struct aggregator *aggregator, unsigned port, const struct packet *packet)
+{
+	struct output *output = &aggregator->output;
+	const struct aggregator_place *place = &aggregator->config.place;
+
+	aggregator->counters.frames_passed++;
+	if (place->id && !jobs_is_uplink(&aggregator->jobs, port) && trace_is_one(packet)) {
+		trace_write(output_payload(output), packet, place->level, place->id, port);
+		output_send(output, port, &packet->header, packet->payload_bytes, false);
+	} else {
+		output->emit(output->context, port, packet->frame, packet->length_bytes);
+	}
 }
 
 void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t *frame,
@@ -130,12 +177,11 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
 		packet.candidate = false;
 	struct judgement judgement = judge_packet(&aggregator->judges[port], &packet);
 	if (judgement.verdict == VERDICT_PASS && length <= AGGREGATOR_FRAME_MAX) {
-		aggregator->counters.frames_passed++;
-		join->emit(join->emit_context, port, frame, length);
+		pass(aggregator, port, &packet);
 	} else if (judgement.verdict == VERDICT_RESEND) {
-		join_resend(join, port, (unsigned)judgement.job, judgement.head, &packet);
+		join_resend(join, port, (unsigned)judgement.job, judgement.ordinal, &packet);
 	} else if (judgement.verdict == VERDICT_PROBE) {
-		join_probe(join, port, &packet);
+		output_probe(&aggregator->output, port, &packet);
 	}
 	if (judgement.job >= 0)
 		join_run(join, (unsigned)judgement.job);

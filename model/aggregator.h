@@ -18,6 +18,13 @@
 
 struct aggregator;
 
+/* Where in a tree of switches it stands (docs/protocol.md, Several switches). Zeros: alone. */
+struct aggregator_place {
+	unsigned level;   /* 1 for a switch of hosts, to INA_WIRE_LEVELS (1 also as 0) */
+	uint32_t uplinks; /* a mask of the ports that lead up; not all ports */
+	uint64_t id;      /* what it writes into a TRACE; 0: nothing */
+};
+
 /* The RTL's parameters PORT_COUNT, JOB_COUNT, SLOT_COUNT and MTU. */
 struct aggregator_config {
 	unsigned ports;          /* 2 to AGGREGATOR_PORTS_MAX */
@@ -28,6 +35,7 @@ struct aggregator_config {
 	bool has_quiet_time;     /* docs/protocol.md, Reset: its ends are those of */
 	                         /* aggregator_tick(). Else it is over at once */
 	struct aggregator_lack lacks; /* nothing, where it is zeros */
+	struct aggregator_place place;
 };
 
 enum {
@@ -49,7 +57,7 @@ typedef void aggregator_emit(void *context, unsigned port, const uint8_t *frame,
 
 /*
  * A new aggregator that knows no jobs. All memory it will ever use is allocated here:
- * about ports * jobs * window_packets * 4 KiB, touched only as it is used.
+ * about (ports + 2) * jobs * window_packets * 4 KiB, touched only as it is used.
  * NULL with errno EINVAL (a limit above is not kept) or ENOMEM. To be closed by the caller.
  */
 struct aggregator *aggregator_open(const struct aggregator_config *config, aggregator_emit *emit,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots go by the queues' head, which all ranks of a job advance together.
+ * Slots go by the packets' ordinal, which is the same for all flows of a job.
  *
  * Why a slot may be overwritten: a host sends packet p + W only after the sum of p
  * has reached it, and W, its window, is no more than the slots here (a larger
  * one is refused at JOIN). So when sum p + slot_count is made, every host has sum p.
+ *
+ * Of partial sums: when that of p + slot_count is made, every host below has the sum of p from
+ * above, so that has been made, and whoever still wants p is answered there.
  */
 #include "history.h"
 
@@ -24,15 +27,16 @@ void history_close(struct history *history)
 	history->sums = NULL;
 }
 
-void history_write(struct history *history, uint64_t head, const uint8_t *sum, unsigned sum_bytes)
+void history_write(struct history *history, uint64_t ordinal, const uint8_t *sum,
+                   unsigned sum_bytes)
 {
-	struct history_sum *slot = &history->sums[head % history->slot_count];
+	struct history_sum *slot = &history->sums[ordinal % history->slot_count];
 
 	slot->payload_bytes = sum_bytes;
 	memcpy(slot->payload.bytes, sum, sum_bytes);
 }
 
-const struct history_sum *history_read(const struct history *history, uint64_t head)
+const struct history_sum *history_read(const struct history *history, uint64_t ordinal)
 {
-	return &history->sums[head % history->slot_count];
+	return &history->sums[ordinal % history->slot_count];
 }

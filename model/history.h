@@ -22,10 +22,11 @@ struct history {
 bool history_open(struct history *history, unsigned slot_count);
 void history_close(struct history *history);
 
-/* Keeps the sum of the packets at a queue's `head`, in place of the one slot_count before it. */
-void history_write(struct history *history, uint64_t head, const uint8_t *sum, unsigned sum_bytes);
+/* Keeps the sum of the packets of an ordinal, in place of the one slot_count before it. */
+void history_write(struct history *history, uint64_t ordinal, const uint8_t *sum,
+                   unsigned sum_bytes);
 
-/* The sum that was written at `head`, if no more than slot_count have been written since. */
-const struct history_sum *history_read(const struct history *history, uint64_t head);
+/* The sum of an ordinal, if no more than slot_count have been written since. */
+const struct history_sum *history_read(const struct history *history, uint64_t ordinal);
 
 #endif

@@ -47,3 +47,13 @@ uint32_t icrc_of_packet(const struct packet_header *header, const uint8_t *paylo
 	uint32_t crc = libdeflate_crc32(0, masked, PSEUDO_LRH_BYTES + covered);
 	return libdeflate_crc32(crc, payload, payload_bytes);
 }
+
+bool icrc_is_right(const struct packet *packet)
+{
+	uint32_t received;
+
+	if (packet->wrong_length)
+		return false;
+	memcpy(&received, packet->payload + packet->payload_bytes, sizeof(received));
+	return received == icrc_of_packet(&packet->header, packet->payload, packet->payload_bytes);
+}

@@ -3,6 +3,7 @@
 #ifndef INA_MODEL_ICRC_H
 #define INA_MODEL_ICRC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "packet.h"
@@ -17,5 +18,8 @@
  */
 uint32_t icrc_of_packet(const struct packet_header *header, const uint8_t *payload,
                         unsigned payload_bytes);
+
+/* Has a candidate the length that its headers say, and the iCRC that fits? */
+bool icrc_is_right(const struct packet *packet);
 
 #endif

@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool jobs_open(struct jobs *jobs, unsigned job_count, unsigned port_count, unsigned slot_count,
-               struct ina_counters *counters)
+bool jobs_open(struct jobs *jobs, const struct jobs *shape)
 {
-	jobs->entries = calloc(job_count, sizeof(*jobs->entries));
-	jobs->job_count = job_count;
-	jobs->port_count = port_count;
-	jobs->slot_count = slot_count;
-	jobs->counters = counters;
+	*jobs = *shape;
+	jobs->entries = calloc(jobs->job_count, sizeof(*jobs->entries));
 	return jobs->entries != NULL;
 }
 
@@ -39,18 +35,36 @@ static int find_free(const struct jobs *jobs)
 	return -1;
 }
 
-static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *header)
+/* Children of the job that a JOIN tells of. A JOIN without a place is of a single switch's job. */
+static unsigned child_count(const struct jobs *jobs, const struct ina_wire_header *header)
 {
-	uint32_t window_packets = (uint32_t)header->exponent;
-
-	return header->rank_count >= 1 && header->rank_count <= jobs->port_count &&
-	       window_packets >= 1 && window_packets <= jobs->slot_count;
+	return header->remaining_bytes ? ina_wire_children(header->remaining_bytes, jobs->level)
+	                               : header->rank_count;
 }
 
-static bool may_attach(const struct job *job, unsigned port, const struct ina_wire_header *header)
+/* Does the connection turn round further up? */
+static bool is_border(const struct jobs *jobs, const struct ina_wire_header *header)
 {
-	return !job->broken && job->rank_count == header->rank_count && !jobs_is_complete(job) &&
-	       !(job->port_mask >> port & 1);
+	return ina_wire_turn(header->remaining_bytes) > jobs->level;
+}
+
+static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *header)
+{
+	unsigned children = child_count(jobs, header);
+	unsigned ports = jobs->port_count - (unsigned)__builtin_popcount(jobs->uplinks);
+	uint32_t window_packets = (uint32_t)header->exponent;
+
+	return children >= 1 && children <= ports && children <= header->rank_count &&
+	       window_packets >= 1 && window_packets <= jobs->slot_count &&
+	       (!is_border(jobs, header) || jobs->uplinks);
+}
+
+static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned port,
+                       const struct ina_wire_header *header)
+{
+	return !job->broken && job->rank_count == header->rank_count &&
+	       job->child_count == child_count(jobs, header) && !jobs_is_complete(job) &&
+	       !jobs_has_child(job, port) && !(job->has_border && is_border(jobs, header));
 }
 
 /* Does the port hold all contexts but one alone, or the only one? */
@@ -63,7 +77,29 @@ static bool has_share(const struct jobs *jobs, unsigned port)
 	return alone >= (jobs->job_count > 1 ? jobs->job_count - 1 : 1);
 }
 
-int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
+/* The flow that brings the sums down may come when this switch has sent its own JOIN up. */
+static int admit_down(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
+{
+	int index = find_job(jobs, header->job_id);
+	struct job *job = &jobs->entries[index < 0 ? 0 : index];
+
+	if (index < 0 || job->broken || job->has_down ||
+	    (jobs_is_complete(job) && !job->has_border)) {
+		jobs->counters->joins_refused++;
+		return JOBS_REFUSED;
+	}
+	if (job->up_count == 0) {
+		jobs->counters->no_room_dropped++;
+		return JOBS_HELD;
+	}
+	job->has_down = true;
+	job->down = port;
+	job->heard = true;
+	jobs->counters->joins_granted++;
+	return index;
+}
+
+static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
 {
 	int index = find_job(jobs, header->job_id);
 
@@ -81,13 +117,18 @@ int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *h
 		        .valid = true,
 		        .job_id = header->job_id,
 		        .rank_count = header->rank_count,
+		        .child_count = child_count(jobs, header),
 		};
 		jobs->counters->jobs_opened++;
-	} else if (!may_attach(&jobs->entries[index], port, header)) {
+	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {
 		goto refused;
 	}
 	jobs->entries[index].port_mask |= 1u << port;
 	jobs->entries[index].attached++;
+	if (is_border(jobs, header)) {
+		jobs->entries[index].has_border = true;
+		jobs->entries[index].border = port;
+	}
 	jobs->entries[index].heard = true;
 	jobs->counters->joins_granted++;
 	return index;
@@ -97,9 +138,40 @@ refused:
 	return JOBS_REFUSED;
 }
 
+int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
+{
+	return jobs_is_uplink(jobs, port) ? admit_down(jobs, port, header)
+	                                  : admit_child(jobs, port, header);
+}
+
+bool jobs_is_uplink(const struct jobs *jobs, unsigned port)
+{
+	return jobs->uplinks >> port & 1;
+}
+
 bool jobs_is_complete(const struct job *job)
 {
-	return job->attached == job->rank_count;
+	return job->attached == job->child_count;
+}
+
+bool jobs_is_border(const struct job *job, unsigned port)
+{
+	return job->has_border && job->border == port;
+}
+
+bool jobs_is_down(const struct job *job, unsigned port)
+{
+	return job->has_down && job->down == port;
+}
+
+bool jobs_has_child(const struct job *job, unsigned port)
+{
+	return job->port_mask >> port & 1;
+}
+
+uint64_t jobs_sums_sent(const struct job *job, unsigned port)
+{
+	return jobs_is_border(job, port) ? job->up_count : job->down_count;
 }
 
 void jobs_break(struct jobs *jobs, unsigned index)
@@ -130,7 +202,7 @@ bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port)
 {
 	struct job *job = &jobs->entries[index];
 
-	assert(job->valid && job->port_mask >> port & 1);
+	assert(job->valid && jobs_has_child(job, port));
 	job->left |= 1u << port;
 	if (job->left != job->port_mask)
 		return false;

@@ -15,11 +15,20 @@ struct job {
 	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
 	uint64_t job_id;
 	unsigned rank_count;
-	unsigned attached;  /* ranks that have joined */
-	uint32_t port_mask; /* ports that have a flow of this job */
-	uint32_t left;      /* those of them whose LEAVE has gone out */
+	unsigned child_count; /* children, hosts or switches, that have ranks of the job */
+	unsigned attached;    /* those of them that have joined */
+	uint32_t port_mask;   /* their ports */
+	uint32_t left;        /* those of them whose LEAVE has gone out */
 
-	/* The message that the join is in. */
+	/* docs/protocol.md, Several switches. */
+	bool has_border;
+	bool has_down;
+	unsigned border;     /* port of the flow whose sums are made higher up */
+	unsigned down;       /* uplink of the flow that brings them */
+	uint64_t up_count;   /* packets of each flow whose sum has been made here */
+	uint64_t down_count; /* packets whose sum of all ranks has gone out: as many at the top */
+
+	/* The message that UP is in. */
 	bool in_message;
 	uint8_t number_type; /* as in its header */
 	uint8_t operation;   /* likewise */
@@ -31,23 +40,38 @@ struct jobs {
 	unsigned job_count;
 	unsigned port_count;
 	unsigned slot_count;
+	unsigned level; /* of this switch */
+	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */
 };
 
-bool jobs_open(struct jobs *jobs, unsigned job_count, unsigned port_count, unsigned slot_count,
-               struct ina_counters *counters);
+/* `shape` says all but the entries. False: no memory. */
+bool jobs_open(struct jobs *jobs, const struct jobs *shape);
 void jobs_close(struct jobs *jobs);
 
 enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
 
 /*
  * A JOIN with this header asks for a flow on `port`. Returns the job's index, JOBS_REFUSED, or
- * JOBS_HELD where the port holds its share of contexts alone (docs/protocol.md, Refusal).
+ * JOBS_HELD where it has to come again (docs/protocol.md, Refusal).
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header);
 
-/* All ranks have joined. */
+/* Does the port lead to a switch above? */
+bool jobs_is_uplink(const struct jobs *jobs, unsigned port);
+
+/* All children have joined. */
 bool jobs_is_complete(const struct job *job);
+
+/* Is the flow of `port` the job's border? Its down flow? */
+bool jobs_is_border(const struct job *job, unsigned port);
+bool jobs_is_down(const struct job *job, unsigned port);
+
+/* Has `port` a child with ranks of the job? */
+bool jobs_has_child(const struct job *job, unsigned port);
+
+/* How many packets of the flow of `port` have gone out with a sum. */
+uint64_t jobs_sums_sent(const struct job *job, unsigned port);
 
 /* From now on the job is not summed. Nothing new for a job that is broken already. */
 void jobs_break(struct jobs *jobs, unsigned index);
@@ -59,7 +83,8 @@ void jobs_break(struct jobs *jobs, unsigned index);
 bool jobs_age(struct jobs *jobs, unsigned index);
 
 /*
- * The LEAVE of `port` has gone out; with the last one the job goes, and all its flows (true).
+ * The LEAVE of the child at `port` has gone out; with the last one the job goes, and all its flows
+ * (true).
  * Not before: a receiver may still lack a sum, and must be answered with it.
  */
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port);

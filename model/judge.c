@@ -77,16 +77,6 @@ static int32_t psn_distance(uint32_t psn, uint32_t next_psn)
 	                                        : (int32_t)difference;
 }
 
-static bool is_intact(const struct packet *packet)
-{
-	if (packet->wrong_length)
-		return false;
-	uint32_t received;
-
-	memcpy(&received, packet->payload + packet->payload_bytes, sizeof(received));
-	return received == icrc_of_packet(&packet->header, packet->payload, packet->payload_bytes);
-}
-
 /* The message header of a packet that starts a message. */
 static struct ina_wire_header message_header(const struct packet *packet)
 {
@@ -152,36 +142,50 @@ static struct judgement break_and_pass(struct judge *judge, unsigned job)
 static struct judgement judge_expected(struct judge *judge, unsigned job, struct packet *packet)
 {
 	const struct queue *queue = &judge->queues[job];
+	const struct job *entry = &judge->jobs->entries[job];
 
 	if (!packet_is_well_formed(packet))
 		return break_and_pass(judge, job);
-	if (queue_fill(queue) == queue->slot_count)
+	/* Only after faults: a sum from above before this switch has sent its own part up. */
+	bool is_early = jobs_is_down(entry, judge->port) && !entry->broken &&
+	                queue->tail >= entry->up_count;
+	if (is_early || queue_fill(queue) == queue->slot_count)
 		return discard(&judge->counters->no_room_dropped);
 	return take(judge, job, packet);
 }
 
-/* `age` packets before the next one, 1 for the last taken. */
-static struct judgement judge_repeated(struct judge *judge, unsigned job, uint32_t age,
+/* Older than the history. A border's sum is higher up, if it still is anywhere. */
+static struct judgement judge_old(struct judge *judge, unsigned job)
+{
+	bool is_border = jobs_is_border(&judge->jobs->entries[job], judge->port);
+
+	judge->counters->duplicates_old++;
+	return (struct judgement){
+	        .verdict = is_border ? VERDICT_PASS : VERDICT_PROBE,
+	        .job = (int)job,
+	};
+}
+
+/* Before the next one: -1 for the last taken. */
+static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_t distance,
                                        struct packet *packet)
 {
 	const struct queue *queue = &judge->queues[job];
-	uint32_t fill = queue_fill(queue);
+	const struct job *entry = &judge->jobs->entries[job];
+	int64_t sums = (int64_t)jobs_sums_sent(entry, judge->port);
+	int64_t ordinal = (int64_t)queue->tail + distance;
 
-	if (age <= fill)
-		return discard(&judge->counters->duplicates_waiting);
-
-	uint32_t before_head = age - fill;
-	if (before_head <= queue->raw)
+	if (ordinal >= sums && entry->broken)
 		return pass();
-	if (before_head - queue->raw > queue->sums) {
-		judge->counters->duplicates_old++;
-		return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
-	}
+	if (ordinal >= sums)
+		return discard(&judge->counters->duplicates_waiting);
+	if (ordinal < 0 || ordinal < sums - queue->slot_count)
+		return judge_old(judge, job);
 	packet_ask_for_ack(&packet->header);
 	return (struct judgement){
 	        .verdict = VERDICT_RESEND,
 	        .job = (int)job,
-	        .head = queue->head - before_head,
+	        .ordinal = (uint64_t)ordinal,
 	};
 }
 
@@ -208,6 +212,19 @@ static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
 	int32_t slot_count = (int32_t)judge->queues[job].slot_count;
 
 	return distance >= slot_count || distance < -2 * slot_count;
+}
+
+/*
+ * A probe of a switch before this one: it tells the receiver what it lacks. Where only hosts can
+ * send, there is none.
+ */
+static bool is_probe(const struct judge *judge, int32_t distance)
+{
+	const struct jobs *jobs = judge->jobs;
+
+	return (jobs->level > 1 || jobs_is_uplink(jobs, judge->port)) &&
+	       distance >= (int32_t)INA_WIRE_PROBE_PSN_OFFSET / 2 &&
+	       distance < (int32_t)INA_WIRE_PROBE_PSN_OFFSET / 2 * 3;
 }
 
 static bool is_of_another_job(const struct judge *judge, unsigned job, const struct packet *packet)
@@ -251,15 +268,20 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	if (job < 0 && is_known_elsewhere(judge, packet))
 		return discard(&judge->counters->elsewhere_dropped);
 	if (job < 0)
-		return packet->candidate && is_control(packet, INA_WIRE_JOIN) && is_intact(packet)
+		return packet->candidate && is_control(packet, INA_WIRE_JOIN) &&
+		                       icrc_is_right(packet)
 		               ? admit(judge, packet)
 		               : pass();
 
 	int32_t distance = psn_distance(packet->psn, judge->flows[job].next_psn);
 	if (!packet->candidate)
 		return distance == 0 ? judge_suspect(judge, (unsigned)job) : pass();
-	if (!is_intact(packet))
+	if (!icrc_is_right(packet))
 		return discard(&judge->counters->icrc_dropped);
+	if (is_probe(judge, distance)) {
+		hear(judge, (unsigned)job);
+		return pass();
+	}
 	if (is_far(judge, (unsigned)job, distance) ||
 	    is_of_another_job(judge, (unsigned)job, packet))
 		return judge_suspect(judge, (unsigned)job);
@@ -267,7 +289,7 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	if (distance == 0)
 		return judge_expected(judge, (unsigned)job, packet);
 	if (distance < 0)
-		return judge_repeated(judge, (unsigned)job, (uint32_t)-distance, packet);
+		return judge_repeated(judge, (unsigned)job, distance, packet);
 	return judge_ahead(judge, (unsigned)job, packet);
 }
 

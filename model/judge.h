@@ -45,9 +45,9 @@ enum verdict {
 
 struct judgement {
 	enum verdict verdict;
-	int job;       /* the job that may be able to go on now, or -1 */
-	uint64_t head; /* RESEND: which sum */
-	bool leaves;   /* a broken job's LEAVE passes by its queue, or the flow is put out */
+	int job;          /* the job that may be able to go on now, or -1 */
+	uint64_t ordinal; /* RESEND: of the sum */
+	bool leaves;      /* a broken job's LEAVE passes by its queue, or the flow is put out */
 };
 
 /*

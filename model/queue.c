@@ -27,8 +27,6 @@ void queue_clear(struct queue *queue)
 {
 	queue->head = 0;
 	queue->tail = 0;
-	queue->raw = 0;
-	queue->sums = 0;
 }
 
 uint32_t queue_fill(const struct queue *queue)
@@ -48,20 +46,16 @@ void queue_push(struct queue *queue, const struct packet *packet)
 	queue->tail++;
 }
 
-const struct queue_slot *queue_front(const struct queue *queue)
+const struct queue_slot *queue_at(const struct queue *queue, uint64_t ordinal)
 {
-	assert(queue_fill(queue) > 0);
-	return &queue->slots[queue->head % queue->slot_count];
+	assert(ordinal >= queue->head && ordinal < queue->tail);
+	return &queue->slots[ordinal % queue->slot_count];
 }
 
-void queue_pop(struct queue *queue, bool raw)
+void queue_pop(struct queue *queue)
 {
 	assert(queue_fill(queue) > 0);
 	queue->head++;
-	if (raw)
-		queue->raw++;
-	else if (queue->sums < queue->slot_count)
-		queue->sums++;
 }
 
 bool queue_slot_is_control(const struct queue_slot *slot, uint8_t type)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one rank of one job has sent and the join has not yet used: packets in
- * PSN order, in a ring of slots.
+ * What one flow of one job has sent and what has not yet gone out: packets in
+ * PSN order, in a ring of slots. A packet's ordinal counts the flow's packets, its JOIN is 0.
  */
 #ifndef INA_MODEL_QUEUE_H
 #define INA_MODEL_QUEUE_H
@@ -21,10 +21,8 @@ struct queue_slot {
 struct queue {
 	struct queue_slot *slots;
 	unsigned slot_count;
-	uint64_t head; /* counts for ever: the slot is its remainder by slot_count */
-	uint64_t tail; /* likewise */
-	uint32_t raw;  /* packets that have left raw, since the job broke */
-	uint32_t sums; /* packets that left as sums before, and are still in the history */
+	uint64_t head; /* ordinal of the oldest; its slot is the remainder by slot_count */
+	uint64_t tail; /* ordinal of the next that comes */
 };
 
 /* Allocates the slots, one at least. False: no memory. */
@@ -39,9 +37,11 @@ uint32_t queue_fill(const struct queue *queue);
 /* Copies a candidate to the tail. There must be room. */
 void queue_push(struct queue *queue, const struct packet *packet);
 
-/* The oldest packet; the queue must not be empty. It stays in place until the pop. */
-const struct queue_slot *queue_front(const struct queue *queue);
-void queue_pop(struct queue *queue, bool raw);
+/* The packet of an ordinal from head on and before tail. It stays in place until its pop. */
+const struct queue_slot *queue_at(const struct queue *queue, uint64_t ordinal);
+
+/* The oldest packet has gone out. */
+void queue_pop(struct queue *queue);
 
 /* A message of `type` (JOIN or LEAVE): one packet, a header and a trailer. */
 bool queue_slot_is_control(const struct queue_slot *slot, uint8_t type);

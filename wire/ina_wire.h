@@ -32,6 +32,7 @@ enum ina_wire_type {
 	INA_WIRE_JOIN = 1,
 	INA_WIRE_DATA = 2,
 	INA_WIRE_LEAVE = 3,
+	INA_WIRE_TRACE = 4, /* asks switches where the sender is */
 };
 
 enum ina_wire_number_type {
@@ -64,7 +65,8 @@ struct ina_wire_header {
 	uint64_t job_id;
 	uint32_t message_number;
 	uint32_t length_bytes;    /* elements of this message, without padding */
-	uint32_t remaining_bytes; /* of the collective, from this message on, modulo 2^32 */
+	uint32_t remaining_bytes; /* of the collective, from this message on, modulo 2^32; */
+	                          /* JOIN: the place, see ina_wire_turn() */
 	int32_t exponent;         /* DATA: block exponent; JOIN: window in packets */
 };
 
@@ -87,6 +89,30 @@ static_assert(sizeof(struct ina_wire_trailer) == 16, "docs/protocol.md, Trailer"
 static_assert(offsetof(struct ina_wire_trailer, flags) == 4, "docs/protocol.md, Trailer");
 static_assert(offsetof(struct ina_wire_trailer, message_number) == 8, "docs/protocol.md, Trailer");
 static_assert(offsetof(struct ina_wire_trailer, rank) == 12, "docs/protocol.md, Trailer");
+
+/* Levels of switches that a JOIN can tell of. */
+#define INA_WIRE_LEVELS 3u
+
+/* The elements of a TRACE: a slot for each level, from 1 on. */
+struct ina_wire_trace_slot {
+	uint64_t id;   /* of the switch, or 0: none has written here */
+	uint32_t port; /* by which the TRACE entered it */
+	uint32_t zero;
+};
+
+static_assert(sizeof(struct ina_wire_trace_slot) == INA_WIRE_ALIGNMENT, "docs/protocol.md, TRACE");
+
+/* A JOIN's place: the level of the switch where the sender's connection turns round. */
+static inline unsigned ina_wire_turn(uint32_t place)
+{
+	return place >> 24;
+}
+
+/* A JOIN's place: how many children of the job the sender's switch of `level` (from 1) has. */
+static inline unsigned ina_wire_children(uint32_t place, unsigned level)
+{
+	return place >> (8 * (level - 1)) & 0xFF;
+}
 
 /* Bytes of zero padding between `length_bytes` of elements and the trailer. */
 static inline uint32_t ina_wire_padding(uint32_t length_bytes)

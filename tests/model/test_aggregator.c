@@ -544,6 +544,15 @@ static void test_config(void **state)
 	        SIZES(4, 65, 8, 0),   SIZES(4, 4, 0, 0),   SIZES(4, 4, 1, 0),
 	        SIZES(4, 4, 4097, 0), SIZES(4, 4, 8, 128), SIZES(4, 4, 8, 1000),
 	        SIZES(4, 4, 8, 8192),
+#define PLACE(own_level, up_ports)                                                                 \
+	{                                                                                          \
+		.ports = 4, .jobs = 4, .window_packets = 8, .place = {                             \
+			.level = own_level,                                                        \
+			.uplinks = up_ports                                                        \
+		}                                                                                  \
+	}
+	        PLACE(4, 0),          PLACE(1, 0xF),       PLACE(1, 0x10),
+#undef PLACE
 #undef SIZES
 	};
 

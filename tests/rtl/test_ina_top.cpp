@@ -60,7 +60,8 @@ class Comparison
 	{
 		const aggregator_config config = {
 		        PORTS,   INA_JOB_COUNT,  INA_SLOT_COUNT,
-		        INA_MTU, has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32}};
+		        INA_MTU, has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
+		        {}};
 
 		model = aggregator_open(&config, on_model_frame, this);
 		CHECK(model, "no memory for the model");

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first lanes of a message header must be equal in all messages that meet. */
+#include "heads.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "wire/ina_wire.h"
+#include "packet.h"
+#include "rebuild.h"
+
+const struct queue_slot *heads_first(const struct heads *heads)
+{
+	unsigned port = 0;
+
+	while (!heads->slots[port])
+		port++;
+	return heads->slots[port];
+}
+
+static bool has_type(const struct aggregator_lack *lacks, uint8_t type)
+{
+	switch (type) {
+	case INA_WIRE_INT32:
+		return !lacks->int32;
+	case INA_WIRE_FLOAT32:
+		return true;
+	case INA_WIRE_BFLOAT16:
+	case INA_WIRE_FLOAT16:
+		return !lacks->half_formats;
+	default:
+		return false;
+	}
+}
+
+static bool has_operation(const struct aggregator_lack *lacks, uint8_t operation)
+{
+	switch (operation) {
+	case INA_WIRE_SUM:
+		return true;
+	case INA_WIRE_MAX:
+	case INA_WIRE_MIN:
+		return !lacks->max_min;
+	default:
+		return false;
+	}
+}
+
+/* A message that can be summed, or a JOIN or LEAVE. */
+static bool is_known(const struct aggregator_lack *lacks, const struct queue_slot *slot)
+{
+	struct ina_wire_header header;
+
+	memcpy(&header, slot->payload.bytes, sizeof(header));
+	if (header.type == INA_WIRE_DATA)
+		return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
+		       has_type(lacks, header.number_type) &&
+		       has_operation(lacks, header.operation);
+	return queue_slot_is_control(slot, INA_WIRE_JOIN) ||
+	       queue_slot_is_control(slot, INA_WIRE_LEAVE);
+}
+
+/* A JOIN's place is its sender's own. */
+static bool headers_are_equal(const uint8_t *a, const uint8_t *b)
+{
+	bool joins = a[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN;
+
+	return memcmp(a, b,
+	              joins ? offsetof(struct ina_wire_header, remaining_bytes)
+	                    : offsetof(struct ina_wire_header, exponent)) == 0;
+}
+
+static bool is_alike(const struct queue_slot *a, const struct queue_slot *b)
+{
+	return a->opcode == b->opcode && a->payload_bytes == b->payload_bytes &&
+	       (!packet_opcode_starts(a->opcode) ||
+	        headers_are_equal(a->payload.bytes, b->payload.bytes));
+}
+
+bool heads_match(const struct heads *heads, const struct job *job,
+                 const struct aggregator_lack *lacks)
+{
+	const struct queue_slot *first = heads_first(heads);
+	bool starts = packet_opcode_starts(first->opcode);
+
+	if (starts == job->in_message || (starts && !is_known(lacks, first)))
+		return false;
+	for (unsigned port = 0; port < TREE_LEAVES_MAX; port++)
+		if (heads->slots[port] && !is_alike(first, heads->slots[port]))
+			return false;
+	return true;
+}
+
+static void enter_message(struct job *job, const struct queue_slot *first)
+{
+	job->number_type = first->payload.bytes[offsetof(struct ina_wire_header, number_type)];
+	job->operation = first->payload.bytes[offsetof(struct ina_wire_header, operation)];
+	job->overflow = false;
+}
+
+void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum)
+{
+	const struct queue_slot *first = heads_first(heads);
+	struct tree_layout layout = {
+	        .payload_bytes = first->payload_bytes,
+	        .starts = packet_opcode_starts(first->opcode),
+	        .ends = packet_opcode_ends(first->opcode),
+	};
+
+	if (layout.starts)
+		enter_message(job, first);
+	layout.number_type = job->number_type;
+	layout.operation = job->operation;
+	tree_clear(tree);
+	for (unsigned port = 0; port < TREE_LEAVES_MAX; port++)
+		if (heads->slots[port])
+			tree_set_operand(tree, port, &heads->slots[port]->payload);
+	if (tree_sum(tree, &layout, sum))
+		job->overflow = true;
+	job->in_message = !layout.ends;
+	if (layout.ends && job->overflow)
+		sum[first->payload_bytes - sizeof(struct ina_wire_trailer) +
+		    offsetof(struct ina_wire_trailer, flags)] |= INA_WIRE_OVERFLOW;
+}
+
+bool heads_are_marked(const struct heads *heads)
+{
+	for (unsigned port = 0; port < TREE_LEAVES_MAX; port++)
+		if (heads->slots[port] && rebuild_is_marked(&heads->slots[port]->header))
+			return true;
+	return false;
+}
+
+bool heads_fit_part(const struct queue_slot *from_above, const struct history_sum *part)
+{
+	return from_above->payload_bytes == part->payload_bytes &&
+	       (!packet_opcode_starts(from_above->opcode) ||
+	        headers_are_equal(from_above->payload.bytes, part->payload.bytes));
+}
