@@ -15,6 +15,9 @@ enum { QUIET_TICKS = 2 };
 /* Suspects since a flow's last packet that put it out. */
 enum { SUSPECTS_MAX = 4 };
 
+/* How far another switch's probe may be from where this one's own would be. */
+enum { PROBE_REACH = 1 << 14 };
+
 bool judge_open(struct judge *judge, unsigned port, unsigned job_count, bool has_quiet_time,
                 struct queue *queues, struct jobs *jobs, struct ina_counters *counters)
 {
@@ -223,8 +226,7 @@ static bool is_probe(const struct judge *judge, int32_t distance)
 	const struct jobs *jobs = judge->jobs;
 
 	return (jobs->level > 1 || jobs_is_uplink(jobs, judge->port)) &&
-	       distance >= (int32_t)INA_WIRE_PROBE_PSN_OFFSET / 2 &&
-	       distance < (int32_t)INA_WIRE_PROBE_PSN_OFFSET / 2 * 3;
+	       abs(distance - (int32_t)INA_WIRE_PROBE_PSN_OFFSET) < PROBE_REACH;
 }
 
 static bool is_of_another_job(const struct judge *judge, unsigned job, const struct packet *packet)
@@ -278,14 +280,14 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 		return distance == 0 ? judge_suspect(judge, (unsigned)job) : pass();
 	if (!icrc_is_right(packet))
 		return discard(&judge->counters->icrc_dropped);
-	if (is_probe(judge, distance)) {
-		hear(judge, (unsigned)job);
-		return pass();
-	}
-	if (is_far(judge, (unsigned)job, distance) ||
-	    is_of_another_job(judge, (unsigned)job, packet))
+	bool is_of_another_switch = is_probe(judge, distance);
+
+	if (is_of_another_job(judge, (unsigned)job, packet) ||
+	    (is_far(judge, (unsigned)job, distance) && !is_of_another_switch))
 		return judge_suspect(judge, (unsigned)job);
 	hear(judge, (unsigned)job);
+	if (is_of_another_switch)
+		return pass();
 	if (distance == 0)
 		return judge_expected(judge, (unsigned)job, packet);
 	if (distance < 0)

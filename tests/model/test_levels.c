@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docs/protocol.md, Several switches, packet by packet: a switch of level 1 with ranks 0 to 2 of
+ * five at ports 0 to 2, and an uplink at port 3. What whole fabrics do is in tests/fabric.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+enum {
+	RANKS = 5,
+	CHILDREN = 3,
+	BORDER = 2,
+	UPLINK = 3,
+	DOWN = 4, /* the rank before rank 0 */
+	SEND_ONLY = 4,
+	SLOTS = 8,
+	PROBE = 1 << 22,
+	TRACE_BYTES = 96,
+};
+
+static struct rig *open_leaf(uint64_t id)
+{
+	struct aggregator_config config = {
+	        .ports = 4,
+	        .jobs = 2,
+	        .window_packets = SLOTS,
+	        .place = {.level = 1, .uplinks = 1 << UPLINK, .id = id},
+	};
+	struct rig *rig = rig_open(RANKS, SLOTS);
+
+	aggregator_close(rig->aggregator);
+	rig->aggregator = aggregator_open(&config, rig_collect, rig);
+	assert_non_null(rig->aggregator);
+	return rig;
+}
+
+/* A JOIN; three children here, two at level 2. The border and the down flow turn round there. */
+static struct frame join_of(const struct rig *rig, unsigned rank, uint32_t contributors)
+{
+	struct frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+	uint32_t place = (rank == BORDER || rank == DOWN ? 2u : 1u) << 24 | 2 << 8 | CHILDREN;
+
+	memcpy(frame.bytes + FRAME_HEADER_BYTES + 24, &place, 4);
+	memcpy(frame.bytes + FRAME_HEADER_BYTES + 32, &contributors, 4);
+	frame_seal(&frame);
+	return frame;
+}
+
+static struct frame data_of(const struct rig *rig, unsigned rank, unsigned index, int32_t element,
+                            uint32_t contributors)
+{
+	struct frame frame = rig_data(rig, rank, index, element);
+
+	memcpy(frame.bytes + frame.length - 4 - 16, &contributors, 4);
+	frame_seal(&frame);
+	return frame;
+}
+
+/* All JOINs, from below and from above. */
+static struct rig *open_job(void)
+{
+	struct rig *rig = open_leaf(0);
+
+	for (unsigned rank = 0; rank < CHILDREN; rank++) {
+		struct frame join = join_of(rig, rank, 1);
+
+		rig_put(rig, rank, &join);
+		assert_int_equal(rig->emitted_count, rank == CHILDREN - 1);
+	}
+	assert_int_equal(rig->emitted[0].port, BORDER);
+	assert_int_equal(rig_contributors(&rig->emitted[0].frame), CHILDREN);
+	struct frame join = join_of(rig, DOWN, RANKS);
+
+	rig_put(rig, UPLINK, &join);
+	assert_int_equal(rig->emitted_count, CHILDREN);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		assert_int_equal(rig->emitted[i].port, i < BORDER ? i : UPLINK);
+		assert_int_equal(rig_contributors(&rig->emitted[i].frame), RANKS);
+	}
+	return rig;
+}
+
+/* Message 1 of each rank: 1, 10, 100. */
+static void put_up(struct rig *rig)
+{
+	static const int32_t elements[CHILDREN] = {1, 10, 100};
+
+	for (unsigned rank = 0; rank < CHILDREN; rank++) {
+		struct frame data = data_of(rig, rank, 1, elements[rank], 1);
+
+		rig_put(rig, rank, &data);
+		assert_int_equal(rig->emitted_count, rank == CHILDREN - 1);
+	}
+}
+
+static void expect(const struct rig *rig, unsigned i, unsigned port, int32_t element,
+                   uint32_t contributors)
+{
+	const struct frame *frame = &rig->emitted[i].frame;
+	uint32_t icrc = frame_icrc(frame);
+
+	assert_int_equal(rig->emitted[i].port, port);
+	assert_int_equal(rig_element(frame), element);
+	assert_int_equal(rig_contributors(frame), contributors);
+	assert_memory_equal(frame->bytes + frame->length - 4, &icrc, 4);
+}
+
+/* Puts a packet in, and expects one in its place. */
+static void expect_answer(struct rig *rig, unsigned port, const struct frame *frame,
+                          int32_t element, uint32_t contributors)
+{
+	rig_put(rig, port, frame);
+	assert_int_equal(rig->emitted_count, 1);
+	expect(rig, 0, port, element, contributors);
+}
+
+static void test_up_and_down(void **state)
+{
+	struct rig *rig = open_job();
+
+	(void)state;
+	put_up(rig);
+	expect(rig, 0, BORDER, 111, CHILDREN);
+	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+
+	rig_put(rig, UPLINK, &sum);
+	assert_int_equal(rig->emitted_count, CHILDREN);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		expect(rig, i, i < BORDER ? i : UPLINK, 5000, RANKS);
+	rig_close(rig);
+}
+
+/* Before DOWN a local packet waits, the border's part is known; behind it all are answered. */
+static void test_retransmissions(void **state)
+{
+	struct rig *rig = open_job();
+	struct frame local = data_of(rig, 0, 1, -7, 1), border = data_of(rig, BORDER, 1, -7, 1);
+	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct frame other = data_of(rig, DOWN, 1, -7, CHILDREN);
+
+	(void)state;
+	put_up(rig);
+	rig_put(rig, 0, &local);
+	rig_assert_nothing(rig);
+	expect_answer(rig, BORDER, &border, 111, CHILDREN);
+	rig_put(rig, UPLINK, &sum);
+	expect_answer(rig, 0, &local, 5000, RANKS);
+	expect_answer(rig, BORDER, &border, 111, CHILDREN);
+	expect_answer(rig, UPLINK, &other, 5000, RANKS);
+	rig_close(rig);
+}
+
+/* From above before its time: a sum, and a JOIN. */
+static void test_early(void **state)
+{
+	struct rig *rig = open_job();
+	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+
+	(void)state;
+	rig_put(rig, UPLINK, &sum);
+	rig_assert_nothing(rig);
+	rig_close(rig);
+
+	rig = open_leaf(0);
+	struct frame below = join_of(rig, 0, 1), above = join_of(rig, DOWN, RANKS);
+	rig_put(rig, UPLINK, &above);
+	rig_assert_passed(rig, UPLINK, &above);
+	rig_put(rig, 0, &below);
+	rig_put(rig, UPLINK, &above);
+	rig_assert_nothing(rig);
+	rig_close(rig);
+}
+
+/* What waits for DOWN goes on raw when the job breaks; the part that has gone up stays a part. */
+static void test_broken(void **state)
+{
+	struct rig *rig = open_job();
+	struct frame border = data_of(rig, BORDER, 1, -7, 1);
+	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct frame foul = rig_frame(rig, 1, 2, SEND_ONLY, (uint8_t[16]){0}, 16);
+
+	(void)state;
+	put_up(rig);
+	rig_put(rig, 1, &foul);
+	assert_int_equal(rig->emitted_count, 3);
+	expect(rig, 1, 0, 1, 1);
+	expect(rig, 2, 1, 10, 1);
+	expect_answer(rig, BORDER, &border, 111, CHILDREN);
+	rig_put(rig, UPLINK, &sum);
+	rig_assert_passed(rig, UPLINK, &sum);
+	rig_close(rig);
+}
+
+/* Another switch's probe passes where one can come from, and nowhere else. */
+static void test_probes(void **state)
+{
+	struct rig *rig = open_job();
+	struct frame above = rig_data(rig, DOWN, 1 + PROBE, 0);
+	struct frame below = rig_data(rig, 0, 1 + PROBE, 0);
+
+	(void)state;
+	rig_put(rig, UPLINK, &above);
+	rig_assert_passed(rig, UPLINK, &above);
+	rig_put(rig, 0, &below);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, suspects_dropped, 1);
+	rig_close(rig);
+}
+
+static struct frame trace_of(const struct rig *rig)
+{
+	struct ina_wire_header header = {
+	        .magic = INA_WIRE_MAGIC,
+	        .version = INA_WIRE_VERSION,
+	        .type = INA_WIRE_TRACE,
+	        .length_bytes = INA_WIRE_LEVELS * sizeof(struct ina_wire_trace_slot),
+	};
+	struct ina_wire_trace_slot slots[INA_WIRE_LEVELS] = {{0}};
+	uint8_t message[TRACE_BYTES];
+
+	assert_int_equal(message_make(message, &header, slots, 0), TRACE_BYTES);
+	return rig_frame(rig, 0, 0, SEND_ONLY, message, TRACE_BYTES);
+}
+
+static void test_trace(void **state)
+{
+	struct rig *rig = open_leaf(0x1122334455667788);
+	struct frame trace = trace_of(rig), written = trace, damaged = trace;
+	static const uint8_t slot[16] = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2};
+
+	(void)state;
+	memcpy(written.bytes + FRAME_HEADER_BYTES + 32, slot, sizeof(slot));
+	frame_seal(&written);
+	rig_put(rig, 2, &trace);
+	rig_assert_passed(rig, 2, &written);
+	rig_put(rig, UPLINK, &trace);
+	rig_assert_passed(rig, UPLINK, &trace);
+	damaged.bytes[FRAME_HEADER_BYTES + 90] ^= 1;
+	rig_put(rig, 2, &damaged);
+	rig_assert_passed(rig, 2, &damaged);
+	rig_close(rig);
+
+	rig = open_leaf(0);
+	rig_put(rig, 2, &trace);
+	rig_assert_passed(rig, 2, &trace);
+	rig_close(rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_up_and_down), cmocka_unit_test(test_retransmissions),
+	        cmocka_unit_test(test_early),       cmocka_unit_test(test_broken),
+	        cmocka_unit_test(test_probes),      cmocka_unit_test(test_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
