@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep fabric new-seeds bench bench-rtl \
 	bench-virtual charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -92,6 +92,9 @@ scale: kernel build ## HOSTS=64 (up to 256) round a plain switch, in real and in
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
+
+fabric: build ## the protocol in drawn fabrics with drawn faults, SEEDS=10000000 of them, for the night
+	@$(BUILD)/fabric --first $(or $(FIRST),1) --count $(or $(SEEDS),10000000)
 
 new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times, for the night
 	@scripts/new-seeds.sh $(BUILD) $(or $(ROUNDS),1)

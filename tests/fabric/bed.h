@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fabric in one process and in simulated time: aggregators (model/aggregator.h, nothing else of
+ * the model) in a tree of switches, hosts after rdma_rxe, cables that lose, repeat and hold back.
+ * Everything follows from the seed.
+ */
+#ifndef INA_TEST_FABRIC_BED_H
+#define INA_TEST_FABRIC_BED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/aggregator.h"
+#include "wire/ina_wire.h"
+
+enum {
+	HOSTS_MAX = 32,
+	NODES_MAX = 24,
+	CHILDREN_MAX = 8,
+	PORTS_MAX = CHILDREN_MAX + 1,
+	JOBS_MAX = 3,
+	FAULTS_MAX = 4,
+	PACKETS_MAX = 64, /* of a connection */
+	ELEMENTS = 4,     /* int32, in each packet of a message */
+	FRAME_TIME = 16,  /* what a data frame takes on a link; an ACK a tenth of it */
+	ACK_TIME = 2,
+};
+
+struct bed;
+
+/* A data frame has bytes; an answer has the other fields. */
+struct frame {
+	struct frame *next_free;
+	enum frame_kind { FRAME_DATA, FRAME_ACK, FRAME_NAK } kind;
+	bool forged; /* a fault's: no host shall hear it */
+	uint16_t length;
+	uint8_t to; /* host */
+	uint8_t job;
+	uint8_t rank;
+	uint32_t generation;
+	uint32_t index; /* of the packet that is answered */
+	uint8_t bytes[192];
+};
+
+/* event.c: what will happen, and when. */
+typedef void act(struct bed *bed, void *who, uint32_t argument, struct frame *frame);
+
+struct event {
+	uint64_t time;
+	uint64_t order;
+	act *act;
+	void *who;
+	uint32_t argument;
+	struct frame *frame;
+};
+
+struct calendar {
+	struct event *events; /* a heap */
+	unsigned count, room;
+	uint64_t order;
+};
+
+/* One direction of a cable. */
+struct cable {
+	act *arrive; /* with `who`, and the port as argument */
+	void *who;
+	uint32_t port;
+	uint64_t free_at;
+	bool from_host; /* which has room for all that it sends */
+	bool is_cut;
+};
+
+struct node {
+	struct aggregator *aggregator;
+	struct aggregator_config config;
+	struct bed *bed;
+	struct node *above; /* NULL: the root */
+	unsigned level;
+	unsigned child_count;
+	struct node *children[CHILDREN_MAX]; /* NULL: a host */
+	unsigned up_port;                    /* behind the children's or before them */
+	unsigned first_child_port;
+	unsigned first_host, last_host; /* below */
+	uint8_t route[HOSTS_MAX];
+	struct cable out[PORTS_MAX];
+	struct frame *entering;
+};
+
+/* A rank: the requester of its own flow, the responder of its predecessor's. */
+struct rank {
+	struct job *job;
+	unsigned index;
+	unsigned host;
+	uint32_t place;
+	bool is_alive; /* its queue pairs exist */
+	bool is_started;
+	bool has_failed;
+	bool differs; /* a fault: it calls something else than the others */
+	/* Requester; packets counted from the JOIN, 0. */
+	uint32_t first_psn;
+	uint32_t next, acknowledged, top;
+	uint32_t posted;
+	uint32_t leave_at; /* or NEVER */
+	bool has_gone_back;
+	bool is_timing;
+	uint64_t deadline;
+	/* Responder. */
+	uint32_t expected;
+	bool has_sent_nak;
+	bool fits; /* the message at hand: headers and opcodes are what is due */
+	bool is_right;
+	unsigned sums; /* messages that said n, the JOIN too */
+};
+
+#define NEVER UINT32_MAX
+
+struct job {
+	unsigned number;
+	unsigned rank_count;
+	struct rank ranks[HOSTS_MAX];
+	int rank_of[HOSTS_MAX];             /* by host, -1 */
+	unsigned messages, packets, window; /* of DATA; of a message; in messages */
+	unsigned generation;
+	unsigned generations; /* that must end well */
+	unsigned well;        /* that have */
+	uint64_t id;
+	uint32_t sums[PACKETS_MAX][ELEMENTS];
+	bool is_ending;
+	uint64_t progress, progress_seen;
+	bool is_over;
+	uint64_t late;
+};
+
+struct settings {
+	unsigned loss, duplicate, reorder, damage; /* of a million frames */
+	unsigned answer_loss;                      /* of ACKs and NAKs as they leave the host */
+	unsigned jitter, delay, queue;             /* in frame times */
+	unsigned timeout;                          /* ACK timer */
+	unsigned hold; /* the longest that the network holds a packet back */
+	unsigned quiet;
+	unsigned time_to_live;
+	unsigned patience;
+	unsigned slots;
+	bool reuses_qpn;
+	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
+	bool is_clean;            /* no faults but those that RC mends */
+	bool is_noticed;          /* every fault can be read from a message */
+};
+
+/* What happens when so many frames have gone through aggregators. */
+struct fault {
+	uint64_t frames;
+	act *act;
+	void *who;
+	uint32_t argument;
+};
+
+struct bed {
+	uint64_t seed;
+	uint64_t random;
+	uint64_t now;
+	struct calendar calendar;
+	struct frame *free_frames;
+	struct settings set;
+	struct node nodes[NODES_MAX];
+	unsigned node_count;
+	struct cable host_out[HOSTS_MAX];
+	struct node *host_node[HOSTS_MAX];
+	unsigned host_count;
+	struct job jobs[JOBS_MAX];
+	unsigned job_count;
+	struct fault faults[FAULTS_MAX];
+	unsigned fault_count;
+	bool verbose;
+	/* The verdict. */
+	unsigned wrong;     /* messages that said n and were not the sum */
+	unsigned exposed;   /* frames without a fault that could be accepted, and are not the sum */
+	unsigned impatient; /* stalls that only the hosts' patience ended */
+	unsigned failed;    /* generations that were given up */
+	uint64_t frames;
+};
+
+/* event.c */
+void bed_at(struct bed *bed, uint64_t time, act *act, void *who, uint32_t argument,
+            struct frame *frame);
+/* Until nothing is left to do, or `until`. */
+void bed_run(struct bed *bed, uint64_t until);
+uint32_t bed_below(struct bed *bed, uint32_t bound);
+bool bed_chance(struct bed *bed, unsigned of_a_million);
+
+/* frame.c */
+struct frame *frame_new(struct bed *bed);
+void frame_free(struct bed *bed, struct frame *frame);
+/* Headers and iCRC round a payload. */
+void frame_fill(struct frame *frame, unsigned from, unsigned to, uint32_t qpn, uint32_t psn,
+                uint8_t opcode, bool asks_for_ack, const void *payload, unsigned payload_bytes);
+bool frame_is_intact(const struct frame *frame);
+const uint8_t *frame_payload(const struct frame *frame);
+unsigned frame_payload_bytes(const struct frame *frame);
+uint8_t frame_opcode(const struct frame *frame);
+uint32_t frame_psn(const struct frame *frame);
+uint32_t frame_qpn(const struct frame *frame);
+unsigned frame_from(const struct frame *frame);
+unsigned frame_to(const struct frame *frame);
+bool frame_asks_for_ack(const struct frame *frame);
+
+/* cable.c */
+void cable_send(struct bed *bed, struct cable *cable, struct frame *frame);
+
+/* node.c */
+void node_open(struct bed *bed, struct node *node);
+void node_close(struct node *node);
+act node_receive;
+act node_reset;
+act node_tick;
+act node_age;
+
+/* packets.c: what a rank sends as its packet `index`, and what it should receive. */
+void packet_fill(struct bed *bed, const struct rank *rank, uint32_t index, struct frame *frame);
+uint8_t packet_opcode(const struct rank *rank, uint32_t index);
+/* Is the frame's payload, so far as this packet shows it, that of all ranks? */
+bool packet_is_sum(const struct job *job, uint32_t index, const struct frame *frame);
+bool packet_fits(const struct rank *rank, uint32_t index, const struct frame *frame);
+bool packet_ends_message(const struct job *job, uint32_t index);
+uint32_t packet_element(const struct job *job, unsigned rank, uint32_t index, unsigned lane);
+uint32_t job_qpn(const struct bed *bed, const struct job *job);
+/* The job and rank whose flow a data frame belongs to; NULL: of none that lives. */
+struct rank *frame_sender(struct bed *bed, const struct frame *frame);
+int32_t frame_index(const struct rank *sender, const struct frame *frame);
+
+/* rc.c */
+act host_receive;
+void rank_pump(struct bed *bed, struct rank *rank);
+
+/* job.c */
+act job_begin;
+void job_fault(struct bed *bed, struct job *job);
+void job_heard(struct bed *bed, struct rank *rank);
+
+/* faults.c: draws them; strikes with those whose time has come. */
+void faults_draw(struct bed *bed);
+void faults_strike(struct bed *bed);
+
+/* draw.c */
+void bed_draw(struct bed *bed, uint64_t seed, bool joins_wait);
+void bed_close(struct bed *bed);
+
+/* What is kept from seed to seed. */
+void bed_free(struct bed *bed);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that a seed decides: the tree, the jobs, the network, the faults. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bed.h"
+
+static uint32_t pick(struct bed *bed, const uint32_t *of, unsigned count)
+{
+	return of[bed_below(bed, count)];
+}
+
+#define PICK(bed, ...)                                                                             \
+	pick(bed, (const uint32_t[]){__VA_ARGS__},                                                 \
+	     sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void add_host(struct bed *bed, struct node *node)
+{
+	unsigned host = bed->host_count++;
+
+	bed->host_node[host] = node;
+	node->children[node->child_count++] = NULL;
+}
+
+/* A switch of `level` with all below it; one child at least is of the level below. */
+static struct node *draw_node(struct bed *bed, struct node *above, unsigned level, unsigned hosts)
+{
+	struct node *node = &bed->nodes[bed->node_count++];
+	unsigned children = level == 1 && !above ? 2 + bed_below(bed, 7)
+	                                         : 1 + bed_below(bed, hosts > 12 ? 4 : 3);
+
+	if (!above && children < 2)
+		children = 2;
+	node->above = above;
+	node->level = level;
+	node->first_host = bed->host_count;
+	for (unsigned i = 0; i < children; i++) {
+		bool is_host = level == 1 || (i > 0 && bed_chance(bed, 250000));
+
+		if (bed->host_count + 4 > HOSTS_MAX || bed->node_count + 4 > NODES_MAX)
+			is_host = true;
+		if (bed->host_count == HOSTS_MAX)
+			break;
+		if (is_host)
+			add_host(bed, node);
+		else
+			node->children[node->child_count++] = draw_node(
+			        bed, node,
+			        level - 1 - (i > 0 && level == 3 && bed_chance(bed, 200000)),
+			        hosts);
+	}
+	node->last_host = bed->host_count - 1;
+	return node;
+}
+
+static unsigned child_of(const struct node *node, unsigned host)
+{
+	unsigned hosts = node->first_host;
+
+	for (unsigned i = 0; i < node->child_count; i++) {
+		unsigned last = node->children[i] ? node->children[i]->last_host : hosts;
+
+		if (host <= last)
+			return i;
+		hosts = last + 1;
+	}
+	abort();
+}
+
+static bool is_below(const struct node *node, unsigned host)
+{
+	return host >= node->first_host && host <= node->last_host;
+}
+
+static void lay_cables(struct bed *bed)
+{
+	for (unsigned i = 0; i < bed->node_count; i++) {
+		struct node *node = &bed->nodes[i];
+
+		node->first_child_port = node->above && bed_chance(bed, 500000) ? 1 : 0;
+		node->up_port = node->first_child_port ? 0 : node->child_count;
+	}
+	for (unsigned i = 0; i < bed->node_count; i++) {
+		struct node *node = &bed->nodes[i];
+		unsigned host = node->first_host;
+
+		for (unsigned c = 0; c < node->child_count; c++) {
+			struct node *child = node->children[c];
+			unsigned port = node->first_child_port + c;
+
+			if (child) {
+				node->out[port] = (struct cable){.arrive = node_receive,
+				                                 .who = child,
+				                                 .port = child->up_port};
+				child->out[child->up_port] = (struct cable){
+				        .arrive = node_receive, .who = node, .port = port};
+				host = child->last_host + 1;
+			} else {
+				node->out[port] =
+				        (struct cable){.arrive = host_receive, .port = host};
+				bed->host_out[host++] = (struct cable){.arrive = node_receive,
+				                                       .who = node,
+				                                       .port = port,
+				                                       .from_host = true};
+			}
+		}
+		for (unsigned to = 0; to < bed->host_count; to++)
+			node->route[to] = (uint8_t)(is_below(node, to) ? node->first_child_port +
+			                                                         child_of(node, to)
+			                                               : node->up_port);
+	}
+}
+
+static void draw_settings(struct bed *bed)
+{
+	struct settings *set = &bed->set;
+	unsigned levels = bed->nodes[0].level;
+
+	set->slots = PICK(bed, 4, 4, 8, 16);
+	set->loss = PICK(bed, 0, 2000, 10000, 30000, 100000);
+	set->answer_loss = bed_chance(bed, 200000) ? 500000 : set->loss;
+	set->duplicate = PICK(bed, 0, 10000, 50000);
+	set->reorder = PICK(bed, 0, 20000, 200000);
+	set->damage = PICK(bed, 0, 0, 2000, 20000);
+	set->jitter = PICK(bed, 5, 40, 400, 1000);
+	set->delay = PICK(bed, 1, 2, 10);
+	set->queue = PICK(bed, 3, 8, 64);
+	set->timeout = 300;
+	set->hold = 2 * levels * (set->queue + set->delay + set->jitter + 2) + 64;
+	set->quiet = 3 * set->hold;
+	set->time_to_live = 2 * set->hold + PICK(bed, 4, 10) * set->timeout;
+	set->patience = 2 * set->quiet + 2 * set->time_to_live + 20 * set->timeout;
+	set->reuses_qpn = bed_chance(bed, 200000);
+	set->is_clean = bed_chance(bed, 400000);
+}
+
+/* How many children of a switch have ranks of the job? */
+static unsigned children_with_ranks(const struct job *job, const struct node *node)
+{
+	unsigned seen = 0;
+
+	for (unsigned host = node->first_host; host <= node->last_host; host++)
+		if (job->rank_of[host] >= 0)
+			seen |= 1u << child_of(node, host);
+	return (unsigned)__builtin_popcount(seen);
+}
+
+static uint32_t place_of(const struct bed *bed, const struct job *job, unsigned host,
+                         unsigned successor)
+{
+	uint32_t place = 0;
+	unsigned turn = 0;
+
+	for (const struct node *node = bed->host_node[host]; node; node = node->above) {
+		place |= children_with_ranks(job, node) << 8 * (node->level - 1);
+		if (turn == 0 && is_below(node, successor))
+			turn = node->level;
+	}
+	return place | turn << 24;
+}
+
+static void draw_job(struct bed *bed, struct job *job, unsigned number)
+{
+	const struct node *focus = bed_chance(bed, 700000)
+	                                   ? &bed->nodes[0]
+	                                   : &bed->nodes[bed_below(bed, bed->node_count)];
+	unsigned members = PICK(bed, 300000, 700000, 1000000, 1000000);
+
+	memset(job->rank_of, -1, sizeof(job->rank_of));
+	job->number = number;
+	while (job->rank_count < 2) {
+		job->rank_count = 0;
+		memset(job->rank_of, -1, sizeof(job->rank_of));
+		if (focus->last_host == focus->first_host)
+			focus = &bed->nodes[0];
+		for (unsigned host = focus->first_host; host <= focus->last_host; host++) {
+			if (!bed_chance(bed, members))
+				continue;
+			job->rank_of[host] = (int)job->rank_count;
+			job->ranks[job->rank_count++].host = host;
+		}
+		members = 1000000;
+	}
+	bool one_switch = true;
+
+	for (unsigned i = 0; i < job->rank_count; i++)
+		one_switch = one_switch && bed->host_node[job->ranks[i].host] ==
+		                                   bed->host_node[job->ranks[0].host];
+	bool tells = !one_switch || bed_chance(bed, 500000);
+
+	for (unsigned i = 0; i < job->rank_count; i++)
+		job->ranks[i].place = tells ? place_of(bed, job, job->ranks[i].host,
+		                                       job->ranks[(i + 1) % job->rank_count].host)
+		                            : 0;
+	job->packets = PICK(bed, 1, 2, 4);
+	job->messages = PICK(bed, 3, 6, 12);
+	job->window = bed->set.slots / job->packets;
+	job->generations = 1 + bed_below(bed, 2);
+	job->late = PICK(bed, 0, 0, 500, 3000);
+}
+
+static void draw_switches(struct bed *bed)
+{
+	for (unsigned i = 0; i < bed->node_count; i++) {
+		struct node *node = &bed->nodes[i];
+		unsigned ports = node->child_count + (node->above ? 1 : 0);
+
+		node->config = (struct aggregator_config){
+		        .ports = ports < 2 ? 2 : ports,
+		        /* Copies of JOINs that come behind their job's end take contexts too. */
+		        .jobs = bed->job_count + (bed->set.is_clean ? 8 : 1),
+		        .window_packets = bed->set.slots,
+		        .mtu_bytes = 256,
+		        .has_quiet_time = true,
+		        .place =
+		                {
+		                        .level = node->level,
+		                        .uplinks = node->above ? 1u << node->up_port : 0,
+		                },
+		};
+		node_open(bed, node);
+		bed_at(bed, bed_below(bed, bed->set.quiet * FRAME_TIME), node_tick, node, 0, NULL);
+		bed_at(bed, bed_below(bed, bed->set.time_to_live * FRAME_TIME), node_age, node, 0,
+		       NULL);
+	}
+}
+
+void bed_draw(struct bed *bed, uint64_t seed, bool joins_wait)
+{
+	struct frame *frames = bed->free_frames;
+	struct calendar calendar = {.events = bed->calendar.events, .room = bed->calendar.room};
+	bool verbose = bed->verbose;
+
+	memset(bed, 0, sizeof(*bed));
+	bed->free_frames = frames;
+	bed->calendar = calendar;
+	bed->verbose = verbose;
+	bed->seed = bed->random = seed;
+	draw_node(bed, NULL, PICK(bed, 1, 1, 2, 2, 2, 3, 3), PICK(bed, 8, 8, 16));
+	lay_cables(bed);
+	draw_settings(bed);
+	bed->set.data_waits_for_join = joins_wait;
+	bed->job_count = bed_chance(bed, 600000) ? 1 : 2 + bed_below(bed, JOBS_MAX - 1);
+	draw_switches(bed);
+	/* Behind the quiet time with which all switches begin. */
+	uint64_t start = 2 * (uint64_t)bed->set.quiet * FRAME_TIME;
+
+	for (unsigned i = 0; i < bed->job_count; i++) {
+		draw_job(bed, &bed->jobs[i], i);
+		bed_at(bed, start + bed_below(bed, 300 * FRAME_TIME), job_begin, &bed->jobs[i], 0,
+		       NULL);
+	}
+	if (!bed->set.is_clean)
+		faults_draw(bed);
+}
+
+void bed_close(struct bed *bed)
+{
+	for (unsigned i = 0; i < bed->calendar.count; i++)
+		if (bed->calendar.events[i].frame)
+			frame_free(bed, bed->calendar.events[i].frame);
+	bed->calendar.count = 0;
+	for (unsigned i = 0; i < bed->node_count; i++)
+		node_close(&bed->nodes[i]);
+}
+
+void bed_free(struct bed *bed)
+{
+	while (bed->free_frames) {
+		struct frame *frame = bed->free_frames;
+
+		bed->free_frames = frame->next_free;
+		free(frame);
+	}
+	free(bed->calendar.events);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fabric [--first SEED] [--count N] [--verbose] [--eager] [--find]: runs of the protocol, one a
+ * seed.
+ * --eager: hosts do not wait with DATA for their JOIN's ACK, which the protocol demands.
+ * --find: something must be wrong with one of the seeds; ends with the first such.
+ * Exit code 0: all as it must be; 1: not; 2: wrong arguments, or no memory.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bed.h"
+
+/* A run that has not ended by then never will. */
+#define END ((uint64_t)4000000 * FRAME_TIME)
+
+struct totals {
+	uint64_t seeds, bad, frames, failed, impatient;
+};
+
+static void show_settings(const struct bed *bed)
+{
+	const struct settings *set = &bed->set;
+
+	printf("%u hosts, %u switches, %u jobs, %s; loss %u, of answers %u, duplicate %u, reorder "
+	       "%u, "
+	       "damage %u; jitter %u, delay %u, queue %u, slots %u, quiet %u, time-to-live %u\n",
+	       bed->host_count, bed->node_count, bed->job_count,
+	       set->is_clean     ? "no faults"
+	       : set->is_noticed ? "only faults that are noticed"
+	                         : "any faults",
+	       set->loss, set->answer_loss, set->duplicate, set->reorder, set->damage, set->jitter,
+	       set->delay, set->queue, set->slots, set->quiet, set->time_to_live);
+}
+
+/* False: something is wrong with this seed. */
+static bool run(struct bed *bed, uint64_t seed, bool joins_wait, struct totals *totals)
+{
+	unsigned stalled = 0;
+
+	bed_draw(bed, seed, joins_wait);
+	if (bed->verbose)
+		show_settings(bed);
+	bed_run(bed, END);
+	for (unsigned i = 0; i < bed->job_count; i++)
+		stalled += !bed->jobs[i].is_over;
+	bool is_spoiled = (bed->set.is_clean && bed->failed > 0) ||
+	                  (bed->set.is_noticed && bed->impatient > 0);
+	bool is_well = !bed->wrong && !bed->exposed && !stalled && !is_spoiled;
+
+	if (!is_well)
+		printf("seed %llu: %u messages say that all contributed, and are not the sum; %u "
+		       "frames "
+		       "could have made such; %u jobs never end; %u given up, %u for want of "
+		       "patience\n",
+		       (unsigned long long)seed, bed->wrong, bed->exposed, stalled, bed->failed,
+		       bed->impatient);
+	totals->seeds++;
+	totals->bad += !is_well;
+	totals->frames += bed->frames;
+	totals->failed += bed->failed;
+	totals->impatient += bed->impatient;
+	bed_close(bed);
+	return is_well;
+}
+
+int main(int count, char **arguments)
+{
+	static const struct option options[] = {
+	        {"first", required_argument, NULL, 'f'}, {"count", required_argument, NULL, 'c'},
+	        {"verbose", no_argument, NULL, 'v'},     {"eager", no_argument, NULL, 'e'},
+	        {"find", no_argument, NULL, 'u'},        {0},
+	};
+	static struct bed bed;
+	uint64_t first = 1, seeds = 1000;
+	bool joins_wait = true, find = false;
+	struct totals totals = {0};
+	int option;
+
+	while ((option = getopt_long(count, arguments, "", options, NULL)) != -1) {
+		if (option == 'f')
+			first = strtoull(optarg, NULL, 10);
+		else if (option == 'c')
+			seeds = strtoull(optarg, NULL, 10);
+		else if (option == 'v')
+			bed.verbose = true;
+		else if (option == 'e')
+			joins_wait = false;
+		else if (option == 'u')
+			find = true;
+		else
+			return 2;
+	}
+	for (uint64_t seed = first; seed < first + seeds && !(find && totals.bad); seed++)
+		run(&bed, seed, joins_wait, &totals);
+	bed_free(&bed);
+	printf("%llu seeds, %llu of them wrong; %llu frames through aggregators, %llu jobs given "
+	       "up "
+	       "behind faults, %llu of them for want of patience\n",
+	       (unsigned long long)totals.seeds, (unsigned long long)totals.bad,
+	       (unsigned long long)totals.frames, (unsigned long long)totals.failed,
+	       (unsigned long long)totals.impatient);
+	return (totals.bad > 0) != find;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A switch: data frames go through its aggregator, and all go on towards their host. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bed.h"
+
+enum { PROBES_FROM = 1 << 20 };
+
+static void forward(struct node *node, struct frame *frame)
+{
+	unsigned to = frame->kind == FRAME_DATA ? frame_to(frame) : frame->to;
+
+	if (to >= node->bed->host_count)
+		frame_free(node->bed, frame);
+	else
+		cable_send(node->bed, &node->out[node->route[to]], frame);
+}
+
+static bool leads_to_host(const struct node *node, unsigned host)
+{
+	unsigned child = node->route[host] - node->first_child_port;
+
+	return child < node->child_count && !node->children[child];
+}
+
+/*
+ * Where there was no fault, no frame may leave for a host that the host could accept and that is
+ * not the sum.
+ */
+static void watch(struct node *node, const struct frame *frame)
+{
+	struct bed *bed = node->bed;
+	struct rank *sender = frame_sender(bed, frame);
+
+	if (!bed->set.is_clean || bed->failed > 0 || !sender ||
+	    !leads_to_host(node, frame_to(frame)) || !frame_is_intact(frame))
+		return;
+	struct job *job = sender->job;
+	const struct rank *receiver = &job->ranks[(sender->index + 1) % job->rank_count];
+	int32_t index = frame_index(sender, frame);
+
+	if (index >= (int32_t)receiver->expected && index < PROBES_FROM &&
+	    !packet_is_sum(job, (uint32_t)index, frame)) {
+		bed->exposed++;
+		if (bed->verbose)
+			printf("%llu: level %u, hosts %u to %u: job %u, packet %d to rank %u is no "
+			       "sum\n",
+			       (unsigned long long)bed->now, node->level, node->first_host,
+			       node->last_host, job->number, index, receiver->index);
+	}
+}
+
+static void emit(void *context, unsigned port, const uint8_t *bytes, size_t length)
+{
+	struct node *node = context;
+	struct frame *frame;
+
+	(void)port;
+	/* It broke a job, and has no business at a host. */
+	if (node->entering->forged && length == node->entering->length &&
+	    memcmp(bytes, node->entering->bytes, length) == 0)
+		return;
+	frame = frame_new(node->bed);
+	if (length > sizeof(frame->bytes))
+		abort();
+	frame->length = (uint16_t)length;
+	memcpy(frame->bytes, bytes, length);
+	watch(node, frame);
+	forward(node, frame);
+}
+
+void node_open(struct bed *bed, struct node *node)
+{
+	node->bed = bed;
+	node->aggregator = aggregator_open(&node->config, emit, node);
+	if (!node->aggregator)
+		abort();
+}
+
+void node_close(struct node *node)
+{
+	aggregator_close(node->aggregator);
+}
+
+void node_receive(struct bed *bed, void *who, uint32_t port, struct frame *frame)
+{
+	struct node *node = who;
+
+	if (frame->kind != FRAME_DATA) {
+		forward(node, frame);
+		return;
+	}
+	bed->frames++;
+	faults_strike(bed);
+	node->entering = frame;
+	aggregator_put(node->aggregator, port, frame->bytes, frame->length);
+	frame_free(bed, frame);
+}
+
+void node_reset(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
+{
+	struct node *node = who;
+
+	(void)argument, (void)frame;
+	if (bed->verbose)
+		printf("%llu: level %u, hosts %u to %u: reset\n", (unsigned long long)bed->now,
+		       node->level, node->first_host, node->last_host);
+	node_close(node);
+	node_open(bed, node);
+}
+
+void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
+{
+	struct node *node = who;
+
+	(void)argument, (void)frame;
+	aggregator_tick(node->aggregator);
+	bed_at(bed, bed->now + (uint64_t)bed->set.quiet * FRAME_TIME, node_tick, node, 0, NULL);
+}
+
+void node_age(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
+{
+	struct node *node = who;
+
+	(void)argument, (void)frame;
+	/* What expires is emitted with nothing entering. */
+	struct frame none = {.forged = false};
+	node->entering = &none;
+	aggregator_age(node->aggregator);
+	bed_at(bed, bed->now + (uint64_t)bed->set.time_to_live * FRAME_TIME, node_age, node, 0,
+	       NULL);
+}

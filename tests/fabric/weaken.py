@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""weaken.py WEAKER.TXT MODEL_FOLDER [NAME OUTPUT]: the rules that can be weakened, and the model with one of them weaker.
+
+WEAKER.TXT: `# name: what is weaker`, then `- ` lines of a source of the model and `+ ` lines in their place. White space does not
+count; the `- ` lines must be in the sources once. Without NAME, prints the names; with it, writes the source that is changed. Exit code 0, or 1 with a line that says what does not fit."""
+import re
+import sys
+from pathlib import Path
+
+
+def read(path):
+    """{name: (old, new)}"""
+    weaker, name = {}, None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        mark, text = line[:2], line[2:]
+        if mark == "# ":
+            name = text.split(":")[0]
+            weaker[name] = ("", "")
+        elif mark == "- " and name:
+            weaker[name] = (weaker[name][0] + text + "\n", weaker[name][1])
+        elif mark == "+ " and name:
+            weaker[name] = (weaker[name][0], weaker[name][1] + text + "\n")
+        elif line.strip():
+            sys.exit(f"{path}:{number}: want '# name: what', then '- old', then '+ new' lines")
+    return weaker
+
+
+def weaken(name, old, new, model):
+    """The source that has the old lines, with the new ones."""
+    pattern = r"\s+".join(re.escape(word) for word in old.split())
+    found = []
+    for source in sorted(model.glob("*.c")):
+        text, count = re.subn(pattern, lambda _: new.strip(), source.read_text())
+        found += [text] * count
+    if len(found) != 1:
+        sys.exit(f"{name}: its '-' lines are {len(found)} times in {model}, not once: adapt them to the model")
+    return found[0]
+
+
+def main():
+    weaker, model = read(Path(sys.argv[1])), Path(sys.argv[2])
+    if len(sys.argv) == 3:
+        print(";".join(weaker))
+        return
+    name, output = sys.argv[3], Path(sys.argv[4])
+    text = weaken(name, *weaker[name], model)
+    # Its own headers, which are named without a folder.
+    text = re.sub(r'#include "(\w+\.h)"', r'#include "model/\1"', text)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text)
+
+
+main()
