@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep fabric new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -95,6 +95,9 @@ lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=
 
 fabric: build ## the protocol in drawn fabrics with drawn faults, SEEDS=10000000 of them, for the night
 	@$(BUILD)/fabric --first $(or $(FIRST),1) --count $(or $(SEEDS),10000000)
+
+four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may come out; for the night
+	@INA_PACKETS=$(or $(PACKETS),100000) $(BUILD)/test_ina_four_state
 
 new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times, for the night
 	@scripts/new-seeds.sh $(BUILD) $(or $(ROUNDS),1)

@@ -17,7 +17,7 @@ groups=(
 	linux-source-6.1 flex bison bc xz-utils patch iproute2 mount util-linux"
 
 	test "tests, fuzzers, programs that others wrote for RDMA, launchers, memcheck"
-	"git libcmocka-dev python3-pytest python3-scapy tshark zlib1g-dev libclang-rt-14-dev llvm-14
+	"git iverilog yosys libcmocka-dev python3-pytest python3-scapy tshark zlib1g-dev libclang-rt-14-dev llvm-14
 	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind mandoc"
 
 	bench "the all-reduces that ours is measured beside, and what drives them"

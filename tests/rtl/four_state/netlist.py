@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""ina_top for a simulator with four states: the RTL as yosys reads it, compiled by iverilog.
+
+    netlist.py --rtl rtl --out build/ina_top.vvp PORT_COUNT=2 JOB_COUNT=2 SLOT_COUNT=8 MTU=256
+
+A language's `if` takes an X for a 0, and hides it. Here every `if` has become a multiplexer, which
+gives an X where the two inputs differ. So that no X is lost on the way, nothing is optimised but
+- wires that nothing reads (opt_clean), and
+- multiplexers and write enables whose bits are all the same (opt_reduce).
+Shifts become multiplexers too, as in hardware: 0 << X is 0. A memory would ignore a write where
+the enable or the address is an X: such a write prints a line, and the bench fails.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGES = ("ina_pkg.sv", "crc/ina_crc_pkg.sv")
+TOP = "ina_top"
+
+
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        sys.exit(f"netlist: {' '.join(command[:2])} failed: {done.stdout[-2000:]}")
+
+
+def yosys_script(rtl, parameters, netlist):
+    sources = [rtl / name for name in PACKAGES]
+    sources += sorted(set(rtl.rglob("*.sv")) - set(sources) - {rtl / "crc/ina_crc.sv"})
+    settings = " ".join(f"-set {name} {value}" for name, value in parameters)
+    return "\n".join([
+        "read_verilog -sv -defer -D SYNTHESIS " + " ".join(map(str, sources)),
+        f"read_verilog -sv {HERE}/ina_crc_port.sv",
+        f"chparam {settings} {TOP}",
+        f"hierarchy -check -top {TOP}",
+        "proc -noopt",
+        "pmuxtree",
+        "opt_reduce",
+        "memory_collect",
+        "techmap t:$shl t:$shr t:$sshl t:$sshr t:$shift t:$shiftx",
+        "flatten",
+        "opt_clean",
+        # iverilog is slow where parts of a wire have drivers of their own.
+        "splitnets t:$mem_v2 %ci1:+[WR_EN]",
+        "splitnets -driver",
+        "opt_clean -purge",
+        f"rename -top {TOP}",
+        f"write_verilog -noattr {netlist}",
+        ""])
+
+
+def watch_writes(text):
+    """Has each write into a memory say so where an X decides whether or where it writes."""
+    write = re.compile(r"^( +)if \((.+)\)\n +(\\\S+ |\w+)\[(.+?)\](\[\d+:\d+\])? <= ", re.M)
+
+    def watched(match):
+        indent, enable, memory, address, _ = match.groups()
+        name = memory.strip().lstrip("\\")
+        return (f"{indent}if (({enable}) !== 1'b0 && !rst && (^{{{enable}, {address}}}) === 1'bx)"
+                f' $fdisplay(four_state.out, "an X decides what is written to {name}");\n'
+                + match.group(0))
+
+    return write.sub(watched, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rtl", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
+    args = parser.parse_args()
+
+    netlist = args.out.with_suffix(".v")
+    script = args.out.with_suffix(".ys")
+    parameters = [parameter.split("=") for parameter in args.parameters]
+    script.write_text(yosys_script(args.rtl, parameters, netlist), encoding="utf-8")
+    run("yosys", "-q", "-l", str(args.out.with_suffix(".log")), str(script))
+    netlist.write_text(watch_writes(netlist.read_text(encoding="utf-8")), encoding="utf-8")
+    run("iverilog", "-g2012", f"-DINA_PORT_COUNT={dict(parameters)['PORT_COUNT']}", "-s", "four_state",
+        "-o", str(args.out), str(netlist), f"{HERE}/four_state.v", f"{HERE}/ina_crc.v")
+
+
+if __name__ == "__main__":
+    main()
