@@ -156,7 +156,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		}
 		begin();
 		settle();
-		idle_clocks = taken || given ? 0 : idle_clocks + 1;
+		idle_clocks = taken || given || !moves() ? 0 : idle_clocks + 1;
 		return emitted;
 	}
 
@@ -191,7 +191,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 	engine_emit *emit;
 	void *emit_context;
 	Output outputs[PORTS];
-	uint64_t idle_clocks = 0;
+	uint64_t idle_clocks = 0; // busy, and no beat
 
 	void turn()
 	{

@@ -168,6 +168,13 @@ def test_an_aggregator_that_is_reset(tmp_path):
     assert result.count("fallbacks") == 1, result  # at the second reset it is not back yet
 
 
+def test_an_aggregator_that_is_idle(tmp_path):
+    """Each end of the time-to-live keeps the RTL busy for a few clocks. 250,000 of them are more than the million clocks
+    after which an RTL that is busy without an end counts as stuck."""
+    result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "rtl", "--job-ttl", "0.001"], ["sleep", "250"])
+    assert result.code == 0, result
+
+
 def test_a_host_that_spins_is_named(tmp_path):
     command = "ibv_rc_pingpong -g 1 -n 5"  # without -e
     result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off"],
