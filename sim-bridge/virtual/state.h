@@ -45,7 +45,7 @@ struct virtual_time {
 	struct muster muster;
 	int *listen_fds;
 	struct guest **running; /* room for all */
-	struct pollfd *polled; /* room for all descriptors of a start */
+	struct pollfd *polled;  /* room for all descriptors of a start */
 	int signal_fd;
 	uint64_t now_ns;   /* since the hosts were switched on */
 	uint64_t start_ns; /* when all commands started; GUEST_NEVER before */
