@@ -76,6 +76,9 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	        .jobs = AGGREGATOR_DEFAULT_JOBS,
 	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
 	        .has_quiet_time = wanted->has_quiet_time,
+	        .place = {.level = wanted->level,
+	                  .uplinks = wanted->uplinks,
+	                  .id = wanted->number + 1},
 	};
 	struct model_engine *model = calloc(1, sizeof(*model));
 
