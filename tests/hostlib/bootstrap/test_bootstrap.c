@@ -446,12 +446,15 @@ static void options_differ(void **state)
 	close_all(ranks, 2);
 }
 
+/* Of one that is sent away: enough for an answer on a busy machine. */
+enum { PATIENCE_MS = 1500 };
+
 /*
  * A rank of another job, at the port of this one, while this job's rank 1 is late: it is sent away,
  * and changes nothing.
  */
-static void send_away(const char *cookie, int rank, int count, int patience_ms,
-                      enum ina_status status, const char *words)
+static void send_away(const char *cookie, int rank, int count, enum ina_status status,
+                      const char *words)
 {
 	struct rank ranks[3];
 	struct rank foreigner;
@@ -463,12 +466,13 @@ static void send_away(const char *cookie, int rank, int count, int patience_ms,
 	foreigner.cookie = cookie;
 	foreigner.options.rank = rank;
 	foreigner.options.ranks = count;
-	foreigner.timeout_ms = patience_ms;
-	ranks[1].delay_ms = 600;
-	start(ranks, 3);
+	foreigner.timeout_ms = PATIENCE_MS;
+	start_one(&ranks[0]);
+	start_one(&ranks[2]);
 	usleep(200000); /* rank 2 is there, rank 1 is not */
 	start_one(&foreigner);
 	finish(&foreigner, 1);
+	start_one(&ranks[1]);
 	finish(ranks, 3);
 	assert_met(ranks, 3);
 	all_get(&foreigner, 1, status, words);
@@ -480,19 +484,19 @@ static void send_away(const char *cookie, int rank, int count, int patience_ms,
 static void another_jobs_ranks(void **state)
 {
 	(void)state;
-	send_away("other", 1, 4, 300, INA_ERR_TIMEOUT, "another job's");
-	send_away("other", 2, 3, 300, INA_ERR_TIMEOUT, "another job's");
-	send_away("other", 1, 3, 300, INA_ERR_TIMEOUT, "another job's");
+	send_away("other", 1, 4, INA_ERR_TIMEOUT, "another job's");
+	send_away("other", 2, 3, INA_ERR_TIMEOUT, "another job's");
+	send_away("other", 1, 3, INA_ERR_TIMEOUT, "another job's");
 }
 
 /* Nothing says which job it is: what disagrees is not of this one. */
 static void a_job_without_a_name(void **state)
 {
 	(void)state;
-	send_away(NULL, 1, 4, 300, INA_ERR_MISMATCH, "rank 1 was started as one of 4 ranks");
-	send_away(NULL, 7, 3, 300, INA_ERR_MISMATCH, "a rank 7 came");
-	send_away(NULL, 2, 3, 300, INA_ERR_MISMATCH, "two processes were started as rank 2");
-	send_away(NULL, 0, 4, 300, INA_ERR_SYSTEM, "another job may be there");
+	send_away(NULL, 1, 4, INA_ERR_MISMATCH, "rank 1 was started as one of 4 ranks");
+	send_away(NULL, 7, 3, INA_ERR_MISMATCH, "a rank 7 came");
+	send_away(NULL, 2, 3, INA_ERR_MISMATCH, "two processes were started as rank 2");
+	send_away(NULL, 0, 4, INA_ERR_SYSTEM, "another job may be there");
 }
 
 static void secrets(void **state)
@@ -506,11 +510,12 @@ static void secrets(void **state)
 		ranks[r].secret = "swordfish";
 	foreigner = ranks[1];
 	foreigner.secret = NULL;
-	foreigner.timeout_ms = 300;
-	ranks[1].delay_ms = 600;
-	start(ranks, 3);
+	foreigner.timeout_ms = PATIENCE_MS;
+	start_one(&ranks[0]);
+	start_one(&ranks[2]);
 	start_one(&foreigner);
 	finish(&foreigner, 1);
+	start_one(&ranks[1]);
 	all_get(&foreigner, 1, INA_ERR_TIMEOUT, "its INA_SECRET is another");
 	finish(ranks, 3);
 	assert_met(ranks, 3);
