@@ -18,6 +18,10 @@
 //   7. No two contexts have the same id.
 //   8. A job expires at a pulse of `age` if no packet of it came and nobody joined it since the one
 //      before, once, and at no other time.
+//   9. No port ever has the only flow of every context.
+//  10. A request is held where its id has no context, one is free and quiet, and its port has the
+//      only flow of all others; and nowhere else. It is refused only where it cannot be, its id has
+//      a context that it cannot join, or no context is free and quiet.
 
 module formal_ina_jobs (
     input logic clk
@@ -258,6 +262,78 @@ module formal_ina_jobs (
     end
   end
 
+  // All contexts as the look-up saw them, three clocks before its answer is seen. Their ids are known
+  // from the answers that opened them.
+  localparam int SEEN_W = (3 + PORT_COUNT) * JOB_COUNT;
+
+  logic [63:0]                     id_of [JOB_COUNT];
+  logic [SEEN_W-1:0]               seen_1, seen_2, seen_3;
+  logic [JOB_COUNT-1:0]            valid_1;
+  logic [JOB_COUNT-1:0]            valid_3;
+  logic [JOB_COUNT-1:0]            free_3;
+  logic [JOB_COUNT-1:0]            complete_3;
+  logic [PORT_COUNT*JOB_COUNT-1:0] mask_3;
+  logic                            broken_1;
+  logic                            possible;
+  logic [JOB_COUNT-1:0]            has_id;     // of these contexts, this answer's
+  logic [JOB_COUNT-1:0]            alone;      // in them its port has the only flow
+  logic [JOB_COUNT-1:0]            others_alone;
+  logic                            has_share;
+  logic                            may_join;   // its id is the followed job's, which lacks this rank
+  logic                            may_refuse;
+  logic [PORT_COUNT-1:0]           has_all;    // now: the only flow of every context
+
+  assign {valid_3, free_3, complete_3, mask_3} = seen_3;
+  assign possible = asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
+      && asked_window != '0 && asked_window <= 32'(SLOT_COUNT);
+  assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
+      && (ports & answer_valid) == '0;
+  assign may_refuse = !possible || (has_id != '0 && !may_join) || (has_id == '0 && free_3 == '0);
+
+  always_comb begin
+    has_share = 1'b0;
+    has_all   = '1;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      has_id[j] = valid_3[j] && id_of[j] == asked_id;
+      alone[j]  = valid_3[j];
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        alone[j] = alone[j] && mask_3[p*JOB_COUNT + j] == answer_valid[p];
+        for (int q = 0; q < PORT_COUNT; q++)
+          if (!job_valid[j] || job_mask[q*JOB_COUNT + j] != (p == q)) has_all[p] = 1'b0;
+      end
+    end
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      others_alone    = alone;
+      others_alone[j] = 1'b1;
+      if (free_3[j] && others_alone == '1) has_share = 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    seen_1   <= {job_valid, ~job_valid & ~job_freed & job_quiet, job_complete, job_mask};
+    seen_2   <= seen_1;
+    seen_3   <= seen_2;
+    valid_1  <= rst ? '0 : job_valid;
+    broken_1 <= job_broken[followed];
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (granted && 32'(answer_job) == j && !valid_1[j]) id_of[j] <= asked_id;
+  end
+
+  always_comb begin
+    if (!rst) begin
+      p9_share: assert (has_all == '0);
+      if (answer_valid != '0) begin
+        p10_held: assert (answer_held == (possible && has_id == '0 && has_share));
+        if (!answer_granted && !answer_held) begin
+          p10_refused: assert (may_refuse);
+        end
+        if (answer_granted) begin
+          p10_granted: assert (!answer_held);
+        end
+      end
+    end
+  end
+
   logic opened_twice;
   logic freed_once;
 
@@ -274,7 +350,10 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst) begin
       reuse:   cover (opened_twice);
-      refuse:  cover (answer_valid != '0 && !answer_granted);
+      refuse:  cover (answer_valid != '0 && !answer_granted && !answer_held);
+      held:    cover (answer_valid != '0 && answer_held);
+      no_room: cover (answer_valid != '0 && !answer_granted && possible && has_id == '0
+          && !answer_held);
       breaks:  cover (broken && freed_once);
       ends_silent: cover (frees && expired && left != ports && freed_once);
       goes_by: cover (frees && gone == ports && left != '0);
