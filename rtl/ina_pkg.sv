@@ -104,7 +104,6 @@ package ina_pkg;
   localparam logic [7:0]  TYPE_JOIN  = 8'd1;
   localparam logic [7:0]  TYPE_DATA  = 8'd2;
   localparam logic [7:0]  TYPE_LEAVE = 8'd3;
-  localparam logic [7:0]  TYPE_TRACE = 8'd4;
   localparam logic [7:0]  NUMBER_INT32    = 8'd1;
   localparam logic [7:0]  NUMBER_FLOAT32  = 8'd2;
   localparam logic [7:0]  NUMBER_BFLOAT16 = 8'd3;
