@@ -46,9 +46,10 @@ static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum
 	row->bytes = row->count * pattern_bytes(type);
 	if (perf->schedules)
 		return schedules_run(perf, row, counts, tensors);
-	if (perf_run_list(perf, perf->comm, counts, tensors, type, &row->result) != 0)
+	if (perf_run_list(perf, perf->comm, counts, tensors, type, INA_SUM, &row->result) != 0)
 		return -1;
-	if (perf->ring && perf_run_list(perf, perf->ring, counts, tensors, type, &row->ring) != 0)
+	if (perf->ring &&
+	    perf_run_list(perf, perf->ring, counts, tensors, type, INA_SUM, &row->ring) != 0)
 		return -1;
 	perf->row_count++;
 	if (perf->rank == 0)

@@ -43,16 +43,23 @@ static int add_wrong(struct perf *perf, ina_comm *comm, uint64_t wrong, uint64_t
 	return 0;
 }
 
-/* Ranks take turns in being late: after each all-reduce those wait who were early in the last. */
-static int take_mean(struct perf *perf, ina_comm *comm, double *time_s)
+/*
+ * The times of all ranks become one: their mean (INA_SUM) or the slowest one's (INA_MAX). Rank 0's
+ * alone says little: ranks take turns in being late, for those who were early in the last
+ * all-reduce wait in the next.
+ */
+static int join_times(struct perf *perf, ina_comm *comm, enum ina_op of_ranks, double *time_s)
 {
-	float own = (float)(*time_s / perf->ranks);
-	float mean;
-	enum ina_status status = ina_allreduce(comm, &own, &mean, 1, INA_FLOAT32, INA_SUM);
+	float time = (float)(of_ranks == INA_SUM ? *time_s / perf->ranks : *time_s);
+	enum ina_status status;
 
+	memcpy(&perf->scratch[0], &time, sizeof(time));
+	status =
+	        ina_allreduce(comm, &perf->scratch[0], &perf->scratch[1], 1, INA_FLOAT32, of_ranks);
 	if (status != INA_OK)
-		return perf_complain(comm, "all-reduce", status);
-	*time_s = mean;
+		return perf_complain(comm, "all-reduce of the times", status);
+	memcpy(&time, &perf->scratch[1], sizeof(time));
+	*time_s = (double)time;
 	return 0;
 }
 
@@ -115,7 +122,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 }
 
 int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,
-                  enum ina_type type, struct perf_result *result)
+                  enum ina_type type, enum ina_op of_ranks, struct perf_result *result)
 {
 	int iterations = perf->options.iterations;
 	struct ina_stats before;
@@ -134,7 +141,7 @@ int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_
 		}
 	}
 	if (add_wrong(perf, comm, wrong, &result->wrong) != 0 ||
-	    take_mean(perf, comm, &result->time_s) != 0)
+	    join_times(perf, comm, of_ranks, &result->time_s) != 0)
 		return -1;
 	perf->any_wrong = perf->any_wrong || result->wrong > 0;
 	ina_comm_stats(comm, &stats, sizeof(stats));

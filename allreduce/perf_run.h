@@ -49,8 +49,11 @@ int perf_sum_one(struct perf *perf, ina_comm *comm, int32_t value, int32_t *sum)
  */
 double perf_work(size_t count, enum ina_type type);
 
-/* All iterations of one list of tensors by one communicator. 0, or -1 with a line printed. */
+/*
+ * All iterations of one list of tensors by one communicator. The time is the mean of all ranks'
+ * (of_ranks = INA_SUM) or the slowest one's (INA_MAX). 0, or -1 with a line printed.
+ */
 int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,
-                  enum ina_type type, struct perf_result *result);
+                  enum ina_type type, enum ina_op of_ranks, struct perf_result *result);
 
 #endif

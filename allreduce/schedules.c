@@ -59,19 +59,7 @@ static int close_one(enum cost_schedule which, ina_comm *comm)
 static int run_slowest(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,
                        enum ina_type type, struct perf_result *result)
 {
-	float times_s[2];
-	enum ina_status status;
-
-	if (perf_run_list(perf, comm, counts, tensors, type, result) != 0)
-		return -1;
-	times_s[0] = (float)result->time_s;
-	memcpy(&perf->scratch[0], times_s, sizeof(times_s[0]));
-	status = ina_allreduce(comm, &perf->scratch[0], &perf->scratch[1], 1, INA_FLOAT32, INA_MAX);
-	if (status != INA_OK)
-		return perf_complain(comm, "all-reduce of the times", status);
-	memcpy(&times_s[1], &perf->scratch[1], sizeof(times_s[1]));
-	result->time_s = (double)times_s[1];
-	return 0;
+	return perf_run_list(perf, comm, counts, tensors, type, INA_MAX, result);
 }
 
 static double time_of(struct perf *perf, ina_comm *comm, size_t bytes, int *status)

@@ -29,7 +29,7 @@ module ina_keys #(
 );
   localparam int KEY_W     = ina_pkg::KEY_W;
   localparam int HASH_W    = ina_pkg::HASH_W;
-  localparam int PORT_W    = $clog2(PORT_COUNT);
+  localparam int PORT_W    = PORT_COUNT > 1 ? $clog2(PORT_COUNT) : 1;  // ina_top refuses one port
   localparam int ADDRESS_W = PORT_W + JOB_W;
 
   logic [KEY_W-1:0] ram [0:(1<<ADDRESS_W)-1];

@@ -21,7 +21,8 @@ namespace
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr unsigned WINDOW = INA_SLOT_COUNT;
 constexpr unsigned SLOTS_BUILT = 128; // ina_top's default
-constexpr unsigned UNACKED_MAX = 128; // as rdma_rxe has it
+// As rdma_rxe has it; and two windows, for what is older is of another connection (docs/protocol.md).
+constexpr unsigned UNACKED_MAX = WINDOW < 64 ? 2 * WINDOW : 128;
 constexpr uint64_t TIMER_CLOCKS = 6000;
 
 // Clock counts, so the same on every machine. scripts/bench-rtl.py has the same targets.
