@@ -56,11 +56,23 @@ def lanes(payload, kind):
     return struct.unpack(f"<{len(payload) // 4}{kind}", payload)
 
 
+def single(value):
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def tree_sum(values):
+    """float32, by the balanced tree of docs/protocol.md (Elements): a double holds the sum of two, or rounds as they do."""
+    while len(values) > 1:
+        values = [single(a + b) for a, b in zip(values[::2], values[1::2])]
+    return values[0]
+
+
 def expected_elements(contributions, number_type):
+    """Of N contributions, a power of two, in the order of their ports."""
     if number_type == TYPE_INT32:
         return [(sum(values) + (1 << 31)) % (1 << 32) - (1 << 31)
                 for values in zip(*(lanes(part, "i") for part in contributions))]
-    return [sum(values) for values in zip(*(lanes(part, "f") for part in contributions))]  # exact: ina-perf's data are
+    return [tree_sum(values) for values in zip(*(lanes(part, "f") for part in contributions))]
 
 
 def test_payloads_are_sums(capture):
@@ -73,8 +85,8 @@ def test_payloads_are_sums(capture):
     assert len(counts) == 1, counts
     number_type, checked = None, 0
     for k in range(counts.pop()):
-        before = [entered[connection][k] for connection in entered]
-        after = [left[connection][k] for connection in entered]
+        before = sorted((entered[connection][k] for connection in entered), key=lambda packet: packet.port)
+        after = [left[packet.connection][k] for packet in before]
         opcode = before[0].opcode
         assert {packet.opcode for packet in before + after} == {opcode}
         assert len({packet.payload for packet in after}) == 1, "all receivers get the same payload"
