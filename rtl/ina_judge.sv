@@ -273,8 +273,8 @@ module ina_judge #(
       .own, .suspect, .verdict, .events(events_d));
 
   ina_judge_header #(.JOB_COUNT(JOB_COUNT)) header (
-      .clk, .s_header, .s_decide(decide), .s_take(verdict.take), .s_resend(verdict.resend), .s_probe(verdict.probe),
-      .s_gap(verdict.probe && !distance[23]),
+      .clk, .s_header, .s_decide(decide), .s_take(verdict.take), .s_resend(verdict.resend),
+      .s_probe(verdict.probe), .s_gap(verdict.probe && !distance[23]),
       .s_job(flow_job), .s_answered(answered), .s_opens(opens), .s_open_job(granted_job),
       .m_header(commit_header));
 

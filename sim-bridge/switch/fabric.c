@@ -72,28 +72,24 @@ static bool is_lost_in_cut(struct fabric *fabric, unsigned cable, enum link_side
 	return true;
 }
 
-/* Between switches, the far end. Events: a switch may be in the midst of what it sends. */
-
-static void arrive_up(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+/*
+ * Between switches, the far end of what goes up (LINK_UP) or down. An event, for a switch may be in
+ * the midst of what it sends; `id` is LINK_SIDES times the cable, plus the side.
+ */
+static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct fabric *fabric = context;
-	const struct topology_cable *at = fabric->cables[id].at;
+	const unsigned cable = (unsigned)(id / LINK_SIDES);
+	const enum link_side side = (enum link_side)(id % LINK_SIDES);
+	const struct topology_cable *at = fabric->cables[cable].at;
 
-	if (is_lost_in_cut(fabric, (unsigned)id, LINK_UP, time_ns, frame))
+	if (is_lost_in_cut(fabric, cable, side, time_ns, frame))
 		return;
-	capture(fabric, (unsigned)id, LINK_DOWN, time_ns, CAPTURE_IN, frame);
-	bridge_enter(&fabric->bridges[at->upper], at->upper_port, time_ns, frame);
-}
-
-static void arrive_down(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
-{
-	struct fabric *fabric = context;
-	const struct topology_cable *at = fabric->cables[id].at;
-
-	if (is_lost_in_cut(fabric, (unsigned)id, LINK_DOWN, time_ns, frame))
-		return;
-	capture(fabric, (unsigned)id, LINK_UP, time_ns, CAPTURE_IN, frame);
-	bridge_enter(&fabric->bridges[at->lower], at->lower_port, time_ns, frame);
+	capture(fabric, cable, side == LINK_UP ? LINK_DOWN : LINK_UP, time_ns, CAPTURE_IN, frame);
+	if (side == LINK_UP)
+		bridge_enter(&fabric->bridges[at->upper], at->upper_port, time_ns, frame);
+	else
+		bridge_enter(&fabric->bridges[at->lower], at->lower_port, time_ns, frame);
 }
 
 /* Past the faults: into the queue. */
@@ -105,10 +101,10 @@ static void send_on(struct fabric *fabric, unsigned number, enum link_side side,
 	const uint64_t since_start_ns = time_ns - fabric->start_ns;
 	const uint64_t queued = cable_queued_bytes(&cable->wires[side], since_start_ns);
 	struct event event = {
-	        .run = side == LINK_UP ? arrive_up : arrive_down,
+	        .run = arrive,
 	        .context = fabric,
 	        .frame = frame,
-	        .id = number,
+	        .id = (uint64_t)number * LINK_SIDES + side,
 	};
 
 	if (is_lost_in_cut(fabric, number, side, time_ns, frame))
