@@ -88,10 +88,7 @@ module ina_node #(
         b = s_b[32*i +: 32];
         swap[32*i +: 32] = $signed(a & MAGNITUDE) < $signed(b & MAGNITUDE) ? a ^ b : 32'd0;
       end
-      if (!both) begin
-        for (int i = 0; i < LANES; i++)
-          swap[32*i +: 32] = s_a_valid ? 32'd0 : s_a[32*i +: 32] ^ s_b[32*i +: 32];
-      end else if (mixed && (HAS_INT || HAS_MAX_MIN)) begin
+      if (mixed && (HAS_INT || HAS_MAX_MIN)) begin
         // The largest or smallest. In two's complement magnitudes of one sign are in order too.
         for (int i = 0; i < LANES; i++) begin
           a      = s_a[32*i +: 32];
@@ -124,6 +121,7 @@ module ina_node #(
 
       if (!both) begin
         for (int i = 0; i < LANES; i++) begin
+          a_high[32*i +: 32]  <= s_a_valid ? s_a[32*i +: 32] : s_b[32*i +: 32];
           a_low[32*i +: 32]   <= 32'd0;
           a_shift[32*i +: 32] <= WORD;
         end
