@@ -55,18 +55,55 @@ def yosys_script(rtl, parameters, netlist):
         ""])
 
 
-def watch_writes(text):
-    """Has each write into a memory say so where an X decides whether or where it writes."""
-    write = re.compile(r"^( +)if \((.+)\)\n +(\\\S+ |\w+)\[(.+?)\](\[\d+:\d+\])? <= ", re.M)
+REGISTER = re.compile(r" {4}((\\\S+ |\w+)(\[[\d:]+\])?) <= (.+);\n")
+WRITE = re.compile(r" {4}if \((.+)\)\n {6}(\\\S+ |\w+)\[(.+?)\](\[\d+:\d+\])? <= (.+);\n")
+PROCESS = re.compile(r"^  always @\(posedge clk\)(?: begin\n((?: {4,}.+\n)+)  end|\n( {4}.+))\n", re.M)
+TOGETHER = 16  # about the square root of how many there are
 
-    def watched(match):
-        indent, enable, memory, address, _ = match.groups()
-        name = memory.strip().lstrip("\\")
-        return (f"{indent}if (({enable}) !== 1'b0 && !rst && (^{{{enable}, {address}}}) === 1'bx)"
-                f' $fdisplay(four_state.out, "an X decides what is written to {name}");\n'
-                + match.group(0))
 
-    return write.sub(watched, text)
+def register(match):
+    target, _, _, value = match.groups()
+    return f"{target} !== {value}", f"{target} <= {value};"
+
+
+def write(match):
+    """An X that decides whether or where a memory is written has it say so."""
+    enable, memory, address, bits, value = match.groups()
+    name = memory.strip().lstrip("\\")
+    return (f"({enable}) !== 1'b0",
+            f"begin if (!rst && (^{{{enable}, {address}}}) === 1'bx)"
+            f' $fdisplay(four_state.out, "an X decides what is written to {name}");'
+            f" if ({enable}) {memory}[{address}]{bits or ''} <= {value}; end")
+
+
+def clocked(text):
+    """One process for all registers and memories, which at each clock looks at one bit for several
+    of them and then at those that change: iverilog would read each word of each at every clock."""
+    changes = []
+
+    def take(process):
+        body = process[1] or process[2] + "\n"
+        for form, known in ((WRITE, write), (REGISTER, register)):
+            changes.extend(map(known, form.finditer(body)))
+            body = form.sub("", body)
+        if body:
+            sys.exit(f"netlist: neither a register nor a write into a memory: {body}")
+        return ""
+
+    text = PROCESS.sub(take, text)
+    if "always" in text:
+        sys.exit(f"netlist: another kind of process: {text[text.index('always'):][:200]}")
+    wires, process = "", "  always @(posedge clk) begin\n"
+    for first in range(0, len(changes), TOGETHER):
+        some = range(first, min(first + TOGETHER, len(changes)))
+        for i in some:
+            wires += f"  wire changes_{i} = {changes[i][0]};\n"
+        wires += f"  wire wakes_{first} = |{{{', '.join(f'changes_{i}' for i in some)}}};\n"
+        process += f"    if (wakes_{first}) begin\n"
+        for i in some:
+            process += f"      if (changes_{i}) {changes[i][1]}\n"
+        process += "    end\n"
+    return text.replace("endmodule", f"{wires}{process}  end\nendmodule")
 
 
 def main():
@@ -81,7 +118,7 @@ def main():
     parameters = [parameter.split("=") for parameter in args.parameters]
     script.write_text(yosys_script(args.rtl, parameters, netlist), encoding="utf-8")
     run("yosys", "-q", "-l", str(args.out.with_suffix(".log")), str(script))
-    netlist.write_text(watch_writes(netlist.read_text(encoding="utf-8")), encoding="utf-8")
+    netlist.write_text(clocked(netlist.read_text(encoding="utf-8")), encoding="utf-8")
     run("iverilog", "-g2012", f"-DINA_PORT_COUNT={dict(parameters)['PORT_COUNT']}", "-s", "four_state",
         "-o", str(args.out), str(netlist), f"{HERE}/four_state.v", f"{HERE}/ina_crc.v")
 
