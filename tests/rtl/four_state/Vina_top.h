@@ -113,6 +113,8 @@ class Vina_top
 		evaluations++;
 		CHECK(getline(&line, &line_size, from) > 0,
 		      "vvp %s has ended: is iverilog installed?", INA_FOUR_STATE);
+		CHECK(std::strncmp(line, "an X ", 5) != 0, "evaluation %llu: %s",
+		      static_cast<unsigned long long>(evaluations), line);
 		std::vector<std::string> words;
 
 		for (char *rest = line, *word; (word = strtok_r(rest, " \n", &rest));)
