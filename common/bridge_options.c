@@ -15,6 +15,7 @@ enum kind { TEXT, CHOICE, WHOLE, REAL, SECONDS, TIME, QUANTITY, HOST_TIME, HOST_
 struct row {
 	const char *dashed;
 	const char *argument;
+	enum bridge_option_scope scope;
 	int group;
 	enum kind kind;
 	uint64_t least;
@@ -22,15 +23,15 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define X(here, name, argument, group, kind, least, most, help)                                    \
-	{"--" name, argument, group, kind, least, most},
+#define X(here, scope, name, argument, group, kind, least, most, help)                             \
+	{"--" name, argument, BRIDGE_OPTION_OF_##scope, group, kind, least, most},
         BRIDGE_OPTIONS(X)
 #undef X
 };
 
 static const struct argp_option options[] = {
         {NULL, 0, NULL, 0, "With --virtual-time only:", GROUP_VIRTUAL},
-#define X(here, name, argument, group, kind, least, most, help)                                    \
+#define X(here, scope, name, argument, group, kind, least, most, help)                             \
 	{name, KEY_FIRST + BRIDGE_OPTION_##here, argument, 0, help, group},
         BRIDGE_OPTIONS(X)
 #undef X
@@ -193,6 +194,7 @@ static void begin(struct bridge_option *option, unsigned name, char *text)
 	        .dashed = rows[name].dashed,
 	        .text = text,
 	        .is_virtual = rows[name].group == GROUP_VIRTUAL,
+	        .scope = rows[name].scope,
 	};
 }
 
@@ -241,36 +243,4 @@ bool bridge_options_read(const char *name, char *text, struct bridge_option *opt
 	}
 	snprintf(error, error_bytes, "there is no option --%s", name);
 	return false;
-}
-
-enum bridge_option_scope bridge_options_scope(enum bridge_option_name name)
-{
-	switch (name) {
-	case BRIDGE_OPTION_LOSS_UP:
-	case BRIDGE_OPTION_LOSS_DOWN:
-	case BRIDGE_OPTION_DUPLICATE:
-	case BRIDGE_OPTION_REORDER:
-	case BRIDGE_OPTION_CORRUPT:
-	case BRIDGE_OPTION_DELAY:
-	case BRIDGE_OPTION_LINK_RATE:
-	case BRIDGE_OPTION_LINK_DELAY:
-	case BRIDGE_OPTION_QUEUE:
-	case BRIDGE_OPTION_ECN_THRESHOLD:
-	case BRIDGE_OPTION_CUT_AT:
-	case BRIDGE_OPTION_MEND_AT:
-		return BRIDGE_OPTION_OF_CABLE;
-	case BRIDGE_OPTION_AGGREGATOR:
-	case BRIDGE_OPTION_STEER:
-	case BRIDGE_OPTION_JOB_TTL:
-	case BRIDGE_OPTION_QUIET:
-	case BRIDGE_OPTION_RESET_EVERY:
-	case BRIDGE_OPTION_OFF_AFTER:
-	case BRIDGE_OPTION_STUCK_AFTER:
-	case BRIDGE_OPTION_SWITCH_DELAY:
-	case BRIDGE_OPTION_RTL_CLOCK:
-	case BRIDGE_OPTION_RESET_AT:
-		return BRIDGE_OPTION_OF_SWITCH;
-	default:
-		return BRIDGE_OPTION_OF_ALL;
-	}
 }

@@ -20,7 +20,8 @@ enum {
 };
 
 /*
- * X(name here, name, argument, group in --help, kind, least, most, help). The kinds:
+ * X(name here, what --at gives it to (CABLE, SWITCH; ALL: nothing), name, argument, group in
+ * --help, kind, least, most, help). The kinds:
  *
  *   TEXT        anything
  *   CHOICE      one of the argument's words; its place among them
@@ -34,78 +35,79 @@ enum {
  */
 #define BRIDGE_OPTIONS_TIME_MOST_NS 1000000000000000u
 #define BRIDGE_OPTIONS(X)                                                                          \
-	X(TOPOLOGY, "topology", "FABRIC", 2, TEXT, 0, 0,                                           \
+	X(TOPOLOGY, ALL, "topology", "FABRIC", 2, TEXT, 0, 0,                                      \
 	  "Several switches: leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS (the top has A below it, " \
 	  "each of these B), clos:SPINESxLEAVESxHOSTS, or a file (lab/README.md)")                 \
-	X(AT, "at", "NAME,OPTION=VALUE[,...]", 2, TEXT, 0, 0,                                      \
+	X(AT, ALL, "at", "NAME,OPTION=VALUE[,...]", 2, TEXT, 0, 0,                                 \
 	  "An option for one cable or switch, as in leaf3:up0,loss-up=0.01; a host's cable is "    \
 	  "named by its number; may be repeated")                                                  \
-	X(AGGREGATOR, "aggregator", "rtl|model|off", 2, CHOICE, 0, 0,                              \
+	X(AGGREGATOR, SWITCH, "aggregator", "rtl|model|off", 2, CHOICE, 0, 0,                      \
 	  "What aggregates: the Verilated RTL (default), its reference in C, or nothing: a plain " \
 	  "switch")                                                                                \
-	X(STEER, "steer", "marked|all", 2, CHOICE, 0, 0,                                           \
+	X(STEER, SWITCH, "steer", "marked|all", 2, CHOICE, 0, 0,                                   \
 	  "Which RoCE SENDs pass through the aggregator: those with the DSCP of aggregation "      \
 	  "traffic (default), or all")                                                             \
-	X(JOB_TTL, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                                   \
+	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \
-	X(QUIET, "quiet", "MILLISECONDS", 2, WHOLE, 0, 1000000,                                    \
+	X(QUIET, SWITCH, "quiet", "MILLISECONDS", 2, WHOLE, 0, 1000000,                            \
 	  "So long after its start or reset, up to twice that, the aggregator drops the SENDs "    \
 	  "that are marked; to be three times as long as the network can hold a packet back "      \
 	  "(default 10; 0: not at all)")                                                           \
-	X(RESET_EVERY, "reset-every", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                           \
+	X(RESET_EVERY, SWITCH, "reset-every", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                   \
 	  "Reset the aggregator, which loses all state, each time it has been given that many "    \
 	  "frames")                                                                                \
-	X(OFF_AFTER, "off-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                               \
+	X(OFF_AFTER, SWITCH, "off-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                       \
 	  "Remove the aggregator once it has been given that many frames")                         \
-	X(STUCK_AFTER, "stuck-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                           \
+	X(STUCK_AFTER, SWITCH, "stuck-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                   \
 	  "The aggregator drops everything once it has been given that many frames")               \
-	X(LOSS_UP, "loss-up", "P", 3, REAL, 0, 1,                                                  \
+	X(LOSS_UP, CABLE, "loss-up", "P", 3, REAL, 0, 1,                                           \
 	  "Probability that a frame is lost on its way to the switch")                             \
-	X(LOSS_DOWN, "loss-down", "P", 3, REAL, 0, 1,                                              \
+	X(LOSS_DOWN, CABLE, "loss-down", "P", 3, REAL, 0, 1,                                       \
 	  "Probability that a frame is lost on its way to a host")                                 \
-	X(DUPLICATE, "duplicate", "P", 3, REAL, 0, 1,                                              \
+	X(DUPLICATE, CABLE, "duplicate", "P", 3, REAL, 0, 1,                                       \
 	  "Probability that a frame is duplicated, each way")                                      \
-	X(REORDER, "reorder", "P", 3, REAL, 0, 1,                                                  \
+	X(REORDER, CABLE, "reorder", "P", 3, REAL, 0, 1,                                           \
 	  "Probability that a frame is held back until one or two others have passed, or for 1 "   \
 	  "ms, each way")                                                                          \
-	X(CORRUPT, "corrupt", "P", 3, REAL, 0, 1,                                                  \
+	X(CORRUPT, CABLE, "corrupt", "P", 3, REAL, 0, 1,                                           \
 	  "Probability that one bit behind the Ethernet header is flipped, each way")              \
-	X(DELAY, "delay", "MICROSECONDS", 3, WHOLE, 0, 10000000, "Delays every frame, each way")   \
-	X(SEED, "seed", "S", 3, WHOLE, 0, UINT64_MAX, "Of all random faults (default 1)")          \
-	X(PCAP, "pcap", "FILE", 4, TEXT, 0, 0,                                                     \
+	X(DELAY, CABLE, "delay", "MICROSECONDS", 3, WHOLE, 0, 10000000,                            \
+	  "Delays every frame, each way")                                                          \
+	X(SEED, ALL, "seed", "S", 3, WHOLE, 0, UINT64_MAX, "Of all random faults (default 1)")     \
+	X(PCAP, ALL, "pcap", "FILE", 4, TEXT, 0, 0,                                                \
 	  "Captures every frame as it enters the switch and as it leaves, for Wireshark")          \
-	X(PCAP_CABLE, "pcap-cable", "NAME", 4, TEXT, 0, 0,                                         \
+	X(PCAP_CABLE, ALL, "pcap-cable", "NAME", 4, TEXT, 0, 0,                                    \
 	  "Captures at that cable only, as leaf3:up0 or a host's number; may be repeated")         \
-	X(PCAP_LIMIT, "pcap-limit", "MIB", 4, WHOLE, 1, 1 << 20,                                   \
+	X(PCAP_LIMIT, ALL, "pcap-limit", "MIB", 4, WHOLE, 1, 1 << 20,                              \
 	  "Ends the capture at this size (default 256)")                                           \
-	X(STATS, "stats", "FILE", 4, TEXT, 0, 0,                                                   \
+	X(STATS, ALL, "stats", "FILE", 4, TEXT, 0, 0,                                              \
 	  "Writes the counters of the switch and the aggregator there at the end, as JSON")        \
-	X(LINK_RATE, "link-rate", "BITS", 7, QUANTITY, 1000000, 1000000000000u,                    \
+	X(LINK_RATE, CABLE, "link-rate", "BITS", 7, QUANTITY, 1000000, 1000000000000u,             \
 	  "Bits a second on each cable (default 100G)")                                            \
-	X(LINK_DELAY, "link-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,               \
+	X(LINK_DELAY, CABLE, "link-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,        \
 	  "Delay of each cable (default 500ns)")                                                   \
-	X(SWITCH_DELAY, "switch-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
+	X(SWITCH_DELAY, SWITCH, "switch-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,   \
 	  "Delay of the switch, beside receiving the whole frame and queueing (default 300ns)")    \
-	X(RTL_CLOCK, "rtl-clock", "HZ", 7, QUANTITY, 1000000, 10000000000u,                        \
+	X(RTL_CLOCK, SWITCH, "rtl-clock", "HZ", 7, QUANTITY, 1000000, 10000000000u,                \
 	  "Clock of the aggregator's RTL (default 250M)")                                          \
-	X(QUEUE, "queue", "BYTES", 7, QUANTITY, 0, 1000000000000u,                                 \
+	X(QUEUE, CABLE, "queue", "BYTES", 7, QUANTITY, 0, 1000000000000u,                          \
 	  "Each port of the switch queues so much and drops the rest (default 2M; 0: no limit)")   \
-	X(ECN_THRESHOLD, "ecn-threshold", "BYTES", 7, QUANTITY, 0, 1000000000000u,                 \
+	X(ECN_THRESHOLD, CABLE, "ecn-threshold", "BYTES", 7, QUANTITY, 0, 1000000000000u,          \
 	  "A longer queue marks frames with congestion experienced (default 0: never)")            \
-	X(HOST_PACKET_COST, "host-packet-cost", "NS", 7, QUANTITY, 0, 1000000000,                  \
+	X(HOST_PACKET_COST, ALL, "host-packet-cost", "NS", 7, QUANTITY, 0, 1000000000,             \
 	  "Processor time of a host for each packet that it sends or receives (default 0)")        \
-	X(HOST_BYTE_COST, "host-byte-cost", "NS", 7, QUANTITY, 0, 1000000,                         \
+	X(HOST_BYTE_COST, ALL, "host-byte-cost", "NS", 7, QUANTITY, 0, 1000000,                    \
 	  "Processor time of a host for each byte of these packets (default 0)")                   \
-	X(KILL, "kill", "HOST:TIME", 7, HOST_TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                 \
+	X(KILL, ALL, "kill", "HOST:TIME", 7, HOST_TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,            \
 	  "A host dies so long after the start of all")                                            \
-	X(CUT, "cut", "HOST:TIME[:TIME]", 7, HOST_TIMES, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
+	X(CUT, ALL, "cut", "HOST:TIME[:TIME]", 7, HOST_TIMES, 0, BRIDGE_OPTIONS_TIME_MOST_NS,      \
 	  "A host's cable is out from the first time on, until the second or for ever")            \
-	X(CUT_AT, "cut-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                       \
+	X(CUT_AT, CABLE, "cut-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                \
 	  "Every cable, or with --at one, is out so long after the start of all")                  \
-	X(MEND_AT, "mend-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                     \
+	X(MEND_AT, CABLE, "mend-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,              \
 	  "What --cut-at has cut is whole again so long after the start of all (default: never)")  \
-	X(RESET_AT, "reset-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                   \
+	X(RESET_AT, SWITCH, "reset-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
 	  "Reset the aggregator so long after the start of all; may be repeated")
 
 enum bridge_option_name {
@@ -115,16 +117,20 @@ enum bridge_option_name {
 	        BRIDGE_OPTION_COUNT
 };
 
+/* What an option is for: everything, or each cable or switch by itself. */
+enum bridge_option_scope { BRIDGE_OPTION_OF_ALL, BRIDGE_OPTION_OF_CABLE, BRIDGE_OPTION_OF_SWITCH };
+
 /* An option that was given. */
 struct bridge_option {
 	enum bridge_option_name name;
 	const char *dashed; /* "--loss-up" */
 	char *text;         /* its value as it was written */
 	bool is_virtual;    /* for virtual time only */
-	uint64_t whole;     /* the value, but for TEXT and REAL */
-	double real;        /* of REAL and QUANTITY */
-	uint64_t until;     /* of HOST_TIMES the second time; UINT64_MAX: there is none */
-	unsigned host;      /* of HOST_TIME and HOST_TIMES */
+	enum bridge_option_scope scope;
+	uint64_t whole; /* the value, but for TEXT and REAL */
+	double real;    /* of REAL and QUANTITY */
+	uint64_t until; /* of HOST_TIMES the second time; UINT64_MAX: there is none */
+	unsigned host;  /* of HOST_TIME and HOST_TIMES */
 };
 
 /* The input of bridge_options_argp: who hears of an option, once its value has been found good. */
@@ -146,10 +152,5 @@ void bridge_options_read_host_time(const struct argp_state *state, const char *d
  */
 bool bridge_options_read(const char *name, char *text, struct bridge_option *option, char *error,
                          size_t error_bytes);
-
-/* What an option can be given for, beside all. */
-enum bridge_option_scope { BRIDGE_OPTION_OF_ALL, BRIDGE_OPTION_OF_CABLE, BRIDGE_OPTION_OF_SWITCH };
-
-enum bridge_option_scope bridge_options_scope(enum bridge_option_name name);
 
 #endif

@@ -10,7 +10,6 @@
 static bool place_setting(const struct topology *topology, struct topology_setting *setting,
                           const char *of, const char *option, char *error)
 {
-	const enum bridge_option_scope scope = bridge_options_scope(setting->option.name);
 	const unsigned cable = topology_find_cable(topology, of);
 	const unsigned place = topology_find_switch(topology, of);
 
@@ -18,7 +17,8 @@ static bool place_setting(const struct topology *topology, struct topology_setti
 	setting->number = setting->is_of_cable ? cable : place;
 	if (setting->number == TOPOLOGY_NONE)
 		snprintf(error, TOPOLOGY_ERROR_BYTES, "there is no cable or switch '%s'", of);
-	else if (scope != (setting->is_of_cable ? BRIDGE_OPTION_OF_CABLE : BRIDGE_OPTION_OF_SWITCH))
+	else if (setting->option.scope !=
+	         (setting->is_of_cable ? BRIDGE_OPTION_OF_CABLE : BRIDGE_OPTION_OF_SWITCH))
 		snprintf(error, TOPOLOGY_ERROR_BYTES, "'%s': '%s' is no option of a %s", of, option,
 		         setting->is_of_cable ? "cable" : "switch");
 	else
