@@ -10,7 +10,7 @@
 //
 // Where a hash is equal and the packet has no flow here, the ingress stands still (ina_admission),
 // and the full keys are compared, one flow after the other (ina_keys): a hash that is equal by
-// chance costs clocks and nothing else. With 112 flows at other ports, that is one key of 150,000.
+// chance costs clocks and nothing else. With 240 flows at other ports, that is one key of 70,000.
 //
 // What counts for a packet are the flows that are known when it comes to the judge. A JOIN that
 // waits for its answer is compared with those that come to be known meanwhile too: of two JOINs
@@ -204,14 +204,14 @@ module ina_elsewhere #(
   end
 
   // One of them as a number.
-  logic [2:0] search_port_number;
+  logic [3:0] search_port_number;
   logic [5:0] search_job_number;
 
   always_comb begin
     search_port_number = '0;
     search_job_number  = '0;
     for (int p = 0; p < OTHER_PORTS; p++)
-      if (search_port[p]) search_port_number = search_port_number | 3'(p);
+      if (search_port[p]) search_port_number = search_port_number | 4'(p);
     for (int j = 0; j < JOB_COUNT; j++)
       if (search_job[j]) search_job_number = search_job_number | 6'(j);
   end

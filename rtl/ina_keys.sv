@@ -42,7 +42,7 @@ module ina_keys #(
   logic [PORT_COUNT*KEY_W-1:0]  key;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_search
-    logic [2:0] port;
+    logic [3:0] port;
     logic [5:0] job;
     logic       unused;
 

@@ -37,16 +37,18 @@ package ina_pkg;
   } known_t;
   localparam int KNOWN_T_W = 2 + HASH_W;
 
+  localparam int PORT_MAX = 16;
+
   // What a port asks ina_keys: is the key of the packet that stands still there that of a flow? The
   // numbers have the most bits that parameters can ask for.
   typedef struct packed {
     logic              valid;
-    logic [2:0]        port;  // 0 is the one behind the port that asks, and so on round
+    logic [3:0]        port;  // 0 is the one behind the port that asks, and so on round
     logic [5:0]        job;
     logic [HASH_W-1:0] hash;  // of the packet, as its key, whether it asks or not
     logic [KEY_W-1:0]  key;
   } search_t;
-  localparam int SEARCH_T_W = 1 + 3 + 6 + HASH_W + KEY_W;
+  localparam int SEARCH_T_W = 1 + 4 + 6 + HASH_W + KEY_W;
 
   // And what it is told.
   typedef struct packed {

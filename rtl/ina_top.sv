@@ -12,7 +12,7 @@
 `default_nettype none
 
 module ina_top #(
-    parameter int PORT_COUNT = 4,    // 2 to 8
+    parameter int PORT_COUNT = 4,    // 2 to 16
     parameter int JOB_COUNT  = 4,    // contexts, and flows of each port: 1 to 64
     parameter int SLOT_COUNT = 128,  // packets of each queue and history: 2 to 32768
     parameter int MTU        = 4096, // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
@@ -48,8 +48,8 @@ module ina_top #(
     output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters  // 64 bits each
 );
 
-  if (PORT_COUNT < 2 || PORT_COUNT > 8) begin : gen_port_count
-    $error("ina_top: PORT_COUNT must be 2 to 8");
+  if (PORT_COUNT < 2 || PORT_COUNT > ina_pkg::PORT_MAX) begin : gen_port_count
+    $error("ina_top: PORT_COUNT must be 2 to 16");
   end
   if (JOB_COUNT < 1 || JOB_COUNT > ina_pkg::JOB_MAX) begin : gen_job_count
     $error("ina_top: JOB_COUNT must be 1 to 64");

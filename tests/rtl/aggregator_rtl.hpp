@@ -51,7 +51,7 @@ class AggregatorRtl
 	{
 		offer();
 		const unsigned ready = ready_ports();
-		dut->m_axis_tready = static_cast<uint8_t>(ready);
+		set(dut->m_axis_tready, ready);
 		dut.settle();
 		const unsigned taken = dut->s_axis_tvalid & dut->s_axis_tready;
 		const unsigned given = dut->m_axis_tvalid & ready;

@@ -135,6 +135,12 @@ template <class Module> struct Dut {
 	}
 };
 
+/// Sets a port of up to 64 bits, whatever its type.
+template <class Narrow> void set(Narrow &port, uint64_t value)
+{
+	port = static_cast<Narrow>(value);
+}
+
 /// Sets `count` bytes of a wide port from byte `at` on (byte 0 is bits [7:0]). The rest stays.
 template <class Wide> void put(Wide &port, size_t at, const void *source, size_t count)
 {
