@@ -29,6 +29,12 @@ module ina_top #(
     // One clock at intervals of the quiet time, from a timer. Always 1: there is no quiet time.
     input  logic tick,
 
+    // Where it stands in a tree of switches (docs/protocol.md, Several switches); zeros: alone. They
+    // stay as they are while it runs.
+    input  logic [1:0]            place_level,    // 1 for a switch of hosts (1 also as 0)
+    input  logic [PORT_COUNT-1:0] place_uplinks,  // the ports that lead up; not all ports
+    input  logic [63:0]           place_id,       // what it writes into a TRACE; 0: nothing
+
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
     // bits. tkeep must be all ones but in a frame's last beat.
     input  logic [PORT_COUNT-1:0]                     s_axis_tvalid,
@@ -70,6 +76,10 @@ module ina_top #(
   localparam int ASK_W      = ina_pkg::ASK_T_W;
   localparam int RESEND_W   = ina_pkg::RESEND_T_W;
   localparam int EVENTS_W   = ina_pkg::COUNTER_COUNT;
+
+  // The RTL is of a switch by itself so far.
+  logic unused_place;
+  assign unused_place = ^{place_level, place_uplinks, place_id};
 
   // Jobs.
   logic [PORT_COUNT-1:0]           ask_valid;

@@ -13,6 +13,9 @@ module ina_bridge_top #(
     input  logic rst,
     input  logic age,
     input  logic tick,
+    input  logic [1:0]            place_level,
+    input  logic [PORT_COUNT-1:0] place_uplinks,
+    input  logic [63:0]           place_id,
 
     // As ina_top's.
     input  logic [PORT_COUNT-1:0]                     s_axis_tvalid,
@@ -34,6 +37,9 @@ module ina_bridge_top #(
 
   logic                         top_age;
   logic                         top_tick;
+  logic [1:0]                   top_level;
+  logic [PORT_COUNT-1:0]        top_uplinks;
+  logic [63:0]                  top_id;
   logic [PORT_COUNT-1:0]        top_tvalid;
   logic [PORT_COUNT-1:0]        top_tready;
   logic [PORT_COUNT*BEAT_W-1:0] top_tdata;
@@ -47,6 +53,7 @@ module ina_bridge_top #(
   always_ff @(posedge clk) begin
     top_age  <= age;
     top_tick <= tick;
+    {top_level, top_uplinks, top_id} <= {place_level, place_uplinks, place_id};
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (!top_tvalid[p] || top_tready[p]) begin
         top_tvalid[p] <= s_axis_tvalid[p];
@@ -62,6 +69,7 @@ module ina_bridge_top #(
 
   ina_top #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) top (
       .clk, .rst, .age(top_age), .tick(top_tick),
+      .place_level(top_level), .place_uplinks(top_uplinks), .place_id(top_id),
       .s_axis_tvalid(top_tvalid), .s_axis_tready(top_tready), .s_axis_tdata(top_tdata),
       .s_axis_tkeep(top_tkeep), .s_axis_tlast(top_tlast),
       .m_axis_tvalid, .m_axis_tready('1), .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast,

@@ -135,9 +135,8 @@ std::unique_ptr<Pipelines> make(RtlEngine *rtl, const engine_config &config, eng
                                 void *context)
 {
 	if (config.clock_hz == 0)
-		return std::make_unique<InStep<Top, PORTS>>(config.has_quiet_time, emit, context);
-	return std::make_unique<Timed<Top, PORTS>>(config.clock_hz, &rtl->base.time_ns,
-	                                           config.has_quiet_time, emit, context);
+		return std::make_unique<InStep<Top, PORTS>>(config, emit, context);
+	return std::make_unique<Timed<Top, PORTS>>(config, &rtl->base.time_ns, emit, context);
 }
 
 // The smallest size that fits, or nullptr.

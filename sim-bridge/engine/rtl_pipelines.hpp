@@ -63,13 +63,16 @@ class Pipelines
 template <class Top, unsigned PORTS> class Pins : public Pipelines
 {
       public:
-	Pins(bool quiet_time, engine_emit *to, void *to_context)
-	    : has_quiet_time(quiet_time), emit(to), emit_context(to_context)
+	Pins(const engine_config &config, engine_emit *to, void *to_context)
+	    : has_quiet_time(config.has_quiet_time), emit(to), emit_context(to_context)
 	{
 		waves.open(top);
 		top.rst = 1;
 		top.age = 0;
 		top.tick = !has_quiet_time;
+		top.place_level = config.level & 3;
+		top.place_uplinks = config.uplinks & ((1u << PORTS) - 1);
+		top.place_id = uint64_t{config.number} + 1;
 		top.s_axis_tvalid = 0;
 		for (unsigned i = 0; i < RESET_CLOCKS; i++)
 			turn();
@@ -303,8 +306,8 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 {
       public:
 	// What is emitted stamps its time at *emit_ns.
-	Timed(uint64_t hz, uint64_t *emit_ns, bool quiet_time, engine_emit *to, void *to_context)
-	    : Pins<Top, PORTS>(quiet_time, to, to_context), period_ps(1000000000000 / hz),
+	Timed(const engine_config &config, uint64_t *emit_ns, engine_emit *to, void *to_context)
+	    : Pins<Top, PORTS>(config, to, to_context), period_ps(1000000000000 / config.clock_hz),
 	      stamp_ns(emit_ns)
 	{
 	}

@@ -36,6 +36,9 @@ class AggregatorRtl
 	{
 		dut->age = 0;
 		dut->tick = !has_quiet_time;
+		dut->place_level = 0; // alone
+		dut->place_uplinks = 0;
+		dut->place_id = 0;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
 		dut->m_axis_tready = 0;

@@ -24,6 +24,8 @@ class Vina_top
 	static constexpr unsigned WORDS = PORTS * bench::BEAT_BYTES / 4;
 
 	uint8_t clk = 0, rst = 0, age = 0, tick = 0, busy = 0;
+	uint8_t place_level = 0, place_uplinks = 0;
+	uint64_t place_id = 0;
 	uint8_t s_axis_tvalid = 0, s_axis_tready = 0, s_axis_tlast = 0;
 	uint8_t m_axis_tvalid = 0, m_axis_tready = 0, m_axis_tlast = 0;
 	uint32_t s_axis_tdata[WORDS] = {}, m_axis_tdata[WORDS] = {};
@@ -83,6 +85,11 @@ class Vina_top
 
 		for (unsigned bit : {clk, rst, age, tick})
 			text += bit ? "1 " : "0 ";
+		char place[24];
+
+		std::snprintf(place, sizeof(place), "%x %x %llx ", place_level, place_uplinks,
+		              static_cast<unsigned long long>(place_id));
+		text += place;
 		for (unsigned bits : {m_axis_tready, s_axis_tvalid, s_axis_tlast}) {
 			for (unsigned p = PORTS; p-- > 0;)
 				text += bits >> p & 1 ? '1' : '0';

@@ -9,10 +9,13 @@
 module four_state;
   localparam PORTS = `INA_PORT_COUNT;
   localparam COUNTERS_W = 25 * 64;  // ina_pkg::COUNTER_COUNT
-  localparam LINE = 32 + PORTS * 160;  // characters
+  localparam LINE = 64 + PORTS * 160;  // characters
   localparam STDIN = 32'h8000_0000;
 
   reg                   clk, rst, age, tick;
+  reg  [1:0]            place_level;
+  reg  [PORTS-1:0]      place_uplinks;
+  reg  [63:0]           place_id;
   reg  [PORTS-1:0]      s_axis_tvalid, s_axis_tlast, m_axis_tready;
   reg  [PORTS*512-1:0]  s_axis_tdata;
   reg  [PORTS*64-1:0]   s_axis_tkeep;
@@ -28,6 +31,7 @@ module four_state;
 
   ina_top dut (
       .clk(clk), .rst(rst), .age(age), .tick(tick),
+      .place_level(place_level), .place_uplinks(place_uplinks), .place_id(place_id),
       .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready), .s_axis_tdata(s_axis_tdata),
       .s_axis_tkeep(s_axis_tkeep), .s_axis_tlast(s_axis_tlast),
       .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_tdata(m_axis_tdata),
@@ -39,8 +43,9 @@ module four_state;
     // Not $display: vvp keeps what it says until there is more.
     out = $fopen("/dev/stdout", "w");
     while ($fgets(line, STDIN) != 0
-           && $sscanf(line, "%b %b %b %b %b %b %b %h %h", clk, rst, age, tick, m_axis_tready,
-                      s_axis_tvalid, s_axis_tlast, s_axis_tdata, s_axis_tkeep) >= 7) begin
+           && $sscanf(line, "%b %b %b %b %h %h %h %b %b %b %h %h", clk, rst, age, tick,
+                      place_level, place_uplinks, place_id, m_axis_tready, s_axis_tvalid,
+                      s_axis_tlast, s_axis_tdata, s_axis_tkeep) >= 10) begin
       #1;
       $fwrite(out, "%b %b %b %b", busy, s_axis_tready, m_axis_tvalid, m_axis_tlast);
       if (m_axis_tvalid !== 0) $fwrite(out, " beats %h %h", m_axis_tdata, m_axis_tkeep);
