@@ -5,7 +5,7 @@ SHELL := /bin/bash
 BUILD := build
 
 .PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
-	bench-virtual charts renew synth formal formal-mutants waves fuzz clean distclean help
+	bench-virtual bench-fabric charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
 
@@ -115,6 +115,9 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
+
+bench-fabric: kernel build ## in virtual time: 16 and 64 hosts at several switches, against ring; JSON in build/ (hours)
+	@tests/bench/fabric.py --build $(BUILD) --json $(BUILD)/bench-fabric.json
 
 charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json

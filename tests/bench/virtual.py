@@ -43,24 +43,6 @@ CHART_GBPS, CHART_HOSTS, CHART_LARGEST = 100, 4, "16M"
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
-    parser.add_argument("--parts", default=",".join(PARTS),
-                        help="what to measure, of " + ", ".join(PARTS) + ", charts")
-    parser.add_argument("--rates", default="10,25,100", help="Gb/s (10,25,100)")
-    parser.add_argument("--hosts", default="2,4,6,8", help="numbers of hosts (2,4,6,8)")
-    parser.add_argument("--largest", default="64M", help="largest all-reduce of the sweep (64M)")
-    parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
-    parser.add_argument("--json", help="write the result there as well")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
-    options = parser.parse_args()
-    options.rates = [int(rate) for rate in options.rates.split(",")]
-    options.hosts = [int(hosts) for hosts in options.hosts.split(",")]
-    return options
-
-
 def lab(options, hosts, rate, switches, command):
     """Runs a command on hosts in virtual time, and returns what it printed."""
     line = [os.path.join(options.build, "ina-lab"), "run", *([] if options.progress else ["-q"]), "-n", str(hosts), "--virtual-time", "--memory", "1024",
@@ -225,13 +207,20 @@ def charts(options):
     return results
 
 
-def main():
-    options = parse()
-    parts = dict(zip((*PARTS, "charts"), (payload, small, sweep, jobs, parallel, loss, charts)))
+def measure(parser, parts, default):
+    """Adds the options that all have, and runs the parts that were asked for."""
+    parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
+    parser.add_argument("--parts", default=",".join(default), help="what to measure, of " + ", ".join(parts))
+    parser.add_argument("--largest", default="64M", help="largest all-reduce (64M)")
+    parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
+    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
+    parser.add_argument("--json", help="write the result there as well")
+    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    options = parser.parse_args()
     results, good = {}, True
     for name in options.parts.split(","):
         if name not in parts:
-            sys.exit(f"virtual: --parts {name}: there is {', '.join(parts)}")
+            parser.error(f"--parts {name}: there is {', '.join(parts)}")
         started = time.monotonic()
         print(f"## {name}", flush=True)
         results[name] = parts[name](options)
@@ -243,6 +232,18 @@ def main():
             json.dump({"aggregator": options.aggregator, "mtu": MTU, **results}, file, indent=1)
     if options.check and not good:
         sys.exit(1)
+
+
+def listed(kind):
+    return lambda text: [kind(word) for word in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rates", type=listed(int), default="10,25,100", help="Gb/s (10,25,100)")
+    parser.add_argument("--hosts", type=listed(int), default="2,4,6,8", help="numbers of hosts (2,4,6,8)")
+    parts = (payload, small, sweep, jobs, parallel, loss, charts)
+    measure(parser, {part.__name__: part for part in parts}, PARTS)
 
 
 if __name__ == "__main__":
