@@ -67,7 +67,9 @@ static const struct argp_option OPTIONS[] = {
         {"schedules", KEY_SCHEDULES, NULL, 0,
          "Each size by flat ring, by leader and in parallel, beside what the cost model predicts",
          0},
-        {"explain", KEY_EXPLAIN, NULL, 0, "Print the cost model's prediction and what it chooses",
+        {"explain", KEY_EXPLAIN, NULL, 0,
+         "Draw the tree of switches, with who sums what and why not more; print the cost model's "
+         "prediction and what it chooses",
          0},
         {"alpha", KEY_ALPHA, "MICROSECONDS", 0, "Cost model: latency of a message (measured)", 0},
         {"inter", KEY_INTER, "GBIT/S", 0, "Cost model: rate of a machine's link (measured)", 0},

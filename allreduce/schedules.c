@@ -15,8 +15,12 @@
 /* What the bandwidths are measured with. */
 #define PROBE_BYTES ((size_t)4 << 20)
 
+/* Of what is printed about the switches: a line of some 100 bytes a rank and a switch. */
+#define TREE_BYTES (INA_MAX_RANKS * 200)
+
 struct schedules {
 	struct cost_model model;
+	char tree[TREE_BYTES];
 };
 
 static const char *const NAMES[COST_COUNT] = {"flat ring", "leader", "parallel"};
@@ -157,8 +161,21 @@ static void explain(const struct perf *perf)
 		       ring);
 }
 
+/* As comments, line by line. */
+static void print_tree(const char *tree)
+{
+	while (*tree != '\0') {
+		int length = (int)strcspn(tree, "\n");
+
+		printf("# %.*s\n", length, tree);
+		tree += length + (tree[length] == '\n');
+	}
+}
+
 static void print_head(const struct perf *perf)
 {
+	printf("# Between the machines, seen from rank 0:\n");
+	print_tree(perf->schedules->tree);
 	explain(perf);
 	printf("#%11s %8s", "size", "type");
 	for (int s = 0; s < COST_COUNT; s++)
@@ -180,6 +197,7 @@ static int look(struct perf *perf)
 	if (open_one(perf, COST_PARALLEL, &parallel) != 0)
 		return -1;
 	ina_comm_stats(parallel, &stats, sizeof(stats));
+	ina_comm_explain(parallel, perf->schedules->tree, TREE_BYTES);
 	perf->scratch[0] = (int32_t)stats.local_ranks;
 	status = ina_allreduce(parallel, &perf->scratch[0], &perf->scratch[1], 1, INA_INT32,
 	                       INA_MAX);

@@ -151,8 +151,7 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 		         ina_innet_sums(innet), ina_innet_oldest(innet)->count, timeout_ms);
 	else
 		ina_fail(failure, INA_ERR_TIMEOUT, "got no acknowledgement from rank %d in %d ms",
-		         ina_successor(innet->connection.rank, innet->connection.ranks),
-		         timeout_ms);
+		         innet->completions->fabric->next[INA_PURPOSE_AGGREGATE].rank, timeout_ms);
 }
 
 const struct ina_algorithm_row ina_in_network_algorithm = {

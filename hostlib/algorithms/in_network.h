@@ -9,14 +9,15 @@
 extern const struct ina_algorithm_row ina_in_network_algorithm;
 
 /*
- * Is the JOIN or LEAVE that is under way over? A JOIN is when it has come back and is acknowledged.
- * Else an aggregator that is reset could learn the flow again from a JOIN that is sent once more,
- * and take DATA that are sent once more, from memory that holds the sums, for contributions.
+ * Is the TRACE, JOIN or LEAVE that is under way over? A TRACE or a JOIN is when one has come and
+ * one's own is acknowledged. Else a TRACE would still be under way when the connection becomes a
+ * flow; and an aggregator that is reset could learn the flow again from a JOIN that is sent once
+ * more, and take DATA that are sent once more, from memory that holds the sums, for contributions.
  */
 static inline bool ina_innet_is_exchanged(const struct ina_innet *innet)
 {
 	return ina_innet_is_summed(innet) &&
-	       (ina_innet_oldest(innet)->context.type != INA_WIRE_JOIN ||
+	       (ina_innet_oldest(innet)->context.type == INA_WIRE_LEAVE ||
 	        innet->unacknowledged == 0);
 }
 

@@ -51,6 +51,8 @@ uint32_t ina_operation_remaining(const struct ina_innet *innet,
 {
 	uint64_t total = operation->transfer.total_bytes;
 
+	if (operation->context.type == INA_WIRE_JOIN)
+		return innet->place;
 	return (uint32_t)(ina_operation_is_lead(operation, number)
 	                          ? total
 	                          : total - ina_operation_offset(innet, operation, number));

@@ -37,6 +37,7 @@ struct ina_innet {
 	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
 	uint32_t contributors_due; /* in a message's trailer */
 	uint32_t rank_due;         /* likewise */
+	uint32_t place;            /* of this rank among the switches, for its JOIN (tree.h) */
 	bool keeps;                /* the last sums for others; not where none are awaited */
 	bool ends_early;           /* a transfer, before its last sends are acknowledged */
 	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
@@ -77,7 +78,8 @@ uint64_t ina_operation_offset(const struct ina_innet *innet, const struct ina_op
 uint32_t ina_operation_length(const struct ina_innet *innet, const struct ina_operation *operation,
                               uint64_t number);
 
-/* Bytes of the collective from this message on; the header has them modulo 2^32. */
+/* Bytes of the collective from this message on; the header has them modulo 2^32. JOIN: the place.
+ */
 uint32_t ina_operation_remaining(const struct ina_innet *innet,
                                  const struct ina_operation *operation, uint64_t number);
 

@@ -117,18 +117,23 @@ static int add_send(struct ina_innet *innet, const struct ina_operation *operati
 	return ina_post_send(connection, batch, INA_WORK_WINDOW_SEND, slot, source, lkey, length);
 }
 
-/*
- * The next message: its receive, and those of the messages that can come before it is sent. The
- * message itself goes with its batch. 0, or an errno.
- */
-static int post(struct ina_innet *innet, struct ina_batch *batch)
+/* The receives of the next message, and of those that can come before it is sent; or an errno. */
+static int post_receives(struct ina_innet *innet)
 {
-	const struct ina_operation *operation = ina_operation_of(innet, innet->posted);
 	uint64_t end = innet->posted + 1 + innet->receives - innet->connection.window;
 	int error = 0;
 
 	while (error == 0 && innet->expected < end && innet->expected < innet->numbered)
 		error = post_receive(innet, innet->expected++);
+	return error;
+}
+
+/* The next message, behind its receives. The message itself goes with its batch. 0, or an errno. */
+static int post(struct ina_innet *innet, struct ina_batch *batch)
+{
+	const struct ina_operation *operation = ina_operation_of(innet, innet->posted);
+	int error = post_receives(innet);
+
 	/* Without an aggregator (plain.h) there is no JOIN. */
 	assert(operation->context.type != INA_WIRE_DATA || !innet->keeps ||
 	       ina_innet_acknowledged(innet) > 0);
@@ -175,6 +180,15 @@ static bool may_post(struct ina_innet *innet)
 	       innet->posted < innet->received + operation->lead;
 }
 
+enum ina_status ina_innet_expect(struct ina_innet *innet, struct ina_failure *failure)
+{
+	int error = post_receives(innet);
+
+	return error == 0 ? INA_OK
+	                  : ina_fail(failure, INA_ERR_DEVICE, "a receive cannot be posted: %s",
+	                             strerror(error));
+}
+
 enum ina_status ina_innet_advance(struct ina_innet *innet, struct ina_failure *failure)
 {
 	struct ina_batch batch;
@@ -210,6 +224,8 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	bool overflow;
 
 	expected.number_type = (uint8_t)ina_operation_number_type(innet, operation, number);
+	if (operation->context.type == INA_WIRE_JOIN)
+		expected.remaining_bytes = slot->header.remaining_bytes; /* another rank's place */
 	if (operation->transfer.fixed && is_exponent(slot->header.exponent))
 		expected.exponent = slot->header.exponent;
 	match = ina_message_check(slot, byte_len, &expected, innet->contributors_due,

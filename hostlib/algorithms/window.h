@@ -41,11 +41,15 @@ static inline const struct ina_operation *ina_innet_oldest(const struct ina_inne
 void ina_innet_reset(struct ina_innet *innet);
 
 /*
- * Starts a transfer behind those under way; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty, and
- * any number of contributors is accepted and left in innet->contributors. exponent: of the header.
+ * Starts a transfer behind those under way; for INA_WIRE_JOIN and INA_WIRE_LEAVE it is empty. But
+ * for INA_WIRE_DATA any number of contributors is accepted, and left in innet->contributors.
+ * exponent: of the header.
  */
 void ina_innet_start(struct ina_innet *innet, enum ina_wire_type type, int32_t exponent,
                      const struct ina_transfer *transfer);
+
+/* Posts the receives of what is started, as far as there is memory for them. */
+enum ina_status ina_innet_expect(struct ina_innet *innet, struct ina_failure *failure);
 
 /* Posts what may be posted. */
 enum ina_status ina_innet_advance(struct ina_innet *innet, struct ina_failure *failure);

@@ -7,7 +7,9 @@
 
 #include "common/deadline.h"
 #include "hostlib/communicator/communicator.h"
+#include "hostlib/algorithms/tree_draw.h"
 #include "hostlib/elements/number.h"
+#include "hostlib/machine/parallel.h"
 #include "plain.h"
 
 int ina_version(void)
@@ -204,6 +206,22 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 	now.unknown_peers = comm->control.unknown_peers + comm->network.fabric.unknown_peers;
 	memset(stats, 0, size);
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
+}
+
+int ina_comm_explain(const ina_comm *comm, char *text, size_t size)
+{
+	const struct ina_comm *flat = comm->parallel ? comm->parallel->rail : comm;
+	size_t used = 0;
+
+	if (size > 0)
+		text[0] = '\0';
+	/* The parent's tree is in memory that a child does not have. */
+	if (!flat || comm->is_parents)
+		return 0;
+	if (flat->ranks > 1)
+		used = (size_t)ina_tree_draw(&flat->network.tree, text, size);
+	return (int)used + snprintf(used < size ? text + used : NULL, used < size ? size - used : 0,
+	                            "when opened: %s\n", flat->how);
 }
 
 enum ina_status ina_comm_fd(ina_comm *comm, int *fd)

@@ -15,6 +15,7 @@
 #include "hostlib/algorithms/alone.h"
 #include "hostlib/bootstrap/mesh.h"
 #include "hostlib/machine/parallel.h"
+#include "places.h"
 
 /* Bytes that a step moves, over all rails: the more, the less often a rail is between two
  * all-reduces. */
@@ -28,10 +29,12 @@ static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 }
 
 /* The line of an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
-static void log_opened(const struct ina_comm *comm, const char *how)
+static void log_opened(const struct ina_comm *comm)
 {
 	const struct ina_options *options = &comm->settings.options;
 	const struct ina_fabric *fabric = &comm->network.fabric;
+	const struct ina_neighbour *from = &fabric->previous[INA_PURPOSE_AGGREGATE];
+	const struct ina_neighbour *to = &fabric->next[INA_PURPOSE_AGGREGATE];
 	char local[INET_ADDRSTRLEN];
 	char previous[INET_ADDRSTRLEN];
 	char next[INET_ADDRSTRLEN];
@@ -42,25 +45,37 @@ static void log_opened(const struct ina_comm *comm, const char *how)
 	        "%s %s, GID %d %s, path MTU %u, from rank %d at %s, to rank %d at %s, messages of "
 	        "%u bytes, window %u: %s",
 	        fabric->device, address_text(fabric->local.address, local), fabric->gid_index, gid,
-	        fabric->path_mtu, ina_predecessor(comm->rank, comm->ranks),
-	        address_text(fabric->previous.address, previous),
-	        ina_successor(comm->rank, comm->ranks), address_text(fabric->next.address, next),
-	        options->message_bytes, options->window, how);
+	        fabric->path_mtu, from->rank, address_text(from->endpoint.address, previous),
+	        to->rank, address_text(to->endpoint.address, next), options->message_bytes,
+	        options->window, comm->how);
+}
+
+/* Can a JOIN be granted, as far as is known of the switches? */
+static bool may_join(const struct ina_comm *comm)
+{
+	return comm->network.tree.verdict == INA_TREE_UNKNOWN ||
+	       comm->network.tree.verdict == INA_TREE_SUMS;
 }
 
 /* Why a JOIN was not joined, or what there is instead. */
-static void explain_how(const struct ina_comm *comm, bool aggregated, bool own_joined, char *how,
-                        size_t size)
+static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
 {
+	const size_t size = sizeof(comm->how);
+	char *how = comm->how;
 	const struct ina_options *options = &comm->settings.options;
 	const struct ina_innet *innet = &comm->network.innet;
+	const struct ina_tree *tree = &comm->network.tree;
 
 	if (comm->network.plain)
 		snprintf(how, size, "plainly to the successor");
+	else if (aggregated && innet->place != 0)
+		snprintf(how, size, "aggregated by switches of %u levels", tree->top);
 	else if (aggregated)
 		snprintf(how, size, "aggregated");
 	else if (options->algorithm == INA_ALGORITHM_RING)
 		snprintf(how, size, "by ring, as asked for");
+	else if (!may_join(comm))
+		snprintf(how, size, "by ring: %s", tree->why);
 	else if (own_joined)
 		snprintf(how, size, "by ring: another rank's JOIN was not joined");
 	else if (innet->contributors == (uint32_t)comm->ranks)
@@ -81,11 +96,14 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	const struct ina_options *options = &comm->settings.options;
 	struct ina_network *network = &comm->network;
 	bool aggregated = joined || network->plain;
-	char how[120];
 
-	explain_how(comm, aggregated, own_joined, how, sizeof(how));
+	explain_how(comm, aggregated, own_joined);
 	if (!aggregated && options->algorithm == INA_ALGORITHM_INA) {
 		ina_innet_abandon(&network->innet, true);
+		if (!may_join(comm))
+			return ina_fail(failure, INA_ERR_AGGREGATOR,
+			                "%s; with algorithm auto the ring would be used",
+			                network->tree.why);
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
 		                "no aggregator joined the %d ranks within %d ms; with algorithm "
 		                "auto the ring would be used",
@@ -100,7 +118,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	else
 		ina_comm_use(comm, &ina_hosts_algorithm, &network->hosts);
 	comm->stats.algorithm = aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
-	log_opened(comm, how);
+	log_opened(comm);
 	return INA_OK;
 }
 
@@ -112,20 +130,27 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	struct ina_network *network = &comm->network;
 	struct ina_stats *stats = &comm->stats;
 	uint32_t value;
+	bool asks = !network->plain && options->algorithm != INA_ALGORITHM_RING;
 	bool joined;
 	enum ina_status status;
 
 	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
-	ina_fabric_connect(&network->fabric, &comm->control, roster, deadline_ms, failure);
+	status = ina_fabric_connect(&network->fabric, &comm->control, roster, deadline_ms, failure);
 	value = network->fabric.path_mtu;
+	if (status == INA_OK)
+		status = ina_network_open(network, &comm->control, &comm->settings, roster->job_id,
+		                          failure);
+	if (status == INA_OK && asks)
+		ina_network_expect_trace(network, failure);
 	status = ina_agree_on(&comm->control, "path MTU", "connect to its neighbours", true, &value,
 	                      deadline_ms, failure);
 	if (status != INA_OK)
 		return status;
 
-	status =
-	        ina_network_open(network, &comm->control, &comm->settings, roster->job_id, failure);
-	joined = status == INA_OK && !network->plain && options->algorithm != INA_ALGORITHM_RING &&
+	deadline_ms += options->join_timeout_ms;
+	if (asks)
+		status = ina_comm_find_places(comm, roster, deadline_ms, failure);
+	joined = status == INA_OK && asks && may_join(comm) &&
 	         ina_network_exchange(network, INA_WIRE_JOIN, options->join_timeout_ms);
 	value = joined;
 	status = ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &value,
@@ -371,6 +396,7 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 	}
 	ina_comm_use(comm, &ina_alone_algorithm, NULL);
 	comm->stats.algorithm = INA_ALGORITHM_RING;
-	ina_log(&comm->log, "alone: sums are copies");
+	snprintf(comm->how, sizeof(comm->how), "alone: sums are copies");
+	ina_log(&comm->log, "%s", comm->how);
 	return INA_OK;
 }

@@ -48,6 +48,7 @@ struct ina_comm {
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
 	struct ina_failure latest;  /* for ina_error() */
 	struct ina_stats stats;
+	char how[240]; /* it all-reduces, when it was opened, and why so */
 
 	/* Machines with several ranks. */
 	struct ina_parallel *parallel; /* NULL: flat */

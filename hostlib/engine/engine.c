@@ -440,7 +440,8 @@ static void await_acknowledgements(struct ina_comm *comm, int timeout_ms)
 
 enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure)
 {
-	const struct ina_memory *memory = &comm->network.memory;
+	const struct ina_network *network = &comm->network;
+	const struct ina_memory *memory = &network->memory;
 	int timeout_ms = comm->settings.options.timeout_ms;
 	int64_t deadline_ms = ina_now_ms() + timeout_ms;
 	bool failed = comm->failure.status != INA_OK;
@@ -450,7 +451,8 @@ enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failur
 		if (ina_now_ms() >= deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "got no acknowledgement from rank %d in %d ms",
-			                ina_successor(comm->rank, comm->ranks), timeout_ms);
+			                network->fabric.next[INA_PURPOSE_AGGREGATE].rank,
+			                timeout_ms);
 		await_acknowledgements(comm, ina_left_ms(deadline_ms, INA_STALL_MS));
 	}
 	if (failed || comm->failure.status == INA_OK)

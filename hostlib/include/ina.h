@@ -352,6 +352,17 @@ INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_
 /* Copies what has happened so far; size is sizeof(*stats) as the caller knows it. */
 INA_API void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size);
 
+/*
+ * For people: the tree of the switches between the ranks, as far as they tell of it, which of them
+ * sums what, and how it is done, or why no better; lines of text, as of when the communicator was
+ * opened, the same on all ranks. Where machines have several ranks, each rail is a communicator of
+ * its own, in which ranks are machines: they are of this rank's rail, "" where it has none.
+ *
+ * Like snprintf(): writes at most size bytes, the terminating 0 included, and returns how many
+ * characters there are in all.
+ */
+INA_API int ina_comm_explain(const ina_comm *comm, char *text, size_t size);
+
 /* This rank's number, and the number of ranks. */
 INA_API int ina_comm_rank(const ina_comm *comm);
 INA_API int ina_comm_ranks(const ina_comm *comm);

@@ -27,12 +27,12 @@ static const char *missing_connection(const struct ina_fabric *fabric, char *tex
 	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
 		if (!fabric->connections[p].tx_ready) {
 			snprintf(text, size, "the %s connection to rank %d", purpose_name(p),
-			         ina_successor(fabric->rank, fabric->ranks));
+			         fabric->next[p].rank);
 			return text;
 		}
 		if (!fabric->connections[p].rx_ready) {
 			snprintf(text, size, "the %s connection from rank %d", purpose_name(p),
-			         ina_predecessor(fabric->rank, fabric->ranks));
+			         fabric->previous[p].rank);
 			return text;
 		}
 	}
@@ -129,22 +129,19 @@ static void find_partners(struct ina_fabric *fabric, const struct ina_roster *ro
 		        .rank = partners[i], .endpoint = roster->endpoints[partners[i]]};
 }
 
-enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
-                                   const struct ina_roster *roster, int64_t deadline_ms,
-                                   struct ina_failure *failure)
+void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose,
+                               const struct ina_roster *roster, int next, int previous)
+{
+	fabric->next[purpose] = (struct ina_neighbour){next, roster->endpoints[next]};
+	fabric->previous[purpose] = (struct ina_neighbour){previous, roster->endpoints[previous]};
+}
+
+/* Until all connections are there. */
+static enum ina_status await_connections(struct ina_fabric *fabric, struct ina_control *control,
+                                         int64_t deadline_ms, struct ina_failure *failure)
 {
 	char missing[80];
 
-	fabric->job_id = roster->job_id;
-	fabric->next = roster->endpoints[ina_successor(fabric->rank, fabric->ranks)];
-	fabric->previous = roster->endpoints[ina_predecessor(fabric->rank, fabric->ranks)];
-	find_partners(fabric, roster);
-	for (int p = 0; p <= INA_PURPOSE_PARTNER; p++) {
-		enum ina_status status = ina_manager_begin(fabric, (enum ina_purpose)p, failure);
-
-		if (status != INA_OK)
-			return status;
-	}
 	for (;;) {
 		struct pollfd fds[INA_MAX_RANKS + INA_FABRIC_FDS];
 		bool ready;
@@ -162,4 +159,32 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 		count += ina_fabric_pollfds(fabric, fds + count);
 		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));
 	}
+}
+
+enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
+                                   const struct ina_roster *roster, int64_t deadline_ms,
+                                   struct ina_failure *failure)
+{
+	fabric->job_id = roster->job_id;
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
+		ina_fabric_set_neighbours(fabric, (enum ina_purpose)p, roster,
+		                          ina_successor(fabric->rank, fabric->ranks),
+		                          ina_predecessor(fabric->rank, fabric->ranks));
+	find_partners(fabric, roster);
+	for (int p = 0; p <= INA_PURPOSE_PARTNER; p++) {
+		enum ina_status status = ina_manager_begin(fabric, (enum ina_purpose)p, failure);
+
+		if (status != INA_OK)
+			return status;
+	}
+	return await_connections(fabric, control, deadline_ms, failure);
+}
+
+enum ina_status ina_fabric_reconnect(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                     struct ina_control *control, int64_t deadline_ms,
+                                     struct ina_failure *failure)
+{
+	enum ina_status status = ina_manager_begin(fabric, purpose, failure);
+
+	return status == INA_OK ? await_connections(fabric, control, deadline_ms, failure) : status;
 }

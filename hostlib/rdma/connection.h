@@ -8,12 +8,22 @@
 #include "hostlib/control/control.h"
 
 /*
- * Connects to the successor and from the predecessor, for both purposes. Gives up when another
- * rank has failed (then the failure is INA_ERR_PEER, and the agreement that follows says more).
+ * Connects to the successor and from the predecessor, rank by rank, for both purposes. Gives up
+ * when another rank has failed (then the failure is INA_ERR_PEER, and the agreement that follows
+ * says more).
  */
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure);
+
+/* The neighbours that a purpose's connections are to be made with next. */
+void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose,
+                               const struct ina_roster *roster, int next, int previous);
+
+/* The same for one purpose's connections, whose neighbours are set, after ina_fabric_drop(). */
+enum ina_status ina_fabric_reconnect(struct ina_fabric *fabric, enum ina_purpose purpose,
+                                     struct ina_control *control, int64_t deadline_ms,
+                                     struct ina_failure *failure);
 
 /*
  * One purpose's connections anew, after ina_fabric_drop() on all ranks; fabric->job_id says which

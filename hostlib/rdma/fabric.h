@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The RDMA side: one device, one completion queue, and reliable connections: two to each neighbour
- * in a ring, one that a switch may aggregate and one for the ring algorithm; and one to each
- * partner of recursive doubling.
+ * The RDMA side: one device, one completion queue, and reliable connections: to a successor in a
+ * ring, one that a switch may aggregate and one for the ring algorithm; and one to each partner of
+ * recursive doubling.
  */
 #ifndef INA_RDMA_FABRIC_H
 #define INA_RDMA_FABRIC_H
@@ -30,6 +30,12 @@ struct ina_connection {
 	bool rx_ready;
 };
 
+/* Of a ring of connections. */
+struct ina_neighbour {
+	int rank;
+	struct ina_endpoint endpoint;
+};
+
 /* The lower rank of the two connects. */
 struct ina_partner {
 	int rank;
@@ -48,8 +54,10 @@ struct ina_fabric {
 	struct ina_partner partners[INA_PARTNERS_MAX];
 	int partner_count;
 	struct ina_endpoint local;
-	struct ina_endpoint next;     /* the successor's */
-	struct ina_endpoint previous; /* the predecessor's */
+	/* The successor and the predecessor: the aggregated connections may go another way round.
+	 */
+	struct ina_neighbour next[INA_PURPOSE_COUNT];
+	struct ina_neighbour previous[INA_PURPOSE_COUNT];
 	union ibv_gid gid;
 	int gid_index;
 	unsigned int unacknowledged_events;

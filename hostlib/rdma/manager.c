@@ -94,14 +94,14 @@ static int list_ends(struct ina_fabric *fabric, struct end ends[ENDS_MAX])
 
 		ends[count++] = (struct end){p,
 		                             true,
-		                             ina_successor(fabric->rank, fabric->ranks),
-		                             &fabric->next,
+		                             fabric->next[p].rank,
+		                             &fabric->next[p].endpoint,
 		                             &connection->tx,
 		                             &connection->tx_ready};
 		ends[count++] = (struct end){p,
 		                             false,
-		                             ina_predecessor(fabric->rank, fabric->ranks),
-		                             &fabric->previous,
+		                             fabric->previous[p].rank,
+		                             &fabric->previous[p].endpoint,
 		                             &connection->rx,
 		                             &connection->rx_ready};
 	}

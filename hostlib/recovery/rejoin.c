@@ -20,6 +20,7 @@ void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_c
 {
 	context->network->hosts.ask_rejoin =
 	        context->settings->options.rank == 0 &&
+	        context->network->tree.verdict != INA_TREE_PARTED &&
 	        context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
 	        ina_now_ms() >= rejoin->next_ms;
 }

@@ -81,6 +81,52 @@ static void a_join_that_nobody_acknowledges_is_not_joined(void **state)
 	assert_false(join(0));
 }
 
+#define OWN_PLACE    (1u << 24 | 2u << 8 | 3u)
+#define OTHERS_PLACE (2u << 24 | 2u << 8 | 2u)
+
+static struct ina_wire_header *header_at(const struct fake_queue *queue, int number)
+{
+	return (struct ina_wire_header *)(uintptr_t)queue->sges[number][0].addr;
+}
+
+/* The sum has the largest of the ranks' places. */
+static int answer_join_of_another(struct ibv_cq *cq, int room, struct ibv_wc *wc)
+{
+	int count = answer_join(cq, room, wc);
+
+	if (fake.wc_end > 0)
+		header_at(&fake.rx[INA_PURPOSE_AGGREGATE], 0)->remaining_bytes = OTHERS_PLACE;
+	return count;
+}
+
+/* docs/protocol.md, JOIN and LEAVE at several switches: the lane of `remaining`, by MAX. */
+static void a_join_says_where_its_rank_is(void **state)
+{
+	const struct ina_wire_header *sent = NULL;
+
+	(void)state;
+	network.innet.place = OWN_PLACE;
+	real_poll = fake.context.ops.poll_cq;
+	fake.context.ops.poll_cq = answer_join_of_another;
+	acknowledged_at = 50;
+	assert_true(ina_network_exchange(&network, INA_WIRE_JOIN, 100));
+	sent = header_at(&fake.tx[INA_PURPOSE_AGGREGATE], 0);
+	assert_int_equal(sent->type, INA_WIRE_JOIN);
+	assert_int_equal(sent->message_number, 0);
+	assert_int_equal(sent->remaining_bytes, OWN_PLACE);
+}
+
+/* Nobody holds a TRACE back until its receiver is there. */
+static void a_trace_is_expected_before_it_is_sent(void **state)
+{
+	struct ina_failure failure;
+
+	(void)state;
+	assert_int_equal(ina_network_expect_trace(&network, &failure), INA_OK);
+	assert_int_equal(fake.rx[INA_PURPOSE_AGGREGATE].posted, 1);
+	assert_int_equal(fake.tx[INA_PURPOSE_AGGREGATE].posted, 0);
+}
+
 /* A ring's completion is not lost beside the aggregated connection's error. */
 static void an_error_does_not_swallow_what_came_with_it(void **state)
 {
@@ -188,6 +234,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        TEST(a_join_is_over_when_it_is_acknowledged),
 	        TEST(a_join_that_nobody_acknowledges_is_not_joined),
+	        TEST(a_join_says_where_its_rank_is),
+	        TEST(a_trace_is_expected_before_it_is_sent),
 	        TEST(an_error_does_not_swallow_what_came_with_it),
 	        TEST(an_error_of_the_ring_counts_more),
 	        TEST(the_end_of_the_device_ends_a_wait),

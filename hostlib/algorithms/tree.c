@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the ways up of all ranks to one tree. */
+#include "tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Have both a switch at this level, and the same one? */
+static bool share(const struct ina_tree *tree, int a, int b, unsigned int level)
+{
+	uint64_t id = ina_tree_slot(tree, a, level)->id;
+
+	return id != 0 && id == ina_tree_slot(tree, b, level)->id;
+}
+
+/* The level of the highest switch that is known of. */
+static unsigned int reach(const struct ina_tree *tree, int rank)
+{
+	unsigned int level = INA_WIRE_LEVELS;
+
+	while (level > 0 && ina_tree_slot(tree, rank, level)->id == 0)
+		level--;
+	return level;
+}
+
+/* What a rank knows of what is above a switch holds for all below it: the first that knows most. */
+static void complete(struct ina_tree *tree)
+{
+	for (unsigned int level = 1; level < INA_WIRE_LEVELS; level++) {
+		for (int r = 0; r < tree->ranks; r++) {
+			int knows = r;
+
+			for (int q = tree->ranks - 1; q >= 0; q--) {
+				if (share(tree, q, r, level) &&
+				    reach(tree, q) >= reach(tree, knows))
+					knows = q;
+			}
+			memcpy(&tree->paths[r].slots[level], &tree->paths[knows].slots[level],
+			       (INA_WIRE_LEVELS - level) * sizeof(struct ina_wire_trace_slot));
+		}
+	}
+}
+
+static bool all_share(const struct ina_tree *tree, unsigned int level)
+{
+	for (int r = 0; r < tree->ranks; r++) {
+		if (!share(tree, 0, r, level))
+			return false;
+	}
+	return true;
+}
+
+/* The lowest one below which all ranks are; 0: there is none. */
+static unsigned int find_top(const struct ina_tree *tree)
+{
+	unsigned int level = 1;
+
+	while (level <= INA_WIRE_LEVELS && !all_share(tree, level))
+		level++;
+	return level <= INA_WIRE_LEVELS ? level : 0;
+}
+
+/* Two ranks that come to a switch by one port come through one switch below it, or else unsummed.
+ */
+static bool come_alike(const struct ina_tree *tree, int a, int b, unsigned int level)
+{
+	while (--level > 0) {
+		if (ina_tree_slot(tree, a, level)->id != 0 ||
+		    ina_tree_slot(tree, b, level)->id != 0)
+			return share(tree, a, b, level);
+	}
+	return false;
+}
+
+static bool same_port(const struct ina_tree *tree, int a, int b, unsigned int level)
+{
+	return share(tree, a, b, level) &&
+	       ina_tree_slot(tree, a, level)->port == ina_tree_slot(tree, b, level)->port;
+}
+
+/* Do ranks come to a switch of this level side by side, where one sum of theirs ought to? */
+static bool is_crowded(struct ina_tree *tree, unsigned int level)
+{
+	for (int a = 0; a < tree->ranks; a++) {
+		for (int b = a + 1; b < tree->ranks; b++) {
+			if (!same_port(tree, a, b, level) || come_alike(tree, a, b, level))
+				continue;
+			snprintf(tree->why, sizeof(tree->why),
+			         "ranks %d and %d come to switch %" PRIx64
+			         " by its port %u, and nothing before it adds them up",
+			         a, b, ina_tree_slot(tree, a, level)->id,
+			         ina_tree_slot(tree, a, level)->port);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Of some ranks no switch has told; or there are two that are below no common one. */
+static void explain_parting(struct ina_tree *tree)
+{
+	const struct ina_wire_trace_slot *first;
+	const struct ina_wire_trace_slot *other;
+	int r = 0;
+
+	while (r < tree->ranks && reach(tree, r) > 0)
+		r++;
+	if (r < tree->ranks) {
+		snprintf(tree->why, sizeof(tree->why), "no switch has an aggregator for rank %d",
+		         r);
+		return;
+	}
+	for (r = 1; share(tree, 0, r, reach(tree, 0)); r++)
+		;
+	first = ina_tree_slot(tree, 0, reach(tree, 0));
+	other = ina_tree_slot(tree, r, reach(tree, r));
+	snprintf(tree->why, sizeof(tree->why),
+	         "no aggregator is above both switch %" PRIx64 " with rank 0 and switch %" PRIx64
+	         " with rank %d",
+	         first->id, other->id, r);
+}
+
+static void judge(struct ina_tree *tree)
+{
+	bool known = false;
+
+	for (int r = 0; r < tree->ranks; r++) {
+		known |= reach(tree, r) > 0;
+		if (tree->paths[r].lost == 0)
+			continue;
+		tree->verdict = INA_TREE_LOST;
+		snprintf(tree->why, sizeof(tree->why), "the TRACE of rank %d did not come", r);
+		return;
+	}
+	if (!known)
+		return;
+	tree->verdict = INA_TREE_PARTED;
+	tree->top = find_top(tree);
+	if (tree->top == 0) {
+		explain_parting(tree);
+		return;
+	}
+	for (unsigned int level = 1; level <= tree->top; level++) {
+		if (is_crowded(tree, level))
+			return;
+	}
+	tree->verdict = INA_TREE_SUMS;
+}
+
+/* The lowest rank below each switch; where a rank has none at a level, that of the one below. */
+static void find_firsts(struct ina_tree *tree)
+{
+	for (int r = 0; r < tree->ranks; r++) {
+		int below = r;
+
+		for (unsigned int level = 1; level <= INA_WIRE_LEVELS; level++) {
+			int q = 0;
+
+			while (q < r && !share(tree, q, r, level))
+				q++;
+			if (ina_tree_slot(tree, r, level)->id != 0)
+				below = q;
+			tree->paths[r].first[level - 1] = below;
+		}
+	}
+}
+
+/*
+ * Switches in the order of the lowest rank below each, from the top down: where those below each
+ * switch follow each other already, the order is that of the ranks.
+ */
+static bool is_before(const struct ina_tree *tree, int a, int b)
+{
+	for (unsigned int level = tree->top; level > 0; level--) {
+		int first_a = tree->paths[a].first[level - 1];
+		int first_b = tree->paths[b].first[level - 1];
+
+		if (first_a != first_b)
+			return first_a < first_b;
+	}
+	return a < b;
+}
+
+void ina_tree_make(struct ina_tree *tree, struct ina_path *paths, int *order, int ranks)
+{
+	*tree = (struct ina_tree){.ranks = ranks, .paths = paths, .order = order};
+	complete(tree);
+	find_firsts(tree);
+	judge(tree);
+	for (int r = 0; r < ranks; r++) {
+		int place = r;
+
+		while (tree->verdict == INA_TREE_SUMS && place > 0 &&
+		       is_before(tree, r, order[place - 1])) {
+			order[place] = order[place - 1];
+			place--;
+		}
+		order[place] = r;
+	}
+}
+
+bool ina_tree_keeps_order(const struct ina_tree *tree)
+{
+	int place = 0;
+
+	while (place < tree->ranks && tree->order[place] == place)
+		place++;
+	return place == tree->ranks;
+}
+
+/* `steps` places further on in the order. */
+static int neighbour(const struct ina_tree *tree, int rank, int steps)
+{
+	int place = 0;
+
+	while (tree->order[place] != rank)
+		place++;
+	return tree->order[(place + steps) % tree->ranks];
+}
+
+int ina_tree_successor(const struct ina_tree *tree, int rank)
+{
+	return neighbour(tree, rank, 1);
+}
+
+int ina_tree_predecessor(const struct ina_tree *tree, int rank)
+{
+	return neighbour(tree, rank, tree->ranks - 1);
+}
+
+unsigned int ina_tree_children(const struct ina_tree *tree, int rank, unsigned int level)
+{
+	unsigned int children = 0;
+
+	/* Each port counts with the lowest rank that comes by it. */
+	for (int r = 0; r < tree->ranks; r++) {
+		int q = 0;
+
+		while (q < r && !same_port(tree, q, r, level))
+			q++;
+		children += q == r && share(tree, r, rank, level);
+	}
+	return children;
+}
+
+/* Do all come to the top by themselves? */
+static bool has_one_switch(const struct ina_tree *tree)
+{
+	for (int r = 0; r < tree->ranks; r++) {
+		for (unsigned int level = 1; level < tree->top; level++) {
+			if (ina_tree_slot(tree, r, level)->id != 0)
+				return false;
+		}
+	}
+	return true;
+}
+
+uint32_t ina_tree_place(const struct ina_tree *tree, int rank)
+{
+	int next = ina_tree_successor(tree, rank);
+	unsigned int turn = 1;
+	uint32_t place = 0;
+
+	if (tree->verdict != INA_TREE_SUMS || has_one_switch(tree))
+		return 0;
+	while (!share(tree, rank, next, turn))
+		turn++;
+	for (unsigned int level = 1; level <= tree->top; level++)
+		place |= ina_tree_children(tree, rank, level) << (8 * (level - 1));
+	return turn << 24 | place;
+}

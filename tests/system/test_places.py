@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks find out at which switches they are, and aggregate across these: in virtual time, with the model as aggregator."""
+import json
+
+import pytest
+from lab import PERF, assert_all_right, perf, run
+from test_virtual_time import VIRTUAL
+
+MODEL = [*VIRTUAL, "--aggregator", "model"]
+SIZE = 4 << 20
+RUNS = 3  # with the one that warms up
+MUCH = ["-b", SIZE, "-e", SIZE, "-n", RUNS - 1]
+LITTLE = ["-b", "64K", "-e", "64K", "-n", 2]
+
+
+def fabric(folder, switches):
+    """The options for a fabric: per switch its name, its hosts and its uplinks, and what else is to be said of it."""
+    path = folder / "fabric.json"
+    path.write_text(json.dumps({"switches": [{"name": name, "hosts": hosts, "up": up, **more} for name, hosts, up, more in switches]}))
+    return ["--topology", path]
+
+
+def leaves(folder, *hosts, top=None, **more):
+    """A spine, with hosts of its own or none, over leaves a, b, ...; more: what is to be said of a switch."""
+    switches = [("spine", top or [], [], more.get("spine", {}))]
+    for name, list_of_hosts in zip("abcdefgh", hosts):
+        switches.append((name, list_of_hosts, ["spine"], more.get(name, {})))
+    return fabric(folder, switches)
+
+
+def three_levels(folder, a, b, c, d):
+    return fabric(folder, [("core", [], [], {}), ("left", [], ["core"], {}), ("right", [], ["core"], {}),
+                           ("a", a, ["left"], {}), ("b", b, ["left"], {}), ("c", c, ["right"], {}), ("d", d, ["right"], {})])
+
+
+FABRICS = {
+    "2x2": (4, lambda folder: ["--topology", "leaf-spine:2x2"]),
+    "2x3": (6, lambda folder: ["--topology", "leaf-spine:2x3"]),
+    "2x4": (8, lambda folder: ["--topology", "leaf-spine:2x4"]),
+    "1 host a leaf": (2, lambda folder: ["--topology", "leaf-spine:2x1"]),
+    "2 spines": (8, lambda folder: ["--topology", "clos:2x4x2"]),
+    "alternating": (4, lambda folder: leaves(folder, [0, 2], [1, 3])),
+    "scattered": (8, lambda folder: leaves(folder, [7, 0, 3], [6, 1], [2, 4, 5])),
+    "a host at the spine": (5, lambda folder: leaves(folder, [0, 3], [2, 4], top=[1])),
+    "3 levels": (8, lambda folder: ["--topology", "tree:2x2x2"]),
+    "3 levels, scattered": (8, lambda folder: three_levels(folder, [0, 5], [3, 6], [7, 1], [4, 2])),
+}
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_bytes_between_switches(tmp_path, name):
+    """However many ranks are below, a cable between switches carries the data once in each direction, and nothing twice."""
+    ranks, options = FABRICS[name]
+    result = perf(tmp_path, ranks, [*MODEL, *options(tmp_path)], MUCH)
+    assert_all_right(result, "ina")
+    taken = [way["bytes"] for cable in result.stats["cables"].values() for way in (cable["up"], cable["down"])]
+    # Only the first of several spines has the job; the ring's connections are idle but for TCP's own words.
+    busy = [count for count in taken if count > SIZE // 4]
+    assert len(busy) == (len(taken) if name != "2 spines" else len(taken) // 2), result
+    assert all(RUNS * SIZE <= count <= 1.03 * RUNS * SIZE for count in busy), (busy, result)
+
+
+@pytest.mark.parametrize("types", ["int32", "half"])
+def test_same_on_all_ranks(tmp_path, types):
+    """Elements of all types are right on all ranks, of one window or of a few bytes too."""
+    result = perf(tmp_path, 8, [*MODEL, *three_levels(tmp_path, [0, 5], [3, 6], [7, 1], [4, 2])], ["-b", 8, "-e", "512K", "-f", 64, "-t", types, "-n", 2])
+    assert_all_right(result, "ina")
+
+
+def test_lossy_cables(tmp_path):
+    """What is lost between switches, or before them, comes again; nothing is wrong, and no rank goes by ring."""
+    faults = ["--loss-up", "0.002", "--loss-down", "0.002", "--at", "a:up0,loss-up=0.005,loss-down=0.005", "--at", "b:up0,loss-up=0.005"]
+    result = perf(tmp_path, 4, [*MODEL, *leaves(tmp_path, [0, 2], [1, 3]), *faults], ["-b", "1M", "-e", "1M", "-n", 4], timeout_s=400)
+    assert_all_right(result, "ina")
+    assert sum(cable[way]["faults"]["lost"] for cable in result.stats["cables"].values() for way in ("up", "down")) > 5, result
+
+
+PARTED = {
+    "a leaf without": (["--at", "b,aggregator=off"], "nothing before it adds them up"),
+    "a spine without": (["--at", "spine,aggregator=off"], "no aggregator is above both"),
+    "none": (["--aggregator", "off"], "no aggregator, or it refused"),
+}
+
+
+@pytest.mark.parametrize("name", PARTED)
+def test_where_not_all_can_sum(tmp_path, name):
+    """It goes by ring, the log says why, and with --algorithm ina it is an error that says so."""
+    options, why = PARTED[name]
+    lab = [*MODEL, *leaves(tmp_path, [0, 2], [1, 3]), *options]
+    result = run(tmp_path, 4, lab, ["env", "INA_LOG=info", PERF, *[str(word) for word in LITTLE]])
+    assert result.code == 0, result
+    assert result.err.count(why) + result.out.count(why) == 4, result
+    assert result.aggregator.get("packets_joined", 0) == 0, result
+    if name == "none":
+        return
+    result = run(tmp_path, 4, lab, [PERF, "--algorithm", "ina", *[str(word) for word in LITTLE]])
+    assert result.code != 0 and why in result.err + result.out, result
+
+
+
+
+DRAWN = """\
+switch 1, level 2, the top: sums 2 ports for all 4 ranks
+    port 0: switch 2, level 1: sums 2 ports, and goes up as rank 2's
+        port 0: rank 0
+        port 1: rank 2
+    port 1: switch 3, level 1: sums 2 ports, and goes up as rank 3's
+        port 0: rank 1
+        port 1: rank 3
+when opened: aggregated by switches of 2 levels
+"""
+
+UNDRAWN = """\
+switch 2, level 1: sums nothing
+    port 0: rank 0
+    port 1: rank 2
+switch 3, level 1: sums nothing
+    port 0: rank 1
+    port 1: rank 3
+when opened: by ring: no aggregator is above both switch 2 with rank 0 and switch 3 with rank 1
+"""
+
+
+@pytest.mark.parametrize("options, drawn", [([], DRAWN), (["--at", "spine,aggregator=off"], UNDRAWN)])
+def test_explain(tmp_path, options, drawn):
+    """The tree, with who sums what, and why not more. The switches are numbered from 1 on, as the fabric lists them."""
+    result = perf(tmp_path, 4, [*MODEL, *leaves(tmp_path, [0, 2], [1, 3]), *options], ["--explain", *LITTLE])
+    assert result.code == 0 and result.wrong() == 0, result
+    assert "".join(f"[0] # {line}\n" for line in drawn.splitlines()) in result.out, result
+
+
+RESETS = {"the spine": "spine", "a leaf": "a"}
+
+
+@pytest.mark.parametrize("name", RESETS)
+def test_reset(tmp_path, name):
+    """In mid-job: the ring finishes what is under way, and a fresh JOIN brings the aggregation across switches back."""
+    lab = [*MODEL, "--link-rate", "250M", *leaves(tmp_path, [0, 2], [1, 3]), "--at", f"{RESETS[name]},reset-at=30ms"]
+    result = perf(tmp_path, 4, lab, ["-b", "256K", "-e", "256K", "-n", 40, "-w", 0])
+    assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
+    assert result.stats["switches"][RESETS[name]]["engine_resets"] == result.count("fallbacks") == result.count("rejoins") == 1, result
+    assert result.algorithms() == {"ina"}, result
