@@ -20,7 +20,7 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose,
                                const struct ina_roster *roster, int next, int previous);
 
-/* The same for one purpose's connections, whose neighbours are set, after ina_fabric_drop(). */
+/* Connects for one purpose, whose neighbours are set, after ina_fabric_drop() on all ranks. */
 enum ina_status ina_fabric_reconnect(struct ina_fabric *fabric, enum ina_purpose purpose,
                                      struct ina_control *control, int64_t deadline_ms,
                                      struct ina_failure *failure);

@@ -54,8 +54,7 @@ struct ina_fabric {
 	struct ina_partner partners[INA_PARTNERS_MAX];
 	int partner_count;
 	struct ina_endpoint local;
-	/* The successor and the predecessor: the aggregated connections may go another way round.
-	 */
+	/* Successor and predecessor: aggregated connections may go another way round. */
 	struct ina_neighbour next[INA_PURPOSE_COUNT];
 	struct ina_neighbour previous[INA_PURPOSE_COUNT];
 	union ibv_gid gid;
