@@ -12,6 +12,7 @@
 
 #include <poll.h>
 
+#include "hostlib/control/neighbours.h"
 #include "hostlib/options/error.h"
 
 /* One all-reduce. */
@@ -86,6 +87,7 @@ struct ina_algorithm_row {
 	void (*explain_timeout)(const void *self, int timeout_ms, struct ina_failure *failure);
 };
 
-#define INA_ALGORITHM_FDS (3 * INA_MAX_RANKS + 8)
+/* The ranks of one machine, and what a rail waits for. */
+#define INA_ALGORITHM_FDS (INA_MAX_RANKS + INA_NEIGHBOURS_MAX + 8)
 
 #endif

@@ -12,6 +12,9 @@
 /* How long a connection may take to say who it is. */
 #define VISITOR_MS 5000
 
+/* And, where others wait for its place, until it has to leave. */
+#define HURRY_MS 1000
+
 /* For an answer to go out; there is room for it, or there never will be. */
 #define ANSWER_MS 1000
 
@@ -43,17 +46,19 @@ void ina_acceptor_close(struct ina_acceptor *acceptor)
 
 int ina_acceptor_pollfds(const struct ina_acceptor *acceptor, struct pollfd *fds)
 {
-	int count = 0;
+	int count = 1;
 
-	fds[count++] = (struct pollfd){.fd = acceptor->listener, .events = POLLIN};
 	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
 		if (acceptor->visitors[i].link.fd >= 0)
 			fds[count++] = (struct pollfd){.fd = acceptor->visitors[i].link.fd,
 			                               .events = POLLIN};
 	}
+	fds[0] = (struct pollfd){.fd = count <= INA_ACCEPTOR_PLACES ? acceptor->listener : -1,
+	                         .events = POLLIN};
 	return count;
 }
 
+/* NULL: all are taken, by those who have just come. */
 static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
 {
 	struct ina_visitor *place = &acceptor->visitors[0];
@@ -66,6 +71,8 @@ static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
 		if (visitor->since_ms < place->since_ms)
 			place = visitor;
 	}
+	if (ina_now_ms() - place->since_ms < HURRY_MS)
+		return NULL;
 	send_away(acceptor, place);
 	return place;
 }
@@ -81,19 +88,28 @@ static int challenge(struct ina_visitor *visitor)
 	return ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
 }
 
+static bool is_anybody_there(const struct ina_acceptor *acceptor)
+{
+	struct pollfd fd = {.fd = acceptor->listener, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
 static void accept_all(struct ina_acceptor *acceptor)
 {
-	for (;;) {
-		int fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct ina_visitor *place;
+	while (is_anybody_there(acceptor)) {
+		struct ina_visitor *place = free_place(acceptor);
+		int fd;
 
+		if (!place)
+			return;
+		fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
 		if (ina_link_prepare(fd, acceptor->peer_timeout_ms) != 0) {
 			close(fd);
 			continue;
 		}
-		place = free_place(acceptor);
 		place->link.fd = fd;
 		place->link.in_bytes = 0;
 		place->since_ms = ina_now_ms();
@@ -118,10 +134,14 @@ static struct ina_control_frame make_answer(const struct ina_acceptor *acceptor,
 
 /* To a rank of this job. Where it cannot be told it has gone, as will be seen. */
 static void answer(const struct ina_acceptor *acceptor, struct ina_visitor *visitor,
-                   const struct ina_failure *outcome)
+                   const struct ina_failure *outcome, enum ina_admission admission,
+                   const struct ina_endpoint *onward)
 {
 	struct ina_control_frame frame = make_answer(acceptor, visitor, outcome);
 
+	frame.answer.admission = admission;
+	if (onward)
+		frame.answer.onward = *onward;
 	ina_credential_sign(&frame, acceptor->job, visitor->link.in.credential.nonce);
 	ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
 }
@@ -131,9 +151,25 @@ void ina_acceptor_let_in(struct ina_acceptor *acceptor, struct ina_visitor *visi
 {
 	const struct ina_failure none = {INA_OK, ""};
 
-	answer(acceptor, visitor, &none);
+	answer(acceptor, visitor, &none, INA_LET_IN, NULL);
 	*link = visitor->link;
 	visitor->link.fd = -1;
+}
+
+void ina_acceptor_send_on(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                          const struct ina_endpoint *onward)
+{
+	const struct ina_failure none = {INA_OK, ""};
+
+	answer(acceptor, visitor, &none, onward ? INA_SENT_ON : INA_PUT_OFF, onward);
+	ina_link_close(&visitor->link);
+}
+
+void ina_acceptor_tell(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                       const struct ina_failure *why)
+{
+	answer(acceptor, visitor, why, INA_LET_IN, NULL);
+	ina_link_close(&visitor->link);
 }
 
 static void remember(struct ina_acceptor *acceptor, const struct ina_failure *why)
@@ -145,7 +181,7 @@ static void remember(struct ina_acceptor *acceptor, const struct ina_failure *wh
 void ina_acceptor_refuse(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
                          const struct ina_failure *why)
 {
-	answer(acceptor, visitor, why);
+	answer(acceptor, visitor, why, INA_LET_IN, NULL);
 	remember(acceptor, why);
 	send_away(acceptor, visitor);
 }

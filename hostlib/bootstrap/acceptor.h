@@ -11,7 +11,10 @@
 
 #include "credential.h"
 
-/* Connections that have not yet said who they are. Past that the oldest goes; a rank comes back. */
+/*
+ * Connections that have not yet said who they are. The next ones wait for a place; who has had one
+ * for a while without a word goes then, and a rank comes back.
+ */
 #define INA_ACCEPTOR_PLACES 64
 
 struct ina_visitor {
@@ -35,7 +38,11 @@ void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct
 /* Sends away who is still there. */
 void ina_acceptor_close(struct ina_acceptor *acceptor);
 
-/* Fills fds (room for INA_ACCEPTOR_PLACES + 1) with what to wait for; returns how many. */
+/*
+ * Fills fds (room for INA_ACCEPTOR_PLACES + 1) with what to wait for; returns how many. While no
+ * place is free there is time to be waited for as well: no longer than INA_ACCEPTOR_TICK_MS.
+ */
+#define INA_ACCEPTOR_TICK_MS 100
 int ina_acceptor_pollfds(const struct ina_acceptor *acceptor, struct pollfd *fds);
 
 /*
@@ -48,6 +55,17 @@ struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_co
 /* Tells the visitor so; its link becomes *link, and its place is free. */
 void ina_acceptor_let_in(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
                          struct ina_link *link);
+
+/*
+ * Sends a visitor of this job on, or puts it off, and forgets it. onward: where to; NULL: it is to
+ * call again.
+ */
+void ina_acceptor_send_on(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                          const struct ina_endpoint *onward);
+
+/* Tells one of this job why it waits in vain, and forgets it. */
+void ina_acceptor_tell(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
+                       const struct ina_failure *why);
 
 /* Tells the visitor why not, and sends it away. */
 void ina_acceptor_refuse(struct ina_acceptor *acceptor, struct ina_visitor *visitor,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bootstrap: rank 0 gathers, the others call it and wait for its welcome. */
+/* The bootstrap: each rank finds its parent by rank 0, gathers its subtree, and hands down. */
 #include "bootstrap.h"
 
 #include <stdio.h>
@@ -8,91 +8,31 @@
 
 #include "common/deadline.h"
 #include "caller.h"
+#include "children.h"
 #include "gather.h"
 
-/* Until rank 0 has let this rank in. */
-static enum ina_status call_root(struct ina_caller *caller, const struct ina_settings *settings,
-                                 int64_t deadline_ms, struct ina_failure *failure)
+/* A rank other than 0, until it has been welcomed. */
+struct joining {
+	struct ina_control *control;
+	const struct ina_settings *settings;
+	const struct ina_endpoint *local;
+	struct ina_acceptor *acceptor;
+	struct ina_roster *roster;
+	struct ina_link *parent; /* fd -1: not yet */
+	struct ina_link nobody;  /* the parent of a rank that is none; rank 0 will say so */
+	struct ina_caller caller;
+	bool calls_parent;
+	bool asks; /* the time is up, and rank 0 is asked why */
+	int64_t deadline_ms;
+	struct ina_children children;
+	struct ina_ranks told; /* to the parent */
+};
+
+static void call_root(struct joining *j)
 {
-	int timeout_ms = settings->options.open_timeout_ms;
-	char where[INA_ROOT_TEXT];
+	const struct ina_options *options = &j->settings->options;
+	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_HELLO);
 
-	for (;;) {
-		struct pollfd fd;
-
-		caller->frame.hello.patience_ms = (uint32_t)ina_left_ms(deadline_ms, timeout_ms);
-		if (ina_caller_step(caller, failure) != INA_OK)
-			return failure->status;
-		if (caller->state == INA_CALLER_IN)
-			return INA_OK;
-		if (ina_now_ms() >= deadline_ms)
-			break;
-		fd = ina_caller_pollfd(caller);
-		poll(&fd, 1, ina_left_ms(deadline_ms, INA_CALLER_PAUSE_MS));
-	}
-	ina_root_text(settings, where);
-	return ina_fail(failure, INA_ERR_TIMEOUT,
-	                "rank 0 could not be reached at %s within %d ms: %s", where, timeout_ms,
-	                caller->why[0] ? caller->why : "no answer");
-}
-
-static enum ina_status reach_root(struct ina_link *link, const struct ina_settings *settings,
-                                  const struct ina_control_frame *hello, int64_t deadline_ms,
-                                  struct ina_failure *failure)
-{
-	struct ina_caller *caller = malloc(sizeof(*caller));
-
-	if (!caller)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
-	ina_caller_open(caller, &settings->job, hello, &settings->root, settings->root_ports,
-	                settings->options.peer_timeout_ms);
-	if (call_root(caller, settings, deadline_ms, failure) == INA_OK) {
-		*link = caller->link;
-		caller->link.fd = -1;
-	}
-	ina_caller_close(caller);
-	free(caller);
-	return failure->status;
-}
-
-static enum ina_status await_welcome(struct ina_link *link, const struct ina_settings *settings,
-                                     int64_t deadline_ms, struct ina_failure *failure)
-{
-	char where[INA_ROOT_TEXT];
-
-	ina_root_text(settings, where);
-	for (;;) {
-		struct pollfd fd = {.fd = link->fd, .events = POLLIN};
-		enum ina_link_result result = ina_link_read(link);
-
-		if (result == INA_LINK_FRAME && link->in.type == INA_CONTROL_WELCOME)
-			return INA_OK;
-		if (result == INA_LINK_CLOSED)
-			return ina_fail(failure, INA_ERR_PEER,
-			                "rank 0 at %s closed the connection during the bootstrap",
-			                where);
-		if (result != INA_LINK_NOTHING)
-			return ina_fail(failure, INA_ERR_PEER,
-			                "rank 0 at %s said something else than a welcome", where);
-		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT,
-			                "rank 0 at %s did not answer within %d ms", where,
-			                settings->options.open_timeout_ms);
-		poll(&fd, 1, ina_left_ms(deadline_ms, 1000));
-	}
-}
-
-static enum ina_status join_bootstrap(struct ina_control *control,
-                                      const struct ina_settings *settings,
-                                      const struct ina_endpoint *local, int64_t deadline_ms,
-                                      struct ina_roster *roster, struct ina_failure *failure)
-{
-	const struct ina_options *options = &settings->options;
-	struct ina_link *link = &control->peers[0].link;
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_HELLO);
-	enum ina_status status;
-
-	failure->status = INA_OK;
 	frame.hello = (struct ina_hello){
 	        .ranks = (uint32_t)options->ranks,
 	        .window = options->window,
@@ -100,30 +40,259 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 	        .algorithm = options->algorithm,
 	        .fixed_point = options->fixed_point != 0,
 	        .schedule = options->schedule,
-	        .endpoint = *local,
+	        .endpoint = *j->local,
 	};
-	status = reach_root(link, settings, &frame, deadline_ms, failure);
-	if (status != INA_OK)
-		return status;
-	/* Longer than rank 0 itself waits: it knows better who is missing. */
-	status = await_welcome(link, settings, deadline_ms + INA_GATHER_GRACE_MS, failure);
-	if (status != INA_OK)
-		return status;
-	if (link->in.welcome.status != INA_OK)
-		return ina_fail(failure, link->in.welcome.status, "%s", link->in.welcome.text);
-	roster->job_id = link->in.welcome.job_id;
-	memcpy(roster->endpoints, link->in.welcome.endpoints, sizeof(roster->endpoints));
+	ina_caller_close(&j->caller);
+	ina_caller_open(&j->caller, &j->settings->job, &frame, &j->settings->root,
+	                j->settings->root_ports, options->peer_timeout_ms);
+	j->calls_parent = false;
+}
+
+static void call_parent(struct joining *j)
+{
+	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_GREETING);
+	const struct sockaddr_in to = {.sin_family = AF_INET,
+	                               .sin_addr.s_addr = j->caller.onward.address,
+	                               .sin_port = j->caller.onward.tcp_port};
+
+	ina_caller_close(&j->caller);
+	ina_caller_open(&j->caller, &j->settings->job, &frame, &to, 1,
+	                j->settings->options.peer_timeout_ms);
+	j->calls_parent = true;
+}
+
+static bool has_paused(const struct joining *j)
+{
+	return j->caller.state == INA_CALLER_PAUSES && j->caller.attempts >= j->caller.ports;
+}
+
+/* Rank 0, and then the parent; where that does not answer, rank 0 knows of another one by now. */
+static enum ina_status step_caller(struct joining *j, struct ina_failure *failure)
+{
+	struct ina_caller *caller = &j->caller;
+
+	if (j->parent->fd >= 0 && !j->asks)
+		return INA_OK;
+	if (!j->calls_parent)
+		caller->frame.hello.patience_ms =
+		        (uint32_t)ina_left_ms(j->deadline_ms, j->settings->options.open_timeout_ms);
+	if (ina_caller_step(caller, failure) != INA_OK)
+		return failure->status;
+	if (caller->state == INA_CALLER_SENT_ON) {
+		call_parent(j);
+	} else if (caller->state == INA_CALLER_IN && j->parent->fd < 0) {
+		*j->parent = caller->link;
+		caller->link.fd = -1;
+		j->told = (struct ina_ranks){{0}};
+		call_root(j); /* for the next time */
+	} else if (j->calls_parent && has_paused(j)) {
+		call_root(j);
+		caller->until_ms = ina_now_ms() + INA_CALLER_PAUSE_MS;
+	}
 	return INA_OK;
 }
 
+static enum ina_status judge_child(const struct joining *j, const struct ina_control_frame *in,
+                                   struct ina_failure *failure)
+{
+	int rank = (int)in->rank;
+	struct ina_link *link;
+
+	if (in->rank >= (uint32_t)j->control->ranks || !ina_tree_is_child(rank, j->control->rank))
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "a rank %u, which is not to call rank %d before all have come",
+		                in->rank, j->control->rank);
+	link = ina_control_link(j->control, rank);
+	if (link->fd >= 0)
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "two processes were started as rank %d: the second is turned away",
+		                rank);
+	return INA_OK;
+}
+
+static void take_children(struct joining *j)
+{
+	struct ina_visitor *visitor;
+	struct ina_failure why;
+
+	while ((visitor = ina_acceptor_next(j->acceptor, INA_CONTROL_GREETING)) != NULL) {
+		const struct ina_control_frame *in = &visitor->link.in;
+
+		if (in->greeting.job_id != 0) /* it has been welcomed, and this rank has not */
+			ina_acceptor_send_on(j->acceptor, visitor, NULL);
+		else if (judge_child(j, in, &why) == INA_OK)
+			ina_acceptor_let_in(j->acceptor, visitor,
+			                    ina_control_link(j->control, (int)in->rank));
+		else
+			ina_acceptor_refuse(j->acceptor, visitor, &why);
+	}
+}
+
+/* What has changed below this rank. */
+static void tell_parent(struct joining *j)
+{
+	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_GATHERED);
+
+	if (j->parent->fd < 0)
+		return;
+	frame.gathered = ina_children_come(&j->children);
+	if (memcmp(&frame.gathered, &j->told, sizeof(j->told)) == 0)
+		return;
+	j->told = frame.gathered;
+	/* Where it is gone, that will be read. */
+	ina_link_send(j->parent, &frame, ina_now_ms() + INA_GATHER_SEND_MS);
+}
+
+/* A part of the roster, or why there is none. Returns true for the last. */
+static bool take_welcome(struct joining *j, struct ina_failure *failure)
+{
+	struct ina_control_frame frame = j->parent->in;
+	const struct ina_welcome *welcome = &frame.welcome;
+
+	ina_children_welcome(&j->children, &frame);
+	if (welcome->status != INA_OK) {
+		ina_fail(failure, welcome->status, "%s", welcome->text);
+		return true;
+	}
+	j->roster->job_id = welcome->job_id;
+	for (uint32_t i = 0; i < welcome->count && welcome->first + i < INA_MAX_RANKS; i++)
+		j->roster->endpoints[welcome->first + i] = welcome->endpoints[i];
+	return welcome->first + welcome->count >= (uint32_t)j->control->ranks;
+}
+
+/* What the parent says. Returns true when this is over, well or not. */
+static bool hear_parent(struct joining *j, struct ina_failure *failure)
+{
+	char where[INA_ROOT_TEXT];
+
+	while (j->parent->fd >= 0) {
+		enum ina_link_result result = ina_link_read(j->parent);
+
+		if (result == INA_LINK_NOTHING)
+			return false;
+		if (result == INA_LINK_FRAME && j->parent->in.type == INA_CONTROL_WELCOME) {
+			if (take_welcome(j, failure))
+				return true;
+			continue;
+		}
+		ina_link_close(j->parent);
+		if (ina_tree_parent(j->control->rank) != 0)
+			return false; /* there may be another one soon */
+		ina_root_text(j->settings, where);
+		ina_fail(failure, INA_ERR_PEER,
+		         result == INA_LINK_CLOSED
+		                 ? "rank 0 at %s closed the connection during the bootstrap"
+		                 : "rank 0 at %s said something else than a welcome",
+		         where);
+		return true;
+	}
+	return false;
+}
+
+/* Nobody has said why this rank was not welcomed. */
+static enum ina_status give_up(const struct joining *j, struct ina_failure *failure)
+{
+	int timeout_ms = j->settings->options.open_timeout_ms;
+	char where[INA_ROOT_TEXT];
+
+	ina_root_text(j->settings, where);
+	if (j->parent->fd >= 0)
+		return ina_fail(failure, INA_ERR_TIMEOUT,
+		                "rank 0 at %s did not answer within %d ms", where, timeout_ms);
+	return ina_fail(failure, INA_ERR_TIMEOUT,
+	                "rank 0 could not be reached at %s within %d ms: %s", where, timeout_ms,
+	                j->caller.why[0] ? j->caller.why : "no answer");
+}
+
+/* The time is up: rank 0 knows best who is missing. Returns false when it cannot be asked. */
+static bool ask_why(struct joining *j)
+{
+	char why[sizeof(j->caller.why)];
+
+	if (j->asks)
+		return j->parent->fd >= 0 || !has_paused(j);
+	j->asks = true;
+	memcpy(why, j->caller.why, sizeof(why));
+	call_root(j);
+	memcpy(j->caller.why, why, sizeof(why));
+	return true;
+}
+
+static void wait(const struct joining *j)
+{
+	struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + INA_NEIGHBOURS_MAX + 1];
+	int count = ina_acceptor_pollfds(j->acceptor, fds);
+
+	/* The parent and the children; the others are no neighbours yet. */
+	count += ina_control_pollfds(j->control, fds + count);
+	if (j->parent->fd < 0 || j->asks)
+		fds[count++] = ina_caller_pollfd(&j->caller);
+	poll(fds, (nfds_t)count, INA_CALLER_PAUSE_MS);
+}
+
+static enum ina_status join(struct joining *j, struct ina_failure *failure)
+{
+	for (;;) {
+		int64_t now_ms;
+
+		take_children(j);
+		ina_children_step(&j->children);
+		tell_parent(j);
+		if (hear_parent(j, failure) || step_caller(j, failure) != INA_OK)
+			return failure->status;
+		now_ms = ina_now_ms();
+		if (now_ms >= j->deadline_ms + INA_GATHER_GRACE_MS ||
+		    (now_ms >= j->deadline_ms && !ask_why(j)))
+			return give_up(j, failure);
+		wait(j);
+	}
+}
+
+static enum ina_status join_bootstrap(struct ina_control *control,
+                                      const struct ina_settings *settings,
+                                      const struct ina_endpoint *local,
+                                      struct ina_acceptor *acceptor, int64_t deadline_ms,
+                                      struct ina_roster *roster, struct ina_failure *failure)
+{
+	struct joining *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
+	*j = (struct joining){
+	        .control = control,
+	        .settings = settings,
+	        .local = local,
+	        .acceptor = acceptor,
+	        .roster = roster,
+	        .nobody.fd = -1,
+	        .caller.link.fd = -1,
+	        .deadline_ms = deadline_ms,
+	        .children.control = control,
+	};
+	j->parent = ina_control_link(control, ina_tree_parent(control->rank));
+	if (!j->parent)
+		j->parent = &j->nobody;
+	call_root(j);
+	/* Its place becomes free, and its children find another parent. */
+	if (join(j, failure) != INA_OK) {
+		for (int i = 0; i < control->count; i++)
+			ina_link_close(&control->neighbours[i].link);
+	}
+	ina_caller_close(&j->caller);
+	free(j);
+	return failure->status;
+}
+
 enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_settings *settings,
-                              const struct ina_endpoint *local, int64_t deadline_ms,
-                              struct ina_roster *roster, struct ina_failure *failure)
+                              const struct ina_endpoint *local, struct ina_acceptor *acceptor,
+                              int64_t deadline_ms, struct ina_roster *roster,
+                              struct ina_failure *failure)
 {
 	memset(roster, 0, sizeof(*roster));
+	failure->status = INA_OK;
 	if (control->rank == 0) {
 		roster->endpoints[0] = *local;
 		return ina_gather(control, settings, deadline_ms, roster, failure);
 	}
-	return join_bootstrap(control, settings, local, deadline_ms, roster, failure);
+	return join_bootstrap(control, settings, local, acceptor, deadline_ms, roster, failure);
 }

@@ -3,19 +3,22 @@
 #ifndef INA_BOOTSTRAP_BOOTSTRAP_H
 #define INA_BOOTSTRAP_BOOTSTRAP_H
 
+#include "acceptor.h"
 #include "hostlib/control/control.h"
 #include "hostlib/options/options.h"
 #include "roster.h"
 
 /*
- * Connects the links of `control`, compares what the ranks brought, and fills the roster on all
- * of them. Who is not a rank of this job is sent away and counted. Every rank that has come gets
- * an error.
+ * Connects each rank with its parent and its children in the tree, compares what the ranks
+ * brought, and fills the roster on all of them. Who is not a rank of this job is sent away and
+ * counted. Every rank that has come gets an error.
  *
- * local: where this rank accepts RDMA connections.
+ * local: where this rank accepts RDMA connections, and, at tcp_port, ranks, who come to the
+ * acceptor. Rank 0's is for later; here it listens at the root.
  */
 enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_settings *settings,
-                              const struct ina_endpoint *local, int64_t deadline_ms,
-                              struct ina_roster *roster, struct ina_failure *failure);
+                              const struct ina_endpoint *local, struct ina_acceptor *acceptor,
+                              int64_t deadline_ms, struct ina_roster *roster,
+                              struct ina_failure *failure);
 
 #endif

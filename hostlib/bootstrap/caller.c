@@ -25,6 +25,7 @@ void ina_caller_open(struct ina_caller *caller, const struct ina_job *job,
 	        .peer_timeout_ms = peer_timeout_ms,
 	        .state = INA_CALLER_PAUSES,
 	        .until_ms = ina_now_ms(),
+	        .pause_ms = INA_CALLER_PAUSE_MS,
 	        .link.fd = -1,
 	};
 }
@@ -145,7 +146,15 @@ static enum ina_status hear_answer(struct ina_caller *caller, struct ina_failure
 	}
 	if (in->answer.status != INA_OK)
 		return ina_fail(failure, in->answer.status, "%s", in->answer.text);
-	caller->state = INA_CALLER_IN;
+	if (in->answer.admission == INA_PUT_OFF) {
+		call_again(caller, "it is yet to hear of the rank that this one is for");
+		enter(caller, INA_CALLER_PAUSES, caller->pause_ms);
+		if (caller->pause_ms < INA_CALLER_PUT_OFF_MS)
+			caller->pause_ms *= 2;
+		return INA_OK;
+	}
+	caller->onward = in->answer.onward;
+	caller->state = in->answer.admission == INA_SENT_ON ? INA_CALLER_SENT_ON : INA_CALLER_IN;
 	return INA_OK;
 }
 

@@ -14,6 +14,9 @@
 /* Between two attempts. Whoever polls looks again at least that often. */
 #define INA_CALLER_PAUSE_MS 50
 
+/* Who is put off pauses longer each time, and so long at most. */
+#define INA_CALLER_PUT_OFF_MS 800
+
 struct ina_caller {
 	const struct ina_job *job;
 	struct ina_control_frame frame; /* what to say: HELLO, or GREETING */
@@ -25,10 +28,13 @@ struct ina_caller {
 		INA_CALLER_CONNECTS,
 		INA_CALLER_AWAITS_CHALLENGE,
 		INA_CALLER_AWAITS_ANSWER,
-		INA_CALLER_IN, /* the link is the caller's to take */
+		INA_CALLER_IN,      /* the link is the caller's to take */
+		INA_CALLER_SENT_ON, /* to `onward` */
 	} state;
 	int64_t until_ms; /* the end of the state, if it has one */
 	int attempts;
+	int pause_ms; /* after the next time that it is put off */
+	struct ina_endpoint onward;
 	char why[160]; /* the end of the last attempt, "" so far none has ended */
 	struct ina_link link;
 };

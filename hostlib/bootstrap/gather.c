@@ -12,9 +12,17 @@
 
 #include "common/deadline.h"
 #include "acceptor.h"
+#include "caller.h"
+#include "children.h"
 
 /* Between two looks at what has come. */
 #define TICK_MS 1000
+
+/* A rank that has been put off and has not called again for so long has gone. */
+#define AWAY_MS 3000
+
+/* A rank that was sent on is at its parent by then. */
+#define SENT_ON_MS 2000
 
 /* Between two looks at ports that others have. */
 #define LISTEN_PAUSE_MS 50
@@ -25,10 +33,15 @@ struct gathering {
 	struct ina_roster *roster;
 	struct ina_failure mismatch; /* the first that was found and ends the job */
 	int64_t deadline_ms;
-	int come;                          /* ranks that have, rank 0 included */
-	int refused;                       /* ranks of this job that disagree */
-	int64_t until_ms[INA_MAX_RANKS];   /* when a rank that has come gives up */
-	unsigned char left[INA_MAX_RANKS]; /* it has come, and has not stayed */
+	int refused; /* ranks of this job that disagree */
+	struct ina_children children;
+	struct ina_ranks come;  /* are in the tree, as far as rank 0 has heard */
+	struct ina_ranks left;  /* have been, and have not stayed */
+	struct ina_ranks known; /* their endpoints are those in the roster */
+	struct caller {
+		int64_t called_ms;  /* the last time; 0: never */
+		int64_t sent_on_ms; /* when it was sent on to its parent; 0: not yet */
+	} callers[INA_MAX_RANKS];
 	struct ina_acceptor acceptor;
 };
 
@@ -74,7 +87,7 @@ static int listen_at(const struct sockaddr_in *address)
 		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
 	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
-	    listen(fd, INA_ACCEPTOR_PLACES) == 0)
+	    listen(fd, INA_MAX_RANKS) == 0)
 		return fd;
 	error = errno;
 	close(fd);
@@ -154,9 +167,69 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 	return INA_OK;
 }
 
-static bool has_come(const struct gathering *g, uint32_t rank)
+/* Does it call, and is yet to be in the tree? */
+static bool is_calling(const struct gathering *g, int rank)
 {
-	return rank == 0 || g->control->peers[rank].link.fd >= 0;
+	int64_t called_ms = g->callers[rank].called_ms;
+
+	return called_ms != 0 && ina_now_ms() - called_ms < AWAY_MS &&
+	       !ina_ranks_have(&g->come, rank);
+}
+
+/* Who has not come, who has come and gone, and who else came. */
+static void name_missing(const struct gathering *g, struct ina_failure *failure)
+{
+	const int ranks = g->control->ranks;
+	struct ina_ranks missing = {{0}};
+	char where[INA_ROOT_TEXT];
+	char names[200];
+
+	for (int r = 1; r < ranks; r++) {
+		if (!ina_ranks_have(&g->come, r) && !ina_ranks_have(&g->left, r) &&
+		    !is_calling(g, r))
+			ina_ranks_add(&missing, r);
+	}
+	ina_root_text(g->settings, where);
+	if (ina_ranks_list(names, sizeof(names), &missing, ranks) > 0)
+		ina_fail(failure, INA_ERR_TIMEOUT, "%s did not come to %s within %d ms", names,
+		         where, g->settings->options.open_timeout_ms);
+	else
+		ina_fail(failure, INA_ERR_TIMEOUT, "not all ranks came to %s at once", where);
+	if (ina_ranks_list(names, sizeof(names), &g->left, ranks) > 0)
+		ina_fail(failure, INA_ERR_TIMEOUT, "%s; %s came and did not wait", failure->text,
+		         names);
+	if (g->acceptor.last[0])
+		ina_fail(failure, INA_ERR_TIMEOUT, "%s; sent away: %s", failure->text,
+		         g->acceptor.last);
+}
+
+/* To rank 0 itself, or on to its parent, if that has called; else it is to call again. */
+static void place(struct gathering *g, struct ina_visitor *visitor)
+{
+	int rank = (int)visitor->link.in.rank;
+	struct ina_endpoint endpoint = visitor->link.in.hello.endpoint;
+	struct caller *caller = &g->callers[rank];
+	int parent = ina_tree_parent(rank);
+	int64_t now_ms = ina_now_ms();
+	bool is_on_its_way = caller->sent_on_ms != 0 && now_ms - caller->sent_on_ms < SENT_ON_MS;
+
+	/* Another process, while the first is on its way: it is heard when that has not arrived. */
+	if (is_on_its_way &&
+	    memcmp(&endpoint, &g->roster->endpoints[rank], sizeof(endpoint)) != 0) {
+		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
+		return;
+	}
+	g->roster->endpoints[rank] = endpoint;
+	ina_ranks_add(&g->known, rank);
+	caller->called_ms = now_ms;
+	if (parent == 0) {
+		ina_acceptor_let_in(&g->acceptor, visitor, ina_control_link(g->control, rank));
+	} else if (ina_ranks_have(&g->known, parent)) {
+		caller->sent_on_ms = now_ms;
+		ina_acceptor_send_on(&g->acceptor, visitor, &g->roster->endpoints[parent]);
+	} else {
+		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
+	}
 }
 
 /*
@@ -175,96 +248,66 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 		g->refused++;
 		if (g->settings->job.has_cookie && g->mismatch.status == INA_OK)
 			g->mismatch = misfit;
-		return;
-	}
-	if (has_come(g, rank)) {
+	} else if (hello->patience_ms == 0) { /* it does not wait, but asks for whom it has */
+		name_missing(g, &misfit);
+		ina_acceptor_tell(&g->acceptor, visitor, &misfit);
+	} else if (rank == 0 || ina_ranks_have(&g->come, (int)rank)) {
 		ina_fail(&misfit, INA_ERR_MISMATCH,
 		         "two processes were started as rank %u: the second is turned away", rank);
 		ina_acceptor_refuse(&g->acceptor, visitor, &misfit);
-		return;
+	} else {
+		place(g, visitor);
 	}
-	g->roster->endpoints[rank] = hello->endpoint;
-	g->until_ms[rank] = ina_now_ms() + hello->patience_ms;
-	g->left[rank] = false;
-	g->come++;
-	ina_acceptor_let_in(&g->acceptor, visitor, &g->control->peers[rank].link);
 }
 
-/* Who has not come, who has come and gone, and who else came. */
-static void name_missing(const struct gathering *g, struct ina_failure *failure)
+/* Who is in the tree. Who was, and has died or waits no longer, may come again. */
+static void look_at_tree(struct gathering *g)
 {
-	const int ranks = g->control->ranks;
-	unsigned char missing[INA_MAX_RANKS] = {0};
-	char where[INA_ROOT_TEXT];
-	char names[200];
+	struct ina_ranks before = g->come;
 
-	for (int r = 1; r < ranks; r++)
-		missing[r] = !has_come(g, (uint32_t)r) && !g->left[r];
-	ina_root_text(g->settings, where);
-	if (ina_list_ranks(names, sizeof(names), missing, ranks) > 0)
-		ina_fail(failure, INA_ERR_TIMEOUT, "%s did not come to %s within %d ms", names,
-		         where, g->settings->options.open_timeout_ms);
-	else
-		ina_fail(failure, INA_ERR_TIMEOUT, "not all ranks came to %s at once", where);
-	if (ina_list_ranks(names, sizeof(names), g->left, ranks) > 0)
-		ina_fail(failure, INA_ERR_TIMEOUT, "%s; %s came and did not wait", failure->text,
-		         names);
-	if (g->acceptor.last[0])
-		ina_fail(failure, INA_ERR_TIMEOUT, "%s; sent away: %s", failure->text,
-		         g->acceptor.last);
-}
-
-static void send_welcome(struct gathering *g, int rank, const struct ina_failure *outcome)
-{
-	struct ina_control_frame frame = ina_control_frame(g->control, INA_CONTROL_WELCOME);
-
-	frame.welcome.job_id = g->roster->job_id;
-	frame.welcome.status = outcome->status;
-	memcpy(frame.welcome.endpoints, g->roster->endpoints, sizeof(frame.welcome.endpoints));
-	snprintf(frame.welcome.text, sizeof(frame.welcome.text), "%.*s", INA_CONTROL_TEXT - 1,
-	         outcome->text);
-	ina_control_send(g->control, rank, &frame);
-}
-
-/* Ranks that have died, or that wait no longer and are told for whom. They may come again. */
-static void see_off(struct gathering *g)
-{
+	ina_children_step(&g->children);
+	g->come = ina_children_come(&g->children);
 	for (int r = 1; r < g->control->ranks; r++) {
-		struct ina_link *link = &g->control->peers[r].link;
-		struct ina_failure missing;
-		bool is_late;
+		bool is_there = ina_ranks_have(&g->come, r);
 
-		if (link->fd < 0)
-			continue;
-		is_late = ina_now_ms() >= g->until_ms[r];
-		if (!is_late && ina_link_read(link) == INA_LINK_NOTHING)
-			continue;
-		if (is_late) {
-			name_missing(g, &missing);
-			send_welcome(g, r, &missing);
+		if (is_there) {
+			ina_ranks_remove(&g->left, r);
+			g->callers[r].sent_on_ms = 0;
+		} else if (ina_ranks_have(&before, r)) {
+			ina_ranks_add(&g->left, r);
+			ina_ranks_remove(&g->known, r);
+			g->callers[r].called_ms = 0;
 		}
-		ina_link_close(link);
-		g->control->peers[r].gone = false; /* its place is free */
-		g->left[r] = true;
-		g->come--;
 	}
+}
+
+static void wait(const struct gathering *g, int64_t deadline_ms)
+{
+	struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + INA_NEIGHBOURS_MAX];
+	int count = ina_acceptor_pollfds(&g->acceptor, fds);
+	bool is_full = fds[0].fd < 0;
+
+	count += ina_control_pollfds(g->control, fds + count);
+	poll(fds, (nfds_t)count,
+	     ina_left_ms(deadline_ms, is_full ? INA_ACCEPTOR_TICK_MS : TICK_MS));
 }
 
 /* Waits for ranks, until all have come, or the deadline, or a while after a mismatch. */
 static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 {
+	int ranks = g->control->ranks;
 	bool is_short = false; /* after a mismatch */
 
-	while (g->come + (is_short ? g->refused : 0) < g->control->ranks &&
+	while (ina_ranks_count(&g->come, ranks) + (is_short ? g->refused : 0) < ranks &&
 	       ina_now_ms() < g->deadline_ms) {
-		struct pollfd fds[INA_ACCEPTOR_PLACES + 1];
 		struct ina_visitor *visitor;
 
-		poll(fds, (nfds_t)ina_acceptor_pollfds(&g->acceptor, fds),
-		     ina_left_ms(g->deadline_ms, TICK_MS));
-		see_off(g);
-		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL)
+		wait(g, g->deadline_ms);
+		look_at_tree(g);
+		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL) {
 			take_hello(g, visitor);
+			look_at_tree(g);
+		}
 		if (g->mismatch.status != INA_OK && !is_short) {
 			int64_t grace_ms = ina_now_ms() + INA_GATHER_GRACE_MS;
 
@@ -275,9 +318,62 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 	}
 	if (g->mismatch.status != INA_OK)
 		*failure = g->mismatch;
-	else if (g->come < g->control->ranks)
+	else if (ina_ranks_count(&g->come, ranks) < ranks)
 		name_missing(g, failure);
 	return failure->status;
+}
+
+/* The roster goes down the tree, part by part; or why there is none does. */
+static void welcome(struct gathering *g, const struct ina_failure *outcome)
+{
+	uint32_t ranks = (uint32_t)g->control->ranks;
+	uint32_t end = outcome->status == INA_OK ? ranks : 1;
+
+	for (uint32_t first = 0; first < end; first += INA_WELCOME_ENDPOINTS) {
+		struct ina_control_frame frame = ina_control_frame(g->control, INA_CONTROL_WELCOME);
+		uint32_t rest = ranks - first;
+
+		frame.welcome.job_id = g->roster->job_id;
+		frame.welcome.status = outcome->status;
+		frame.welcome.first = first;
+		frame.welcome.count = rest < INA_WELCOME_ENDPOINTS ? rest : INA_WELCOME_ENDPOINTS;
+		memcpy(frame.welcome.endpoints, &g->roster->endpoints[first],
+		       frame.welcome.count * sizeof(frame.welcome.endpoints[0]));
+		snprintf(frame.welcome.text, sizeof(frame.welcome.text), "%.*s",
+		         INA_CONTROL_TEXT - 1, outcome->text);
+		ina_children_welcome(&g->children, &frame);
+	}
+}
+
+static bool are_any_calling(const struct gathering *g)
+{
+	for (int r = 1; r < g->control->ranks; r++) {
+		if (is_calling(g, r))
+			return true;
+	}
+	return false;
+}
+
+/* Who has been put off, and so is not in the tree, calls again soon, and hears of it then. */
+static void refuse_callers(struct gathering *g, const struct ina_failure *outcome)
+{
+	int64_t deadline_ms = ina_now_ms() + 2 * INA_CALLER_PUT_OFF_MS;
+	struct ina_visitor *visitor;
+
+	while (are_any_calling(g) && ina_now_ms() < deadline_ms) {
+		wait(g, deadline_ms);
+		look_at_tree(g);
+		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL) {
+			uint32_t rank = visitor->link.in.rank;
+
+			if (rank < (uint32_t)g->control->ranks && is_calling(g, (int)rank)) {
+				ina_acceptor_tell(&g->acceptor, visitor, outcome);
+				g->callers[rank].called_ms = 0;
+			} else { /* its next bootstrap, perhaps */
+				ina_acceptor_send_on(&g->acceptor, visitor, NULL);
+			}
+		}
+	}
 }
 
 enum ina_status ina_gather(struct ina_control *control, const struct ina_settings *settings,
@@ -294,7 +390,9 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 	g->settings = settings;
 	g->roster = roster;
 	g->deadline_ms = deadline_ms;
-	g->come = 1;
+	g->children.control = control;
+	g->come = ina_children_come(&g->children);
+	g->known = g->come;
 
 	if (listen_at_root(settings, deadline_ms, &listener, &outcome) != INA_OK)
 		goto out_free;
@@ -304,11 +402,12 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 	if (outcome.status == INA_OK && ina_random_number(&roster->job_id) != 0)
 		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",
 		         strerror(errno));
+	if (outcome.status != INA_OK)
+		refuse_callers(g, &outcome);
 	/* Closed before anybody is welcomed, so that a rank's next bootstrap cannot get in here.
 	 */
 	close(listener);
-	for (int r = 1; r < control->ranks; r++)
-		send_welcome(g, r, &outcome);
+	welcome(g, &outcome);
 
 	ina_acceptor_close(&g->acceptor);
 	control->unknown_peers += g->acceptor.unknown_peers;

@@ -10,6 +10,9 @@
 /* After ranks were found to disagree, or after the deadline: for others to come and hear of it. */
 #define INA_GATHER_GRACE_MS 3000
 
+/* For a frame to go out; there is room for it, or there never will be. */
+#define INA_GATHER_SEND_MS 1000
+
 /* Where rank 0 is, for texts: "192.0.2.1:18766", or "192.0.2.1:18774 to 18781". */
 #define INA_ROOT_TEXT 40
 void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection between every two ranks. */
+/* Connections between neighbours. */
 #include "mesh.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
-#include "acceptor.h"
 #include "caller.h"
 #include "hostlib/control/agreement.h"
 
@@ -21,7 +20,7 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
 
 	*listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*listener < 0 || bind(*listener, (struct sockaddr *)&any, size) != 0 ||
-	    listen(*listener, INA_MAX_RANKS) != 0 ||
+	    listen(*listener, INA_ACCEPTOR_PLACES) != 0 ||
 	    getsockname(*listener, (struct sockaddr *)&any, &size) != 0) {
 		ina_fail(failure, INA_ERR_SYSTEM, "no port to wait at for other ranks: %s",
 		         strerror(errno));
@@ -37,31 +36,42 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
 struct meeting {
 	struct ina_control *control;
 	const struct ina_roster *roster;
-	const struct ina_job *job;
-	int peer_timeout_ms;
-	struct ina_acceptor acceptor;             /* of the ranks above this one */
-	struct ina_caller callers[INA_MAX_RANKS]; /* of those below, by rank; rank 0's is unused */
+	struct ina_acceptor *acceptor;                 /* of the neighbours above this rank */
+	struct ina_caller callers[INA_NEIGHBOURS_MAX]; /* of those below, by neighbour */
 };
+
+static bool is_missing(const struct meeting *m, int i)
+{
+	return m->control->neighbours[i].link.fd < 0;
+}
+
+/* Is it for this rank to call? */
+static bool is_called(const struct meeting *m, int i)
+{
+	return m->control->neighbours[i].rank < m->control->rank && is_missing(m, i);
+}
 
 static void open_callers(struct meeting *m)
 {
 	struct ina_control_frame frame = ina_control_frame(m->control, INA_CONTROL_GREETING);
 
 	frame.greeting = (struct ina_greeting){.job_id = m->roster->job_id};
-	for (int r = 1; r < m->control->rank; r++) {
-		const struct ina_endpoint *endpoint = &m->roster->endpoints[r];
+	for (int i = 0; i < m->control->count; i++) {
+		const struct ina_endpoint *endpoint =
+		        &m->roster->endpoints[m->control->neighbours[i].rank];
 		const struct sockaddr_in to = {.sin_family = AF_INET,
 		                               .sin_addr.s_addr = endpoint->address,
 		                               .sin_port = endpoint->tcp_port};
 
-		ina_caller_open(&m->callers[r], m->job, &frame, &to, 1, m->peer_timeout_ms);
+		ina_caller_open(&m->callers[i], m->acceptor->job, &frame, &to, 1,
+		                m->acceptor->peer_timeout_ms);
 	}
 }
 
 static void close_callers(struct meeting *m)
 {
-	for (int r = 1; r < m->control->rank; r++)
-		ina_caller_close(&m->callers[r]);
+	for (int i = 0; i < m->control->count; i++)
+		ina_caller_close(&m->callers[i]);
 }
 
 /* INA_OK, or a lower rank has refused this one. */
@@ -69,18 +79,17 @@ static enum ina_status call_lower(struct meeting *m, struct ina_failure *failure
 {
 	struct ina_failure why;
 
-	for (int r = 1; r < m->control->rank; r++) {
-		struct ina_caller *caller = &m->callers[r];
-		struct ina_link *link = &m->control->peers[r].link;
+	for (int i = 0; i < m->control->count; i++) {
+		struct ina_caller *caller = &m->callers[i];
 
-		if (link->fd >= 0)
+		if (!is_called(m, i))
 			continue;
 		if (ina_caller_step(caller, &why) != INA_OK)
-			return ina_fail(failure, why.status, "rank %d refused this rank: %s", r,
-			                why.text);
+			return ina_fail(failure, why.status, "rank %d refused this rank: %s",
+			                m->control->neighbours[i].rank, why.text);
 		if (caller->state != INA_CALLER_IN)
 			continue;
-		*link = caller->link;
+		m->control->neighbours[i].link = caller->link;
 		caller->link.fd = -1;
 	}
 	return INA_OK;
@@ -90,14 +99,17 @@ static enum ina_status judge_greeting(const struct meeting *m, const struct ina_
                                       struct ina_failure *failure)
 {
 	const struct ina_control *control = m->control;
+	const struct ina_link *link;
 
 	if (in->greeting.job_id != m->roster->job_id)
 		return ina_fail(failure, INA_ERR_MISMATCH,
 		                "rank %u of another communicator of this job", in->rank);
-	if (in->rank <= (uint32_t)control->rank || in->rank >= (uint32_t)control->ranks)
+	link = in->rank < (uint32_t)control->ranks ? ina_control_link(control, (int)in->rank)
+	                                           : NULL;
+	if (!link || in->rank < (uint32_t)control->rank)
 		return ina_fail(failure, INA_ERR_MISMATCH,
 		                "a rank %u, which is not to call rank %d", in->rank, control->rank);
-	if (control->peers[in->rank].link.fd >= 0)
+	if (link->fd >= 0)
 		return ina_fail(failure, INA_ERR_MISMATCH, "a second rank %u", in->rank);
 	return INA_OK;
 }
@@ -108,25 +120,21 @@ static void take_visitors(struct meeting *m)
 	struct ina_visitor *visitor;
 	struct ina_failure why;
 
-	while ((visitor = ina_acceptor_next(&m->acceptor, INA_CONTROL_GREETING)) != NULL) {
-		uint32_t rank = visitor->link.in.rank;
+	while ((visitor = ina_acceptor_next(m->acceptor, INA_CONTROL_GREETING)) != NULL) {
+		int rank = (int)visitor->link.in.rank;
 
 		if (judge_greeting(m, &visitor->link.in, &why) == INA_OK)
-			ina_acceptor_let_in(&m->acceptor, visitor, &m->control->peers[rank].link);
+			ina_acceptor_let_in(m->acceptor, visitor,
+			                    ina_control_link(m->control, rank));
 		else
-			ina_acceptor_refuse(&m->acceptor, visitor, &why);
+			ina_acceptor_refuse(m->acceptor, visitor, &why);
 	}
-}
-
-static bool is_missing(const struct meeting *m, int rank)
-{
-	return rank != m->control->rank && m->control->peers[rank].link.fd < 0;
 }
 
 static bool all_met(const struct meeting *m)
 {
-	for (int r = 1; r < m->control->ranks; r++) {
-		if (is_missing(m, r))
+	for (int i = 0; i < m->control->count; i++) {
+		if (is_missing(m, i))
 			return false;
 	}
 	return true;
@@ -136,24 +144,24 @@ static bool all_met(const struct meeting *m)
 
 static enum ina_status name_missing(const struct meeting *m, struct ina_failure *failure)
 {
-	unsigned char who[INA_MAX_RANKS] = {0};
+	struct ina_ranks who = {{0}};
 	char host[INET_ADDRSTRLEN];
 	char names[200];
 
-	for (int r = 1; r < m->control->rank; r++) {
-		const struct ina_caller *caller = &m->callers[r];
+	for (int i = 0; i < m->control->count; i++) {
+		const struct ina_caller *caller = &m->callers[i];
 
-		if (is_missing(m, r))
+		if (is_called(m, i))
 			return ina_fail(
 			        failure, INA_ERR_TIMEOUT,
-			        "rank %d could not be reached at TCP port %u of %s: %s" LET_THEM, r,
-			        ntohs(caller->to.sin_port),
+			        "rank %d could not be reached at TCP port %u of %s: %s" LET_THEM,
+			        m->control->neighbours[i].rank, ntohs(caller->to.sin_port),
 			        inet_ntop(AF_INET, &caller->to.sin_addr, host, sizeof(host)),
 			        caller->why[0] ? caller->why : "no answer");
+		if (is_missing(m, i))
+			ina_ranks_add(&who, m->control->neighbours[i].rank);
 	}
-	for (int r = m->control->rank + 1; r < m->control->ranks; r++)
-		who[r] = is_missing(m, r);
-	ina_list_ranks(names, sizeof(names), who, m->control->ranks);
+	ina_ranks_list(names, sizeof(names), &who, m->control->ranks);
 	return ina_fail(failure, INA_ERR_TIMEOUT,
 	                "%s did not connect in time to TCP port %u" LET_THEM, names,
 	                ntohs(m->roster->endpoints[m->control->rank].tcp_port));
@@ -161,12 +169,12 @@ static enum ina_status name_missing(const struct meeting *m, struct ina_failure 
 
 static int fill_pollfds(const struct meeting *m, struct pollfd *fds)
 {
-	int count = ina_acceptor_pollfds(&m->acceptor, fds);
+	int count = ina_acceptor_pollfds(m->acceptor, fds);
 
 	count += ina_control_pollfds(m->control, fds + count);
-	for (int r = 1; r < m->control->rank; r++) {
-		if (is_missing(m, r))
-			fds[count++] = ina_caller_pollfd(&m->callers[r]);
+	for (int i = 0; i < m->control->count; i++) {
+		if (is_called(m, i))
+			fds[count++] = ina_caller_pollfd(&m->callers[i]);
 	}
 	return count;
 }
@@ -180,8 +188,8 @@ static int64_t give_up_at_ms(const struct meeting *m, int64_t start_ms, int64_t 
 {
 	int64_t time = deadline_ms - start_ms;
 
-	for (int r = 1; r < m->control->rank; r++) {
-		if (is_missing(m, r))
+	for (int i = 0; i < m->control->count; i++) {
+		if (is_called(m, i))
 			return deadline_ms - time / 4;
 	}
 	return deadline_ms - time / 8;
@@ -192,7 +200,7 @@ static enum ina_status meet(struct meeting *m, int64_t deadline_ms, struct ina_f
 	int64_t start_ms = ina_now_ms();
 
 	for (;;) {
-		struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + 2 * INA_MAX_RANKS];
+		struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + 2 * INA_NEIGHBOURS_MAX];
 		int64_t end_ms = give_up_at_ms(m, start_ms, deadline_ms);
 
 		if (call_lower(m, failure) != INA_OK)
@@ -209,27 +217,20 @@ static enum ina_status meet(struct meeting *m, int64_t deadline_ms, struct ina_f
 }
 
 enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_roster *roster,
-                                 const struct ina_job *job, int listener, int peer_timeout_ms,
-                                 int64_t deadline_ms, struct ina_failure *failure)
+                                 struct ina_acceptor *acceptor, int64_t deadline_ms,
+                                 struct ina_failure *failure)
 {
-	struct meeting *m;
+	struct meeting *m = malloc(sizeof(*m));
 
 	failure->status = INA_OK;
-	if (control->rank == 0)
-		return INA_OK;
-	m = malloc(sizeof(*m));
 	if (!m)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for connections to ranks");
 	m->control = control;
 	m->roster = roster;
-	m->job = job;
-	m->peer_timeout_ms = peer_timeout_ms;
-	ina_acceptor_open(&m->acceptor, listener, job, peer_timeout_ms);
+	m->acceptor = acceptor;
 	open_callers(m);
 	meet(m, deadline_ms, failure);
 	close_callers(m);
-	ina_acceptor_close(&m->acceptor);
-	control->unknown_peers += m->acceptor.unknown_peers;
 	free(m);
 	return failure->status;
 }

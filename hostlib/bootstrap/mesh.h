@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection between every two ranks, for each to notice by itself that another one is gone:
- * rank 0 may be far from the library at that time, and so may anybody through whom the news could
- * travel. Nothing goes over them but the kernels' keepalive, until a rank says farewell.
+ * A connection between every two neighbours (control/neighbours.h): those of the tree are there
+ * when the bootstrap is over, and the others follow.
  */
 #ifndef INA_BOOTSTRAP_MESH_H
 #define INA_BOOTSTRAP_MESH_H
 
+#include "acceptor.h"
 #include "hostlib/control/control.h"
-#include "hostlib/options/job.h"
 #include "roster.h"
 
 /*
@@ -19,12 +18,11 @@
 enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failure *failure);
 
 /*
- * Connects to all lower ranks but rank 0, with whom there is a connection, and waits for the
- * higher ones. All ranks do so after the bootstrap, and agree on it. Returns early if another rank
- * has failed.
+ * Connects to all lower neighbours with whom there is no connection, and waits for the higher ones.
+ * All ranks do so after the bootstrap, and agree on it. Returns early if another rank has failed.
  */
 enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_roster *roster,
-                                 const struct ina_job *job, int listener, int peer_timeout_ms,
-                                 int64_t deadline_ms, struct ina_failure *failure);
+                                 struct ina_acceptor *acceptor, int64_t deadline_ms,
+                                 struct ina_failure *failure);
 
 #endif

@@ -115,8 +115,11 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 	if (comm->parallel)
 		close_parallel(comm, failure);
 	/* Where it failed before, that was said, or its own end without a word says it. */
-	if (comm->failure.status == INA_OK && comm->control.peers)
+	if (comm->failure.status == INA_OK && comm->control.neighbours) {
 		ina_control_farewell(&comm->control, failure);
+		if (failure->status == INA_OK)
+			ina_control_await_farewells(&comm->control);
+	}
 	ina_pollset_close(&comm->pollset);
 	ina_network_close(&comm->network);
 	ina_control_close(&comm->control);

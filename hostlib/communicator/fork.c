@@ -71,8 +71,8 @@ static void give_up_machine(const struct ina_parallel *parallel, int nothing)
 /* All that the communicator is asked from now on ends with an error. */
 static void give_up_comm(struct ina_comm *comm, int nothing)
 {
-	for (int r = 0; r < comm->ranks; r++)
-		give_up(comm->control.peers[r].link.fd, nothing);
+	for (int i = 0; i < comm->control.count; i++)
+		give_up(comm->control.neighbours[i].link.fd, nothing);
 	give_up(comm->pollset.fd, nothing);
 	give_up(comm->pollset.timer_fd, nothing);
 	give_up_fabric(&comm->network.fabric, nothing);

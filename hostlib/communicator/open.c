@@ -13,6 +13,7 @@
 #include "communicator.h"
 #include "fork.h"
 #include "hostlib/algorithms/alone.h"
+#include "hostlib/bootstrap/meeting.h"
 #include "hostlib/bootstrap/mesh.h"
 #include "hostlib/machine/parallel.h"
 #include "places.h"
@@ -191,7 +192,6 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a rail");
 	parallel->rail = rail;
 	ina_comm_init(rail);
-	rail->is_rail = true;
 	rail->settings = comm->settings;
 	rail->settings.options.rank = topology->machine;
 	rail->settings.options.ranks = topology->machines;
@@ -325,18 +325,6 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 	comm->stats.local_ranks = (unsigned int)topology->locals;
 }
 
-/* Every rank to every other one, so that all notice by themselves who is gone. */
-static enum ina_status connect_mesh(struct ina_comm *comm, const struct ina_roster *roster,
-                                    int listener, int64_t deadline_ms, struct ina_failure *failure)
-{
-	uint32_t nothing = 0;
-
-	ina_mesh_connect(&comm->control, roster, &comm->settings.job, listener,
-	                 comm->settings.options.peer_timeout_ms, deadline_ms, failure);
-	return ina_agree_on(&comm->control, "", "connect to all others over TCP", false, &nothing,
-	                    deadline_ms, failure);
-}
-
 /* The ranks meet, and find out who is on whose machine; flat, or on rails, they connect. */
 static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 {
@@ -351,13 +339,11 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 		status = ina_fabric_open(&comm->network.fabric, &comm->settings, failure);
 	if (status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
 		status = ina_topology_identity(&local->host, failure);
-	if (status == INA_OK && !comm->is_rail)
+	if (status == INA_OK)
 		status = ina_mesh_listen(&listener, &local->tcp_port, failure);
 	if (status == INA_OK)
-		status = ina_bootstrap(&comm->control, &comm->settings, local, deadline_ms, &roster,
-		                       failure);
-	if (status == INA_OK && !comm->is_rail)
-		status = connect_mesh(comm, &roster, listener, deadline_ms, failure);
+		status = ina_meet(&comm->control, &comm->settings, local, listener, deadline_ms,
+		                  &roster, failure);
 	if (status == INA_OK) {
 		find_machines(comm, &roster, &topology);
 		if (topology.rails > 0)

@@ -16,24 +16,10 @@ static void set_text(char *text, const char *from)
 	snprintf(text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1, from);
 }
 
-/* Can the two calls of two ranks never meet, however long one waits? */
-static bool calls_conflict(const struct ina_call *a, const struct ina_call *b)
-{
-	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE)
-		return a->number == b->number &&
-		       (a->count != b->count || a->type != b->type || a->op != b->op);
-	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_CLOSE)
-		return a->number > b->number;
-	if (a->kind == INA_CALL_CLOSE && b->kind == INA_CALL_ALLREDUCE)
-		return b->number > a->number;
-	return false;
-}
-
 static bool has_voted(const struct ina_control *control, int rank)
 {
-	const struct ina_peer *peer = &control->peers[rank];
-
-	return peer->has_report && peer->report.phase == control->phase;
+	return control->votes.phase == control->phase &&
+	       ina_ranks_have(&control->votes.voted, rank);
 }
 
 /* Rank 0: is a rank absent without a vote? */
@@ -47,66 +33,72 @@ static bool has_lost_voter(const struct ina_control *control)
 }
 
 /* Of a rank's vote. INA_ERR_PEER is about another rank, which its text names. */
-static void pass_on(int rank, enum ina_status status, const char *text, struct ina_failure *failure)
+static void pass_on(uint32_t rank, enum ina_status status, const char *text,
+                    struct ina_failure *failure)
 {
 	if (status == INA_ERR_PEER)
 		ina_fail(failure, status, "%s", text);
 	else
-		ina_fail(failure, status, "rank %d: %s", rank, text);
+		ina_fail(failure, status, "rank %u: %s", rank, text);
+}
+
+/* Rank 0: a rank whose value is another one; NULL: none is. */
+static const struct ina_value *find_other(const struct ina_votes *votes, uint32_t value)
+{
+	const struct ina_value *least = votes->least.value != value ? &votes->least : NULL;
+	const struct ina_value *most = votes->most.value != value ? &votes->most : NULL;
+
+	if (least && most)
+		return least->rank < most->rank ? least : most;
+	return least ? least : most;
 }
 
 /* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
 static bool count_votes(struct ina_control *control, const struct ina_vote *vote, uint32_t *minimum,
                         struct ina_failure *failure)
 {
-	bool complete = true;
+	const struct ina_votes *votes = &control->votes;
+	bool has_value = vote->failed->status == INA_OK;
+	const struct ina_value *other;
 
 	/* First: what its neighbours saw is that their connections to it failed. */
 	if (has_lost_voter(control))
 		return ina_control_lost(control, failure);
 	*minimum = vote->value;
-	for (int r = 1; r < control->ranks; r++) {
-		const struct ina_report *report = &control->peers[r].report;
-
-		if (!has_voted(control, r)) {
-			complete = false;
-			continue;
-		}
-		if (calls_conflict(&report->call, &vote->call)) { /* see ina_disturbed() */
-			complete = false;
-			continue;
-		}
-		if (report->status != INA_OK) {
-			pass_on(r, report->status, report->text, failure);
-			return true;
-		}
-		/* A rank that failed before it knew the value has none. */
-		if (vote->must_equal && vote->failed->status == INA_OK &&
-		    report->value != vote->value) {
-			ina_fail(failure, INA_ERR_MISMATCH, "rank %d has %s %u, rank 0 has %u", r,
-			         vote->what, report->value, vote->value);
-			return true;
-		}
-		if (report->value < *minimum)
-			*minimum = report->value;
+	if (votes->phase != control->phase || ina_calls_have_conflict(&votes->calls, &vote->call))
+		return false; /* see ina_disturbed() */
+	if (votes->status != INA_OK) {
+		pass_on(votes->failed_rank, votes->status, votes->text, failure);
+		return true;
 	}
+	/* A rank that failed before it knew the value has none. */
+	other = has_value && vote->must_equal ? find_other(votes, vote->value) : NULL;
+	if (other) {
+		ina_fail(failure, INA_ERR_MISMATCH, "rank %u has %s %u, rank 0 has %u", other->rank,
+		         vote->what, other->value, vote->value);
+		return true;
+	}
+	if (votes->least.value < *minimum)
+		*minimum = votes->least.value;
 	/* Last: rank 0 may have stopped only because of what another rank reported. */
-	if (vote->failed->status != INA_OK) {
+	if (!has_value) {
 		pass_on(0, vote->failed->status, vote->failed->text, failure);
 		return true;
 	}
-	return complete;
+	return ina_ranks_count(&votes->voted, control->ranks) == control->ranks;
 }
 
 static void name_missing(const struct ina_control *control, const char *doing,
                          struct ina_failure *failure)
 {
-	unsigned char missing[INA_MAX_RANKS] = {0};
+	struct ina_ranks missing = {{0}};
 	char names[200];
 
-	for (int r = 1; r < control->ranks; r++)
-		missing[r] = !has_voted(control, r);
-	ina_list_ranks(names, sizeof(names), missing, control->ranks);
+	for (int r = 1; r < control->ranks; r++) {
+		if (!has_voted(control, r))
+			ina_ranks_add(&missing, r);
+	}
+	ina_ranks_list(names, sizeof(names), &missing, control->ranks);
 	ina_fail(failure, INA_ERR_TIMEOUT, "%s did not %s in time", names, doing);
 }
 
@@ -135,11 +127,24 @@ static enum ina_agreement decide(struct ina_control *control, const struct ina_v
 	return INA_NOT_AGREED;
 }
 
+/*
+ * Is there a decision on this agreement? One on a later one can only be that it has failed: nobody
+ * has agreed to that without a vote of this rank.
+ */
+static bool is_decided(const struct ina_control *control)
+{
+	const struct ina_decision *decision = &control->decision;
+
+	return control->has_decision &&
+	       (decision->phase == control->phase ||
+	        ((int32_t)(decision->phase - control->phase) > 0 && decision->status != INA_OK));
+}
+
 static enum ina_agreement follow(struct ina_control *control, const struct ina_vote *vote,
                                  int64_t deadline_ms, uint32_t *minimum,
                                  struct ina_failure *failure)
 {
-	if (!control->has_decision || control->decision.phase != control->phase) {
+	if (!is_decided(control)) {
 		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
 		if (ina_control_is_absent(control, 0)) {
@@ -158,19 +163,37 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
 	return INA_NOT_AGREED;
 }
 
+/* Rank 0 keeps its own failure to itself: that of another rank may be the reason for it. */
+static struct ina_votes make_votes(const struct ina_control *control, const struct ina_vote *vote)
+{
+	const struct ina_failure *failed = vote->failed;
+	uint32_t rank = (uint32_t)control->rank;
+	struct ina_value value = {.value = vote->value,
+	                          .rank = failed->status == INA_OK ? rank : UINT32_MAX};
+	struct ina_votes votes = {.phase = control->phase, .least = value, .most = value};
+
+	ina_ranks_add(&votes.voted, control->rank);
+	if (vote->call.kind != INA_CALL_NONE)
+		votes.calls = (struct ina_calls){.count = 1,
+		                                 .called = {{.current = vote->call, .rank = rank}}};
+	if (failed->status != INA_OK && rank != 0) {
+		votes.status = failed->status;
+		votes.failed_rank = rank;
+		set_text(votes.text, failed->text);
+	}
+	return votes;
+}
+
 void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote)
 {
-	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_REPORT);
+	struct ina_votes votes;
 
+	/* Who is gone is to be known before what failed by it. */
+	ina_control_pump(control, 0);
 	control->phase++;
-	if (control->rank == 0)
-		return;
-	frame.report.call = vote->call;
-	frame.report.phase = control->phase;
-	frame.report.status = vote->failed->status;
-	frame.report.value = vote->value;
-	set_text(frame.report.text, vote->failed->text);
-	ina_control_send(control, 0, &frame);
+	votes = make_votes(control, vote);
+	ina_control_take_votes(control, &votes);
+	ina_control_tell(control);
 }
 
 enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_vote *vote,
@@ -218,33 +241,25 @@ enum ina_status ina_agree_on(struct ina_control *control, const char *what, cons
 
 bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure)
 {
-	bool failed;
-
 	ina_control_pump(control, 0);
 	if (ina_control_lost(control, failure))
 		return true;
-	failed = control->has_decision && control->decision.status != INA_OK;
-	for (int r = 0; r < control->ranks; r++)
-		failed |= control->peers[r].has_report && control->peers[r].report.status != INA_OK;
-	if (failed)
-		ina_fail(failure, INA_ERR_PEER, "another rank has failed");
-	return failed;
+	if (control->votes.status == INA_OK &&
+	    (!control->has_decision || control->decision.status == INA_OK))
+		return false;
+	ina_fail(failure, INA_ERR_PEER, "another rank has failed");
+	return true;
 }
 
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current)
 {
 	struct ina_failure ignored;
 
-	if (control->asked || control->has_diagnosis || ina_control_lost(control, &ignored))
+	if (control->asked || control->has_diagnosis || ina_control_lost(control, &ignored) ||
+	    ina_calls_have_conflict(&control->votes.calls, current))
 		return true;
-	for (int r = 0; r < control->ranks; r++) {
-		const struct ina_peer *peer = &control->peers[r];
-
-		if (peer->has_fault)
-			return true;
-		if (calls_conflict(&peer->stall, current))
-			return true;
-		if (peer->has_report && calls_conflict(&peer->report.call, current))
+	for (int i = 0; i < control->count; i++) {
+		if (ina_calls_conflict(&control->neighbours[i].stall.call, current))
 			return true;
 	}
 	return false;
@@ -252,35 +267,21 @@ bool ina_disturbed(const struct ina_control *control, const struct ina_call *cur
 
 void ina_tell_stall(struct ina_control *control, const struct ina_call *current)
 {
-	struct ina_control_frame frame;
-
-	if (control->rank == 0 || control->stall_told)
+	if (control->stall.kind != INA_CALL_NONE)
 		return;
-	frame = ina_control_frame(control, INA_CONTROL_STALL);
-	frame.stall = *current;
-	ina_control_send(control, 0, &frame);
-	control->stall_told = true;
+	control->stall = *current;
+	ina_control_tell_stall(control);
 }
 
 void ina_end_stall(struct ina_control *control)
 {
-	struct ina_control_frame frame;
-
-	if (!control->stall_told)
+	if (control->stall.kind == INA_CALL_NONE)
 		return;
-	frame = ina_control_frame(control, INA_CONTROL_STALL);
-	frame.stall = (struct ina_call){.kind = INA_CALL_NONE};
-	ina_control_send(control, 0, &frame);
-	control->stall_told = false;
+	control->stall = (struct ina_call){.kind = INA_CALL_NONE};
+	ina_control_tell_stall(control);
 }
 
 bool ina_all_stalled(const struct ina_control *control)
 {
-	if (control->rank != 0)
-		return false;
-	for (int r = 1; r < control->ranks; r++) {
-		if (control->peers[r].stall.kind != INA_CALL_ALLREDUCE)
-			return false;
-	}
-	return true;
+	return control->rank == 0 && ina_control_children_stall(control);
 }

@@ -62,14 +62,14 @@ bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *
 /* In a call: has anything come over the control channel that is a fault? */
 bool ina_disturbed(const struct ina_control *control, const struct ina_call *current);
 
-/* Tells rank 0, once, that this rank has been waiting for a while in this call. */
+/* Tells its parent, once, that this rank has been waiting for a while in this call. */
 void ina_tell_stall(struct ina_control *control, const struct ina_call *current);
 
 /* Takes it back, if it was told: this rank has gone on. */
 void ina_end_stall(struct ina_control *control);
 
 /*
- * Has every other rank told of a stall that it is still in? Rank 0 knows; elsewhere false. Be they
+ * Is every other rank in a stall that it has told of? Rank 0 knows; elsewhere false. Be they
  * in the same all-reduce or not: the ranks in the earliest one wait for sums to which all the
  * others have contributed.
  */

@@ -5,31 +5,67 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "common/deadline.h"
 
 #define SEND_TIMEOUT_MS 5000
 
+/* For the neighbours to close as well. */
+#define FAREWELLS_MS 1000
+
+/* Between two times that neighbours are told of what is new, at first and at last. */
+#define PAUSE_FIRST_MS 200
+#define PAUSE_LAST_MS  3200
+
+static const struct ina_votes NO_VOTES = {.least = {.rank = UINT32_MAX},
+                                          .most = {.rank = UINT32_MAX}};
+
 enum ina_status ina_control_init(struct ina_control *control, int rank, int ranks,
                                  struct ina_failure *failure)
 {
+	int neighbours[INA_NEIGHBOURS_MAX];
+
 	memset(control, 0, sizeof(*control));
 	control->rank = rank;
 	control->ranks = ranks;
-	control->peers = calloc((size_t)ranks, sizeof(*control->peers));
-	if (!control->peers)
+	control->votes = NO_VOTES;
+	control->count = ina_neighbours(rank, ranks, neighbours);
+	control->neighbours = calloc((size_t)control->count + 1, sizeof(*control->neighbours));
+	if (!control->neighbours) {
+		control->count = 0;
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the control channel");
-	for (int r = 0; r < ranks; r++)
-		control->peers[r].link.fd = -1;
+	}
+	for (int i = 0; i < control->count; i++) {
+		control->neighbours[i].rank = neighbours[i];
+		control->neighbours[i].link.fd = -1;
+	}
 	return INA_OK;
 }
 
 void ina_control_close(struct ina_control *control)
 {
-	for (int r = 0; control->peers && r < control->ranks; r++)
-		ina_link_close(&control->peers[r].link);
-	free(control->peers);
-	control->peers = NULL;
+	for (int i = 0; i < control->count; i++)
+		ina_link_close(&control->neighbours[i].link);
+	free(control->neighbours);
+	control->neighbours = NULL;
+	control->count = 0;
+}
+
+static struct ina_peer *find(const struct ina_control *control, int rank)
+{
+	for (int i = 0; i < control->count; i++) {
+		if (control->neighbours[i].rank == rank)
+			return &control->neighbours[i];
+	}
+	return NULL;
+}
+
+struct ina_link *ina_control_link(const struct ina_control *control, int rank)
+{
+	struct ina_peer *neighbour = find(control, rank);
+
+	return neighbour ? &neighbour->link : NULL;
 }
 
 struct ina_control_frame ina_control_frame(const struct ina_control *control,
@@ -42,15 +78,14 @@ struct ina_control_frame ina_control_frame(const struct ina_control *control,
 	};
 }
 
-static bool is_there(const struct ina_control *control, int rank)
+static bool is_there(const struct ina_control *control, const struct ina_peer *neighbour)
 {
-	return control->peers[rank].link.fd >= 0 && !ina_control_is_absent(control, rank);
+	return neighbour->link.fd >= 0 && !ina_control_is_absent(control, neighbour->rank);
 }
 
-void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame)
+static void set_text(char *text, const char *from)
 {
-	for (int r = 0; r < control->ranks; r++)
-		ina_control_send(control, r, frame);
+	snprintf(text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1, from);
 }
 
 void ina_control_farewell(struct ina_control *control, const struct ina_failure *failure)
@@ -59,129 +94,242 @@ void ina_control_farewell(struct ina_control *control, const struct ina_failure 
 
 	frame.decision.status = failure->status;
 	if (failure->status != INA_OK)
-		snprintf(frame.decision.text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1,
-		         failure->text);
+		set_text(frame.decision.text, failure->text);
+	ina_control_tell(control);
 	ina_control_broadcast(control, &frame);
 }
 
-bool ina_control_is_absent(const struct ina_control *control, int rank)
+/*
+ * Who closes a connection on which something has come that it has not read resets it, and what it
+ * has said itself may be lost on the way.
+ */
+void ina_control_await_farewells(struct ina_control *control)
 {
-	return control->peers[rank].gone || control->peers[rank].left;
+	int64_t deadline_ms = ina_now_ms() + FAREWELLS_MS;
+	struct pollfd fds[INA_NEIGHBOURS_MAX];
+	char ignored[4096];
+	int count = control->count;
+	int open = count;
+
+	for (int i = 0; i < count; i++) {
+		fds[i] = (struct pollfd){.fd = control->neighbours[i].link.fd, .events = POLLIN};
+		if (fds[i].fd >= 0)
+			shutdown(fds[i].fd, SHUT_WR);
+	}
+	while (open > 0 && poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, FAREWELLS_MS)) > 0) {
+		open = 0;
+		for (int i = 0; i < count; i++) {
+			if (fds[i].fd >= 0 && fds[i].revents &&
+			    recv(fds[i].fd, ignored, sizeof(ignored), MSG_DONTWAIT) <= 0)
+				fds[i].fd = -1;
+			open += fds[i].fd >= 0;
+		}
+	}
 }
 
-enum ina_status ina_fail_gone(struct ina_failure *failure, const unsigned char *gone, int ranks)
+enum ina_status ina_fail_gone(struct ina_failure *failure, const struct ina_ranks *gone, int ranks)
 {
 	char names[200];
-	int count = ina_list_ranks(names, sizeof(names), gone, ranks);
+	int count = ina_ranks_list(names, sizeof(names), gone, ranks);
 
 	return ina_fail(failure, INA_ERR_PEER, "%s %s gone", names, count == 1 ? "is" : "are");
 }
 
 bool ina_control_lost(const struct ina_control *control, struct ina_failure *failure)
 {
-	unsigned char gone[INA_MAX_RANKS] = {0};
-	int count = 0;
-
-	for (int r = 0; r < control->ranks; r++)
-		count += gone[r] = control->peers[r].gone;
-	if (count > 0)
-		ina_fail_gone(failure, gone, control->ranks);
+	if (ina_ranks_count(&control->gone, control->ranks) > 0)
+		ina_fail_gone(failure, &control->gone, control->ranks);
 	else
 		*failure = control->heard;
 	return failure->status != INA_OK;
 }
 
-/* A rank's last words. Those of rank 0, if they are of an error, are the diagnosis. */
+static void note_gone(struct ina_control *control, int rank)
+{
+	ina_ranks_add(&control->gone, rank);
+	control->news_to_tell = true;
+}
+
+/* The first counts: so each rank tells of no more than one. */
+static void hear(struct ina_control *control, uint32_t status, const char *text)
+{
+	if (status == INA_OK || control->heard.status != INA_OK)
+		return;
+	ina_fail(&control->heard, status, "%s", text);
+	control->news_to_tell = true;
+}
+
+/* A neighbour's last words. Those of rank 0, if they are of an error, are the diagnosis. */
 static void take_farewell(struct ina_control *control, int from, const struct ina_decision *word)
 {
-	control->peers[from].left = true;
-	if (word->status == INA_OK)
-		return;
-	if (control->heard.status == INA_OK)
-		ina_fail(&control->heard, word->status, "%s", word->text);
-	if (from == 0 && !control->has_diagnosis) {
+	ina_ranks_add(&control->left, from);
+	hear(control, word->status, word->text);
+	if (from == 0 && word->status != INA_OK && !control->has_diagnosis) {
 		control->has_diagnosis = true;
 		control->diagnosis = *word;
 	}
 }
 
-/* At rank 0, from another rank. */
-static void take_report(struct ina_peer *peer, const struct ina_control_frame *frame)
+static void take_news(struct ina_control *control, const struct ina_news *news)
 {
-	switch (frame->type) {
-	case INA_CONTROL_REPORT:
-		peer->has_report = true;
-		peer->report = frame->report;
-		break;
-	case INA_CONTROL_STALL:
-		peer->stall = frame->stall;
-		break;
-	case INA_CONTROL_FAULT:
-		peer->has_fault = true;
-		peer->fault = frame->fault;
-		break;
-	default:
-		break;
+	control->news_to_tell |= ina_ranks_unite(&control->gone, &news->gone);
+	hear(control, news->status, news->text);
+}
+
+static void tell_news(struct ina_control *control)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_NEWS);
+
+	control->news_to_tell = false;
+	frame.news.gone = control->gone;
+	frame.news.status = control->heard.status;
+	set_text(frame.news.text, control->heard.text);
+	ina_control_broadcast(control, &frame);
+}
+
+static bool is_later(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+void ina_control_take_votes(struct ina_control *control, const struct ina_votes *votes)
+{
+	/* Some rank has gone on: what was voted on before has been decided. */
+	if (is_later(votes->phase, control->votes.phase)) {
+		control->votes = NO_VOTES;
+		control->votes.phase = votes->phase;
+		control->votes_told = (struct ina_telling){0};
+	}
+	if (votes->phase != control->votes.phase)
+		return;
+	control->votes_told.is_urgent |= votes->status != INA_OK && control->votes.status == INA_OK;
+	control->votes_told.is_new |= ina_votes_merge(&control->votes, votes);
+}
+
+void ina_control_take_faults(struct ina_control *control, const struct ina_faults *faults)
+{
+	if (is_later(faults->round, control->faults.round)) {
+		control->faults = (struct ina_faults){.round = faults->round};
+		control->faults_told = (struct ina_telling){0};
+	}
+	if (faults->round == control->faults.round)
+		control->faults_told.is_new |= ina_faults_merge(&control->faults, faults);
+}
+
+void ina_control_next_round(struct ina_control *control)
+{
+	control->round++;
+	control->asked = false;
+	if (is_later(control->round, control->faults.round)) {
+		control->faults = (struct ina_faults){.round = control->round};
+		control->faults_told = (struct ina_telling){0};
 	}
 }
 
-/* From rank 0, at another rank. */
-static void take_order(struct ina_control *control, const struct ina_control_frame *frame)
+/* To all others, but for `from`, from whom it has come. */
+static void hand_on(struct ina_control *control, int from, struct ina_control_frame *frame)
 {
+	for (int i = 0; i < control->count; i++) {
+		if (control->neighbours[i].rank != from)
+			ina_control_send(control, control->neighbours[i].rank, frame);
+	}
+}
+
+void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame)
+{
+	hand_on(control, control->rank, frame);
+}
+
+void ina_control_ask(struct ina_control *control)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_QUERY);
+
+	if (control->asked)
+		return;
+	control->asked = true;
+	frame.round = control->round;
+	ina_control_broadcast(control, &frame);
+}
+
+/* Of rank 0. Returns whether it is new. */
+static bool take_order(struct ina_control *control, const struct ina_control_frame *frame)
+{
+	if (control->rank == 0 || frame->rank != 0)
+		return false;
 	switch (frame->type) {
 	case INA_CONTROL_DECISION:
+		if (control->has_decision &&
+		    !is_later(frame->decision.phase, control->decision.phase))
+			return false;
 		control->has_decision = true;
 		control->decision = frame->decision;
-		break;
-	case INA_CONTROL_QUERY:
-		control->asked = true;
-		break;
+		if (!is_later(control->votes.phase, frame->decision.phase))
+			control->votes_told.is_new = false;
+		return true;
 	case INA_CONTROL_DIAGNOSIS:
+		if (control->has_diagnosis)
+			return false;
 		control->has_diagnosis = true;
 		control->diagnosis = frame->decision;
-		break;
+		return true;
 	case INA_CONTROL_PLAN: /* the answer to the reports that were asked for */
+		if (frame->plan.round != control->round)
+			return false;
 		control->has_plan = true;
 		control->plan = frame->plan;
-		control->asked = false;
+		ina_control_next_round(control);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool take_query(struct ina_control *control, const struct ina_control_frame *frame)
+{
+	if (control->asked || frame->round != control->round)
+		return false;
+	control->asked = true;
+	return true;
+}
+
+static void take_frame(struct ina_control *control, struct ina_peer *from)
+{
+	/* A copy: where handing it on fails, more is read. */
+	struct ina_control_frame frame = from->link.in;
+	bool goes_on = false;
+
+	switch (frame.type) {
+	case INA_CONTROL_FAREWELL:
+		take_farewell(control, from->rank, &frame.decision);
+		break;
+	case INA_CONTROL_NEWS:
+		take_news(control, &frame.news);
+		break;
+	case INA_CONTROL_VOTES:
+		ina_control_take_votes(control, &frame.votes);
+		break;
+	case INA_CONTROL_FAULTS:
+		ina_control_take_faults(control, &frame.faults);
+		break;
+	case INA_CONTROL_STALL:
+		from->stall = frame.stall;
+		ina_control_tell_stall(control);
+		break;
+	case INA_CONTROL_QUERY:
+		goes_on = take_query(control, &frame);
 		break;
 	default:
+		goes_on = take_order(control, &frame);
 		break;
 	}
+	if (goes_on)
+		hand_on(control, from->rank, &frame);
 }
 
-/* Others than rank 0 have nothing to say to each other but farewell. */
-static void take_frame(struct ina_control *control, int from)
+static void read_neighbour(struct ina_control *control, struct ina_peer *from)
 {
-	struct ina_peer *peer = &control->peers[from];
-	const struct ina_control_frame *frame = &peer->link.in;
-
-	if (frame->type == INA_CONTROL_FAREWELL)
-		take_farewell(control, from, &frame->decision);
-	else if (control->rank == 0)
-		take_report(peer, frame);
-	else if (from == 0)
-		take_order(control, frame);
-}
-
-int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds)
-{
-	int count = 0;
-
-	for (int r = 0; r < control->ranks; r++) {
-		if (is_there(control, r))
-			fds[count++] =
-			        (struct pollfd){.fd = control->peers[r].link.fd, .events = POLLIN};
-	}
-	return count;
-}
-
-static void read_peer(struct ina_control *control, int from)
-{
-	struct ina_peer *peer = &control->peers[from];
-
 	while (is_there(control, from)) {
-		switch (ina_link_read(&peer->link)) {
+		switch (ina_link_read(&from->link)) {
 		case INA_LINK_NOTHING:
 			return;
 		case INA_LINK_FRAME:
@@ -190,37 +338,135 @@ static void read_peer(struct ina_control *control, int from)
 		case INA_LINK_CLOSED:
 		case INA_LINK_VERSION:
 		case INA_LINK_GARBAGE:
-			peer->gone = true;
+			note_gone(control, from->rank);
 			break;
 		}
 	}
 }
 
-void ina_control_send(struct ina_control *control, int peer, struct ina_control_frame *frame)
+void ina_control_send(struct ina_control *control, int rank, struct ina_control_frame *frame)
 {
-	struct ina_peer *to = &control->peers[peer];
+	struct ina_peer *to = find(control, rank);
 
-	if (!is_there(control, peer) ||
+	if (!to || !is_there(control, to) ||
 	    ina_link_send(&to->link, frame, ina_now_ms() + SEND_TIMEOUT_MS) == 0)
 		return;
 	/* It has closed the connection; what it said before has come, and counts. */
-	read_peer(control, peer);
-	to->gone = !to->left;
+	read_neighbour(control, to);
+	if (!ina_control_is_absent(control, rank))
+		note_gone(control, rank);
+}
+
+bool ina_control_children_stall(const struct ina_control *control)
+{
+	for (int i = 0; i < control->count; i++) {
+		const struct ina_peer *neighbour = &control->neighbours[i];
+
+		if (ina_tree_is_child(neighbour->rank, control->rank) && !neighbour->stall.is_all)
+			return false;
+	}
+	return true;
+}
+
+void ina_control_tell_stall(struct ina_control *control)
+{
+	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_STALL);
+
+	frame.stall.call = control->stall;
+	frame.stall.is_all =
+	        control->stall.kind == INA_CALL_ALLREDUCE && ina_control_children_stall(control);
+	if (control->rank == 0 ||
+	    memcmp(&frame.stall, &control->stall_told, sizeof(frame.stall)) == 0)
+		return;
+	control->stall_told = frame.stall;
+	ina_control_send(control, ina_tree_parent(control->rank), &frame);
+}
+
+/* Not who takes nothing in any more, being outside of the library: it would be waited for. */
+static void tell_neighbours(struct ina_control *control, struct ina_control_frame *frame)
+{
+	for (int i = 0; i < control->count; i++) {
+		const struct ina_peer *neighbour = &control->neighbours[i];
+
+		if (is_there(control, neighbour) && ina_link_is_idle(&neighbour->link))
+			ina_control_send(control, neighbour->rank, frame);
+	}
+}
+
+/* Is it time to tell the parent, or all? */
+static void tell(struct ina_control *control, struct ina_telling *telling,
+                 const struct ina_ranks *spoken, struct ina_control_frame *frame)
+{
+	int64_t now_ms = ina_now_ms();
+	int end = ina_tree_end(control->rank, control->ranks);
+	bool complete = true;
+
+	if (!telling->is_new || control->rank == 0)
+		return;
+	for (int r = control->rank; r < end && complete; r++)
+		complete = ina_ranks_have(spoken, r);
+	if ((complete && !telling->parent_knows) || telling->is_urgent)
+		ina_control_send(control, ina_tree_parent(control->rank), frame);
+	telling->parent_knows |= complete;
+	telling->is_urgent = false;
+	if (telling->pause_ms == 0) {
+		telling->pause_ms = PAUSE_FIRST_MS;
+		telling->next_ms = now_ms + PAUSE_FIRST_MS;
+	}
+	if (now_ms < telling->next_ms)
+		return;
+	telling->is_new = false;
+	telling->next_ms = now_ms + telling->pause_ms;
+	if (telling->pause_ms < PAUSE_LAST_MS)
+		telling->pause_ms *= 2;
+	tell_neighbours(control, frame);
+}
+
+void ina_control_tell(struct ina_control *control)
+{
+	struct ina_control_frame frame;
+
+	if (control->news_to_tell)
+		tell_news(control);
+	if (control->votes_told.is_new) {
+		frame = ina_control_frame(control, INA_CONTROL_VOTES);
+		frame.votes = control->votes;
+		tell(control, &control->votes_told, &control->votes.voted, &frame);
+	}
+	if (control->faults_told.is_new && !control->has_diagnosis) {
+		frame = ina_control_frame(control, INA_CONTROL_FAULTS);
+		frame.faults = control->faults;
+		tell(control, &control->faults_told, &control->faults.reported, &frame);
+	}
+}
+
+int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds)
+{
+	int count = 0;
+
+	for (int i = 0; i < control->count; i++) {
+		const struct ina_peer *neighbour = &control->neighbours[i];
+
+		if (is_there(control, neighbour))
+			fds[count++] = (struct pollfd){.fd = neighbour->link.fd, .events = POLLIN};
+	}
+	return count;
 }
 
 void ina_control_pump(struct ina_control *control, int timeout_ms)
 {
-	struct pollfd fds[INA_MAX_RANKS];
+	struct pollfd fds[INA_NEIGHBOURS_MAX];
 	int count = ina_control_pollfds(control, fds);
 	int next = 0;
 
-	if (poll(fds, (nfds_t)count, timeout_ms) <= 0)
-		return;
-	for (int r = 0; r < control->ranks && next < count; r++) {
-		if (control->peers[r].link.fd != fds[next].fd)
-			continue;
-		if (fds[next++].revents)
-			read_peer(control, r);
+	if (poll(fds, (nfds_t)count, timeout_ms) > 0) {
+		for (int i = 0; i < control->count && next < count; i++) {
+			if (control->neighbours[i].link.fd != fds[next].fd)
+				continue;
+			if (fds[next++].revents)
+				read_neighbour(control, &control->neighbours[i]);
+		}
+		control->news = true;
 	}
-	control->news = true;
+	ina_control_tell(control);
 }

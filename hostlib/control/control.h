@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control channel: TCP connections between all ranks, open as long as the communicator.
- * Those to rank 0 carry what ranks agree on at open and close, and the faults that they tell of.
- * The others carry nothing until the end (mesh.h): by them each rank notices by itself that
- * another one is gone, whatever the rest of them is doing.
+ * The control channel: TCP connections to a few other ranks (neighbours.h), open as long as the
+ * communicator. By them each rank notices that a neighbour is gone, and tells the others.
+ *
+ * What the ranks say of an agreement or of a fault goes up the tree: a rank tells its parent when
+ * all of its subtree have spoken. Where some have not, or the parent is outside of the library, it
+ * tells all its neighbours, now and then: so it comes to rank 0 as long as there is a way of ranks
+ * that are in a call. What rank 0 answers is handed on by each rank to all its neighbours.
  *
  * What arrives is put where it belongs and looked at when somebody needs it.
  */
@@ -11,42 +14,57 @@
 #define INA_CONTROL_CONTROL_H
 
 #include <poll.h>
-#include <stdbool.h>
 
 #include "hostlib/options/error.h"
 #include "link.h"
+#include "neighbours.h"
 
-/* What this rank knows of another one. */
 struct ina_peer {
-	struct ina_link link; /* fd -1: there is no connection between the two */
-	bool gone;            /* it has ended without a word */
-	bool left;            /* it has ended with a farewell */
-	/* At rank 0. */
-	bool has_report;
-	bool has_fault;
-	struct ina_report report;
-	struct ina_call stall; /* kind NONE: none that it has told of, and not taken back */
-	struct ina_fault fault;
+	int rank;
+	struct ina_link link;   /* fd -1: there is no connection between the two */
+	struct ina_stall stall; /* what a child has told of */
+};
+
+/* What is yet to be told of an agreement, or of a fault. */
+struct ina_telling {
+	bool is_new; /* something is, since the neighbours were told */
+	bool is_urgent;
+	bool parent_knows; /* of all of the subtree */
+	int pause_ms;
+	int64_t next_ms; /* for the neighbours */
 };
 
 struct ina_control {
 	int rank;
 	int ranks;
-	struct ina_peer *peers; /* by rank, this rank's own unused */
-	uint32_t phase;         /* agreements so far */
-	uint64_t unknown_peers; /* connections to this rank that were no rank's */
-	bool stall_told;        /* and not taken back */
-	bool news;              /* set by whatever arrives, cleared by whoever looks at it */
+	int count;
+	struct ina_peer *neighbours; /* by rank */
+	uint64_t unknown_peers;      /* connections to this rank that were no rank's */
+	bool news;                   /* set by whatever arrives, cleared by whoever looks at it */
+
+	struct ina_ranks gone; /* who has ended without a word */
+	struct ina_ranks left; /* which neighbours have, with a farewell */
+	bool news_to_tell;
 	/* The first error with which a rank that has left said farewell; INA_OK: none yet. */
 	struct ina_failure heard;
-	/* Not at rank 0: what it said. */
+
+	uint32_t phase; /* agreements so far */
+	struct ina_votes votes;
+	struct ina_telling votes_told;
 	bool has_decision;
-	bool asked;
-	bool has_diagnosis;
-	bool has_plan;
 	struct ina_decision decision;
-	struct ina_decision diagnosis;
+
+	uint32_t round; /* faults that were recovered from */
+	bool asked;     /* there is another one, and all are to report */
+	struct ina_faults faults;
+	struct ina_telling faults_told;
+	bool has_plan;
 	struct ina_plan plan;
+	bool has_diagnosis;
+	struct ina_decision diagnosis;
+
+	struct ina_call stall; /* kind NONE: this rank waits for nothing, or not for long */
+	struct ina_stall stall_told;
 };
 
 /* Makes an empty control block; INA_OK or INA_ERR_MEMORY. ina_control_close() is safe either way.
@@ -55,24 +73,33 @@ enum ina_status ina_control_init(struct ina_control *control, int rank, int rank
                                  struct ina_failure *failure);
 void ina_control_close(struct ina_control *control);
 
+/* The connection to a neighbour; NULL: that rank is none. */
+struct ina_link *ina_control_link(const struct ina_control *control, int rank);
+
 /* A frame of this rank, all zero but for its head. */
 struct ina_control_frame ina_control_frame(const struct ina_control *control,
                                            enum ina_control_type type);
 
-/* Sends to a peer, with a short wait; a peer that cannot be sent to is gone. */
-void ina_control_send(struct ina_control *control, int peer, struct ina_control_frame *frame);
+/* Sends to a neighbour, with a short wait; one that cannot be sent to is gone. */
+void ina_control_send(struct ina_control *control, int rank, struct ina_control_frame *frame);
 
 /* Sends to all to whom there is a connection. */
 void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame);
 
 /*
- * Tells all that this rank says nothing more, so that the end of its connections is no death.
- * failure: that of the communicator, the same for all ranks; status INA_OK: it was closed.
+ * Tells all neighbours that this rank says nothing more, so that the end of its connections is no
+ * death. failure: that of the communicator, which all ranks hear of; status INA_OK: it was closed.
  */
 void ina_control_farewell(struct ina_control *control, const struct ina_failure *failure);
 
-/* Is the connection to the rank at its end, with a farewell or without? */
-bool ina_control_is_absent(const struct ina_control *control, int rank);
+/* After a farewell at the end: until the neighbours have said theirs, for a moment. */
+void ina_control_await_farewells(struct ina_control *control);
+
+/* Is the rank known to be at its end, with a farewell or without? */
+static inline bool ina_control_is_absent(const struct ina_control *control, int rank)
+{
+	return ina_ranks_have(&control->gone, rank) || ina_ranks_have(&control->left, rank);
+}
 
 /*
  * Has a rank gone without a word, or left with an error? Then the failure names those that are
@@ -81,13 +108,34 @@ bool ina_control_is_absent(const struct ina_control *control, int rank);
  */
 bool ina_control_lost(const struct ina_control *control, struct ina_failure *failure);
 
-/* INA_ERR_PEER with "rank 2 is gone": those whose flag is set. */
-enum ina_status ina_fail_gone(struct ina_failure *failure, const unsigned char *gone, int ranks);
+/* INA_ERR_PEER with "rank 2 is gone". */
+enum ina_status ina_fail_gone(struct ina_failure *failure, const struct ina_ranks *gone, int ranks);
 
-/* Waits up to timeout_ms for anything, and takes in all that has come. */
+/* What is known of the agreement of this phase, or of later ones: puts it to what was. */
+void ina_control_take_votes(struct ina_control *control, const struct ina_votes *votes);
+
+/* The same for the faults of a round. */
+void ina_control_take_faults(struct ina_control *control, const struct ina_faults *faults);
+
+/* There is a fault: all report, if they have not been asked to. */
+void ina_control_ask(struct ina_control *control);
+
+/* The fault has been recovered from: the next one is another. */
+void ina_control_next_round(struct ina_control *control);
+
+/* The parent hears whether this rank, and all of its subtree, wait for long. */
+void ina_control_tell_stall(struct ina_control *control);
+
+/* Do the ranks of all children's subtrees wait for long? */
+bool ina_control_children_stall(const struct ina_control *control);
+
+/* Tells what is to be told by now. */
+void ina_control_tell(struct ina_control *control);
+
+/* Waits up to timeout_ms for anything, takes in all that has come, and tells what is to be told. */
 void ina_control_pump(struct ina_control *control, int timeout_ms);
 
-/* Fills fds (room for INA_MAX_RANKS) with what to wait for; returns how many. */
+/* Fills fds (room for INA_NEIGHBOURS_MAX) with what to wait for; returns how many. */
 int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds);
 
 #endif

@@ -34,10 +34,10 @@ static void describe_call(char *text, size_t size, const struct ina_call *call, 
  * The call of this number that the rank is in or finished last; else the one that it is in. NULL:
  * it has finished that all-reduce and others since, which is proof that all ranks agreed on it.
  */
-static const struct ina_call *call_of(const struct ina_fault *fault, uint64_t number)
+static const struct ina_call *call_of(const struct ina_called *called, uint64_t number)
 {
-	const struct ina_call *current = &fault->current;
-	const struct ina_call *previous = &fault->previous;
+	const struct ina_call *current = &called->current;
+	const struct ina_call *previous = &called->previous;
 
 	if (current->kind == INA_CALL_ALLREDUCE && current->number == number)
 		return current;
@@ -53,15 +53,14 @@ static bool same_call(const struct ina_call *a, const struct ina_call *b)
 }
 
 /* The earliest all-reduce behind number `after` that some rank is in, or 0. */
-static uint64_t next_call(const struct ina_fault *faults, const unsigned char *has_fault, int ranks,
-                          uint64_t after)
+static uint64_t next_call(const struct ina_calls *calls, uint64_t after)
 {
 	uint64_t number = 0;
 
-	for (int r = 0; r < ranks; r++) {
-		const struct ina_call *call = &faults[r].current;
+	for (uint32_t i = 0; i < calls->count; i++) {
+		const struct ina_call *call = &calls->called[i].current;
 
-		if (has_fault[r] && call->kind == INA_CALL_ALLREDUCE && call->number > after &&
+		if (call->kind == INA_CALL_ALLREDUCE && call->number > after &&
 		    (number == 0 || call->number < number))
 			number = call->number;
 	}
@@ -69,103 +68,114 @@ static uint64_t next_call(const struct ina_fault *faults, const unsigned char *h
 }
 
 /* The earliest of all: the one that cannot be finished. */
-static uint64_t stuck_call(const struct ina_fault *faults, const unsigned char *has_fault,
-                           int ranks)
+static uint64_t stuck_call(const struct ina_calls *calls)
 {
-	return next_call(faults, has_fault, ranks, 0);
+	return next_call(calls, 0);
 }
 
-static bool is_before(const struct ina_fault *fault, uint64_t number)
+/* Has it come to this all-reduce? And is it known what it called there? */
+static bool counts(const struct ina_called *called, uint64_t number)
 {
-	return fault->current.kind == INA_CALL_ALLREDUCE && fault->current.number < number;
+	const struct ina_call *current = &called->current;
+
+	return !(current->kind == INA_CALL_ALLREDUCE && current->number < number) &&
+	       call_of(called, number);
+}
+
+/* The lowest rank of those that count, and of them, whose call is another than `but`'s. */
+static const struct ina_called *find_lowest(const struct ina_calls *calls, uint64_t number,
+                                            const struct ina_call *but)
+{
+	const struct ina_called *lowest = NULL;
+
+	for (uint32_t i = 0; i < calls->count; i++) {
+		const struct ina_called *called = &calls->called[i];
+
+		if (!counts(called, number) || (but && same_call(call_of(called, number), but)))
+			continue;
+		if (!lowest || called->rank < lowest->rank)
+			lowest = called;
+	}
+	return lowest;
 }
 
 /* Of the ranks that have come to this all-reduce. */
-static bool compare_calls(const struct ina_fault *faults, const unsigned char *has_fault, int ranks,
-                          uint64_t number, struct ina_failure *failure)
+static bool compare_calls(const struct ina_calls *calls, uint64_t number,
+                          struct ina_failure *failure)
 {
-	int reference = -1;
+	const struct ina_called *reference = find_lowest(calls, number, NULL);
+	const struct ina_called *other =
+	        reference ? find_lowest(calls, number, call_of(reference, number)) : NULL;
+	const struct ina_call *a;
+	const struct ina_call *b;
+	bool both;
+	bool say_op;
+	char mine[96];
+	char theirs[96];
 
-	for (int r = 0; r < ranks; r++) {
-		char mine[96];
-		char theirs[96];
+	if (!other)
+		return false;
+	a = call_of(reference, number);
+	b = call_of(other, number);
+	both = a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
+	       a->number == b->number;
+	say_op = both && a->op != b->op;
+	describe_call(mine, sizeof(mine), a, say_op);
+	describe_call(theirs, sizeof(theirs), b, say_op);
+	if (both) {
+		char elements[64];
 
-		if (!has_fault[r] || is_before(&faults[r], number) || !call_of(&faults[r], number))
-			continue;
-		if (reference < 0) {
-			reference = r;
-			continue;
-		}
-		const struct ina_call *a = call_of(&faults[reference], number);
-		const struct ina_call *b = call_of(&faults[r], number);
-
-		if (same_call(a, b))
-			continue;
-		bool both = a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
-		            a->number == b->number;
-		bool say_op = both && a->op != b->op;
-
-		describe_call(mine, sizeof(mine), a, say_op);
-		describe_call(theirs, sizeof(theirs), b, say_op);
-		if (both) {
-			char elements[64];
-
-			describe_elements(elements, sizeof(elements), a, say_op);
-			snprintf(mine, sizeof(mine), "with %s", elements);
-		}
-		ina_fail(failure, INA_ERR_MISMATCH, "rank %d called %s, rank %d %s", r, theirs,
-		         reference, mine);
-		return true;
+		describe_elements(elements, sizeof(elements), a, say_op);
+		snprintf(mine, sizeof(mine), "with %s", elements);
 	}
-	return false;
+	ina_fail(failure, INA_ERR_MISMATCH, "rank %u called %s, rank %u %s", other->rank, theirs,
+	         reference->rank, mine);
+	return true;
 }
 
-bool ina_calls_differ(const struct ina_fault *faults, const unsigned char *has_fault, int ranks)
+bool ina_calls_differ(const struct ina_faults *faults)
 {
 	struct ina_failure ignored;
 
-	return compare_calls(faults, has_fault, ranks, stuck_call(faults, has_fault, ranks),
-	                     &ignored);
+	return compare_calls(&faults->calls, stuck_call(&faults->calls), &ignored);
 }
 
-enum ina_status ina_diagnose(const struct ina_fault *faults, const unsigned char *has_fault,
-                             const unsigned char *gone, int ranks, struct ina_failure *failure)
+static struct ina_ranks without(const struct ina_ranks *set, const struct ina_ranks *those)
 {
-	uint64_t number = stuck_call(faults, has_fault, ranks);
-	unsigned char silent[INA_MAX_RANKS] = {0};
-	unsigned char lost[INA_MAX_RANKS] = {0};
-	int first = -1;
-	int silent_count = 0;
-	int lost_count = 0;
+	struct ina_ranks rest = *set;
 
-	for (int r = 0; r < ranks; r++) {
-		lost[r] = gone[r] && !has_fault[r];
-		lost_count += lost[r];
-		silent[r] = !gone[r] && !has_fault[r];
-		silent_count += silent[r];
-		if (has_fault[r] && faults[r].status != INA_OK &&
-		    (first < 0 || faults[r].message < faults[first].message))
-			first = r;
+	for (int i = 0; i < INA_MAX_RANKS; i++) {
+		if (ina_ranks_have(those, i))
+			ina_ranks_remove(&rest, i);
 	}
-	if (lost_count > 0)
-		return ina_fail_gone(failure, lost, ranks);
-	if (compare_calls(faults, has_fault, ranks, number, failure))
+	return rest;
+}
+
+enum ina_status ina_diagnose(const struct ina_faults *faults, const struct ina_ranks *gone,
+                             int ranks, struct ina_failure *failure)
+{
+	const struct ina_calls *calls = &faults->calls;
+	uint64_t number = stuck_call(calls);
+	struct ina_ranks lost = without(gone, &faults->reported);
+	struct ina_ranks others = ina_ranks_others(&faults->reported, ranks);
+	struct ina_ranks silent = without(&others, gone);
+	char names[200];
+
+	if (ina_ranks_count(&lost, ranks) > 0)
+		return ina_fail_gone(failure, &lost, ranks);
+	if (compare_calls(calls, number, failure))
 		return failure->status;
-	if (first >= 0 && faults[first].status == INA_ERR_TIMEOUT && silent_count > 0) {
-		char names[200];
-
-		ina_list_ranks(names, sizeof(names), silent, ranks);
+	if (faults->status == INA_ERR_TIMEOUT &&
+	    ina_ranks_list(names, sizeof(names), &silent, ranks) > 0)
 		return ina_fail(failure, INA_ERR_TIMEOUT,
-		                "all-reduce %" PRIu64 " waits for %s: rank %d %s", number, names,
-		                first, faults[first].text);
-	}
-	if (first >= 0)
-		return ina_fail(failure, faults[first].status,
-		                "rank %d in all-reduce %" PRIu64 ": %s", first, number,
-		                faults[first].text);
+		                "all-reduce %" PRIu64 " waits for %s: rank %u %s", number, names,
+		                faults->rank, faults->text);
+	if (faults->status != INA_OK)
+		return ina_fail(failure, faults->status, "rank %u in all-reduce %" PRIu64 ": %s",
+		                faults->rank, number, faults->text);
 	/* Ranks ahead of the one that is stuck, which only is late, may have come to blows. */
-	while ((number = next_call(faults, has_fault, ranks, number)) != 0) {
-		if (compare_calls(faults, has_fault, ranks, number, failure))
+	while ((number = next_call(calls, number)) != 0) {
+		if (compare_calls(calls, number, failure))
 			return failure->status;
 	}
 	return ina_fail(failure, INA_ERR_PEER, "a rank reported a fault that no rank has seen");

@@ -5,14 +5,14 @@
 
 #include "control.h"
 
-/* Have ranks that have reported called different things? has_fault as for ina_diagnose(). Pure. */
-bool ina_calls_differ(const struct ina_fault *faults, const unsigned char *has_fault, int ranks);
+/* Have ranks that have reported called different things? Pure. */
+bool ina_calls_differ(const struct ina_faults *faults);
 
 /*
- * What the reports of all ranks amount to. faults[r] is valid where has_fault[r]; gone[r]: the
- * rank's control connection has ended. Pure. Returns failure->status, never INA_OK.
+ * What the reports of all ranks amount to. gone: whose connections have ended. Pure. Returns
+ * failure->status, never INA_OK.
  */
-enum ina_status ina_diagnose(const struct ina_fault *faults, const unsigned char *has_fault,
-                             const unsigned char *gone, int ranks, struct ina_failure *failure);
+enum ina_status ina_diagnose(const struct ina_faults *faults, const struct ina_ranks *gone,
+                             int ranks, struct ina_failure *failure);
 
 #endif

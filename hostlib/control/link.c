@@ -5,10 +5,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,6 +58,17 @@ static bool is_call(const struct ina_call *call)
 	return call->kind <= INA_CALL_CLOSE;
 }
 
+static bool are_calls(const struct ina_calls *calls)
+{
+	if (calls->count > INA_CALLED_MAX)
+		return false;
+	for (uint32_t i = 0; i < calls->count; i++) {
+		if (!is_call(&calls->called[i].current) || !is_call(&calls->called[i].previous))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Numbers come from outside: each must be one that its enum has, or an index within its limits,
  * before anybody uses it as such. Texts end where they must.
@@ -66,28 +79,33 @@ static bool is_sound(struct ina_control_frame *frame)
 	case INA_CONTROL_HELLO:
 	case INA_CONTROL_GREETING: /* compared with what is expected, and used as nothing else */
 	case INA_CONTROL_CHALLENGE:
-	case INA_CONTROL_QUERY: /* has nothing */
+	case INA_CONTROL_QUERY:
+	case INA_CONTROL_GATHERED: /* any set is one */
 		return true;
 	case INA_CONTROL_ANSWER:
 		frame->answer.text[INA_CONTROL_TEXT - 1] = '\0';
-		return is_status(frame->answer.status);
+		return is_status(frame->answer.status) && frame->answer.admission <= INA_PUT_OFF;
 	case INA_CONTROL_WELCOME:
 		frame->welcome.text[INA_CONTROL_TEXT - 1] = '\0';
-		return is_status(frame->welcome.status);
-	case INA_CONTROL_REPORT:
-		frame->report.text[INA_CONTROL_TEXT - 1] = '\0';
-		return is_status(frame->report.status) && is_call(&frame->report.call);
+		return is_status(frame->welcome.status) && frame->welcome.first < INA_MAX_RANKS &&
+		       frame->welcome.count <= INA_WELCOME_ENDPOINTS;
+	case INA_CONTROL_VOTES:
+		frame->votes.text[INA_CONTROL_TEXT - 1] = '\0';
+		return is_status(frame->votes.status) && are_calls(&frame->votes.calls);
 	case INA_CONTROL_DECISION:
 	case INA_CONTROL_DIAGNOSIS:
 	case INA_CONTROL_FAREWELL:
 		frame->decision.text[INA_CONTROL_TEXT - 1] = '\0';
 		return is_status(frame->decision.status);
 	case INA_CONTROL_STALL:
-		return is_call(&frame->stall);
-	case INA_CONTROL_FAULT:
-		frame->fault.text[INA_CONTROL_TEXT - 1] = '\0';
-		return is_status(frame->fault.status) && is_call(&frame->fault.current) &&
-		       is_call(&frame->fault.previous);
+		return is_call(&frame->stall.call) && frame->stall.is_all <= 1;
+	case INA_CONTROL_FAULTS:
+		frame->faults.text[INA_CONTROL_TEXT - 1] = '\0';
+		return is_status(frame->faults.status) && are_calls(&frame->faults.calls) &&
+		       frame->faults.owner < INA_MAX_RANKS;
+	case INA_CONTROL_NEWS:
+		frame->news.text[INA_CONTROL_TEXT - 1] = '\0';
+		return is_status(frame->news.status);
 	case INA_CONTROL_PLAN:
 		return frame->plan.owner < INA_MAX_RANKS && frame->plan.from <= frame->plan.until;
 	default:
@@ -155,6 +173,13 @@ int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_
 			return -1;
 	}
 	return 0;
+}
+
+bool ina_link_is_idle(const struct ina_link *link)
+{
+	int bytes = 0;
+
+	return ioctl(link->fd, SIOCOUTQ, &bytes) == 0 && bytes == 0;
 }
 
 /*

@@ -10,41 +10,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hostlib/include/ina.h"
+#include "votes.h"
 
 /* "INACTRL", and as its last byte the version of all that follows. */
-#define INA_CONTROL_MAGIC 0x364C525443414E49u /* "INACTRL6" */
-#define INA_CONTROL_TEXT  400
+#define INA_CONTROL_MAGIC 0x374C525443414E49u /* "INACTRL7" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */
 	INA_CONTROL_HELLO,         /* to rank 0, which was called */
-	INA_CONTROL_GREETING,      /* the same to any other rank, from a higher one */
+	INA_CONTROL_GREETING,      /* the same to any rank, from a neighbour */
 	INA_CONTROL_ANSWER,        /* to either: whether the caller is let in, or why not */
-	INA_CONTROL_WELCOME,       /* from rank 0, when all have come */
-	INA_CONTROL_REPORT,        /* to rank 0: this rank's part of an agreement */
-	INA_CONTROL_DECISION,      /* from rank 0: what was agreed */
-	INA_CONTROL_STALL,         /* to rank 0: this rank waits for long in a call, or goes on */
-	INA_CONTROL_FAULT,         /* to rank 0: what went wrong here, and in which call */
-	INA_CONTROL_QUERY,         /* from rank 0: send a FAULT, whether anything is wrong or not */
-	INA_CONTROL_DIAGNOSIS,     /* from rank 0: the end of the communicator, and why */
-	INA_CONTROL_PLAN,          /* from rank 0: no aggregator any more, and how to go on */
-	INA_CONTROL_FAREWELL,      /* to all: nothing more will come, for a reason or at the end */
-};
-
-enum ina_call_kind {
-	INA_CALL_NONE = 0,
-	INA_CALL_ALLREDUCE,
-	INA_CALL_CLOSE,
-};
-
-/* A collective call, as ranks compare it. */
-struct ina_call {
-	uint64_t number; /* ALLREDUCE: 1 for the first; CLOSE: how many came before it */
-	uint64_t count;
-	uint32_t kind; /* enum ina_call_kind */
-	uint16_t type; /* enum ina_type */
-	uint16_t op;   /* enum ina_op */
+	INA_CONTROL_GATHERED,      /* to the parent: who has come, of this rank's subtree */
+	INA_CONTROL_WELCOME,       /* from the parent, when all have come: a part of the roster */
+	INA_CONTROL_VOTES,         /* what is known of an agreement */
+	INA_CONTROL_STALL,    /* to the parent: this rank waits for long in a call, or goes on */
+	INA_CONTROL_FAULTS,   /* what is known of a fault */
+	INA_CONTROL_NEWS,     /* who is gone, and what else ends the communicator */
+	INA_CONTROL_FAREWELL, /* from here nothing more will come, for a reason or at the end */
+	/* Handed on by each rank to all its neighbours. */
+	INA_CONTROL_QUERY,     /* of any rank: there is a fault; all report */
+	INA_CONTROL_DECISION,  /* of rank 0: what was agreed */
+	INA_CONTROL_DIAGNOSIS, /* of rank 0: the end of the communicator, and why */
+	INA_CONTROL_PLAN,      /* of rank 0: no aggregator any more, and how to go on */
 };
 
 struct ina_endpoint {
@@ -77,29 +64,34 @@ struct ina_hello {
 
 struct ina_greeting {
 	struct ina_credential credential;
-	uint64_t job_id; /* the communicator's, from its WELCOME */
+	uint64_t job_id; /* the communicator's, from its WELCOME; 0: a child, before that */
+};
+
+/* What becomes of a caller that is not refused. */
+enum ina_admission {
+	INA_LET_IN,
+	INA_SENT_ON, /* to the other endpoint, its parent's */
+	INA_PUT_OFF, /* it calls again: who it is for is not there yet */
 };
 
 struct ina_answer {
 	struct ina_credential credential;
-	uint32_t status; /* enum ina_status; INA_OK: the caller is let in */
-	uint32_t reserved;
+	uint32_t status;    /* enum ina_status; else it is refused */
+	uint32_t admission; /* enum ina_admission */
+	struct ina_endpoint onward;
 	char text[INA_CONTROL_TEXT];
 };
+
+/* Endpoints of ranks [first, first + count); the last part ends with the last rank. */
+#define INA_WELCOME_ENDPOINTS 24
 
 struct ina_welcome {
 	uint64_t job_id;
-	uint32_t status; /* enum ina_status; the rest is valid for INA_OK only */
+	uint32_t status; /* enum ina_status; the endpoints are valid for INA_OK only */
+	uint32_t first;
+	uint32_t count;
 	uint32_t reserved;
-	struct ina_endpoint endpoints[INA_MAX_RANKS];
-	char text[INA_CONTROL_TEXT];
-};
-
-struct ina_report {
-	struct ina_call call;
-	uint32_t phase;
-	uint32_t status;
-	uint32_t value;
+	struct ina_endpoint endpoints[INA_WELCOME_ENDPOINTS];
 	char text[INA_CONTROL_TEXT];
 };
 
@@ -110,13 +102,16 @@ struct ina_decision {
 	char text[INA_CONTROL_TEXT];
 };
 
-struct ina_fault {
-	struct ina_call current;
-	struct ina_call previous; /* the all-reduce finished last */
-	uint32_t status;          /* INA_OK: nothing wrong here */
-	uint32_t message;         /* of the all-reduce, 0 for the first, where the fault was seen */
-	uint64_t sums; /* messages of the aggregated connection whose sum this rank has */
-	uint64_t gone; /* bit r: the connection to rank r has ended */
+struct ina_stall {
+	struct ina_call call; /* the earliest that is unfinished; kind NONE: it goes on */
+	uint32_t is_all;      /* 0, or 1: and so do all of its subtree wait */
+	uint32_t reserved;
+};
+
+struct ina_news {
+	struct ina_ranks gone;
+	uint32_t status; /* the first error with which a rank has ended; INA_OK: none */
+	uint32_t reserved;
 	char text[INA_CONTROL_TEXT];
 };
 
@@ -125,23 +120,26 @@ struct ina_plan {
 	uint64_t from;
 	uint64_t until;
 	uint32_t owner;
-	uint32_t reserved;
+	uint32_t round; /* that of the faults */
 };
 
 struct ina_control_frame {
 	uint64_t magic;
 	uint32_t type;
-	uint32_t rank; /* the sender's; nothing in CHALLENGE and ANSWER */
+	uint32_t rank; /* whose it is; nothing in CHALLENGE and ANSWER */
 	union {
 		struct ina_credential credential; /* of all frames up to ANSWER */
 		struct ina_hello hello;
 		struct ina_greeting greeting;
 		struct ina_answer answer;
 		struct ina_welcome welcome;
-		struct ina_report report;
+		struct ina_ranks gathered;
+		struct ina_votes votes;
+		struct ina_stall stall;
+		struct ina_faults faults;
+		struct ina_news news;
+		uint32_t round; /* of a QUERY */
 		struct ina_decision decision;
-		struct ina_call stall; /* the earliest that is unfinished; kind NONE: it goes on */
-		struct ina_fault fault;
 		struct ina_plan plan;
 	};
 };
@@ -166,6 +164,9 @@ enum ina_link_result ina_link_read(struct ina_link *link);
 
 /* Sends a frame, waiting while the socket is full, until the deadline. Returns 0, or -1. */
 int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms);
+
+/* Has the other end's kernel got all that was sent? */
+bool ina_link_is_idle(const struct ina_link *link);
 
 /* Options of a control socket: no delay, not blocking, the death of the host noticed. */
 int ina_link_prepare(int fd, int peer_timeout_ms);

@@ -52,7 +52,6 @@ struct ina_comm {
 
 	/* Machines with several ranks. */
 	struct ina_parallel *parallel; /* NULL: flat */
-	bool is_rail;                  /* of another communicator, which notices who is gone */
 
 	/* communicator/fork.h */
 	struct ina_comm *next_watched;
@@ -127,7 +126,7 @@ enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failur
 void ina_comm_abort(struct ina_comm *comm);
 
 /* What to wait for: fills fds and returns how many of at most INA_COMM_FDS. */
-#define INA_COMM_FDS (INA_ALGORITHM_FDS + INA_MAX_RANKS + 1)
+#define INA_COMM_FDS (INA_ALGORITHM_FDS + INA_NEIGHBOURS_MAX)
 int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds);
 
 /* ina_comm_fd(): one descriptor for these, made at the first call; INA_OK or INA_ERR_SYSTEM. */

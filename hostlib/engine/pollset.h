@@ -7,7 +7,8 @@
 
 #include "hostlib/options/error.h"
 
-#define INA_POLLSET_FDS (4 * INA_MAX_RANKS + 9)
+/* The ranks of one machine, and what two communicators wait for: this one and its rail. */
+#define INA_POLLSET_FDS (INA_MAX_RANKS + 64)
 
 struct ina_pollset {
 	int fd;       /* an epoll; -1: nobody has asked for it */

@@ -70,7 +70,7 @@ extern "C" {
  */
 #define INA_DEFAULT_PORT 18766
 
-#define INA_MAX_RANKS 64
+#define INA_MAX_RANKS 1024
 
 /* A communicator: this rank's connections, memory and place among the ranks. */
 typedef struct ina_comm ina_comm;

@@ -18,7 +18,8 @@
 
 #define TICK_MS 10
 
-#define FDS_MAX (2 * INA_MAX_RANKS + 1)
+/* Of one message: the kernel takes 253 (SCM_MAX_FD). */
+#define FDS_MAX 250
 
 /* Names of sockets are for all to see (/proc/net/unix), and the job's id is for its ranks. */
 static socklen_t make_name(const struct ina_local_meeting *meeting, struct sockaddr_un *name)
@@ -41,7 +42,7 @@ static bool is_ours(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
 }
 
-static int send_fds(int socket, uint32_t index, const int *fds, int count)
+static int send_some(int socket, uint32_t index, const int *fds, int count)
 {
 	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))] = {0};
 	struct iovec data = {.iov_base = &index, .iov_len = sizeof(index)};
@@ -59,8 +60,20 @@ static int send_fds(int socket, uint32_t index, const int *fds, int count)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(index) ? 0 : -1;
 }
 
+/* In as many messages as it takes. */
+static int send_fds(int socket, uint32_t index, const int *fds, int count)
+{
+	for (int first = 0; first < count; first += FDS_MAX) {
+		int rest = count - first;
+
+		if (send_some(socket, index, fds + first, rest < FDS_MAX ? rest : FDS_MAX) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Takes exactly `count`; with any other number none. */
-static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
+static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 {
 	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	struct iovec data = {.iov_base = index, .iov_len = sizeof(*index)};
@@ -92,12 +105,26 @@ static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
 	return fine ? 0 : -1;
 }
 
+static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
+{
+	for (size_t first = 0; first < count; first += FDS_MAX) {
+		size_t rest = count - first;
+
+		if (receive_some(socket, index, fds + first, rest < FDS_MAX ? rest : FDS_MAX) == 0)
+			continue;
+		while (first > 0)
+			close(fds[--first]);
+		return -1;
+	}
+	return 0;
+}
+
 /* Until the descriptor is readable. */
 static enum ina_status await(struct ina_local_meeting *meeting, int fd, const char *whom,
                              struct ina_failure *failure)
 {
 	for (;;) {
-		struct pollfd fds[INA_MAX_RANKS + 1];
+		struct pollfd fds[INA_NEIGHBOURS_MAX + 1];
 		int count = ina_control_pollfds(meeting->control, fds);
 
 		fds[count] = (struct pollfd){.fd = fd, .events = POLLIN};

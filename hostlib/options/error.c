@@ -44,23 +44,3 @@ enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, co
 	memcpy(failure->text, text, sizeof(text));
 	return status;
 }
-
-int ina_list_ranks(char *text, size_t size, const unsigned char *flags, int ranks)
-{
-	int total = 0;
-	int listed = 0;
-	size_t used = 0;
-
-	for (int r = 0; r < ranks; r++)
-		total += flags[r] != 0;
-	used = (size_t)snprintf(text, size, total == 1 ? "rank " : "ranks ");
-	for (int r = 0; r < ranks && used < size; r++) {
-		if (!flags[r])
-			continue;
-		const char *glue = listed == 0 ? "" : listed == total - 1 ? " and " : ", ";
-
-		used += (size_t)snprintf(text + used, size - used, "%s%d", glue, r);
-		listed++;
-	}
-	return total;
-}

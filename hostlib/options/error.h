@@ -16,8 +16,4 @@ struct ina_failure {
 enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 
-/* Writes "rank 1", "ranks 1 and 3" or "ranks 1, 2 and 3": those whose flag is set. Returns how
- * many. */
-int ina_list_ranks(char *text, size_t size, const unsigned char *flags, int ranks);
-
 #endif

@@ -94,7 +94,7 @@ static enum ina_status wait_for_any(const struct ina_completions *completions, i
                                     bool *event, struct ina_failure *failure)
 {
 	struct ina_fabric *fabric = completions->fabric;
-	struct pollfd fds[INA_FABRIC_FDS + INA_MAX_RANKS];
+	struct pollfd fds[INA_FABRIC_FDS + INA_NEIGHBOURS_MAX];
 	int own = ina_fabric_pollfds(fabric, fds);
 	int all = own + ina_control_pollfds(completions->control, fds + own);
 	bool links = false;

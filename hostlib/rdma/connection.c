@@ -143,7 +143,7 @@ static enum ina_status await_connections(struct ina_fabric *fabric, struct ina_c
 	char missing[80];
 
 	for (;;) {
-		struct pollfd fds[INA_MAX_RANKS + INA_FABRIC_FDS];
+		struct pollfd fds[INA_NEIGHBOURS_MAX + INA_FABRIC_FDS];
 		bool ready;
 		int count;
 		enum ina_status status = ina_fabric_step(fabric, &ready, failure);

@@ -2,6 +2,10 @@
 /* Partners of recursive doubling. */
 #include "partners.h"
 
+#include <assert.h>
+
+static_assert(1 << (INA_PARTNERS_MAX - 1) == INA_MAX_RANKS, "its logarithm, and one");
+
 int ina_partners(int rank, int ranks, int partners[INA_PARTNERS_MAX], bool *adds, bool *is_added)
 {
 	int count = 0;

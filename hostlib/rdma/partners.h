@@ -13,7 +13,7 @@
 #include "hostlib/include/ina.h"
 
 /* The binary logarithm of INA_MAX_RANKS, and the one who is added. */
-#define INA_PARTNERS_MAX 7
+#define INA_PARTNERS_MAX 11
 
 /*
  * In the order in which they are needed; returns how many. *adds: the first has this rank add what

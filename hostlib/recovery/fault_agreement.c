@@ -2,7 +2,6 @@
 /* All ranks agree on a fault. */
 #include "fault_agreement.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "common/deadline.h"
@@ -22,102 +21,69 @@
 /* Ranks other than 0 wait that much longer: rank 0 knows who is missing. */
 #define MARGIN_MS 3000
 
+/* While reports are yet to be handed on: how often that is looked at. */
+#define TICK_MS 200
+
 void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control)
 {
-	struct ina_control_frame frame = ina_control_frame(
-	        control, control->rank == 0 ? INA_CONTROL_QUERY : INA_CONTROL_FAULT);
+	struct ina_faults own = ina_faults_of(control->round, control->rank, &agreement->fault);
 
 	agreement->fatal_ms = 0;
 	agreement->alone_ms = 0;
-	agreement->fault.gone = 0;
-	for (int r = 0; r < control->ranks; r++)
-		agreement->fault.gone |= (uint64_t)control->peers[r].gone << r;
-	if (control->rank == 0) {
-		ina_control_broadcast(control, &frame);
-		return;
-	}
-	frame.fault = agreement->fault;
-	ina_control_send(control, 0, &frame);
+	ina_control_take_faults(control, &own);
+	ina_control_ask(control);
+	ina_control_tell(control);
 }
 
-/* No sum came, or the aggregated connection failed: the ring can do without either. */
-static bool is_recoverable(const struct ina_fault *fault)
+static struct ina_ranks absent(const struct ina_control *control)
 {
-	return fault->status == INA_OK || fault->status == INA_ERR_AGGREGATOR;
+	struct ina_ranks set = control->gone;
+
+	ina_ranks_unite(&set, &control->left);
+	return set;
 }
 
-/* What has come so far. Returns how many ranks have not reported; *lost: of them, ended. */
-static int collect(struct ina_fault_agreement *s, const struct ina_control *control, int *lost)
+/* How many ranks have not reported; *lost: of them, ended. */
+static int count_missing(const struct ina_control *control, int *lost)
 {
-	int missing = 0;
-	uint64_t gone = 0;
+	struct ina_ranks missing = ina_ranks_others(&control->faults.reported, control->ranks);
 
 	*lost = 0;
-	s->faults[0] = s->fault;
-	s->has_fault[0] = 1;
-	s->gone[0] = 0;
-	/* What one rank has lost is lost, even if this one has yet to notice. */
-	for (int r = 1; r < control->ranks; r++)
-		gone |= control->peers[r].has_fault ? control->peers[r].fault.gone : 0;
-	for (int r = 1; r < control->ranks; r++) {
-		const struct ina_peer *peer = &control->peers[r];
-
-		s->faults[r] = peer->fault;
-		s->has_fault[r] = peer->has_fault;
-		s->gone[r] = ina_control_is_absent(control, r) || (gone >> r & 1);
-		missing += !peer->has_fault;
-		*lost += s->gone[r] && !peer->has_fault;
-	}
-	return missing;
+	for (int r = 0; r < control->ranks; r++)
+		*lost += ina_ranks_have(&missing, r) && ina_control_is_absent(control, r);
+	return ina_ranks_count(&missing, control->ranks);
 }
 
-static bool is_fatal(const struct ina_fault_agreement *s, int ranks)
+static bool is_fatal(const struct ina_fault_agreement *s, const struct ina_control *control)
 {
-	if (!s->may_recover)
-		return true;
-	for (int r = 0; r < ranks; r++) {
-		if (s->gone[r] || (s->has_fault[r] && !is_recoverable(&s->faults[r])))
-			return true;
-	}
-	return ina_calls_differ(s->faults, s->has_fault, ranks);
+	struct ina_ranks gone = absent(control);
+
+	return !s->may_recover || ina_ranks_count(&gone, control->ranks) > 0 ||
+	       !ina_status_is_recoverable(control->faults.status) ||
+	       ina_calls_differ(&control->faults);
 }
 
-static void make_plan(const struct ina_fault_agreement *s, int ranks, struct ina_plan *plan)
-{
-	*plan = (struct ina_plan){.from = s->faults[0].sums, .until = s->faults[0].sums};
-	for (int r = 1; r < ranks; r++) {
-		uint64_t sums = s->faults[r].sums;
-
-		if (sums < plan->from)
-			plan->from = sums;
-		if (sums > plan->until) {
-			plan->until = sums;
-			plan->owner = (uint32_t)r;
-		}
-	}
-}
-
-static enum ina_fault_outcome recover(const struct ina_fault_agreement *s,
-                                      struct ina_control *control, struct ina_plan *plan)
+static enum ina_fault_outcome recover(struct ina_control *control, struct ina_plan *plan)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_PLAN);
+	const struct ina_faults *faults = &control->faults;
 
-	make_plan(s, control->ranks, plan);
-	for (int r = 1; r < control->ranks; r++)
-		control->peers[r].has_fault = false;
+	*plan = (struct ina_plan){.from = faults->least_sums,
+	                          .until = faults->most_sums,
+	                          .owner = faults->owner,
+	                          .round = control->round};
 	frame.plan = *plan;
 	ina_control_broadcast(control, &frame);
+	ina_control_next_round(control);
 	return INA_FAULT_RECOVERABLE;
 }
 
-static void name_late(const struct ina_fault_agreement *s, int ranks, struct ina_failure *failure)
+static void name_late(const struct ina_control *control, struct ina_failure *failure)
 {
-	unsigned char late[INA_MAX_RANKS] = {0};
+	struct ina_ranks late = ina_ranks_others(&control->faults.reported, control->ranks);
 	char names[200];
 
-	for (int r = 0; r < ranks; r++)
-		late[r] = !s->has_fault[r];
-	ina_list_ranks(names, sizeof(names), late, ranks);
+	ina_ranks_list(names, sizeof(names), &late, control->ranks);
 	ina_fail(failure, INA_ERR_TIMEOUT,
 	         "the aggregator dropped out, and %s did not come to go on without it", names);
 }
@@ -126,18 +92,16 @@ static enum ina_fault_outcome end(const struct ina_fault_agreement *s, struct in
                                   bool fatal, struct ina_failure *failure)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_DIAGNOSIS);
-	unsigned char gone[INA_MAX_RANKS] = {0};
-	int gone_count = 0;
+	struct ina_ranks gone = absent(control);
 
-	for (int r = 0; r < control->ranks; r++)
-		gone_count += gone[r] = s->gone[r];
 	if (fatal)
-		ina_diagnose(s->faults, s->has_fault, s->gone, control->ranks, failure);
+		ina_diagnose(&control->faults, &gone, control->ranks, failure);
 	else
-		name_late(s, control->ranks, failure);
+		name_late(control, failure);
 	/* The ring could go on, but for a rank that has gone since. */
-	if (s->may_recover && failure->status == INA_ERR_AGGREGATOR && gone_count > 0)
-		ina_fail_gone(failure, gone, control->ranks);
+	if (s->may_recover && failure->status == INA_ERR_AGGREGATOR &&
+	    ina_ranks_count(&gone, control->ranks) > 0)
+		ina_fail_gone(failure, &gone, control->ranks);
 	frame.decision.status = failure->status;
 	snprintf(frame.decision.text, INA_CONTROL_TEXT, "%.*s", INA_CONTROL_TEXT - 1,
 	         failure->text);
@@ -149,8 +113,8 @@ static enum ina_fault_outcome decide(struct ina_fault_agreement *s, struct ina_c
                                      struct ina_plan *plan, struct ina_failure *failure)
 {
 	int lost;
-	int missing = collect(s, control, &lost);
-	bool fatal = is_fatal(s, control->ranks);
+	int missing = count_missing(control, &lost);
+	bool fatal = is_fatal(s, control);
 	int64_t now_ms = ina_now_ms();
 
 	if (fatal && s->fatal_ms == 0)
@@ -158,7 +122,7 @@ static enum ina_fault_outcome decide(struct ina_fault_agreement *s, struct ina_c
 	/* One lost rank is enough to decide: the other reports are not waited for. */
 	if (missing > 0 && lost == 0 && now_ms < (fatal ? s->fatal_ms : s->deadline_ms))
 		return INA_FAULT_PENDING;
-	return missing == 0 && !fatal ? recover(s, control, plan) : end(s, control, fatal, failure);
+	return missing == 0 && !fatal ? recover(control, plan) : end(s, control, fatal, failure);
 }
 
 static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_control *control,
@@ -198,7 +162,9 @@ static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_c
 
 int ina_fault_agreement_tick(const struct ina_fault_agreement *agreement, int timeout_ms)
 {
-	return agreement->alone_ms != 0 && timeout_ms > ALONE_MS / 3 ? ALONE_MS / 3 : timeout_ms;
+	int tick_ms = agreement->alone_ms != 0 ? ALONE_MS / 3 : TICK_MS;
+
+	return timeout_ms > tick_ms ? tick_ms : timeout_ms;
 }
 
 enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agreement,
@@ -210,7 +176,7 @@ enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agre
 
 	if (control->rank == 0)
 		return decide(s, control, plan, failure);
-	if (s->fatal_ms == 0 && (!s->may_recover || !is_recoverable(&s->fault)))
+	if (s->fatal_ms == 0 && (!s->may_recover || !ina_status_is_recoverable(s->fault.status)))
 		s->fatal_ms = ina_now_ms() + DIAGNOSIS_MS;
 	outcome = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
 	                 failure);

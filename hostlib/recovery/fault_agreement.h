@@ -15,10 +15,6 @@ struct ina_fault_agreement {
 	int64_t deadline_ms;    /* for ranks that are late */
 	int64_t fatal_ms;       /* the deadline once the ring cannot take over; 0: not yet */
 	int64_t alone_ms;       /* and once a rank is known to be gone; 0: none is. Not rank 0's */
-	/* Rank 0's. */
-	struct ina_fault faults[INA_MAX_RANKS];
-	unsigned char has_fault[INA_MAX_RANKS];
-	unsigned char gone[INA_MAX_RANKS];
 };
 
 enum ina_fault_outcome {
@@ -27,7 +23,8 @@ enum ina_fault_outcome {
 	INA_FAULT_FATAL,       /* the failure holds, on all ranks that are there to hear of it */
 };
 
-/* fault, may_recover and deadline_ms are filled in. Tells rank 0, or asks all for their part. */
+/* fault, may_recover and deadline_ms are filled in. Reports this rank's part, and asks all for
+ * theirs. */
 void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control);
 
 /* How long to wait at most, of timeout_ms, until the next poll. */

@@ -25,8 +25,8 @@ enum {
 	LENT_MOST = 600, /* in messages that wait: a user may not have more under way than open */
 	COMERS_MOST = 40,
 	RANKS_MOST = 5,
-	HANDED_MOST = 2 * INA_MAX_RANKS + 1,
-	NUMBERS = 512, /* of descriptors that may be open meanwhile */
+	HANDED_MOST = 129, /* of 64 ranks */
+	NUMBERS = 512,     /* of descriptors that may be open meanwhile */
 };
 
 /* What one who comes brings. */

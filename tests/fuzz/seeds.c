@@ -416,19 +416,35 @@ static void write_control(const char *directory)
 	uint8_t bytes[3 + sizeof(struct ina_control_frame)];
 	char name[32];
 
-	for (uint32_t type = INA_CONTROL_CHALLENGE; type <= INA_CONTROL_FAREWELL; type++) {
-		struct ina_control_frame frame = {
-		        .magic = INA_CONTROL_MAGIC, .type = type, .rank = 1};
+	for (uint32_t type = INA_CONTROL_CHALLENGE; type <= INA_CONTROL_PLAN; type++) {
+		struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC,
+		                                  .type = type,
+		                                  .rank = type < INA_CONTROL_DECISION};
 
 		if (type == INA_CONTROL_HELLO)
 			frame.hello = (struct ina_hello){.ranks = 2, .window = 8};
-		else if (type == INA_CONTROL_REPORT)
-			frame.report = (struct ina_report){.call = call, .phase = 1, .value = 1024};
+		else if (type == INA_CONTROL_VOTES)
+			frame.votes = (struct ina_votes){
+			        .phase = 1,
+			        .voted.bits[0] = 2,
+			        .least = {1024, 1},
+			        .most = {1024, 1},
+			        .calls = {.count = 1, .called = {{.current = call, .rank = 1}}}};
 		else if (type == INA_CONTROL_STALL)
-			frame.stall = call;
-		else if (type == INA_CONTROL_FAULT)
-			frame.fault = (struct ina_fault){
-			        .current = call, .status = INA_ERR_AGGREGATOR, .sums = 7};
+			frame.stall = (struct ina_stall){.call = call, .is_all = 1};
+		else if (type == INA_CONTROL_FAULTS)
+			frame.faults = (struct ina_faults){
+			        .status = INA_ERR_AGGREGATOR,
+			        .rank = 1,
+			        .reported.bits[0] = 2,
+			        .least_sums = 7,
+			        .most_sums = 7,
+			        .owner = 1,
+			        .calls = {.count = 1, .called = {{.current = call, .rank = 1}}}};
+		else if (type == INA_CONTROL_GATHERED)
+			frame.gathered.bits[0] = 2;
+		else if (type == INA_CONTROL_NEWS)
+			frame.news.gone.bits[0] = 4;
 		else if (type == INA_CONTROL_DECISION || type == INA_CONTROL_DIAGNOSIS ||
 		         type == INA_CONTROL_FAREWELL)
 			frame.decision = (struct ina_decision){.phase = 1, .minimum = 1024};

@@ -17,6 +17,7 @@
 #include "common/deadline.h"
 #include "hostlib/bootstrap/bootstrap.h"
 #include "hostlib/bootstrap/caller.h"
+#include "hostlib/bootstrap/mesh.h"
 #include "hostlib/control/agreement.h"
 
 #define RANKS_MAX 5
@@ -60,15 +61,24 @@ static void *run_rank(void *argument)
 	struct rank *rank = argument;
 	struct ina_endpoint local = {.address = htonl(INADDR_LOOPBACK),
 	                             .port = PORT_OF(rank->options.rank)};
+	struct ina_acceptor *acceptor = calloc(1, sizeof(*acceptor));
+	int listener = -1;
 
 	usleep((useconds_t)rank->delay_ms * 1000);
 	if (rank->status == INA_OK)
 		rank->status = ina_control_init(&rank->control, rank->options.rank,
 		                                rank->options.ranks, &rank->failure);
 	if (rank->status == INA_OK)
-		rank->status = ina_bootstrap(&rank->control, &rank->settings, &local,
+		rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
+	ina_acceptor_open(acceptor, listener, &rank->settings.job, 5000);
+	if (rank->status == INA_OK)
+		rank->status = ina_bootstrap(&rank->control, &rank->settings, &local, acceptor,
 		                             ina_now_ms() + rank->timeout_ms, &rank->roster,
 		                             &rank->failure);
+	ina_acceptor_close(acceptor);
+	free(acceptor);
+	if (listener >= 0)
+		close(listener);
 	return NULL;
 }
 
@@ -291,10 +301,10 @@ static void another_version_at_rank_0(void **state)
 	prepare(ranks, 2);
 	ranks[0].timeout_ms = 600;
 	start_one(&ranks[0]);
-	close(unknown_peer("INACTRL5 and what that may have said", 36));
+	close(unknown_peer("INACTRL6 and what that may have said", 36));
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
-	        "sent away: somebody with version 5 of libina's control protocol, which here is 6");
+	        "sent away: somebody with version 6 of libina's control protocol, which here is 7");
 	close_all(ranks, 1);
 }
 
@@ -314,13 +324,13 @@ static void another_version_of_rank_0(void **state)
 	start_one(&ranks[1]);
 	fd = accept(listener, NULL, NULL);
 	assert_true(fd >= 0);
-	assert_int_equal(send(fd, "INACTRL7", 8, MSG_NOSIGNAL), 8);
+	assert_int_equal(send(fd, "INACTRL8", 8, MSG_NOSIGNAL), 8);
 	assert_hung_up(fd);
 	close(fd);
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and nobody has answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it speaks version 7 of libina's control protocol, this rank 6");
+	        "it speaks version 8 of libina's control protocol, this rank 7");
 	close_all(&ranks[1], 1);
 }
 
@@ -372,51 +382,69 @@ static void the_same_rank_twice(void **state)
 }
 
 /* A process of rank 1 that is let in, and whose end of the connection is then the test's. */
-static struct ina_link come_as_rank_1(const struct rank *root, uint32_t patience_ms)
+static enum ina_status come_as_rank_1(const struct rank *root, uint32_t patience_ms,
+                                      struct ina_link *link, struct ina_failure *failure)
 {
 	static struct ina_caller caller;
 	struct ina_control_frame frame = {
 	        .magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_HELLO, .rank = 1};
-	struct ina_failure failure;
 
+	failure->status = INA_OK;
 	frame.hello = (struct ina_hello){.ranks = (uint32_t)root->options.ranks,
 	                                 .window = root->options.window,
 	                                 .message_bytes = root->options.message_bytes,
 	                                 .patience_ms = patience_ms};
 	ina_caller_open(&caller, &root->settings.job, &frame, &root->settings.root, 1, 5000);
-	while (caller.state != INA_CALLER_IN) {
-		assert_int_equal(ina_caller_step(&caller, &failure), INA_OK);
+	while (caller.state != INA_CALLER_IN && ina_caller_step(&caller, failure) == INA_OK)
 		usleep(1000);
-	}
-	return caller.link;
+	*link = caller.link;
+	return failure->status;
 }
 
-/* It comes again: the first has died, or waits no longer. Both leave the place free. */
-static void a_rank_comes_again(uint32_t patience_ms, bool stays)
+static void meet_later(struct rank *ranks)
 {
-	struct rank ranks[3];
-	struct ina_link first;
-
-	prepare(ranks, 3);
-	ranks[1].delay_ms = 200;
-	ranks[2].delay_ms = 400;
-	start_one(&ranks[0]);
-	first = come_as_rank_1(&ranks[0], patience_ms);
-	if (!stays)
-		ina_link_close(&first);
 	start_one(&ranks[1]);
 	start_one(&ranks[2]);
 	finish(ranks, 3);
 	assert_met(ranks, 3);
 	close_all(ranks, 3);
-	ina_link_close(&first);
 }
 
+static void prepare_later(struct rank *ranks)
+{
+	prepare(ranks, 3);
+	ranks[1].delay_ms = 200;
+	ranks[2].delay_ms = 400;
+	start_one(&ranks[0]);
+}
+
+/* The first has died, and comes again. */
 static void places_become_free(void **state)
 {
+	struct rank ranks[3];
+	struct ina_failure failure;
+	struct ina_link first;
+
 	(void)state;
-	a_rank_comes_again(10000, false);
-	a_rank_comes_again(0, true);
+	prepare_later(ranks);
+	assert_int_equal(come_as_rank_1(&ranks[0], 10000, &first, &failure), INA_OK);
+	ina_link_close(&first);
+	meet_later(ranks);
+}
+
+/* Whose time is up hears for whom it has waited, and takes no place. */
+static void who_waits_no_longer_is_told_why(void **state)
+{
+	struct rank ranks[3];
+	struct ina_failure failure;
+	struct ina_link first;
+
+	(void)state;
+	prepare_later(ranks);
+	assert_int_equal(come_as_rank_1(&ranks[0], 0, &first, &failure), INA_ERR_TIMEOUT);
+	assert_non_null(strstr(failure.text, "ranks 1 and 2 did not come to 127.0.0.1:"));
+	ina_link_close(&first);
+	meet_later(ranks);
 }
 
 static void options_differ(void **state)
@@ -672,6 +700,7 @@ int main(void)
 	        cmocka_unit_test(the_same_rank_twice),
 	        cmocka_unit_test(options_differ),
 	        cmocka_unit_test(places_become_free),
+	        cmocka_unit_test(who_waits_no_longer_is_told_why),
 	        cmocka_unit_test(another_jobs_ranks),
 	        cmocka_unit_test(a_job_without_a_name),
 	        cmocka_unit_test(secrets),

@@ -26,6 +26,7 @@ struct rank {
 	struct ina_control control;
 	struct ina_roster roster;
 	int listener;
+	struct ina_acceptor acceptor;
 	enum ina_status status;
 	struct ina_failure failure;
 };
@@ -37,8 +38,10 @@ static void *run_rank(void *argument)
 {
 	struct rank *rank = argument;
 
-	rank->status = ina_mesh_connect(&rank->control, &rank->roster, &job, rank->listener, 5000,
+	ina_acceptor_open(&rank->acceptor, rank->listener, &job, 5000);
+	rank->status = ina_mesh_connect(&rank->control, &rank->roster, &rank->acceptor,
 	                                ina_now_ms() + 1000, &rank->failure);
+	ina_acceptor_close(&rank->acceptor);
 	return NULL;
 }
 
@@ -68,8 +71,8 @@ static int meet(void **state)
 		int pair[2];
 
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
-		ranks[0].control.peers[r].link.fd = pair[0];
-		ranks[r].control.peers[0].link.fd = pair[1];
+		ina_control_link(&ranks[0].control, r)->fd = pair[0];
+		ina_control_link(&ranks[r].control, 0)->fd = pair[1];
 	}
 	return 0;
 }
@@ -143,8 +146,8 @@ static void a_farewell_gives_the_reason(void **state)
 	ina_control_close(&ranks[1].control);
 	finds(0, INA_ERR_PEER, "rank 2 is gone");
 	finds(3, INA_ERR_PEER, "rank 2 is gone");
-	assert_false(ranks[3].control.peers[1].gone);
-	assert_true(ranks[3].control.peers[1].left);
+	assert_false(ina_ranks_have(&ranks[3].control.gone, 1));
+	assert_true(ina_ranks_have(&ranks[3].control.left, 1));
 }
 
 /* Nobody closes before all have agreed to: no more is to come of it. */
@@ -313,7 +316,7 @@ static void unknown_peers_are_turned_away(void **state)
 		if (ranks[r].status != INA_OK)
 			fail_msg("rank %d: %s", r, ranks[r].failure.text);
 	}
-	assert_int_equal(ranks[1].control.unknown_peers, 4);
+	assert_int_equal(ranks[1].acceptor.unknown_peers, 4);
 	for (int i = 0; i < 3; i++) {
 		assert_non_null(strstr(callers[i]->why, why[i]));
 		ina_caller_close(callers[i]);

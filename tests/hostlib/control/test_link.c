@@ -39,11 +39,14 @@ static void set_status(struct ina_control_frame *frame, uint32_t status)
 	case INA_CONTROL_WELCOME:
 		frame->welcome.status = status;
 		break;
-	case INA_CONTROL_REPORT:
-		frame->report.status = status;
+	case INA_CONTROL_VOTES:
+		frame->votes.status = status;
 		break;
-	case INA_CONTROL_FAULT:
-		frame->fault.status = status;
+	case INA_CONTROL_FAULTS:
+		frame->faults.status = status;
+		break;
+	case INA_CONTROL_NEWS:
+		frame->news.status = status;
 		break;
 	default:
 		frame->decision.status = status;
@@ -54,9 +57,9 @@ static void set_status(struct ina_control_frame *frame, uint32_t status)
 /* docs/protocol.md knows no status, and no kind of call, but those of ina.h and link.h. */
 static void only_known_numbers(void **state)
 {
-	static const uint32_t with_status[] = {INA_CONTROL_WELCOME,   INA_CONTROL_REPORT,
-	                                       INA_CONTROL_FAULT,     INA_CONTROL_DECISION,
-	                                       INA_CONTROL_DIAGNOSIS, INA_CONTROL_FAREWELL};
+	static const uint32_t with_status[] = {
+	        INA_CONTROL_WELCOME,  INA_CONTROL_VOTES,     INA_CONTROL_FAULTS,  INA_CONTROL_NEWS,
+	        INA_CONTROL_DECISION, INA_CONTROL_DIAGNOSIS, INA_CONTROL_FAREWELL};
 	struct ina_control_frame frame;
 
 	(void)state;
@@ -72,7 +75,21 @@ static void only_known_numbers(void **state)
 	}
 	memset(&frame, 0, sizeof(frame));
 	frame.type = INA_CONTROL_STALL;
-	frame.stall.kind = INA_CALL_CLOSE + 1;
+	frame.stall.call.kind = INA_CALL_CLOSE + 1;
+	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+	memset(&frame, 0, sizeof(frame));
+	frame.type = INA_CONTROL_FAULTS;
+	frame.faults.calls.count = INA_CALLED_MAX;
+	assert_int_equal(make(&frame), INA_LINK_FRAME);
+	frame.faults.calls.called[INA_CALLED_MAX - 1].current.kind = INA_CALL_CLOSE + 1;
+	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+	memset(&frame, 0, sizeof(frame));
+	frame.type = INA_CONTROL_VOTES;
+	frame.votes.calls.count = INA_CALLED_MAX + 1;
+	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+	memset(&frame, 0, sizeof(frame));
+	frame.type = INA_CONTROL_WELCOME;
+	frame.welcome.count = INA_WELCOME_ENDPOINTS + 1;
 	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
 	memset(&frame, 0, sizeof(frame));
 	frame.type = INA_CONTROL_PLAN;

@@ -51,7 +51,7 @@ static int open_comm(void **state)
 	comm->network.innet.numbered = comm->network.innet.posted = 2;
 	comm->network.innet.unacknowledged = 1;
 	ina_memory_put_later(&comm->network.memory, entry, 2);
-	comm->control.peers[0].link.fd = ends[0];
+	ina_control_link(&comm->control, 0)->fd = ends[0];
 	other = ends[1];
 	return 0;
 }

@@ -277,8 +277,8 @@ static void nonsense(void **state)
 	set("OMPI_COMM_WORLD_RANK=1");
 	set("OMPI_COMM_WORLD_SIZE=0");
 	refuse(NULL, "OMPI_COMM_WORLD_SIZE is \"0\"");
-	set("OMPI_COMM_WORLD_SIZE=65");
-	refuse(NULL, "OMPI_COMM_WORLD_SIZE=65: there can be 64 ranks at most");
+	set("OMPI_COMM_WORLD_SIZE=1025");
+	refuse(NULL, "OMPI_COMM_WORLD_SIZE=1025: there can be 1024 ranks at most");
 	clearenv();
 	set_all(SLURM);
 	set("SLURM_STEP_NODELIST=[");

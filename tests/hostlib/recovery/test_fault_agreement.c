@@ -36,18 +36,21 @@ static struct ina_fault fault_in(uint64_t number, uint64_t count, uint64_t sums)
 	                          .sums = sums};
 }
 
+/* What the other ranks report, and who of them has. */
+static struct ina_fault faults[RANKS];
+static bool has_fault[RANKS];
+
 /* Rank 0 of four; all in all-reduce 5 with 17 sums. No link: what is sent goes nowhere. */
 static int rank_0(void **state)
 {
 	(void)state;
 	assert_int_equal(ina_control_init(&control, 0, RANKS, &failure), INA_OK);
 	for (int r = 1; r < RANKS; r++) {
-		control.peers[r].fault = fault_in(5, 1000, 17);
-		control.peers[r].has_fault = true;
+		faults[r] = fault_in(5, 1000, 17);
+		has_fault[r] = true;
 	}
 	agreement = (struct ina_fault_agreement){
 	        .fault = fault_in(5, 1000, 17), .may_recover = true, .deadline_ms = FOREVER};
-	ina_fault_agreement_begin(&agreement, &control);
 	memset(&plan, 0xFF, sizeof(plan));
 	return 0;
 }
@@ -71,6 +74,14 @@ static int finish(void **state)
 
 static enum ina_fault_outcome poll_once(void)
 {
+	if (control.rank == 0 && !control.asked)
+		ina_fault_agreement_begin(&agreement, &control);
+	for (int r = RANKS - 1; r > 0 && control.rank == 0; r--) {
+		struct ina_faults one = ina_faults_of(control.round, r, &faults[r]);
+
+		if (has_fault[r])
+			ina_control_take_faults(&control, &one);
+	}
 	return ina_fault_agreement_poll(&agreement, &control, &plan, &failure);
 }
 
@@ -94,24 +105,24 @@ static void nobody_is_ahead(void **state)
 static void some_are_ahead(void **state)
 {
 	(void)state;
-	control.peers[2].fault.sums = 12;
-	control.peers[3].fault = fault_in(6, 77, 20);
-	control.peers[3].fault.status = INA_OK;
-	control.peers[1].fault = fault_in(6, 0, 19);
-	control.peers[1].fault.current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
+	faults[2].sums = 12;
+	faults[3] = fault_in(6, 77, 20);
+	faults[3].status = INA_OK;
+	faults[1] = fault_in(6, 0, 19);
+	faults[1].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
 	assert_int_equal(poll_once(), INA_FAULT_RECOVERABLE);
 	assert_int_equal(plan.from, 12);
 	assert_int_equal(plan.until, 20);
 	assert_int_equal(plan.owner, 3);
 	/* The next fault begins anew. */
-	for (int r = 1; r < RANKS; r++)
-		assert_false(control.peers[r].has_fault);
+	assert_int_equal(ina_ranks_count(&control.faults.reported, RANKS), 0);
+	assert_false(control.asked);
 }
 
 static void a_late_rank_is_waited_for(void **state)
 {
 	(void)state;
-	control.peers[2].has_fault = false;
+	has_fault[2] = false;
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	agreement.deadline_ms = ina_now_ms();
 	ended(INA_ERR_TIMEOUT, "rank 2 did not come");
@@ -120,44 +131,44 @@ static void a_late_rank_is_waited_for(void **state)
 static void a_rank_is_gone(void **state)
 {
 	(void)state;
-	control.peers[2].has_fault = false;
-	control.peers[2].gone = true;
-	control.peers[3].has_fault = false; /* not waited for */
+	has_fault[2] = false;
+	ina_ranks_add(&control.gone, 2);
+	has_fault[3] = false; /* not waited for */
 	ended(INA_ERR_PEER, "rank 2 is gone");
 }
 
 static void a_rank_reports_and_goes(void **state)
 {
 	(void)state;
-	control.peers[3].gone = true;
+	ina_ranks_add(&control.gone, 3);
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
 
-/* Rank 0 itself has yet to notice. */
+/* It is no neighbour of rank 0, or that has yet to notice: another one has told. */
 static void another_rank_has_lost_one(void **state)
 {
 	(void)state;
-	control.peers[3].has_fault = false;
-	control.peers[1].fault.status = INA_OK;
-	control.peers[1].fault.gone = 1u << 3;
+	has_fault[3] = false;
+	faults[1].status = INA_OK;
+	ina_ranks_add(&control.gone, 3);
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
 
 static void calls_differ(void **state)
 {
 	(void)state;
-	control.peers[2].fault.current.count = 999;
+	faults[2].current.count = 999;
 	ended(INA_ERR_MISMATCH, "rank 2");
 }
 
 static void something_worse(void **state)
 {
 	(void)state;
-	control.peers[1].fault.status = INA_ERR_DEVICE;
-	control.peers[1].fault.message = 0;
-	strcpy(control.peers[1].fault.text, "the ring connection failed");
-	control.peers[2].fault.message = 1;
-	control.peers[3].fault.message = 1;
+	faults[1].status = INA_ERR_DEVICE;
+	faults[1].message = 0;
+	strcpy(faults[1].text, "the ring connection failed");
+	faults[2].message = 1;
+	faults[3].message = 1;
 	agreement.fault.message = 1;
 	ended(INA_ERR_DEVICE, "rank 1 in all-reduce 5: the ring connection failed");
 }
@@ -192,7 +203,7 @@ static void the_diagnosis_comes(void **state)
 static void rank_0_is_gone(void **state)
 {
 	(void)state;
-	control.peers[0].gone = true;
+	ina_ranks_add(&control.gone, 0);
 	ended(INA_ERR_PEER, "rank 0 is gone");
 }
 
@@ -200,7 +211,7 @@ static void rank_0_is_gone(void **state)
 static void rank_0_went_for_a_reason(void **state)
 {
 	(void)state;
-	control.peers[0].left = true;
+	ina_ranks_add(&control.left, 0);
 	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
@@ -209,7 +220,7 @@ static void rank_0_went_for_a_reason(void **state)
 static void rank_0_is_away(void **state)
 {
 	(void)state;
-	control.peers[3].gone = true;
+	ina_ranks_add(&control.gone, 3);
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	assert_in_range(ina_fault_agreement_tick(&agreement, 1000), 1, 200);
 	usleep(400000);
@@ -219,7 +230,7 @@ static void rank_0_is_away(void **state)
 static void rank_0_knows_better(void **state)
 {
 	(void)state;
-	control.peers[3].gone = true;
+	ina_ranks_add(&control.gone, 3);
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	the_diagnosis_comes(state);
 }
@@ -228,7 +239,7 @@ static void rank_0_knows_better(void **state)
 static void a_reason_is_heard(void **state)
 {
 	(void)state;
-	control.peers[1].left = true;
+	ina_ranks_add(&control.left, 1);
 	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	usleep(400000);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that is done for ranks to be connected. */
+#include "meeting.h"
+
+#include <stdlib.h>
+
+#include "bootstrap.h"
+#include "hostlib/control/agreement.h"
+#include "mesh.h"
+
+enum ina_status ina_meet(struct ina_control *control, const struct ina_settings *settings,
+                         const struct ina_endpoint *local, int listener, int64_t deadline_ms,
+                         struct ina_roster *roster, struct ina_failure *failure)
+{
+	struct ina_acceptor *acceptor = malloc(sizeof(*acceptor));
+	uint32_t nothing = 0;
+	enum ina_status status;
+
+	if (!acceptor)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
+	ina_acceptor_open(acceptor, listener, &settings->job, settings->options.peer_timeout_ms);
+	status = ina_bootstrap(control, settings, local, acceptor, deadline_ms, roster, failure);
+	if (status == INA_OK)
+		ina_mesh_connect(control, roster, acceptor, deadline_ms, failure);
+	ina_acceptor_close(acceptor);
+	control->unknown_peers += acceptor->unknown_peers;
+	free(acceptor);
+	if (status != INA_OK)
+		return status;
+	return ina_agree_on(control, "", "connect to its neighbours over TCP", false, &nothing,
+	                    deadline_ms, failure);
+}

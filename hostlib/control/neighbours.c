@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is connected with whom. */
+#include "neighbours.h"
+
+#include <assert.h>
+
+static_assert(1 << (INA_NEIGHBOURS_MAX / 2) == INA_MAX_RANKS, "two for each power of two");
+
+int ina_neighbours(int rank, int ranks, int neighbours[INA_NEIGHBOURS_MAX])
+{
+	int count = 0;
+
+	for (int r = 0; r < ranks && rank < ranks; r++) {
+		int up = (r - rank + ranks) % ranks;
+		int down = ranks - up;
+
+		if (r != rank && ((up & (up - 1)) == 0 || (down & (down - 1)) == 0))
+			neighbours[count++] = r;
+	}
+	return count;
+}
+
+int ina_tree_end(int rank, int ranks)
+{
+	int end = rank == 0 ? ranks : rank + (rank & -rank);
+
+	return end < ranks ? end : ranks;
+}
