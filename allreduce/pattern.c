@@ -20,21 +20,30 @@ static uint64_t base_of(uint64_t seed, int rank)
 	return mix(mix(seed) + (uint64_t)rank);
 }
 
-/* Bits of the integers: those of a significand hold the sum of all ranks' as well. */
+/*
+ * Bits of the integers: those of a significand, and its sign, hold the sum of all ranks' as well.
+ * Below 1: there are more ranks than can add one bit each.
+ */
 static int integer_bits(const struct pattern *pattern)
 {
-	int bits = pattern->type == INA_BFLOAT16 ? 9 : 12;
+	int bits = pattern->type == INA_FLOAT32 ? 25 : pattern->type == INA_BFLOAT16 ? 9 : 12;
 
-	if (pattern->type == INA_FLOAT32)
-		return FLOAT32_INTEGER_BITS;
 	for (int ranks = 1; ranks < pattern->ranks; ranks *= 2)
 		bits--;
-	return bits;
+	return bits < FLOAT32_INTEGER_BITS ? bits : FLOAT32_INTEGER_BITS;
 }
 
-/* -2^(bits - 1) to 2^(bits - 1) - 1. */
-static int32_t small_integer(uint64_t base, size_t index, int bits)
+/*
+ * -2^(bits - 1) to 2^(bits - 1) - 1. Where not all ranks can add a bit, every second or fourth does
+ * and so on, each time others.
+ */
+static int32_t small_integer(uint64_t base, int rank, size_t index, int bits)
 {
+	if (bits < 1) {
+		if (((size_t)rank + index) % ((size_t)1 << (1 - bits)) != 0)
+			return 0;
+		bits = 1;
+	}
 	return (int32_t)(mix(base + index) >> (64 - bits)) - (1 << (bits - 1));
 }
 
@@ -75,12 +84,14 @@ void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_
 			words[i] = (uint32_t)mix(base + i);
 	} else if (type == INA_FLOAT32) {
 		for (size_t i = 0; i < count; i++)
-			words[i] = encode((float)small_integer(base, i, bits) * scale_of(i, type),
+			words[i] = encode((float)small_integer(base, rank, i, bits) *
+			                          scale_of(i, type),
 			                  type);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			halves[i] = (uint16_t)encode(
-			        (float)small_integer(base, i, bits) * scale_of(i, type), type);
+			halves[i] = (uint16_t)encode((float)small_integer(base, rank, i, bits) *
+			                                     scale_of(i, type),
+			                             type);
 	}
 }
 
@@ -99,7 +110,7 @@ static uint32_t expected_bits(const struct pattern *pattern, const uint64_t *bas
 
 	for (int r = 0; r < pattern->ranks; r++) {
 		int32_t operand = integers ? (int32_t)(uint32_t)mix(bases[r] + index)
-		                           : small_integer(bases[r], index, bits);
+		                           : small_integer(bases[r], r, index, bits);
 
 		result = r == 0 ? operand : combine(pattern->op, result, operand);
 	}

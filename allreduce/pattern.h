@@ -3,8 +3,9 @@
  * Test data whose sum is known: element i of a rank is a hash of (seed, rank, i).
  *
  * int32: all 32 bits, so negative numbers and wrapping sums. The floats: integers, of 17 bits in a
- * float32 and of as many as leave room for the ranks in 16 bits, times a power of two that all
- * ranks share. So additions are exact in any order, and the expected sum is made in integers.
+ * float32, or of as many as leave room for the ranks, times a power of two that all ranks share.
+ * Where 16 bits have no room for a bit of each rank, some contribute zeros. So additions are exact
+ * in any order, and the expected sum is made in integers.
  */
 #ifndef INA_PATTERN_H
 #define INA_PATTERN_H

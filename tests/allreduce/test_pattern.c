@@ -11,7 +11,7 @@
 #include "reference.h"
 
 #define COUNT 1000
-#define RANKS 64
+#define RANKS INA_MAX_RANKS
 
 static uint8_t data[RANKS][4 * COUNT];
 static uint8_t result[4 * COUNT];
@@ -57,7 +57,9 @@ static void any_order(void **state)
 	(void)state;
 	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
 		for (int op = INA_SUM; op <= INA_MIN; op++) {
-			for (int ranks = 1; ranks <= RANKS; ranks += ranks < 9 ? 1 : 11) {
+			for (int ranks = 1; ranks <= RANKS; ranks += ranks < 9    ? 1
+			                                             : ranks < 64 ? 11
+			                                                          : 479) {
 				struct pattern pattern =
 				        make((enum ina_type)type, (enum ina_op)op, 42, ranks);
 
