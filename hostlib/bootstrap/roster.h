@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every rank knows after the bootstrap, until it is connected: 24 bytes a rank. */
+/* What every rank knows after the bootstrap, until it is connected: 16 bytes a rank. */
 #ifndef INA_BOOTSTRAP_ROSTER_H
 #define INA_BOOTSTRAP_ROSTER_H
 

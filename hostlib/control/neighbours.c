@@ -4,7 +4,12 @@
 
 #include <assert.h>
 
-static_assert(1 << (INA_NEIGHBOURS_MAX / 2) == INA_MAX_RANKS, "two for each power of two");
+static_assert(1 << (INA_NEIGHBOURS_MAX / 2 - 4) == INA_MAX_RANKS, "two for each distance");
+
+static bool is_distance(int ranks)
+{
+	return ranks <= INA_NEIGHBOURS_NEAR || (ranks & (ranks - 1)) == 0;
+}
 
 int ina_neighbours(int rank, int ranks, int neighbours[INA_NEIGHBOURS_MAX])
 {
@@ -14,7 +19,7 @@ int ina_neighbours(int rank, int ranks, int neighbours[INA_NEIGHBOURS_MAX])
 		int up = (r - rank + ranks) % ranks;
 		int down = ranks - up;
 
-		if (r != rank && ((up & (up - 1)) == 0 || (down & (down - 1)) == 0))
+		if (r != rank && (is_distance(up) || is_distance(down)))
 			neighbours[count++] = r;
 	}
 	return count;
