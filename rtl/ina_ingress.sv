@@ -22,6 +22,8 @@ module ina_ingress #(
     input  logic clk,
     input  logic rst,
     input  logic tick,
+    input  logic uplink,
+    input  logic probes,
 
     input  logic                           s_axis_tvalid,
     output logic                           s_axis_tready,
@@ -45,6 +47,8 @@ module ina_ingress #(
     input  logic [JOB_W-1:0]     answer_job,
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] job_border,
+    input  logic [JOB_COUNT-1:0] job_early,
     input  logic [JOB_COUNT-1:0] job_freed,
     output logic                 break_valid,
     output logic                 leave_valid,
@@ -166,7 +170,8 @@ module ina_ingress #(
 
   // The judge looks at the queue with a frame's first and last beats.
   assign watch_read = en ? next_valid && (next_first || next_last) : checked_valid;
-  assign ask = {checked_data[224 +: 32], checked_data[48 +: 16], checked_data[64 +: 64]};
+  assign ask = {checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
+                checked_data[64 +: 64]};
 
   // In step with the judge's outputs.
   always_ff @(posedge clk) begin
@@ -174,7 +179,7 @@ module ina_ingress #(
   end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .OTHER_PORTS(OTHER_PORTS)) judge (
-      .clk, .rst, .tick, .en,
+      .clk, .rst, .tick, .uplink, .probes, .en,
       .early_valid(parsed_valid && parsed_first && parsed_roce_data),
       .early_header(parsed_header),
       .next_valid, .next_first, .next_candidate, .next_lane_0,
@@ -184,8 +189,8 @@ module ina_ingress #(
       .token_valid, .token_pass,
       .ask_valid,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid,
-      .hit_job, .known, .others, .search, .found,
+      .job_complete, .job_broken, .job_border, .job_early, .job_freed, .break_valid, .leave_valid,
+      .hit_valid, .hit_job, .known, .others, .search, .found,
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),

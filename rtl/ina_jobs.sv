@@ -2,7 +2,11 @@
 //
 // The table of jobs: who may join, who has joined, and which are broken or over.
 //
-// A context is freed when the LEAVEs of all its flows have gone out: before that, some receiver may
+// Children are the hosts and switches below that have ranks of a job, each with one flow at a port of
+// its own. The flow of one may be the job's border, and go on upward; then its down flow comes by an
+// uplink (docs/protocol.md, Several switches).
+//
+// A context is freed when the LEAVEs of all its children have gone out: before that, some receiver may
 // still lack a sum, and its retransmission must find the flow known. It is given out again when
 // nothing of the old job is under way any more; until then a JOIN does not wait for it, but takes
 // another or is refused: what is under way may hang on an output that is stuck, and a JOIN that
@@ -27,13 +31,17 @@ module ina_jobs #(
     input  logic rst,
     input  logic age,  // one clock now and then: the end of the time-to-live
 
+    // Where this switch stands; constant.
+    input  logic [1:0]            level,  // 1 to 3
+    input  logic [PORT_COUNT-1:0] uplinks,
+
     // A JOIN on a port asks for a flow, and holds until answer_valid: five clocks a port at most.
     // But in the second clock after another port's answer it may stop asking: it was that flow.
     input  logic [PORT_COUNT-1:0]                  ask_valid,
     input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
     output logic [PORT_COUNT-1:0]                  answer_valid,
     output logic                                   answer_granted,
-    output logic                                   answer_held,  // not now: its port has its share
+    output logic                                   answer_held,  // not now, but perhaps later
     output logic [JOB_W-1:0]                       answer_job,
 
     // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
@@ -52,14 +60,18 @@ module ina_jobs #(
     input  logic [JOB_W-1:0]      done_job,
     input  logic [PORT_COUNT-1:0] done_mask,
 
-    input  logic [JOB_COUNT-1:0]            job_quiet,    // nothing of this context is under way
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,  // something of it waits on this port
+    input  logic [JOB_COUNT-1:0]            job_begun,      // its JOIN has gone up (ina_parts)
+    input  logic [JOB_COUNT-1:0]            job_quiet,      // nothing of this context is under way
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,  // something of it waits on this port
 
     output logic [JOB_COUNT-1:0]            job_valid,
     output logic [JOB_COUNT-1:0]            job_complete,
     output logic [JOB_COUNT-1:0]            job_broken,
-    output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,   // for each port, the jobs that it is in
-    output logic [JOB_COUNT-1:0]            job_freed,  // one clock
+    // For each port, the jobs
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,    // of which it has a child
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
+    output logic [JOB_COUNT-1:0]            job_freed,   // one clock
 
     // One clock each, for ina_counters.
     output logic                 opened,  // with the answer
@@ -69,11 +81,14 @@ module ina_jobs #(
     output logic busy  // a job may expire, or has and is not freed yet
 );
 
-  localparam int RANKS_W = $clog2(PORT_COUNT + 1);
+  localparam int PORTS_W = $clog2(PORT_COUNT + 1);
 
-  logic [63:0]        job_id     [JOB_COUNT];
-  logic [RANKS_W-1:0] rank_count [JOB_COUNT];
-  logic [RANKS_W-1:0] missing    [JOB_COUNT];  // ranks that have not joined
+  logic [63:0]          job_id      [JOB_COUNT];
+  logic [15:0]          rank_count  [JOB_COUNT];
+  logic [PORTS_W-1:0]   child_count [JOB_COUNT];
+  logic [PORTS_W-1:0]   missing     [JOB_COUNT];  // children that have not joined
+  logic [JOB_COUNT-1:0] bordered;                 // it has a border
+  logic [JOB_COUNT-1:0] downed;                   // and a down flow
 
   // A request's stages, one clock each.
   logic asks;
@@ -105,6 +120,26 @@ module ina_jobs #(
       for (int p = 0; p < PORT_COUNT; p++)
         if (choice[p]) request <= ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
     end
+  end
+
+  // What its place says of this switch. Without one, the job is of this switch alone.
+  logic [15:0]        children;
+  logic               is_border;  // its connection turns round further up
+  logic               from_above;
+  logic [PORTS_W-1:0] child_ports;
+
+  assign children  = request.place == '0 ? request.rank_count
+      : level == 2'd3 ? 16'(request.place[16 +: 8])
+      : level == 2'd2 ? 16'(request.place[8 +: 8]) : 16'(request.place[0 +: 8]);
+  assign is_border = request.place[24 +: 8] > 8'(level);
+
+  always_ff @(posedge clk) begin : count_ports
+    logic [PORTS_W-1:0] count;
+
+    count = '0;
+    for (int p = 0; p < PORT_COUNT; p++) count = count + PORTS_W'(!uplinks[p]);
+    child_ports <= count;
+    from_above  <= (request_port & uplinks) != '0;
   end
 
   // Looked up: its job, or the lowest context that is free and quiet. Such a one stays so, but in
@@ -151,13 +186,15 @@ module ina_jobs #(
       known_q  <= known_d;
       found_q  <= found_d;
       index_q  <= index_d;
-      possible <= request.rank_count != '0 && request.rank_count <= 16'(PORT_COUNT)
-          && request.window != '0 && request.window <= 32'(SLOT_COUNT);
+      possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
+          && request.window != '0 && request.window <= 32'(SLOT_COUNT)
+          && (!is_border || uplinks != '0);
     end
   end
 
-  // Compared. The result holds in the next clock too, when it is decided: only an answer adds ranks
-  // to a job, and a job that is neither complete nor broken is not freed.
+  // Compared. The result holds in the next clock too, when it is decided: only an answer adds flows
+  // to a job, and a job that lacks one and is not broken is not freed. One from above is held until
+  // the job's own JOIN has gone up.
   //
   // A port may hold all contexts but one alone, or the only one: where it has the only flow of all
   // others, it does not get this one.
@@ -166,7 +203,8 @@ module ina_jobs #(
   logic                  held;
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
-  logic                  lacks;  // the job lacks this rank
+  logic                  lacks;       // the job lacks this child
+  logic                  lacks_down;  // the job lacks its down flow
   logic [PORT_COUNT-1:0] mask_of_index;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_mask_of_index
@@ -174,15 +212,22 @@ module ina_jobs #(
   end
 
   assign lacks = job_valid[index_q] && !job_complete[index_q] && !job_broken[index_q]
-      && 16'(rank_count[index_q]) == request.rank_count && (request_port & mask_of_index) == '0;
+      && rank_count[index_q] == request.rank_count && 16'(child_count[index_q]) == children
+      && (request_port & mask_of_index) == '0 && !(bordered[index_q] && is_border);
+
+  assign lacks_down = known_q && job_valid[index_q] && !job_broken[index_q] && !downed[index_q]
+      && !(job_complete[index_q] && !bordered[index_q]);
 
   assign index_hot = JOB_COUNT'(1) << index_q;
   assign has_share = JOB_COUNT > 1 && (alone_q | index_hot) == '1;
 
   always_ff @(posedge clk) begin
     if (comparing) begin
-      held       <= possible && !known_q && found_q && has_share;
-      fits       <= (possible && (known_q ? lacks : found_q && !has_share)) ? index_hot : '0;
+      held <= from_above ? lacks_down && !job_begun[index_q]
+                         : possible && !known_q && found_q && has_share;
+      fits <= (from_above ? lacks_down && job_begun[index_q]
+                          : possible && (known_q ? lacks : found_q && !has_share))
+          ? index_hot : '0;
       still_asks <= (request_port & ask_valid) != '0;
     end
   end
@@ -242,10 +287,11 @@ module ina_jobs #(
     all_left = job_valid;
     for (int p = 0; p < PORT_COUNT; p++) begin
       left_d[p*JOB_COUNT +: JOB_COUNT] = left_d[p*JOB_COUNT +: JOB_COUNT]
-          | (gone_q[p*JOB_COUNT +: JOB_COUNT] & ~queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_quiet);
+          | (gone_q[p*JOB_COUNT +: JOB_COUNT] & ~queue_waiting[p*JOB_COUNT +: JOB_COUNT] & job_quiet);
       if (done_valid && done_mask[p]) left_d[p*JOB_COUNT + 32'(done_job)] = 1'b1;
       waits = waits
-          | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_mask[p*JOB_COUNT +: JOB_COUNT]);
+          | (queue_waiting[p*JOB_COUNT +: JOB_COUNT]
+             & (job_mask[p*JOB_COUNT +: JOB_COUNT] | job_down[p*JOB_COUNT +: JOB_COUNT]));
       all_left = all_left
           & (left_d[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
     end
@@ -265,25 +311,42 @@ module ina_jobs #(
     left_q        <= left_d;
     for (int p = 0; p < PORT_COUNT; p++)
       if (leave_valid[p]) gone_q[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] <= 1'b1;
+    // Only the job at index_q is granted.
+    if (grants != '0 && !known_q) begin
+      job_id[index_q]      <= request.job_id;
+      rank_count[index_q]  <= request.rank_count;
+      child_count[index_q] <= children[PORTS_W-1:0];
+      missing[index_q]     <= children[PORTS_W-1:0] - 1'b1;
+    end
+    if (grants != '0 && known_q && !from_above) missing[index_q] <= missing[index_q] - 1'b1;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (grants[j]) begin
-        if (known_q) begin
-          missing[j]      <= missing[j] - 1'b1;
-          job_complete[j] <= missing[j] == RANKS_W'(1);
-        end else begin
+        if (!known_q) begin
           job_valid[j]    <= 1'b1;
           job_broken[j]   <= 1'b0;
-          job_complete[j] <= request.rank_count == 16'd1;
+          job_complete[j] <= children == 16'd1;
           expired[j]      <= 1'b0;
-          job_id[j]       <= request.job_id;
-          rank_count[j]   <= request.rank_count[RANKS_W-1:0];
-          missing[j]      <= request.rank_count[RANKS_W-1:0] - 1'b1;
+          bordered[j]     <= is_border;
+          downed[j]       <= 1'b0;
+        end else if (from_above) begin
+          downed[j] <= 1'b1;
+        end else begin
+          job_complete[j] <= missing[index_q] == PORTS_W'(1);
+          bordered[j]     <= bordered[j] || is_border;
         end
         for (int p = 0; p < PORT_COUNT; p++) begin
-          if (request_port[p]) job_mask[p*JOB_COUNT + j] <= 1'b1;
-          else if (!known_q) job_mask[p*JOB_COUNT + j] <= 1'b0;
-          if (!known_q) left_q[p*JOB_COUNT + j] <= 1'b0;
-          if (!known_q) gone_q[p*JOB_COUNT + j] <= 1'b0;
+          if (!known_q) begin
+            job_mask[p*JOB_COUNT + j]   <= 1'b0;
+            job_border[p*JOB_COUNT + j] <= 1'b0;
+            job_down[p*JOB_COUNT + j]   <= 1'b0;
+            left_q[p*JOB_COUNT + j]     <= 1'b0;
+            gone_q[p*JOB_COUNT + j]     <= 1'b0;
+          end
+          if (request_port[p]) begin
+            if (from_above) job_down[p*JOB_COUNT + j] <= 1'b1;
+            else job_mask[p*JOB_COUNT + j] <= 1'b1;
+            if (!from_above && is_border) job_border[p*JOB_COUNT + j] <= 1'b1;
+          end
         end
       end
     end

@@ -9,13 +9,15 @@
 //   stage 3   the operands; with the first beat the packet goes on or is called off
 //
 // What differs never reaches the tree: the job breaks, and its packets stay in the queues, to go
-// out raw. Joins behind it that were chosen already are called off in the same way.
+// out raw. Sums behind it that were chosen already are called off in the same way. What came from
+// above is held against the part of the same number, which is read from the history beside it.
 //
 // A retransmission of another length than its sum's is called off too: behind the end of the sum the
 // history has what others left there.
 //
-// A retransmission has one operand, the sum from the history, and it is always the first: m_leaves
-// are the tree's operands, m_mask the ports that the result goes to, each with its own header.
+// A retransmission has one operand, the sum from the history, and it is always the first; what came
+// from above is one too. m_leaves are the tree's operands, m_mask the ports that the result goes to,
+// each with its own header.
 
 `default_nettype none
 
@@ -40,7 +42,9 @@ module ina_join #(
     input  logic [1:0]            s_kind,
     input  logic [JOB_W-1:0]      s_job,
     input  logic [SLOT_W-1:0]     s_slot,
-    input  logic [PORT_COUNT-1:0] s_mask,
+    input  logic [PORT_COUNT-1:0] s_from,     // whose payloads it takes; or headers of retransmissions
+    input  logic [PORT_COUNT-1:0] s_mask,     // where it leaves
+    input  logic                  s_part,     // the history in question is that of parts
     input  logic                  s_probe,    // of a retransmission
     input  logic                  s_dropped,  // the sum has left the history: only taken out
 
@@ -58,6 +62,7 @@ module ina_join #(
 
     // To ina_history, read at the same place.
     output logic                       history_read,
+    output logic                       history_part,
     input  logic [ina_pkg::BEAT_W-1:0] history_data,
     input  logic [ina_pkg::QUADS_W-1:0] history_quads,  // the sum's length, as peek_quads
 
@@ -75,9 +80,9 @@ module ina_join #(
     output logic [JOB_COUNT-1:0] job_closing,     // its LEAVEs are in the tree
     // In the clock after `settled`:
     output logic                 mismatch_valid,  // the job breaks
-    output logic                 undo_valid,      // a chosen join was called off
+    output logic                 undo_valid,      // a chosen sum was called off
+    output logic                 undo_part,       // ... that would have been a part
     output logic [JOB_W-1:0]     undo_job,        // of both
-    output logic [PORT_COUNT-1:0] undo_mask,      // its ports
 
     // To ina_rebuild: the headers, with the packet's first beat into the tree.
     output logic [PORT_COUNT-1:0]            settled,       // header_valid, or called off
@@ -94,6 +99,7 @@ module ina_join #(
     output logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] m_op,
     output logic [ina_pkg::FORMAT_W-1:0]                      m_format,
     output logic [1:0]                                        m_kind,
+    output logic                                              m_part,
     output logic [JOB_W-1:0]                                  m_job,
     output logic [SLOT_W-1:0]                                 m_slot,
     output logic [ina_pkg::BEAT_INDEX_W-1:0]                  m_beat,
@@ -102,12 +108,13 @@ module ina_join #(
     output logic [2:0]                                        m_quads,
     output logic                                              m_starts,   // packet starts a message
     output logic                                              m_ends,     // packet ends a message
-    output logic                                              m_leave,    // packet is a LEAVE
+    output logic                                              m_leave,    // it ends with this LEAVE
 
     output logic busy
 );
 
-  localparam int BEAT_W = ina_pkg::BEAT_W;
+  localparam int BEAT_W  = ina_pkg::BEAT_W;
+  localparam int EQUAL_W = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
 
   // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in
   // it.
@@ -115,10 +122,12 @@ module ina_join #(
     logic [1:0]            kind;
     logic [JOB_W-1:0]      job;
     logic [SLOT_W-1:0]     slot;
+    logic [PORT_COUNT-1:0] from;
     logic [PORT_COUNT-1:0] mask;
+    logic                  part;
     logic                  probe;
     logic                  dropped;
-    logic                  differs;  // in length from the sum that it asks for
+    logic                  differs;  // in length from what the history has
   } packet_t;
 
   typedef struct packed {
@@ -140,7 +149,7 @@ module ina_join #(
 
   always_ff @(posedge clk) begin
     if (s_ready) next_valid <= s_valid;
-    if (peek_read) next <= {s_kind, s_job, s_slot, s_mask, s_probe, s_dropped, 1'b0};
+    if (peek_read) next <= {s_kind, s_job, s_slot, s_from, s_mask, s_part, s_probe, s_dropped, 1'b0};
     if (rst) next_valid <= 1'b0;
   end
 
@@ -148,11 +157,11 @@ module ina_join #(
     next_quads = '0;
     if (next_valid)
       for (int p = PORT_COUNT - 1; p >= 0; p--)
-        if (next.mask[p])
+        if (next.from[p])
           next_quads = peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W];
     next_compared         = next;
-    next_compared.differs = next.kind == ina_pkg::KIND_RESEND && !next.probe
-        && next_quads != history_quads;
+    next_compared.differs = ((next.kind == ina_pkg::KIND_RESEND && !next.probe)
+                             || next.kind == ina_pkg::KIND_DOWN) && next_quads != history_quads;
   end
 
   // Stage 0.
@@ -187,9 +196,11 @@ module ina_join #(
   end
 
   assign read_resend  = s0.kind == ina_pkg::KIND_RESEND;
-  assign beat_read    = (s0_valid && !read_resend) ? s0.mask : '0;
-  assign header_read  = (s0_valid && s0_first) ? s0.mask : '0;
-  assign history_read = s0_valid && read_resend;
+  assign beat_read    = (s0_valid && !read_resend) ? s0.from : '0;
+  assign header_read  = (s0_valid && s0_first) ? s0.from | s0.mask : '0;
+  assign history_read = s0_valid
+      && (read_resend || (s0.kind == ina_pkg::KIND_DOWN && s0_first));
+  assign history_part = s0.part;
   assign read_job     = s0.job;
   assign read_slot    = s0.slot;
   assign read_beat    = s0_beat;
@@ -217,6 +228,7 @@ module ina_join #(
   place_t                           s2_at;
   logic [PORT_COUNT*HEADER_T_W-1:0] s2_header;
   logic [PORT_COUNT*BEAT_W-1:0]     s2_data;
+  logic [EQUAL_W-1:0]               s2_part;  // of the part, the lanes that it must share
 
   always_ff @(posedge clk) begin
     s2_valid <= s1_valid && !rst;
@@ -224,13 +236,14 @@ module ina_join #(
       s2    <= s1;
       s2_at <= s1_at;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (s1.mask[p] && !s1_resend)
+        if (s1.from[p] && !s1_resend)
           s2_data[p*BEAT_W +: BEAT_W] <= queue_data[p*BEAT_W +: BEAT_W];
-        if (s1.mask[p] && s1_at.first)
+        if ((s1.from[p] || s1.mask[p]) && s1_at.first)
           s2_header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
       end
       // A probe has no payload of its own: zeros.
       if (s1_resend) s2_data[BEAT_W-1:0] <= s1.probe ? '0 : history_data;
+      if (s1.kind == ina_pkg::KIND_DOWN && s1_at.first) s2_part <= history_data[EQUAL_W-1:0];
     end
   end
 
@@ -239,7 +252,8 @@ module ina_join #(
   logic s3_probe;
   logic s3_dropped;
   logic s3_differs;
-  logic wrong;
+  logic differs;  // what was to be summed
+  logic leave;
 
   always_ff @(posedge clk) begin
     s3_valid <= s2_valid && !rst;
@@ -247,8 +261,9 @@ module ina_join #(
       m_kind     <= s2.kind;
       m_job      <= s2.job;
       m_slot     <= s2.slot;
+      m_part     <= s2.part;
       m_mask     <= s2.mask;
-      m_leaves   <= (s2.kind == ina_pkg::KIND_RESEND) ? PORT_COUNT'(1) : s2.mask;
+      m_leaves   <= (s2.kind == ina_pkg::KIND_RESEND) ? PORT_COUNT'(1) : s2.from;
       m_beat     <= s2_at.beat;
       m_first    <= s2_at.first;
       m_last     <= s2_at.last;
@@ -257,7 +272,7 @@ module ina_join #(
       s3_dropped <= s2.dropped;
       s3_differs <= s2.differs;
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (s2.mask[p] || p == 0)
+        if (s2.from[p] || p == 0)
           m_data[p*BEAT_W +: BEAT_W] <= s2_data[p*BEAT_W +: BEAT_W];
         if (s2.mask[p] && s2_at.first) begin
           header[p*HEADER_T_W +: HEADER_T_W] <= s2_header[p*HEADER_T_W +: HEADER_T_W];
@@ -271,13 +286,17 @@ module ina_join #(
   ina_message #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .HALF_FORMATS(HALF_FORMATS),
                 .MAX_MIN(MAX_MIN), .INT32(INT32)) message (
       .clk, .rst, .job_valid,
-      .s_valid(s2_valid), .s_kind(s2.kind), .s_job(s2.job), .s_mask(s2.mask), .s_first(s2_at.first),
-      .s_last(s2_at.last), .s_quads(s2_at.quads), .s_header(s2_header), .s_data(s2_data),
-      .m_wrong(wrong), .m_marked(header_ce), .m_op, .m_format, .m_starts, .m_ends, .m_leave);
+      .s_valid(s2_valid), .s_kind(s2.kind), .s_job(s2.job), .s_from(s2.from), .s_mask(s2.mask),
+      .s_first(s2_at.first), .s_last(s2_at.last), .s_quads(s2_at.quads), .s_header(s2_header),
+      .s_data(s2_data), .s_part(s2_part),
+      .m_differs(differs), .m_marked(header_ce), .m_op, .m_format, .m_starts, .m_ends,
+      .m_leave(leave));
 
   // A job whose packets were not alike is over at once; ina_jobs says so a little later.
   logic [JOB_COUNT-1:0] differed;
   logic                 stale;   // chosen before its job broke or ended
+  logic                 sums;    // a packet that was to be summed, or is the sum from above
+  logic                 wrong;
   logic                 undo;
   logic                 refuse_d;  // undone, or dropped
   logic                 refuse_q;
@@ -287,7 +306,10 @@ module ina_join #(
   assign begins       = s3_valid && m_first;
   assign stale        = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job]
       || differed[m_job];
-  assign undo         = m_kind == ina_pkg::KIND_JOIN && (stale || wrong);
+  assign sums         = m_kind == ina_pkg::KIND_JOIN || m_kind == ina_pkg::KIND_DOWN;
+  assign wrong        = differs || (m_kind == ina_pkg::KIND_DOWN && s3_differs);
+  assign undo         = sums && (stale || wrong);
+  assign m_leave      = leave && !(m_kind == ina_pkg::KIND_JOIN && m_part);
   assign refuse_d     = undo || s3_dropped || s3_differs;
   assign m_load       = s3_valid;
   assign m_valid      = s3_valid && !(m_first ? refuse_d : refuse_q);
@@ -303,8 +325,8 @@ module ina_join #(
     if (begins) begin
       refuse_q  <= refuse_d;
       undo_job  <= m_job;
-      undo_mask <= m_mask;
-      if (m_kind == ina_pkg::KIND_JOIN) begin
+      undo_part <= m_kind == ina_pkg::KIND_JOIN && m_part;
+      if (sums) begin
         if (!undo && m_leave) job_closing[m_job] <= 1'b1;
         if (wrong) differed[m_job] <= 1'b1;
       end

@@ -30,6 +30,8 @@ module ina_judge #(
     input  logic clk,
     input  logic rst,
     input  logic tick,  // one clock at intervals of the quiet time
+    input  logic uplink,  // the port leads to a higher switch
+    input  logic probes,  // other switches' probes can come by it
     output logic en,    // the ingress of this port may advance; a register
 
     // From ina_check, two clocks of en before s_*: the first beat of a RoCE request.
@@ -67,6 +69,8 @@ module ina_judge #(
     // The state of all jobs.
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] job_border,  // of which this port has the border
+    input  logic [JOB_COUNT-1:0] job_early,   // ... the down flow, and its next packet is too early
     input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget its flow
     output logic                 break_valid,
     output logic                 leave_valid,  // its LEAVE passes by its queue, or its flow is out
@@ -206,7 +210,7 @@ module ina_judge #(
   logic stored_q;
   logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
 
-  assign room   = queue_fill < FILL_W'(SLOT_COUNT);
+  assign room   = queue_fill < FILL_W'(SLOT_COUNT) && (!job_early[flow_job] || broken);
   assign stored = hit && s_candidate && distance == '0 && (s_first ? room : stored_q);
 
   always_ff @(posedge clk) begin
@@ -265,9 +269,10 @@ module ina_judge #(
       .clk, .tick, .job(flow_job), .own, .suspect, .learn, .learn_job(answer_job), .puts_out);
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
-      .decide, .answered, .granted, .held,
+      .uplink, .probes, .decide, .answered, .granted, .held,
       .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
-      .hit, .elsewhere, .distance, .other_job, .puts_out, .job_broken(broken),
+      .hit, .elsewhere, .distance, .other_job, .puts_out,
+      .border(job_border[flow_job]), .job_broken(broken),
       .job_complete(job_complete[flow_job]),
       .stored, .in_queue, .in_raw, .in_history,
       .own, .suspect, .verdict, .events(events_d));
@@ -316,7 +321,7 @@ module ina_judge #(
   assign hit_job      = job_q;
   assign write_job    = job_q;
   assign resend_valid = verdict_q.resend && !freed_q;
-  assign resend       = {verdict_q.probe, 6'(job_q), 15'(sum_slot), sum_ordinal,
+  assign resend       = {verdict_q.probe, job_border[job_q], 6'(job_q), 15'(sum_slot), sum_ordinal,
                          commit_header.quads};
 
   always_comb begin

@@ -9,6 +9,8 @@
 //   negative                     a duplicate. One that still waits in the queue is dropped; one
 //                                that left as a sum is answered with that sum; one that was sent
 //                                raw passes; a probe goes in place of what is older than all these
+//                                (but a border's passes: what it needs is higher up)
+//   2^22, or nearly              another switch's probe, where one can come from: it passes
 //
 // What no window reaches, a request or length that is no contribution's, and a JOIN of another job
 // cannot be the flow's own: suspects, which are dropped, and put the flow out in the end.
@@ -23,12 +25,16 @@
 module ina_judge_psn #(
     parameter int SLOT_COUNT = 128
 ) (
+    // The port.
+    input  logic uplink,  // it leads to a higher switch
+    input  logic probes,  // other switches' probes can come by it
+
     input  logic decide,  // the packet's last beat is here
 
     // A JOIN that ina_jobs has answered.
     input  logic answered,
     input  logic granted,
-    input  logic held,  // dropped, to ask again
+    input  logic held,  // dropped, to come again
 
     // The packet.
     input  logic candidate,  // a contribution by its shape
@@ -44,6 +50,7 @@ module ina_judge_psn #(
     input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
     input  logic        other_job,  // a JOIN: it asks for another one
     input  logic        puts_out,   // a suspect ends the flow now
+    input  logic        border,     // it is sent on as a part of the sum
     input  logic        job_broken,
     input  logic        job_complete,
 
@@ -61,10 +68,20 @@ module ina_judge_psn #(
     output logic [ina_pkg::COUNTER_COUNT-1:0] events
 );
 
+  // How far another switch's probe may be from where this one's own would be.
+  localparam logic [23:0] PROBE_REACH = 24'd1 << 14;
+
+  logic [23:0] from_probe;  // its distance from there, and PROBE_REACH - 1
+  logic        probe;
+
+  assign from_probe = distance - ina_pkg::PROBE_PSN_OFFSET + PROBE_REACH - 24'd1;
+  assign probe      = probes && from_probe < 2 * PROBE_REACH - 24'd1;
+
   // No window reaches so far: the addresses now belong to another connection.
   logic far;
 
-  assign far = distance[23] ? distance < 24'(-2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT);
+  assign far = !probe
+      && (distance[23] ? distance < 24'(-2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT));
 
   always_comb begin
     verdict = '0;
@@ -76,9 +93,10 @@ module ina_judge_psn #(
       if (answered) begin
         verdict.take = granted;
         verdict.pass = !granted && !held;
-        events[ina_pkg::COUNT_JOINS_GRANTED] = granted;
-        events[ina_pkg::COUNT_JOINS_REFUSED] = !granted && !held;
-        events[ina_pkg::COUNT_JOINS_HELD]    = held;
+        events[ina_pkg::COUNT_JOINS_GRANTED]   = granted;
+        events[ina_pkg::COUNT_JOINS_REFUSED]   = !granted && !held;
+        events[ina_pkg::COUNT_JOINS_HELD]      = held && !uplink;
+        events[ina_pkg::COUNT_NO_ROOM_DROPPED] = held && uplink;  // its switch is not so far
       end else if (quiet) begin
         events[ina_pkg::COUNT_QUIET_DROPPED] = 1'b1;
       end else if (elsewhere) begin
@@ -103,7 +121,9 @@ module ina_judge_psn #(
       events[ina_pkg::COUNT_SUSPECTS_DROPPED] = 1'b1;
     end
     if (own) begin
-      if (distance == '0) begin  // expected
+      if (probe) begin
+        verdict.pass = 1'b1;
+      end else if (distance == '0) begin  // expected
         if (!well_formed) begin
           verdict.pass      = 1'b1;
           verdict.break_job = 1'b1;
@@ -129,8 +149,9 @@ module ina_judge_psn #(
       end else if (in_raw) begin
         verdict.pass = 1'b1;
       end else begin
-        verdict.resend = 1'b1;
-        verdict.probe  = 1'b1;
+        verdict.pass   = border;
+        verdict.resend = !border;
+        verdict.probe  = !border;
         events[ina_pkg::COUNT_DUPLICATES_OLD] = 1'b1;
       end
     end

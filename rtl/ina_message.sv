@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares the headers and first beats of the packets that are to be joined, one of each port, and
-// decides what the tree does with each lane of their beats. The answer comes one clock later.
+// decides what the tree does with each lane of their beats. The answer comes one clock later. What
+// came from above is compared with the part, and its header with those that have waited for it.
 //
 // Ports that are alike have the same bits. So one OR over the ports is the value of all, and they
 // differ where one has a bit that another has not.
@@ -26,15 +27,17 @@ module ina_message #(
     input  logic                                      s_valid,
     input  logic [1:0]                                s_kind,
     input  logic [JOB_W-1:0]                          s_job,
-    input  logic [PORT_COUNT-1:0]                     s_mask,
+    input  logic [PORT_COUNT-1:0]                     s_from,  // whose beats are in s_data
+    input  logic [PORT_COUNT-1:0]                     s_mask,  // whose headers it leaves with
     input  logic                                      s_first,
     input  logic                                      s_last,
     input  logic [2:0]                                s_quads,
     input  logic [PORT_COUNT*ina_pkg::HEADER_T_W-1:0] s_header,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_data,
+    input  logic [ina_pkg::EQUAL_LANES*ina_pkg::LANE_W-1:0] s_part,  // with what came from above
 
-    // Of the beat that came in the clock before. m_wrong and m_marked are for a join's first.
-    output logic                                              m_wrong,   // not to be summed
+    // Of the beat that came in the clock before. m_differs and m_marked are for a sum's first.
+    output logic                                              m_differs,  // not to be summed
     output logic                                              m_marked,  // one has ECN = 3
     output logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] m_op,
     output logic [ina_pkg::FORMAT_W-1:0]                      m_format,
@@ -54,9 +57,11 @@ module ina_message #(
 
   logic begins;  // the first beat of a packet
   logic joins;   // ... of a join
+  logic downs;   // ... of what came from above
 
   assign begins = s_valid && s_first && s_kind != ina_pkg::KIND_RESEND;
   assign joins  = begins && s_kind == ina_pkg::KIND_JOIN;
+  assign downs  = begins && s_kind == ina_pkg::KIND_DOWN;
 
   // What the ports say.
   logic [7:0]         opcode;
@@ -75,7 +80,7 @@ module ina_message #(
     marked    = 1'b0;
     if (begins || !ina_pkg::SIMULATED) begin
       for (int p = 0; p < PORT_COUNT; p++) begin
-        if (s_mask[p]) begin
+        if (s_from[p]) begin
           opcode    = opcode | s_header[p*HEADER_T_W + OPCODE_AT +: 8];
           quads     = quads | s_header[p*HEADER_T_W + QUADS_AT +: QUADS_W];
           identity  = identity | s_data[p*BEAT_W +: 32];
@@ -121,7 +126,7 @@ module ina_message #(
   logic [PAIRS-1:0] lanes_differ;
   logic             unfit;  // unknown, or not what the message goes on with
 
-  assign m_wrong = header_differs || lanes_differ != '0 || unfit;
+  assign m_differs = header_differs || lanes_differ != '0 || unfit;
 
   always_ff @(posedge clk) begin : compare
     logic [QUADS_W+7:0] header;
@@ -132,35 +137,36 @@ module ina_message #(
     logic [LANE_W-1:0]  zeros;
     logic [PAIRS-1:0]   differs;
 
-    if (joins) begin
+    if (joins || downs) begin
       header_ones  = '0;
       header_zeros = '0;
       for (int p = 0; p < PORT_COUNT; p++) begin
         header = {s_header[p*HEADER_T_W + QUADS_AT +: QUADS_W],
                   s_header[p*HEADER_T_W + OPCODE_AT +: 8]};
-        if (s_mask[p]) begin
+        if (s_from[p] || s_mask[p]) begin
           header_ones  = header_ones | header;
           header_zeros = header_zeros | ~header;
         end
       end
       differs = '0;
       for (int i = 0; i < ina_pkg::EQUAL_LANES; i++) begin
-        ones  = '0;
-        zeros = '0;
+        ones  = downs ? s_part[i*LANE_W +: LANE_W] : '0;
+        zeros = downs ? ~s_part[i*LANE_W +: LANE_W] : '0;
         for (int p = 0; p < PORT_COUNT; p++) begin
           lane = s_data[p*BEAT_W + i*LANE_W +: LANE_W];
-          if (s_mask[p]) begin
+          if (s_from[p]) begin
             ones  = ones | lane;
             zeros = zeros | ~lane;
           end
         end
-        if ((ones & zeros) != '0) differs[i/2] = 1'b1;
+        if ((ones & zeros) != '0 && !(i == ina_pkg::PLACE_LANE && message_type == ina_pkg::TYPE_JOIN))
+          differs[i/2] = 1'b1;
       end
       header_differs <= (header_ones & header_zeros) != '0;
       lanes_differ   <= starts ? differs : '0;
-      unfit          <= starts == in_message[s_job] || (starts && !known);
+      unfit          <= joins && (starts == in_message[s_job] || (starts && !known));
     end
-    if (s_valid && s_first) m_marked <= joins && marked;
+    if (s_valid && s_first) m_marked <= (joins || downs) && marked;
   end
 
   // The message that each job is in, and what is done with its elements. A join that is called off

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses whose packet the join takes next: the heads of a whole job, the head of one queue of a
-// broken job, or a retransmission.
+// Chooses whose packet the join takes next: the next ones of a whole job, what came from above for a
+// job, the head of one queue of a broken job, or a retransmission.
 //
 //   scan    what could be chosen, and has room wherever it leaves (ina_pick_ready)
 //   choose  one of them, by turns (ina_pick_turns)
@@ -34,9 +34,12 @@ module ina_pick #(
     input  logic [JOB_COUNT-1:0]            job_complete,
     input  logic [JOB_COUNT-1:0]            job_broken,
     input  logic [JOB_COUNT-1:0]            job_closing,
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,     // of each port, the jobs that it is in
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,  // ... and those that have a packet there
-    input  logic                            opened,       // a context has a new job
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,       // of each port, the jobs with a child there
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_border,     // ... with their border
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_down,       // ... with their down flow
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,    // ... with a packet to be summed there
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,  // ... with any packet there
+    input  logic                            opened,         // a context has a new job
     input  logic [JOB_W-1:0]                opened_job,
 
     // The oldest retransmission of each port, and its removal once it has begun. Two that want the
@@ -50,13 +53,15 @@ module ina_pick #(
     // Room, and the chosen packets' progress.
     input  logic [PORT_COUNT-1:0] rebuild_room,
     input  logic [PORT_COUNT-1:0] settled,      // ina_rebuild has the header, or never gets it
-    input  logic                  done_valid,   // a join or raw packet has been popped
+    input  logic                  done_valid,   // one has ended that is no retransmission
     input  logic [JOB_W-1:0]      done_job,
-    input  logic                  undo_valid,   // a chosen join was called off
+    input  logic                  undo_valid,   // a chosen sum was called off
     input  logic [JOB_W-1:0]      undo_job,
+    input  logic                  undo_part,    // ... that would have been a part
 
     // To these ports' queues: the next packet of issue_job. Its slot comes with m_valid.
     output logic [PORT_COUNT-1:0]        issue_valid,
+    output logic                         issue_raw,
     output logic [JOB_W-1:0]             issue_job,
     input  logic [PORT_COUNT*SLOT_W-1:0] issue_slot,
 
@@ -65,7 +70,9 @@ module ina_pick #(
     output logic [1:0]            m_kind,
     output logic [JOB_W-1:0]      m_job,
     output logic [SLOT_W-1:0]     m_slot,
-    output logic [PORT_COUNT-1:0] m_mask,
+    output logic [PORT_COUNT-1:0] m_from,     // whose payloads it takes; or headers of retransmissions
+    output logic [PORT_COUNT-1:0] m_mask,     // where it leaves
+    output logic                  m_part,     // the history in question is that of parts
     output logic                  m_probe,    // of a retransmission
     output logic                  m_dropped,
 
@@ -81,6 +88,8 @@ module ina_pick #(
   logic [1:0]            chosen_kind;
   logic [JOB_COUNT-1:0]  chosen_jobs;     // the job of a sum or raw packet
   logic [JOB_W-1:0]      chosen_job;
+  logic                  chosen_part;
+  logic [PORT_COUNT-1:0] chosen_from;
   logic [PORT_COUNT-1:0] chosen_mask;
   logic [PORT_COUNT-1:0] chosen_heads;    // whose queues move on: none of a retransmission
   logic [PORT_COUNT-1:0] chosen_resends;  // whose retransmissions are chosen
@@ -89,6 +98,7 @@ module ina_pick #(
 
   assign issue       = chosen_valid && (!m_valid || m_ready);
   assign issue_valid = issue ? chosen_heads : '0;
+  assign issue_raw   = chosen_kind == ina_pkg::KIND_RAW;
   assign issue_job   = chosen_job;
 
   // Scan.
@@ -98,6 +108,7 @@ module ina_pick #(
   logic [PORT_COUNT-1:0]           resending;
   logic [PORT_COUNT-1:0]           credit;
   logic [JOB_COUNT-1:0]            joins;
+  logic [JOB_COUNT-1:0]            downs;
   logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready;
   logic [PORT_COUNT-1:0]           resends;
   logic                            choice_valid;
@@ -112,22 +123,40 @@ module ina_pick #(
       .rebuild_room, .settled, .resend_pop, .done_valid, .done_job, .undo_valid, .undo_job,
       .any_ahead, .resending, .credit);
 
+  // Where the sum of a job leaves: one that goes up with its border, else with all it came from; one
+  // that came from above with its own flow and all that went into the part but the border.
+  logic [JOB_COUNT-1:0]            job_part;
+  logic [PORT_COUNT*JOB_COUNT-1:0] join_out;
+  logic [PORT_COUNT*JOB_COUNT-1:0] down_out;
+
+  always_comb begin
+    job_part = '0;
+    for (int p = 0; p < PORT_COUNT; p++)
+      job_part = job_part | job_border[p*JOB_COUNT +: JOB_COUNT];
+  end
+
+  assign join_out = job_border | (job_mask & {PORT_COUNT{~job_part}});
+  assign down_out = job_down | (job_mask & ~job_border);
+
   ina_pick_ready #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ready (
-      .clk, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
-      .resend_valid, .resend_behind, .chosen_jobs,
-      .chosen_resends, .any_ahead, .resending, .credit, .any, .joins, .raw_ready, .resends);
+      .clk, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_down, .join_out,
+      .down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind, .chosen_jobs,
+      .chosen_resends, .any_ahead, .resending, .credit, .any, .joins, .downs, .raw_ready, .resends);
 
   // Choose.
   logic [1:0]            choice_kind;
   logic [JOB_COUNT-1:0]  choice_jobs;
   logic [JOB_W-1:0]      choice_job;
+  logic                  choice_part;
+  logic [PORT_COUNT-1:0] choice_from;
   logic [PORT_COUNT-1:0] choice_mask;
   ina_pkg::resend_t      choice_resend;
 
   ina_pick_turns #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) turns (
-      .clk, .rst, .scan, .credit, .joins, .raw_ready, .resends, .resend, .job_mask,
+      .clk, .rst, .scan, .credit, .joins, .downs, .raw_ready, .resends, .resend, .job_mask,
+      .job_down, .job_part, .join_out, .down_out,
       .m_valid(choice_valid), .m_kind(choice_kind), .m_jobs(choice_jobs), .m_job(choice_job),
-      .m_mask(choice_mask), .m_resend(choice_resend));
+      .m_part(choice_part), .m_from(choice_from), .m_mask(choice_mask), .m_resend(choice_resend));
 
   always_ff @(posedge clk) begin
     if (issue) chosen_valid <= 1'b0;
@@ -138,8 +167,10 @@ module ina_pick #(
       chosen_kind    <= choice_kind;
       chosen_jobs    <= choice_jobs;
       chosen_job     <= choice_job;
+      chosen_part    <= choice_part;
+      chosen_from    <= choice_from;
       chosen_mask    <= choice_mask;
-      chosen_heads   <= (choice_kind == ina_pkg::KIND_RESEND) ? '0 : choice_mask;
+      chosen_heads   <= (choice_kind == ina_pkg::KIND_RESEND) ? '0 : choice_from;
       chosen_resends <= (choice_kind == ina_pkg::KIND_RESEND) ? choice_mask : '0;
       chosen_resend  <= choice_resend;
     end
@@ -151,17 +182,24 @@ module ina_pick #(
   end
 
   logic unused;
-  assign unused = &{chosen_resend.job, chosen_resend.quads};  // they were of use in the choice
+  assign unused = &{chosen_resend.part, chosen_resend.job, chosen_resend.quads};  // used in the choice
 
-  // Issue. The sums of each job that have been chosen, and how many of them came after the one that
-  // a retransmission wants: SLOT_COUNT of them fill the history.
-  logic [ORDINAL_W-1:0] sums_chosen [JOB_COUNT];
+  // Issue. The sums and the parts of each job that have been chosen, and how many of them came after
+  // the one that a retransmission wants: SLOT_COUNT of them fill a history.
+  logic [ORDINAL_W-1:0] sums_chosen  [JOB_COUNT];
+  logic [ORDINAL_W-1:0] parts_chosen [JOB_COUNT];
+  logic                 issue_sum;
+  logic                 issue_part;
   logic [SLOT_W-1:0]    m_resend_slot;
   logic [ORDINAL_W-1:0] m_sums_since;
   logic                 issue_q;
 
   assign m_dropped = m_kind == ina_pkg::KIND_RESEND && !m_probe
       && m_sums_since > ORDINAL_W'(SLOT_COUNT);
+
+  assign issue_part = issue && chosen_kind == ina_pkg::KIND_JOIN && chosen_part;
+  assign issue_sum  = issue && ((chosen_kind == ina_pkg::KIND_JOIN && !chosen_part)
+                                || chosen_kind == ina_pkg::KIND_DOWN);
 
   always_ff @(posedge clk) begin
     if (!m_valid || m_ready) m_valid <= chosen_valid;
@@ -170,26 +208,34 @@ module ina_pick #(
     if (issue) begin
       m_kind        <= chosen_kind;
       m_job         <= chosen_job;
+      m_part        <= chosen_part;
+      m_from        <= chosen_from;
       m_mask        <= chosen_mask;
       m_probe       <= chosen_resend.probe;
       m_resend_slot <= chosen_resend.slot[SLOT_W-1:0];
-      m_sums_since  <= sums_chosen[chosen_job] - chosen_resend.ordinal;
-      if (chosen_kind == ina_pkg::KIND_JOIN)
-        sums_chosen[chosen_job] <= sums_chosen[chosen_job] + 1'b1;
+      m_sums_since  <= (chosen_part ? parts_chosen[chosen_job] : sums_chosen[chosen_job])
+          - chosen_resend.ordinal;
     end
-    if (undo_valid)  // of the same job: one less and one more
-      sums_chosen[undo_job] <= sums_chosen[undo_job] - ORDINAL_W'(!(issue
-          && chosen_kind == ina_pkg::KIND_JOIN && undo_job == chosen_job));
+    if (issue_sum) sums_chosen[chosen_job] <= sums_chosen[chosen_job] + 1'b1;
+    if (issue_part) parts_chosen[chosen_job] <= parts_chosen[chosen_job] + 1'b1;
+    // Of the same job: one less and one more.
+    if (undo_valid && !undo_part)
+      sums_chosen[undo_job] <= sums_chosen[undo_job]
+          - ORDINAL_W'(!(issue_sum && undo_job == chosen_job));
+    if (undo_valid && undo_part)
+      parts_chosen[undo_job] <= parts_chosen[undo_job]
+          - ORDINAL_W'(!(issue_part && undo_job == chosen_job));
     if (opened) sums_chosen[opened_job] <= '0;
+    if (opened) parts_chosen[opened_job] <= '0;
     if (rst) m_valid <= 1'b0;
   end
 
-  // The heads of a job's queues are in the same slot on all its ports.
+  // Packets of the same number are in the same slot on all ports of a job.
   always_comb begin
     m_slot = m_resend_slot;
     if (m_kind != ina_pkg::KIND_RESEND)
       for (int p = 0; p < PORT_COUNT; p++)
-        if (m_mask[p]) m_slot = issue_slot[p*SLOT_W +: SLOT_W];
+        if (m_from[p]) m_slot = issue_slot[p*SLOT_W +: SLOT_W];
   end
 
   always_comb begin

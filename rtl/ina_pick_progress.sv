@@ -40,9 +40,10 @@ module ina_pick_progress #(
 );
 
   localparam int CHOSEN_MAX = 3;
+  localparam int AHEAD_W    = FILL_W + 1;
 
-  // Issued and not yet popped: one more, and one or two fewer.
-  logic [FILL_W-1:0] ahead [JOB_COUNT];
+  // Issued and not yet ended, on the way up and down: one more, and one or two fewer.
+  logic [AHEAD_W-1:0] ahead [JOB_COUNT];
 
   always_ff @(posedge clk) begin : count_ahead
     logic       more;
@@ -52,8 +53,8 @@ module ina_pick_progress #(
       for (int j = 0; j < JOB_COUNT; j++) begin
         more  = issue && chosen_jobs[j];
         fewer = 2'(done_valid && done_job == JOB_W'(j)) + 2'(undo_valid && undo_job == JOB_W'(j));
-        ahead[j]     <= rst ? '0 : ahead[j] + FILL_W'(more) - FILL_W'(fewer);
-        any_ahead[j] <= !rst && (more || ahead[j] != FILL_W'(fewer));
+        ahead[j]     <= rst ? '0 : ahead[j] + AHEAD_W'(more) - AHEAD_W'(fewer);
+        any_ahead[j] <= !rst && (more || ahead[j] != AHEAD_W'(fewer));
       end
     end
   end

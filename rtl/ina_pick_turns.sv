@@ -17,15 +17,22 @@ module ina_pick_turns #(
     input  logic                                      scan,
     input  logic [PORT_COUNT-1:0]                     credit,
     input  logic [JOB_COUNT-1:0]                      joins,
+    input  logic [JOB_COUNT-1:0]                      downs,
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           raw_ready,
     input  logic [PORT_COUNT-1:0]                     resends,
     input  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend,  // of each port
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           job_mask,
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           job_down,
+    input  logic [JOB_COUNT-1:0]                      job_part,  // its sums are parts
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           join_out,  // of each port, whose leave there
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           down_out,  // ... of those from above
 
     output logic                  m_valid,
     output logic [1:0]            m_kind,
     output logic [JOB_COUNT-1:0]  m_jobs,   // of a sum or raw packet: one bit
     output logic [JOB_W-1:0]      m_job,
+    output logic                  m_part,
+    output logic [PORT_COUNT-1:0] m_from,
     output logic [PORT_COUNT-1:0] m_mask,
     output ina_pkg::resend_t      m_resend  // of a retransmission
 );
@@ -58,14 +65,19 @@ module ina_pick_turns #(
   end
 
   // Of the kinds, of the jobs, of the ports.
-  logic [2:0]            kind;  // resend, raw, join
+  logic [3:0]            kind;  // down, resend, raw, join
   logic [JOB_COUNT-1:0]  join_choice;
+  logic [JOB_COUNT-1:0]  down_choice;
   logic [PORT_COUNT-1:0] raw_port;
   logic [PORT_COUNT-1:0] resend_port;
 
-  ina_turn #(.WIDTH(3)) kind_turn (
-      .clk, .rst, .asks(scan), .wanted({resends != '0, raw_ports != '0, joins != '0}),
+  ina_turn #(.WIDTH(4)) kind_turn (
+      .clk, .rst, .asks(scan),
+      .wanted({downs != '0, resends != '0, raw_ports != '0, joins != '0}),
       .choice(kind), .served(m_valid), .which(kind));
+  ina_turn #(.WIDTH(JOB_COUNT)) down_turn (
+      .clk, .rst, .asks(scan), .wanted(downs), .choice(down_choice),
+      .served(m_valid && kind[3]), .which(down_choice));
   ina_turn #(.WIDTH(JOB_COUNT)) join_turn (
       .clk, .rst, .asks(scan), .wanted(joins), .choice(join_choice),
       .served(m_valid && kind[0]), .which(join_choice));
@@ -87,12 +99,17 @@ module ina_pick_turns #(
   end
 
   assign m_valid = scan_q && kind != '0;
-  assign m_kind  = kind[2] ? ina_pkg::KIND_RESEND
+  assign m_kind  = kind[3] ? ina_pkg::KIND_DOWN
+                 : kind[2] ? ina_pkg::KIND_RESEND
                  : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;
 
   // What each of them would bring, side by side; then one.
   logic [JOB_W-1:0]            join_job;
+  logic [PORT_COUNT-1:0]       join_from;
   logic [PORT_COUNT-1:0]       join_mask;
+  logic [JOB_W-1:0]            down_job;
+  logic [PORT_COUNT-1:0]       down_from;
+  logic [PORT_COUNT-1:0]       down_mask;
   logic [PORT_COUNT-1:0]       resend_mask;
   logic [PORT_COUNT*JOB_W-1:0] raw_jobs;
 
@@ -104,7 +121,11 @@ module ina_pick_turns #(
 
   always_comb begin
     join_job    = '0;
+    join_from   = '0;
     join_mask   = '0;
+    down_job    = '0;
+    down_from   = '0;
+    down_mask   = '0;
     raw_jobs    = '0;
     resend_mask = '0;
     m_resend    = '0;
@@ -114,8 +135,17 @@ module ina_pick_turns #(
     end
     if (scan_q && kind[0]) begin
       join_job = number_of(join_choice);
-      for (int p = 0; p < PORT_COUNT; p++)
-        join_mask[p] = (join_choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        join_from[p] = (join_choice & job_mask[p*JOB_COUNT +: JOB_COUNT]) != '0;
+        join_mask[p] = (join_choice & join_out[p*JOB_COUNT +: JOB_COUNT]) != '0;
+      end
+    end
+    if (scan_q && kind[3]) begin
+      down_job = number_of(down_choice);
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        down_from[p] = (down_choice & job_down[p*JOB_COUNT +: JOB_COUNT]) != '0;
+        down_mask[p] = (down_choice & down_out[p*JOB_COUNT +: JOB_COUNT]) != '0;
+      end
     end
     if (scan_q && kind[1])
       for (int p = 0; p < PORT_COUNT; p++)
@@ -125,11 +155,15 @@ module ina_pick_turns #(
   always_comb begin
     m_jobs = '0;
     m_job  = '0;
+    m_part = 1'b0;
+    m_from = '0;
     m_mask = '0;
     if (scan_q) begin
-      m_jobs = kind[0] ? join_choice : '0;
-      m_job  = kind[0] ? join_job : kind[2] ? m_resend.job[JOB_W-1:0] : '0;
-      m_mask = kind[0] ? join_mask : kind[1] ? raw_port : resend_mask;
+      m_jobs = kind[0] ? join_choice : kind[3] ? down_choice : '0;
+      m_job  = kind[0] ? join_job : kind[3] ? down_job : kind[2] ? m_resend.job[JOB_W-1:0] : '0;
+      m_part = kind[0] ? (join_choice & job_part) != '0 : kind[2] ? m_resend.part : kind[3];
+      m_from = kind[0] ? join_from : kind[3] ? down_from : kind[1] ? raw_port : resend_mask;
+      m_mask = kind[0] ? join_mask : kind[3] ? down_mask : kind[1] ? raw_port : resend_mask;
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (kind[1] && raw_port[p]) m_jobs = m_jobs | raws_q[p*JOB_COUNT +: JOB_COUNT];
         if (kind[1] && raw_port[p]) m_job = m_job | raw_jobs[p*JOB_W +: JOB_W];

@@ -113,7 +113,8 @@ package ina_pkg;
   localparam logic [7:0]  OPERATION_SUM   = 8'd1;
   localparam logic [7:0]  OPERATION_MAX   = 8'd2;
   localparam logic [7:0]  OPERATION_MIN   = 8'd3;
-  localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header
+  localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header; of a JOIN only
+  localparam int PLACE_LANE  = 6;  // ... the first 6, for this one is its place
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
 
   // What the adder tree does with a lane: bits 1:0 what, bit 2 with numbers of the beat's format.
@@ -157,10 +158,11 @@ package ina_pkg;
   // What a JOIN asks for, from its message header.
   typedef struct packed {
     logic [31:0] window;
+    logic [31:0] place;
     logic [15:0] rank_count;
     logic [63:0] job_id;
   } ask_t;
-  localparam int ASK_T_W = 32 + 16 + 64;
+  localparam int ASK_T_W = 32 + 32 + 16 + 64;
 
   // What becomes of a packet (ina_judge_psn). No bit set: it is dropped.
   typedef struct packed {
@@ -179,20 +181,23 @@ package ina_pkg;
   localparam int SLOT_MAX = 32768;
   typedef struct packed {
     logic                 probe;
+    logic                 part;     // not a sum of all ranks: a border's packet
     logic [5:0]           job;
     logic [14:0]          slot;     // of the sum in the history
     logic [ORDINAL_W-1:0] ordinal;  // of the sum
     logic [QUADS_W-1:0]   quads;
   } resend_t;
-  localparam int RESEND_T_W = 1 + 6 + 15 + ORDINAL_W + QUADS_W;
+  localparam int RESEND_T_W = 2 + 6 + 15 + ORDINAL_W + QUADS_W;
 
   // Packets that a queue gave up unsummed are counted modulo 2^RAW_W, as PSNs are.
   localparam int RAW_W = 24;
 
-  // Which packet a transaction of the join takes.
-  localparam logic [1:0] KIND_JOIN   = 2'd0;  // the heads of all queues of a job, as their sum
+  // Which packet a transaction of the join takes, and in whose headers it leaves. Where a job's ranks
+  // are not all below this switch, its sum is a part: it leaves as the border's packet.
+  localparam logic [1:0] KIND_JOIN   = 2'd0;  // the next ones of all children of a job, as their sum
   localparam logic [1:0] KIND_RAW    = 2'd1;  // the head of one queue of a broken job, as it is
   localparam logic [1:0] KIND_RESEND = 2'd2;  // a retransmission, with the sum from the history
+  localparam logic [1:0] KIND_DOWN   = 2'd3;  // the next one from above, also as all that waits for it
 
   // Added to the PSN of a probe, the packet that stands for one past a gap (docs/protocol.md,
   // PSNs): so far ahead that no receiver ever expects it.

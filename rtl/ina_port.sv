@@ -17,6 +17,8 @@ module ina_port #(
     input  logic clk,
     input  logic rst,
     input  logic tick,
+    input  logic uplink,
+    input  logic probes,
 
     input  logic                           s_axis_tvalid,
     output logic                           s_axis_tready,
@@ -40,6 +42,8 @@ module ina_port #(
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] job_border,
+    input  logic [JOB_COUNT-1:0] job_early,
     input  logic [JOB_COUNT-1:0] job_freed,
     output logic                 break_valid,
     output logic                 leave_valid,
@@ -54,7 +58,11 @@ module ina_port #(
 
     // To and from ina_pick.
     output logic [JOB_COUNT-1:0]          queue_ready,
+    output logic [JOB_COUNT-1:0]          queue_waiting,
+    output logic                          commit_valid,
+    output logic [JOB_W-1:0]              commit_job,
     input  logic                          issue_valid,
+    input  logic                          issue_raw,
     input  logic [JOB_W-1:0]              issue_job,
     output logic [SLOT_W-1:0]             issue_slot,
     output logic                          resend_valid,
@@ -78,8 +86,6 @@ module ina_port #(
     output ina_pkg::header_t                 read_header,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
     input  logic                             resend_pop,
-    input  logic                             undo_valid,
-    input  logic [JOB_W-1:0]                 undo_job,
     input  logic                             header_valid,
     input  ina_pkg::header_t                 header,
     input  logic                             header_ce,
@@ -112,7 +118,6 @@ module ina_port #(
   logic [ina_pkg::BEAT_INDEX_W-1:0]   write_beat;
   logic [ina_pkg::BEAT_W-1:0]         write_data;
   logic                               write_opens;
-  logic                               commit_valid;
   ina_pkg::header_t                   commit_header;
   logic                               resend_commit;
   logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry;
@@ -136,12 +141,13 @@ module ina_port #(
 
   ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
                 .OTHER_PORTS(OTHER_PORTS)) ingress (
-      .clk, .rst, .tick,
+      .clk, .rst, .tick, .uplink, .probes,
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
       .ask_valid, .ask, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
+      .job_complete, .job_broken, .job_border, .job_early, .job_freed, .break_valid, .leave_valid,
+      .hit_valid, .hit_job,
       .known, .others, .search, .found,
       .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
       .commit_header, .watch_read, .watch_job,
@@ -154,7 +160,8 @@ module ina_port #(
       .write_valid, .write_job, .write_opens, .write_beat, .write_data,
       .commit_valid, .resend_valid(resend_commit), .resend_entry(resend_commit_entry),
       .commit_header,
-      .issue_valid, .issue_job, .issue_slot, .undo_valid, .undo_job, .ready(queue_ready),
+      .issue_valid, .issue_raw, .issue_job, .issue_slot, .ready(queue_ready),
+      .waiting(queue_waiting),
       .pop_valid(done_valid), .pop_raw(done_raw), .pop_job(done_job),
       .peek_read, .peek_job, .peek_slot, .peek_resend, .peek_quads,
       .header_read, .beat_read, .read_job, .read_slot,
@@ -179,6 +186,8 @@ module ina_port #(
       .s1_axis_tvalid(pass_tvalid), .s1_axis_tready(pass_tready), .s1_axis_tdata(pass_tdata),
       .s1_axis_tkeep(pass_tkeep), .s1_axis_tlast(pass_tlast),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
+
+  assign commit_job = write_job;
 
   assign busy = ingress_busy || rebuild_busy || m_axis_tvalid;
 

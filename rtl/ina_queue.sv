@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One port's packets that were taken and are not yet summed: for each job a ring of packets in PSN
-// order, with three places in it:
+// One port's packets that were taken and have not left: for each job a ring of packets in PSN order,
+// with three places in it:
 //
 //   tail   where the next packet that is taken goes
-//   next   the oldest packet that ina_pick has not chosen
-//   head   the oldest packet whose transaction has not ended: then its sum is in the history, so a
+//   next   the oldest packet whose payload ina_pick has not chosen for a sum
+//   head   the oldest packet that has not left. What left as a sum is in the history, so a
 //          retransmission finds a packet either here or there
+//
+// Between head and next is what is on its way, and what waits for the sum of all ranks from above. If
+// the job breaks, it goes out raw, from the head on.
 //
 // A place is a slot, and above it a bit that changes with each lap, which tells a full ring from an
 // empty one. A ring begins anew with the JOIN of its flow.
@@ -40,16 +43,16 @@ module ina_queue #(
 
     // From ina_pick: the packet at `next` is chosen, its slot is known in the next clock and stays
     // until the next choice. `next` moves on in that clock: two choices of a job are two clocks
-    // apart at least. From ina_join: the last one that was chosen is called off.
+    // apart at least. Raw packets are chosen at the head, when none of the job is on its way.
     input  logic              issue_valid,
+    input  logic              issue_raw,
     input  logic [JOB_W-1:0]  issue_job,
     output logic [SLOT_W-1:0] issue_slot,
-    input  logic              undo_valid,
-    input  logic [JOB_W-1:0]  undo_job,
 
-    output logic [JOB_COUNT-1:0] ready,  // jobs that have something to be chosen
+    output logic [JOB_COUNT-1:0] ready,    // jobs that have a packet at `next`
+    output logic [JOB_COUNT-1:0] waiting,  // ... or at the head
 
-    // The end of a transaction of this port.
+    // A packet of this port has left.
     input  logic             pop_valid,
     input  logic             pop_raw,
     input  logic [JOB_W-1:0] pop_job,
@@ -114,11 +117,6 @@ module ina_queue #(
   function automatic logic [PLACE_W-1:0] place_after(input logic [PLACE_W-1:0] place);
     place_after = (place[SLOT_W-1:0] == LAST_SLOT) ? {~place[SLOT_W], SLOT_W'(0)}
                                                    : {place[SLOT_W], place[SLOT_W-1:0] + 1'b1};
-  endfunction
-
-  function automatic logic [PLACE_W-1:0] place_before(input logic [PLACE_W-1:0] place);
-    place_before = (place[SLOT_W-1:0] == '0) ? {~place[SLOT_W], LAST_SLOT}
-                                             : {place[SLOT_W], place[SLOT_W-1:0] - 1'b1};
   endfunction
 
   function automatic logic [SLOT_W-1:0] slot_of(input logic [PLACE_W-1:0] place);
@@ -189,28 +187,32 @@ module ina_queue #(
   always_ff @(posedge clk) begin
     if (commit_valid)
       tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
-    if (issue_valid) issue_slot <= slot_of(next_place[issue_job]);
+    if (issue_valid)
+      issue_slot <= slot_of(issue_raw ? head_place[issue_job] : next_place[issue_job]);
     issue_q     <= issue_valid && !rst;
     issue_job_q <= issue_job;
-    if (!(issue_q && undo_valid && issue_job_q == undo_job)) begin
-      if (issue_q) next_place[issue_job_q] <= place_after(next_place[issue_job_q]);
-      if (undo_valid) next_place[undo_job] <= place_before(next_place[undo_job]);
-    end
+    if (issue_q) next_place[issue_job_q] <= place_after(next_place[issue_job_q]);
     if (opens) next_place[write_job] <= '0;
   end
 
   // issue_valid comes late in a clock, so it counts last.
   (* keep *) logic      is_last;  // else synthesis mixes issue_valid into the comparison
+  logic                 pops_last;
   logic [JOB_COUNT-1:0] emptied;
+  logic [JOB_COUNT-1:0] popped;
   logic [JOB_COUNT-1:0] filled;
 
-  assign is_last = place_after(next_place[issue_job]) == tail_place[issue_job];
-  assign emptied = JOB_COUNT'(is_last) << issue_job;
-  assign filled  = (JOB_COUNT'(commit_valid) << write_job) | (JOB_COUNT'(undo_valid) << undo_job);
+  assign is_last   = place_after(next_place[issue_job]) == tail_place[issue_job];
+  assign pops_last = pop_valid && place_after(head_place[pop_job]) == tail_place[pop_job];
+  assign emptied   = JOB_COUNT'(is_last) << issue_job;
+  assign popped    = JOB_COUNT'(pops_last) << pop_job;
+  assign filled    = JOB_COUNT'(commit_valid) << write_job;
 
   always_ff @(posedge clk) begin
-    ready <= job_valid & (filled | (issue_valid ? ready & ~emptied : ready));
+    ready   <= job_valid & (filled | (issue_valid ? ready & ~emptied : ready));
+    waiting <= job_valid & (filled | (waiting & ~popped));
     if (rst) ready <= '0;
+    if (rst) waiting <= '0;
   end
 
   // What has left.

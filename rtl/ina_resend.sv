@@ -40,7 +40,7 @@ module ina_resend #(
 );
 
   localparam int DEPTH   = ina_pkg::RESEND_DEPTH;
-  localparam int WIDTH   = 1 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W + ina_pkg::QUADS_W;
+  localparam int WIDTH   = 2 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W + ina_pkg::QUADS_W;
   localparam int COUNT_W = $clog2(DEPTH) + 1;
   // 4096 clocks (four of the largest packets at 10 Gb/s), and up to one tick more.
   localparam int TICK_W     = 10;
@@ -54,6 +54,7 @@ module ina_resend #(
 
   // What a FIFO of these parameters holds of a resend_t.
   logic                          m_probe;
+  logic                          m_part;
   logic [JOB_W-1:0]              m_job;
   logic [SLOT_W-1:0]             m_slot;
   logic [ina_pkg::ORDINAL_W-1:0] m_ordinal;
@@ -69,11 +70,12 @@ module ina_resend #(
   ina_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) fifo (
       .clk, .rst,
       .s_valid(push), .s_ready(unused_ready),
-      .s_data({s_resend.probe, s_job, s_resend.slot[SLOT_W-1:0], s_resend.ordinal, s_resend.quads}),
-      .m_valid, .m_ready, .m_data({m_probe, m_job, m_slot, m_ordinal, m_quads}),
+      .s_data({s_resend.probe, s_resend.part, s_job, s_resend.slot[SLOT_W-1:0], s_resend.ordinal,
+               s_resend.quads}),
+      .m_valid, .m_ready, .m_data({m_probe, m_part, m_job, m_slot, m_ordinal, m_quads}),
       .count);
 
-  assign m_resend = {m_probe, 6'(m_job), 15'(m_slot), m_ordinal, m_quads};
+  assign m_resend = {m_probe, m_part, 6'(m_job), 15'(m_slot), m_ordinal, m_quads};
 
   always_ff @(posedge clk) begin
     if (pop) m_entry <= m_entry + 1'b1;

@@ -6,6 +6,7 @@
 //             ina_queue                      one a port     waits for the other ranks
 //   ina_jobs, ina_pick, ina_join             shared         meets them
 //   ina_tree, ina_trailer, ina_history       shared         is added to theirs, and remembered
+//                                                           (what a higher switch adds up waits on)
 //   ina_payload_crc                          shared
 //   ina_port: ina_rebuild, ina_merge         one a port     goes on in its own headers
 
@@ -19,7 +20,8 @@ module ina_top #(
     // What the tree can do; a message that needs what is not there breaks its job.
     parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
     parameter bit MAX_MIN      = 1'b1,  // operations max and min
-    parameter bit INT32        = 1'b1   // int32 elements
+    parameter bit INT32        = 1'b1,  // int32 elements
+    parameter bit UPLINKS      = 1'b1   // there may be some: a history of parts
 ) (
     input  logic clk,
     input  logic rst,
@@ -77,9 +79,13 @@ module ina_top #(
   localparam int RESEND_W   = ina_pkg::RESEND_T_W;
   localparam int EVENTS_W   = ina_pkg::COUNTER_COUNT;
 
-  // The RTL is of a switch by itself so far.
-  logic unused_place;
-  assign unused_place = ^{place_level, place_uplinks, place_id};
+  logic [1:0]            level;
+  logic [PORT_COUNT-1:0] uplinks;
+  logic                  unused_place;
+
+  assign level        = place_level == '0 ? 2'd1 : place_level;
+  assign uplinks      = UPLINKS ? place_uplinks : '0;
+  assign unused_place = ^place_id;  // no module writes it into a TRACE
 
   // Jobs.
   logic [PORT_COUNT-1:0]           ask_valid;
@@ -98,7 +104,11 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_closing;
   logic [JOB_COUNT-1:0]            job_quiet;
   logic [JOB_COUNT-1:0]            job_freed;
+  logic [JOB_COUNT-1:0]            job_begun;
+  logic [JOB_COUNT-1:0]            job_early;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
+  logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
+  logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
   logic                            job_opened;
   logic [JOB_COUNT-1:0]            job_newly_broken;
   logic [JOB_COUNT-1:0]            job_newly_expired;
@@ -115,6 +125,9 @@ module ina_top #(
 
   // Queues and retransmissions.
   logic [PORT_COUNT*JOB_COUNT-1:0]          queue_ready;
+  logic [PORT_COUNT*JOB_COUNT-1:0]          queue_waiting;
+  logic [PORT_COUNT-1:0]                    commit_valid;
+  logic [PORT_COUNT*JOB_W-1:0]              commit_job;
   logic [PORT_COUNT*HEADER_T_W-1:0]         queue_header;
   logic [PORT_COUNT*BEAT_W-1:0]             queue_data;
   logic [PORT_COUNT*ina_pkg::QUADS_W-1:0]   peek_quads;
@@ -130,10 +143,13 @@ module ina_top #(
   logic [1:0]            pick_kind;
   logic [JOB_W-1:0]      pick_job;
   logic [SLOT_W-1:0]     pick_slot;
+  logic [PORT_COUNT-1:0] pick_from;
   logic [PORT_COUNT-1:0] pick_mask;
+  logic                  pick_part;
   logic                  pick_probe;
   logic                  pick_dropped;
   logic [PORT_COUNT-1:0] issue_valid;
+  logic                  issue_raw;
   logic [JOB_W-1:0]      issue_job;
   logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
   logic                  peek_read;
@@ -144,16 +160,18 @@ module ina_top #(
   logic                  read_resend;
   logic [INDEX_W-1:0]    read_beat;
   logic                  history_read;
+  logic                  history_part;
   logic [BEAT_W-1:0]     history_data;
   logic [ina_pkg::QUADS_W-1:0] history_quads;
   logic                  mismatch_valid;
   logic                  undo_valid;
+  logic                  undo_part;
   logic [JOB_W-1:0]      undo_job;
-  logic [PORT_COUNT-1:0] undo_mask;
 
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
   typedef struct packed {  // what rides along with them
     logic [1:0]            kind;
+    logic                  part;
     logic [JOB_W-1:0]      job;
     logic [SLOT_W-1:0]     slot;
     logic [INDEX_W-1:0]    beat;
@@ -163,7 +181,7 @@ module ina_top #(
     logic                  leave;
     logic [PORT_COUNT-1:0] mask;
   } side_t;
-  localparam int SIDE_W = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
+  localparam int SIDE_W = 3 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
 
   logic                                              join_load;
   logic                                              join_valid;
@@ -173,6 +191,7 @@ module ina_top #(
   logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] join_op;
   logic [ina_pkg::FORMAT_W-1:0]                      join_format;
   logic [1:0]                                        join_kind;
+  logic                                              join_part;
   logic [JOB_W-1:0]                                  join_job;
   logic [SLOT_W-1:0]                                 join_slot;
   logic [INDEX_W-1:0]                                join_beat;
@@ -194,6 +213,7 @@ module ina_top #(
   logic [BEAT_W-1:0]     sum_data;
   logic [SIDE_W-1:0]     sum_side;
   logic [1:0]            sum_kind;
+  logic                  sum_part;
   logic [JOB_W-1:0]      sum_job;
   logic [SLOT_W-1:0]     sum_slot;
   logic [INDEX_W-1:0]    sum_beat;
@@ -210,9 +230,12 @@ module ina_top #(
   logic [31:0]           out_crc;
 
   // The end of a transaction: its last beat is in the history.
-  logic done_valid;
-  logic done_raw;
-  logic done_leave;
+  logic                  done_valid;
+  logic                  done_raw;
+  logic                  done_up;
+  logic                  done_leave;
+  logic [PORT_COUNT-1:0] done_left;     // with done_leave, whose
+  logic [PORT_COUNT-1:0] done_counted;  // whose payloads it took, but for one from above
 
   // Outputs of each port.
   logic [PORT_COUNT-1:0]            settled;
@@ -252,14 +275,19 @@ module ina_top #(
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
-      .clk, .rst, .age,
+      .clk, .rst, .age, .level, .uplinks,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(undo_job),
-      .done_valid(done_leave), .done_job(sum_job), .done_mask(sum_mask),
-      .job_quiet, .queue_ready, .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
+      .done_valid(done_leave), .done_job(sum_job), .done_mask(done_left),
+      .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_mask,
+      .job_border, .job_down, .job_freed,
       .opened(job_opened), .newly_broken(job_newly_broken), .newly_expired(job_newly_expired),
       .busy(jobs_busy));
+
+  ina_parts #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) parts (
+      .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(sum_job),
+      .commit_valid, .commit_job, .job_down, .begun(job_begun), .early(job_early));
 
   ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) keys (
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
@@ -267,29 +295,33 @@ module ina_top #(
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
       .clk, .rst,
-      .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
+      .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border, .job_down,
+      .queue_ready, .queue_waiting,
       .opened(job_opened), .opened_job(answer_job),
       .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop,
       .rebuild_room, .settled,
       .done_valid, .done_job(sum_job),
-      .undo_valid, .undo_job, .issue_valid, .issue_job, .issue_slot,
+      .undo_valid, .undo_job, .undo_part, .issue_valid, .issue_raw, .issue_job, .issue_slot,
       .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
-      .m_slot(pick_slot), .m_mask(pick_mask), .m_probe(pick_probe),
+      .m_slot(pick_slot), .m_from(pick_from), .m_mask(pick_mask), .m_part(pick_part),
+      .m_probe(pick_probe),
       .m_dropped(pick_dropped), .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
 
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT),
              .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32)) join_ (
       .clk, .rst,
       .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
-      .s_slot(pick_slot), .s_mask(pick_mask), .s_probe(pick_probe), .s_dropped(pick_dropped),
+      .s_slot(pick_slot), .s_from(pick_from), .s_mask(pick_mask), .s_part(pick_part),
+      .s_probe(pick_probe), .s_dropped(pick_dropped),
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
-      .read_beat, .queue_header, .queue_data, .history_read, .history_data, .history_quads,
+      .read_beat, .queue_header, .queue_data, .history_read, .history_part, .history_data,
+      .history_quads,
       .resend_pop, .resend_answered(answer_sent), .resend_differed(answer_differed),
-      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job, .undo_mask,
+      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_part, .undo_job,
       .settled, .header_valid, .header, .header_ce,
       .m_load(join_load), .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
       .m_op(join_op), .m_format(join_format),
-      .m_kind(join_kind), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
+      .m_kind(join_kind), .m_part(join_part), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
       .m_first(join_first), .m_last(join_last), .m_quads(join_quads), .m_starts(join_starts),
       .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
 
@@ -298,7 +330,7 @@ module ina_top #(
       .clk, .rst,
       .s_load(join_load), .s_valid(join_valid), .s_mask(join_leaves), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
-      .s_side({join_kind, join_job, join_slot, join_beat, join_first, join_last, join_quads,
+      .s_side({join_kind, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
                join_leave, join_mask, join_starts, join_ends}),
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
@@ -310,20 +342,31 @@ module ina_top #(
       .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),
       .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
 
-  assign {sum_kind, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
+  assign {sum_kind, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
           sum_mask} = sum_side;
 
   assign done_valid = sum_valid && sum_last && sum_kind != ina_pkg::KIND_RESEND;
   assign done_raw   = sum_kind == ina_pkg::KIND_RAW;
+  assign done_up    = done_valid && sum_kind == ina_pkg::KIND_JOIN && sum_part;
   assign done_leave = done_valid && sum_leave;
+  assign done_left  = done_raw ? sum_mask : {PORT_COUNT{1'b1}};
 
-  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) history (
+  always_comb begin
+    done_counted = done_raw ? sum_mask : '0;
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (sum_kind == ina_pkg::KIND_JOIN) done_counted[p] = job_mask[p*JOB_COUNT + 32'(sum_job)];
+  end
+
+  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU), .UPLINKS(UPLINKS))
+      history (
       .clk,
-      .write_valid(sum_valid && sum_kind == ina_pkg::KIND_JOIN), .write_job(sum_job),
+      .write_valid(sum_valid && (sum_kind == ina_pkg::KIND_JOIN || sum_kind == ina_pkg::KIND_DOWN)),
+      .write_part(sum_kind == ina_pkg::KIND_JOIN && sum_part), .write_job(sum_job),
       .write_slot(sum_slot), .write_beat(sum_beat), .write_data(sum_data),
       .write_last(sum_last), .write_quads(sum_quads),
-      .peek_read, .peek_job(pick_job), .peek_slot(pick_slot), .peek_quads(history_quads),
-      .read_valid(history_read), .read_job, .read_slot, .read_beat, .read_data(history_data));
+      .peek_read, .peek_part(pick_part), .peek_job(pick_job), .peek_slot(pick_slot),
+      .peek_quads(history_quads),
+      .read_valid(history_read), .read_part(history_part), .read_job, .read_slot, .read_beat, .read_data(history_data));
 
   ina_payload_crc #(.SIDE_W(PORT_COUNT)) payload_crc (
       .clk, .rst,
@@ -341,7 +384,7 @@ module ina_top #(
 
     ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
                .OTHER_PORTS(OTHER_PORTS)) port (
-        .clk, .rst, .tick,
+        .clk, .rst, .tick, .uplink(uplinks[p]), .probes(uplinks[p] || level > 2'd1),
         .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
         .s_axis_tdata(s_axis_tdata[p*BEAT_W +: BEAT_W]),
         .s_axis_tkeep(s_axis_tkeep[p*KEEP_W +: KEEP_W]), .s_axis_tlast(s_axis_tlast[p]),
@@ -350,23 +393,25 @@ module ina_top #(
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
-        .job_valid, .job_complete, .job_broken, .job_freed,
+        .job_valid, .job_complete, .job_broken, .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),
+        .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]), .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
         .known(known[p*KNOWN_W +: KNOWN_W]), .others,
         .search(search[p*SEARCH_W +: SEARCH_W]), .found(found[p*FOUND_W +: FOUND_W]),
         .queue_ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
-        .issue_valid(issue_valid[p]), .issue_job, .issue_slot(issue_slot[p*SLOT_W +: SLOT_W]),
+        .queue_waiting(queue_waiting[p*JOB_COUNT +: JOB_COUNT]),
+        .commit_valid(commit_valid[p]), .commit_job(commit_job[p*JOB_W +: JOB_W]),
+        .issue_valid(issue_valid[p]), .issue_raw, .issue_job, .issue_slot(issue_slot[p*SLOT_W +: SLOT_W]),
         .resend_valid(resend_valid[p]), .resend(resend[p*RESEND_W +: RESEND_W]),
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
         .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]), .room(rebuild_room[p]),
-        .peek_read(peek_read && pick_mask[p]), .peek_job(pick_job), .peek_slot(pick_slot),
+        .peek_read(peek_read && pick_from[p]), .peek_job(pick_job), .peek_slot(pick_slot),
         .peek_resend(pick_kind == ina_pkg::KIND_RESEND),
         .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
         .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot,
         .read_resend, .read_beat, .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
         .read_data(queue_data[p*BEAT_W +: BEAT_W]), .resend_pop(resend_pop[p]),
-        .undo_valid(undo_valid && undo_mask[p]), .undo_job,
         .header_valid(header_valid[p]), .header(header[p*HEADER_T_W +: HEADER_T_W]), .header_ce,
         .done_valid(done_valid && sum_mask[p]), .done_raw, .done_job(sum_job),
         .out_valid(out_valid && out_mask[p]), .out_last, .out_data, .out_crc,
@@ -380,7 +425,7 @@ module ina_top #(
       .opened(job_opened), .freed(job_freed), .newly_broken(job_newly_broken),
       .newly_expired(job_newly_expired), .answered(answer_sent), .differed(answer_differed),
       .dropped(answer_dropped),
-      .done_valid, .done_raw, .done_mask(sum_mask), .done_last_beat(sum_beat),
+      .done_valid, .done_raw, .done_mask(done_counted), .done_last_beat(sum_beat),
       .done_last_quads(sum_quads),
       .counters, .busy(counters_busy));
 

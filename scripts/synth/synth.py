@@ -34,7 +34,7 @@ NETREDUCE = {"lut": 109025, "ff": 167554, "bram": 993}
 CONFIGURATIONS = {
     "netreduce": ("NetReduce's own: six ports, float32, one job, 2 messages x 170 packets x 1 KiB",
                   {"PORT_COUNT": 6, "JOB_COUNT": 1, "SLOT_COUNT": 340, "MTU": 1024,
-                   "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0}, False, NETREDUCE),
+                   "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0, "UPLINKS": 0}, False, NETREDUCE),
     "full": ("8 ports, 16 jobs, all formats, 32 packets of 4 KiB a queue",
              {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
     "tiny": ("the smallest, to see that all is mapped",

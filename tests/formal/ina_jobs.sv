@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_jobs: who is in a job, and when its context is free again. The proof follows one context of
-// the solver's choice, and keeps its own record of it from requests, answers, packets and LEAVEs.
+// the solver's choice, and keeps its own record of it from requests, answers, packets and LEAVEs. The
+// switch stands by itself.
 //
 //   1. At most one port is answered in a clock, and only one that asks.
 //   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
@@ -57,7 +58,7 @@ module formal_ina_jobs (
   (* anyseq *) logic [JOB_W-1:0]            done_job;
   (* anyseq *) logic [PORT_COUNT-1:0]       done_mask;
   (* anyseq *) logic [JOB_COUNT-1:0]        job_quiet;
-  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting;
 
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
@@ -68,11 +69,11 @@ module formal_ina_jobs (
   logic                            busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .age, .ask_valid, .ask,
+      .clk, .rst, .age, .level(2'd1), .uplinks('0), .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
-      .done_valid, .done_job, .done_mask, .job_quiet, .queue_ready,
-      .job_valid, .job_complete, .job_broken, .job_mask, .job_freed,
+      .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
+      .job_valid, .job_complete, .job_broken, .job_mask, .job_border(), .job_down(), .job_freed,
       .opened(), .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
@@ -92,7 +93,7 @@ module formal_ina_jobs (
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ask
     assign ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W] =
-        {ask_window[p*32 +: 32], ask_rank_count[p*16 +: 16], ask_job_id[p*64 +: 64]};
+        {ask_window[p*32 +: 32], 32'd0, ask_rank_count[p*16 +: 16], ask_job_id[p*64 +: 64]};
 
     formal_stream #(.WIDTH(112), .ASSUME(1)) rules (
         .clk, .rst, .valid(wants[p]), .ready(answer_valid[p]),
@@ -117,7 +118,7 @@ module formal_ina_jobs (
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_followed
     assign mask[p]   = job_mask[p*JOB_COUNT + 32'(followed)];
-    assign waits[p]  = queue_ready[p*JOB_COUNT + 32'(followed)];
+    assign waits[p]  = queue_waiting[p*JOB_COUNT + 32'(followed)];
     assign hits[p]   = hit_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
     assign goes[p]   = leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
     assign leaves[p] = done_valid && done_job == followed && done_mask[p];
@@ -152,6 +153,7 @@ module formal_ina_jobs (
   logic [63:0]           asked_id;
   logic [15:0]           asked_ranks;
   logic [31:0]           asked_window;
+  logic [31:0]           asked_place;
   logic [15:0]           port_count_now;
   logic                  granted;
   logic                  granted_this;
@@ -171,10 +173,11 @@ module formal_ina_jobs (
     asked_id       = '0;
     asked_ranks    = '0;
     asked_window   = '0;
+    asked_place    = '0;
     port_count_now = '0;
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (answer_valid[p])
-        {asked_window, asked_ranks, asked_id} = ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
+        {asked_window, asked_place, asked_ranks, asked_id} = ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
       port_count_now = port_count_now + 16'(ports_now[p]);
     end
   end

@@ -2,7 +2,7 @@
 //
 // ina_join: no sum enters the tree without all ranks, and every operand is the beat that belongs
 // there. Each RAM answers a read with a beat that names its port and its place, so that a wrong
-// operand shows; the headers and the lanes that decide are any.
+// operand shows; the headers and the lanes that decide are any. The switch stands by itself.
 //
 //   1. A packet enters the tree as it was chosen: kind, job, slot and ports; for a join those are
 //      all ports of the job (ina_pick, 2). Chosen packets enter in their order, none twice.
@@ -13,7 +13,7 @@
 //      with the last one of the packet's length.
 //   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat: the
 //      queue's at this job and slot, or the oldest retransmission's.
-//   5. Packets of a join that differ in opcode, length or EQUAL lanes do not enter, nor do those of
+//   5. Packets of a join that differ in opcode, length or EQUAL lanes (a JOIN has one less) do not enter, nor do those of
 //      a message that is no JOIN, LEAVE, or known operation on known numbers; neither does anything
 //      summed of a job that is broken, closing or free, or had such packets. They are called off.
 //      A job is closing from the LEAVE that enters until it is free.
@@ -181,7 +181,6 @@ module formal_ina_join (
   logic                 mismatch_valid;
   logic                 undo_valid;
   logic [JOB_W-1:0]     undo_job;
-  logic [PORT_COUNT-1:0] undo_mask;
 
   logic [PORT_COUNT-1:0]            resend_answered;
   logic [PORT_COUNT-1:0]            resend_differed;
@@ -202,15 +201,14 @@ module formal_ina_join (
   logic [2:0]                       m_quads;
 
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_mask, .s_probe,
+      .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_from(s_mask), .s_mask, .s_part(1'b0), .s_probe,
       .s_dropped,
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
-      .read_beat, .queue_header, .queue_data, .history_read, .history_data,
+      .read_beat, .queue_header, .queue_data, .history_read, .history_part(), .history_data,
       .history_quads(QUADS_W'(sum_quads)), .resend_pop, .resend_answered, .resend_differed,
-      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_job,
-      .undo_mask,
+      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_part(), .undo_job,
       .settled, .header_valid, .header, .header_ce(),
-      .m_valid, .m_mask, .m_leaves, .m_data, .m_op(), .m_format, .m_kind, .m_job, .m_slot, .m_beat, .m_first, .m_last,
+      .m_valid, .m_mask, .m_leaves, .m_data, .m_op(), .m_format, .m_kind, .m_part(), .m_job, .m_slot, .m_beat, .m_first, .m_last,
       .m_quads, .m_starts(), .m_ends(), .m_leave(), .busy());
 
   // Follow one chosen packet: `before` packets are settled first.
@@ -288,7 +286,8 @@ module formal_ina_join (
 
   assign alike = header[OPCODE_AT +: 8] == header[HEADER_T_W + OPCODE_AT +: 8]
       && header[ina_pkg::HEADER_W +: QUADS_W] == header[HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W]
-      && (m_data[223:0] == m_data[BEAT_W +: 224]
+      && ((m_data[191:0] == m_data[BEAT_W +: 192]
+           && (m_data[31:24] == ina_pkg::TYPE_JOIN || m_data[223:192] == m_data[BEAT_W+192 +: 32]))
           || (header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_FIRST
               && header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_ONLY));
 
@@ -328,7 +327,6 @@ module formal_ina_join (
   logic                  was_called_off;
   logic                  was_stale;
   logic [JOB_W-1:0]      its_job;
-  logic [PORT_COUNT-1:0] its_mask;
   logic [JOB_COUNT-1:0]  over;
   logic [JOB_COUNT-1:0]  left;  // its LEAVE has entered
   logic                  leaves;
@@ -343,7 +341,6 @@ module formal_ina_join (
     was_called_off <= called_off && !rst;
     was_stale      <= stale;
     its_job        <= m_job;
-    its_mask       <= m_mask;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (called_off && !stale && m_job == JOB_W'(j)) over[j] <= 1'b1;
       if (leaves && m_job == JOB_W'(j)) left[j] <= 1'b1;
@@ -377,7 +374,7 @@ module formal_ina_join (
       p5_closing: assert (job_closing == left);
       p5_undo:    assert (undo_valid == was_called_off);
       if (undo_valid) begin
-        p5_what:  assert (undo_job == its_job && undo_mask == its_mask);
+        p5_what:  assert (undo_job == its_job);
       end
       p5_break:   assert (!mismatch_valid || (undo_valid && !was_stale));
       p6_settled: assert (!settles || chosen != '0);

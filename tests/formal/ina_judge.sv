@@ -3,7 +3,7 @@
 // ina_judge with its ina_flows: what is taken is taken once and in PSN order. The proof follows one
 // connection (of the solver's choice) among all frames, with ina_jobs' answers and the queue's
 // state as any environment that keeps its contract may give them. What is decided on a frame at
-// s_* leaves a clock later: so d_* is what was there in the clock before.
+// s_* leaves a clock later: so d_* is what was there in the clock before. The switch stands by itself.
 //
 //   1. One token a frame, when its last beat is at s_*.
 //   2. While the followed connection has a flow, no JOIN of it asks for another; so its key is in
@@ -259,7 +259,7 @@ module formal_ina_judge (
   logic [ina_pkg::COUNTER_COUNT-1:0] events;
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .tick, .en,
+      .clk, .rst, .tick, .uplink(1'b0), .probes(1'b0), .en,
       .early_valid(e_valid && e_first), .early_header(e_header),
       .next_valid(n_valid), .next_first(n_first), .next_candidate(n_packet[0]),
       .next_lane_0({6'd0, n_packet[15:14], ina_pkg::MESSAGE_MAGIC_VERSION}),
@@ -268,7 +268,7 @@ module formal_ina_judge (
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
+      .job_complete, .job_broken, .job_border('0), .job_early('0), .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw(ina_pkg::RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_pick: what it hands to the join may go. Jobs, queues, retransmissions and room are any that
-// keep their contracts; the join takes what is chosen, and reports its progress, when it likes.
+// ina_pick: what it hands to the join may go, at a switch by itself. Jobs, queues, retransmissions and
+// room are any that keep their contracts; the join takes what is chosen, and reports its progress,
+// when it likes.
 //
 //   1. What is handed over stays until the join takes it.
 //   2. A join goes with all ranks: its job is complete, it takes the next packet of exactly the
@@ -73,16 +74,18 @@ module formal_ina_pick (
   logic [1:0]            m_kind;
   logic [JOB_W-1:0]      m_job;
   logic [SLOT_W-1:0]     m_slot;
+  logic [PORT_COUNT-1:0] m_from;
   logic [PORT_COUNT-1:0] m_mask;
   logic                  m_probe;
   logic                  m_dropped;
   logic [JOB_COUNT-1:0]  job_quiet;
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .queue_ready,
+      .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border('0),
+      .job_down('0), .queue_ready, .queue_waiting(queue_ready),
       .opened, .opened_job, .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
-      .done_valid, .done_job, .undo_valid, .undo_job, .issue_valid, .issue_job, .issue_slot,
-      .m_valid, .m_ready, .m_kind, .m_job, .m_slot, .m_mask, .m_probe, .m_dropped, .job_quiet,
+      .done_valid, .done_job, .undo_valid, .undo_job, .undo_part(1'b0), .issue_valid, .issue_raw(), .issue_job, .issue_slot,
+      .m_valid, .m_ready, .m_kind, .m_job, .m_slot, .m_from, .m_mask, .m_part(), .m_probe, .m_dropped, .job_quiet,
       .dropped(), .busy());
 
   // 1.
@@ -176,7 +179,7 @@ module formal_ina_pick (
     assign what = {resend_probe[p], resend_job[p*JOB_W +: JOB_W], resend_slot[p*SLOT_W +: SLOT_W],
                    ordinal_low[p*3 +: 3], quads_low[p]};
     assign resend[p*ina_pkg::RESEND_T_W +: ina_pkg::RESEND_T_W] =
-        {resend_probe[p], 6'(resend_job[p*JOB_W +: JOB_W]), 15'(resend_slot[p*SLOT_W +: SLOT_W]),
+        {resend_probe[p], 1'b0, 6'(resend_job[p*JOB_W +: JOB_W]), 15'(resend_slot[p*SLOT_W +: SLOT_W]),
          resend_ordinal[p*ORDINAL_W +: ORDINAL_W], resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]};
     assign resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W] = ina_pkg::QUADS_W'(quads_low[p]);
     assign resend_ordinal[p*ORDINAL_W +: ORDINAL_W] =
@@ -275,7 +278,8 @@ module formal_ina_pick (
   logic [JOB_COUNT-1:0] free_2;
   logic [JOB_COUNT-1:0] free_since;
 
-  assign free_now = ~(resend_behind[0 +: JOB_COUNT] | resend_behind[JOB_COUNT +: JOB_COUNT]);
+  assign free_now = ~((resend_behind[0 +: JOB_COUNT] & job_mask[0 +: JOB_COUNT])
+      | (resend_behind[JOB_COUNT +: JOB_COUNT] & job_mask[JOB_COUNT +: JOB_COUNT]));
   always_ff @(posedge clk) begin
     free_1     <= free_now;
     free_2     <= free_1;
@@ -370,7 +374,7 @@ module formal_ina_pick (
       end
       if (new_packet) begin
         p5_room:  assert ((m_mask & ~room_since) == '0);
-        p5_kind:  assert (m_kind != 2'd3 && m_mask != '0);
+        p5_kind:  assert (m_kind != 2'd3 && m_mask != '0 && m_from == m_mask);
         p8_only:  assert (m_kind == KIND_RESEND || !m_dropped);
       end
       p5_unknown: assert (crowded == '0);

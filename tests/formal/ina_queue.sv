@@ -4,10 +4,12 @@
 // follows one job and one of its packets, and of that one beat, each of the solver's choice. The
 // slots are no power of two; the payloads are narrow (the constants in proofs.txt).
 //
-//   1. Packets are chosen in the order of their commits, none twice unless it was called off.
+//   1. Packets are chosen in the order of their commits, none twice; but once one went raw, each that
+//      has not left is chosen again, from the oldest on.
 //   2. A chosen packet reads back as it was committed: header, length and every beat, until it is
 //      popped. Nothing that is committed meanwhile overwrites it.
-//   3. A job is ready if and only if it has a packet that has not been chosen.
+//   3. A job is ready if and only if it has a packet that has not been chosen, until one goes raw. It
+//      waits if and only if it has a packet.
 //   4. `fill` is the number of packets that were committed and not popped.
 //   5. `raw` and `sums` are the packets that were popped raw and as sums, `sums` at most SLOT_COUNT.
 //   6. What belongs to another job changes none of this, nor does a retransmission.
@@ -41,8 +43,7 @@ module formal_ina_queue (
   (* anyseq *) logic [ENTRY_W-1:0]   resend_entry;
   (* anyseq *) logic                 issue_valid;
   (* anyseq *) logic [JOB_W-1:0]     issue_job;
-  (* anyseq *) logic                 undo_valid;
-  (* anyseq *) logic [JOB_W-1:0]     undo_job;
+  (* anyseq *) logic                 issue_raw;
   (* anyseq *) logic                 pop_valid;
   (* anyseq *) logic                 pop_raw;
   (* anyseq *) logic [JOB_W-1:0]     pop_job;
@@ -58,6 +59,7 @@ module formal_ina_queue (
   (* anyseq *) logic [JOB_W-1:0]     watch_job;
   logic [SLOT_W-1:0]                 issue_slot;
   logic [JOB_COUNT-1:0]              ready;
+  logic [JOB_COUNT-1:0]              waiting;
   logic [ina_pkg::QUADS_W-1:0]       peek_quads;
   ina_pkg::header_t                  read_header;
   logic [BEAT_W-1:0]                 read_data;
@@ -68,8 +70,8 @@ module formal_ina_queue (
   ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(128)) dut (
       .clk, .rst, .job_valid,
       .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
-      .commit_valid, .resend_valid, .resend_entry, .commit_header, .issue_valid, .issue_job, .issue_slot, .undo_valid, .undo_job,
-      .ready, .pop_valid, .pop_raw, .pop_job,
+      .commit_valid, .resend_valid, .resend_entry, .commit_header, .issue_valid, .issue_raw, .issue_job,
+      .issue_slot, .ready, .waiting, .pop_valid, .pop_raw, .pop_job,
       .peek_read, .peek_job(read_job), .peek_slot(read_slot), .peek_resend(read_resend),
       .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend, .read_entry,
       .read_beat(INDEX_W'(read_1)),
@@ -85,13 +87,13 @@ module formal_ina_queue (
   logic [3:0] left_sums;
   logic       commit;
   logic       take;
-  logic       undo;
+  logic       raw_mode;  // one went raw
+  logic       goes;      // ... or goes now
   logic       pop;
   logic [2:0] count_now;
 
   assign commit    = commit_valid && write_job == job;
   assign take      = issue_valid && issue_job == job;
-  assign undo      = undo_valid && undo_job == job;
   assign pop       = pop_valid && pop_job == job;
   assign count_now = (commit && write_opens) ? 3'd1 : count + 3'(commit) - 3'(pop);
 
@@ -100,6 +102,8 @@ module formal_ina_queue (
       open   <= 1'b0;
       count  <= '0;
       chosen <= '0;
+      raw_mode <= 1'b0;
+      goes     <= 1'b0;
     end else begin
       if (commit && write_opens) begin
         open      <= 1'b1;
@@ -110,13 +114,16 @@ module formal_ina_queue (
         left_sums <= left_sums + 4'(pop && !pop_raw && left_sums < 4'(SLOT_COUNT));
       end
       count  <= count_now;
-      chosen <= chosen + 3'(take) - 3'(undo) - 3'(pop);
+      chosen <= chosen + 3'(take && !issue_raw) - 3'(pop && chosen != '0);
+      raw_mode <= raw_mode || (take && issue_raw);
+      goes     <= (goes && !pop) || (take && issue_raw);
     end
   end
 
   // The contracts of judge, pick and join: a ring begins with its JOIN, nothing is taken that does
-  // not fit, chosen that is not ready, called off or popped that is not chosen. A context is free
-  // only when its ring is empty. No job is chosen in two clocks on end.
+  // not fit, chosen that is not ready, or popped that is not chosen; raw packets go one by one, and
+  // nothing else after them. A context is free only when its ring is empty. No job is chosen in two
+  // clocks on end.
   logic             took;
   logic [JOB_W-1:0] took_job;
 
@@ -130,10 +137,10 @@ module formal_ina_queue (
     assume (!commit_valid || (write_valid && !resend_valid));
     if (write_valid && write_job == job)
       assume (job_valid[job] && write_opens == !open && count < 3'(SLOT_COUNT));
-    assume (!take || ready[job]);
-    assume (chosen >= 3'(undo) + 3'(pop));
+    assume (!take || (issue_raw ? waiting[job] && !goes : ready[job] && !raw_mode));
+    assume (!pop || (pop_raw ? goes : chosen != '0 && !raw_mode && !(take && issue_raw)));
     if (!job_valid[job]) assume (count == '0);
-    if (undo || pop) assume (open);
+    if (pop) assume (open);
     assume (left_raw < 4'd14);
   end
 
@@ -161,7 +168,7 @@ module formal_ina_queue (
 
   assign writes_beat = write_valid && write_job == job && beat_1 == at_1;
   // Chosen packets are the first ones of the ring.
-  assign its_take = followed && take && !undo && chosen == before;
+  assign its_take = followed && take && (issue_raw ? before == '0 : chosen == before);
 
   always_ff @(posedge clk) begin
     if (writes_beat) beat <= write_data;
@@ -185,7 +192,7 @@ module formal_ina_queue (
         before   <= before - 1'b1;
         followed <= before != '0;
       end
-      its_slot_known <= (its_slot_known || its_take) && !(undo && !take && chosen == before + 1'b1);
+      its_slot_known <= its_slot_known || its_take;
     end
   end
 
@@ -241,7 +248,8 @@ module formal_ina_queue (
       if (beat_was_read) begin
         p2_beat:   assert (read_data == data);
       end
-      p3_ready: assert (ready[job] == (open && count > chosen));
+      p3_ready: assert (raw_mode || ready[job] == (open && count > chosen));
+      p3_waits: assert (waiting[job] == (open && count != '0));
       if (watched && open) begin
         p4_fill:  assert (3'(fill) == count);
         p5_raw:   assert (raw == RAW_W'(left_raw));
@@ -262,7 +270,7 @@ module formal_ina_queue (
       wraps: cover (commits == 3'd4 && beat_was_read && peeked && header_was_read);
       resends: cover (commits == 3'd4 && entry_was_read);
       full:  cover (count == 3'(SLOT_COUNT));
-      undoes: cover (undo && followed && its_slot_known);
+      again_raw: cover (take && issue_raw && its_take && its_slot_known);
       again: cover (commits == 3'd2 && count == '0 && !open && left_sums == 4'd1);
     end
   end

@@ -45,6 +45,14 @@ class AggregatorRtl
 		dut.reset();
 	}
 
+	/// Where in a tree of switches it stands, from its first frame on.
+	void place(unsigned level, unsigned uplinks, uint64_t id)
+	{
+		dut->place_level = static_cast<uint8_t>(level);
+		dut->place_uplinks = static_cast<uint16_t>(uplinks);
+		dut->place_id = id;
+	}
+
 	uint64_t clock() const
 	{
 		return dut.clocks;

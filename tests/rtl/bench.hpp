@@ -173,19 +173,23 @@ inline uint32_t get_be32(const Bytes &frame, size_t at)
 
 /// A retransmission as ina_pkg::resend_t has it.
 struct Resend {
-	static constexpr unsigned WIDTH = 47;
+	static constexpr unsigned WIDTH = 48;
 	unsigned probe, job, slot, ordinal, quads;
+	unsigned part = 0;
 
 	uint64_t bits() const
 	{
-		return uint64_t{probe} << 46 | uint64_t{job} << 40 | uint64_t{slot} << 25 |
-		       uint64_t{ordinal} << 9 | quads;
+		return uint64_t{probe} << 47 | uint64_t{part} << 46 | uint64_t{job} << 40 |
+		       uint64_t{slot} << 25 | uint64_t{ordinal} << 9 | quads;
 	}
 	static Resend of(uint64_t bits)
 	{
-		return {static_cast<unsigned>(bits >> 46 & 1), static_cast<unsigned>(bits >> 40 & 63),
+		return {static_cast<unsigned>(bits >> 47 & 1),
+		        static_cast<unsigned>(bits >> 40 & 63),
 		        static_cast<unsigned>(bits >> 25 & 0x7FFF),
-		        static_cast<unsigned>(bits >> 9 & 0xFFFF), static_cast<unsigned>(bits & 511)};
+		        static_cast<unsigned>(bits >> 9 & 0xFFFF),
+		        static_cast<unsigned>(bits & 511),
+		        static_cast<unsigned>(bits >> 46 & 1)};
 	}
 };
 
@@ -424,7 +428,7 @@ struct Packet {
 	uint32_t destination_ip = 0xC0000202;
 	uint32_t qpn = 0x000011;
 	uint32_t psn = 0;
-	bool ack = false; // AckReq
+	bool ack = false;   // AckReq
 	uint8_t tos = 0xAE; // or traffic class
 	Form form;
 	uint16_t vlan = 0x2007; // tag control information: priority 1, VLAN 7

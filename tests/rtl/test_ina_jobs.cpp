@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_jobs against the rules of docs/protocol.md (A connection's life, Refusal, Broken jobs), with
-// requests, breaks, LEAVEs and packets of several ports in the same clock, and pulses of `age`.
+// ina_jobs against the rules of docs/protocol.md (A connection's life, Refusal, Broken jobs, JOIN
+// and LEAVE of several switches), alone and with uplinks, with requests, breaks, LEAVEs and packets
+// of several ports in the same clock, and pulses of `age`.
 
 #include "bench.hpp"
 #include "Vina_jobs.h"
@@ -17,21 +18,39 @@ struct Job {
 	bool valid = false, broken = false, freed = false, expired = false;
 	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
 	uint64_t id = 0;
-	unsigned ranks = 0, mask = 0, left = 0, gone = 0;
+	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
+	unsigned border = 0, down = 0; // ports, one or none
+	bool begun = false;            // its JOIN has gone up
 
 	bool complete() const
 	{
-		return valid && static_cast<unsigned>(__builtin_popcount(mask)) == ranks;
+		return valid && static_cast<unsigned>(__builtin_popcount(mask)) == children;
 	}
+};
+
+/// Where the switch stands.
+struct Place {
+	unsigned level = 1, uplinks = 0;
 };
 
 struct Request {
 	bool active = false;
 	uint64_t id = 0;
 	uint16_t ranks = 0;
+	uint32_t place = 0;
 	uint32_t window = 0;
 	unsigned clocks = 0;
 	unsigned others = 0; // that were answered meanwhile
+
+	/// Without a place all ranks are children.
+	unsigned children(const Place &at) const
+	{
+		return place ? place >> 8 * (at.level - 1) & 0xFF : ranks;
+	}
+	bool is_border(const Place &at) const
+	{
+		return place >> 24 > at.level;
+	}
 };
 
 constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4;
@@ -65,8 +84,10 @@ template <class Port> void set_bit(Port &port, unsigned at, bool value)
 class Jobs
 {
       public:
-	explicit Jobs(bench::Random &generator) : random(generator)
+	Jobs(bench::Random &generator, const Place &place) : random(generator), at(place)
 	{
+		dut->level = static_cast<uint8_t>(at.level);
+		dut->uplinks = static_cast<uint8_t>(at.uplinks);
 		dut->age = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->mismatch_valid = dut->done_valid = 0;
@@ -78,6 +99,8 @@ class Jobs
 		Job next[JOBS];
 		int answer = NONE, port = -1;
 
+		for (Job &job : jobs) // only what is complete goes up
+			job.begun |= job.complete() && random.chance(10);
 		std::copy(jobs, jobs + JOBS, next);
 		drive();
 		std::copy(past + 1, past + DECIDING_CLOCKS, past);
@@ -113,10 +136,11 @@ class Jobs
 	}
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
-	         expected_expired = 0;
+	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0;
 
       private:
 	bench::Random &random;
+	const Place at;
 	bench::Dut<Vina_jobs> dut;
 	State now, past[DECIDING_CLOCKS]; // past: the last ones, with this clock's
 	Job (&jobs)[JOBS] = now.jobs;
@@ -162,6 +186,7 @@ class Jobs
 				request = {true,
 				           random.below(JOBS + 2),
 				           static_cast<uint16_t>(random.below(6)),
+				           random_place(),
 				           static_cast<uint32_t>(random.chance(90)
 				                                         ? 1 + random.below(SLOTS)
 				                                         : random.below(2) *
@@ -169,10 +194,11 @@ class Jobs
 				           0,
 				           0};
 			asks |= unsigned{request.active} << p;
-			// ina_pkg::ask_t, 14 bytes
-			bench::put(dut->ask, 14 * p, &request.id, 8);
-			bench::put(dut->ask, 14 * p + 8, &request.ranks, 2);
-			bench::put(dut->ask, 14 * p + 10, &request.window, 4);
+			// ina_pkg::ask_t, 18 bytes
+			bench::put(dut->ask, 18 * p, &request.id, 8);
+			bench::put(dut->ask, 18 * p + 8, &request.ranks, 2);
+			bench::put(dut->ask, 18 * p + 10, &request.place, 4);
+			bench::put(dut->ask, 18 * p + 14, &request.window, 4);
 		}
 		dut->ask_valid = static_cast<uint8_t>(asks);
 		if (random.below(1000) == 0)
@@ -185,10 +211,10 @@ class Jobs
 			set_bit(dut->job_quiet, j, quiet[j]);
 			ready[j] = static_cast<unsigned>(random.next() & random.next() &
 			                                 random.next());
-			for (unsigned p = 0; p < PORTS; p++) {
-				set_bit(dut->queue_ready, p * JOBS + j, ready[j] >> p & 1);
-				waiting[j] |= (ready[j] & jobs[j].mask) >> p & 1;
-			}
+			for (unsigned p = 0; p < PORTS; p++)
+				set_bit(dut->queue_waiting, p * JOBS + j, ready[j] >> p & 1);
+			waiting[j] |= (ready[j] & (jobs[j].mask | jobs[j].down)) != 0;
+			set_bit(dut->job_begun, j, jobs[j].begun);
 		}
 		drive_ends();
 	}
@@ -225,7 +251,9 @@ class Jobs
 		dut->mismatch_job = static_cast<uint8_t>(odd);
 		breaking[odd] |= dut->mismatch_valid;
 		const unsigned done = static_cast<unsigned>(random.below(JOBS));
-		dut->done_valid = jobs[done].complete() && random.chance(10);
+		/* The sum of LEAVEs of a job with a border has come down. */
+		const bool ends = jobs[done].broken || !jobs[done].border || jobs[done].down;
+		dut->done_valid = jobs[done].complete() && ends && random.chance(10);
 		dut->done_job = static_cast<uint8_t>(done);
 		dut->done_mask = static_cast<uint8_t>(
 		        jobs[done].broken ? jobs[done].mask & -jobs[done].mask : jobs[done].mask);
@@ -234,20 +262,28 @@ class Jobs
 	}
 
 	/// What there is for a request in this state.
-	static int admit(const State &state, const Request &request, unsigned port)
+	int admit(const State &state, const Request &request, unsigned port) const
 	{
+		const unsigned children = request.children(at);
+		const unsigned ports =
+		        PORTS - static_cast<unsigned>(__builtin_popcount(at.uplinks));
 		bool room = false;
 		unsigned alone = 0;
 
-		if (request.ranks < 1 || request.ranks > PORTS || request.window < 1 ||
-		    request.window > SLOTS)
+		if (at.uplinks >> port & 1)
+			return admit_down(state, request);
+		if (children < 1 || children > ports || children > request.ranks ||
+		    request.window < 1 || request.window > SLOTS ||
+		    (request.is_border(at) && !at.uplinks))
 			return REFUSED;
 		for (unsigned j = 0; j < JOBS; j++) {
 			const Job &job = state.jobs[j];
 
 			if (job.valid && job.id == request.id)
 				return job.broken || job.complete() || job.ranks != request.ranks ||
-				                       (job.mask >> port & 1)
+				                       job.children != children ||
+				                       (job.mask >> port & 1) ||
+				                       (job.border && request.is_border(at))
 				               ? REFUSED
 				               : static_cast<int>(j);
 			room |= state.is_free(j);
@@ -256,6 +292,30 @@ class Jobs
 		if (!room)
 			return REFUSED;
 		return alone < std::max(JOBS - 1, 1u) ? NEW : HELD;
+	}
+
+	/// It must come again until the job's own JOIN has gone up.
+	static int admit_down(const State &state, const Request &request)
+	{
+		for (unsigned j = 0; j < JOBS; j++) {
+			const Job &job = state.jobs[j];
+
+			if (!job.valid || job.id != request.id)
+				continue;
+			if (job.broken || job.down || (job.complete() && !job.border))
+				return REFUSED;
+			return job.begun ? static_cast<int>(j) : HELD;
+		}
+		return REFUSED;
+	}
+
+	/// Of four ports: any number of children, turned round here or further up, or nowhere.
+	uint32_t random_place()
+	{
+		if (random.chance(50))
+			return 0;
+		return static_cast<uint32_t>(random.below(5) << 24 | random.below(5)
+		                                                             << 8 * (at.level - 1));
 	}
 
 	/// A grant is right in the clock before the answer, a refusal in one of those in which it
@@ -275,7 +335,7 @@ class Jobs
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
 		if (dut->answer_held) {
 			CHECK(holding, "held without a cause");
-			held++;
+			(at.uplinks >> port & 1 ? downs_held : held)++;
 			return HELD;
 		}
 		if (!dut->answer_granted) {
@@ -292,13 +352,24 @@ class Jobs
 		return static_cast<int>(job);
 	}
 
-	void attach(Job &job, const Request &request, unsigned port) const
+	void attach(Job &job, const Request &request, unsigned port)
 	{
+		if (at.uplinks >> port & 1) {
+			job.down = 1u << port;
+			job.heard = !dut.top.age;
+			downs++;
+			return;
+		}
 		if (!job.valid) {
 			job = Job();
 			job.valid = true;
 			job.id = request.id;
 			job.ranks = request.ranks;
+			job.children = request.children(at);
+		}
+		if (request.is_border(at)) {
+			job.border = 1u << port;
+			borders++;
 		}
 		job.mask |= 1u << port;
 		job.heard = !dut.top.age;
@@ -321,20 +392,22 @@ class Jobs
 				continue;
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
-			for (unsigned p = 0; p < PORTS; p++)
+			for (unsigned p = 0; p < PORTS; p++) {
 				CHECK(bit(dut->job_mask, p * JOBS + j) == (job.mask >> p & 1),
 				      "job %u: mask", j);
+				CHECK(bit(dut->job_border, p * JOBS + j) == (job.border >> p & 1),
+				      "job %u: border", j);
+				CHECK(bit(dut->job_down, p * JOBS + j) == (job.down >> p & 1),
+				      "job %u: down flow", j);
+			}
 		}
 		CHECK(dut->busy == any_expired, "busy %d", dut->busy);
 	}
 };
 
-} // namespace
-
-int main()
+void run(bench::Random &random, const Place &place)
 {
-	bench::Random random(bench::seed());
-	Jobs jobs(random);
+	Jobs jobs(random, place);
 
 	for (unsigned i = 0; i < 200000; i++)
 		jobs.clock();
@@ -343,5 +416,18 @@ int main()
 	              jobs.expired > 40 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
+	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 20 && jobs.downs_held > 100),
+	      "%u borders, %u down flows, %u of them held before", jobs.borders, jobs.downs,
+	      jobs.downs_held);
+}
+
+} // namespace
+
+int main()
+{
+	bench::Random random(bench::seed());
+
+	for (const Place &place : {Place{1, 0}, Place{1, 8}, Place{2, 1}, Place{3, 6}, Place{2, 0}})
+		run(random, place);
 	return 0;
 }

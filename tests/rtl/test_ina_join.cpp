@@ -2,6 +2,8 @@
 //
 // ina_join: a beat of every port each clock, in order and without a gap; packets that are not
 // alike never reach the tree, and neither do those behind them that were chosen before the break.
+// What came from above is alike where it has the opcode of those that wait for it, and the length
+// and the EQUAL lanes of the part.
 
 #include "bench.hpp"
 #include "wire/ina_wire.h"
@@ -12,14 +14,15 @@
 namespace
 {
 
-constexpr unsigned PORTS = 4, JOIN = 0, RAW = 1, RESEND = 2;
+constexpr unsigned PORTS = 4, JOIN = 0, RAW = 1, RESEND = 2, DOWN = 3;
 constexpr unsigned HEADER_BITS = 672, QUADS_BITS = 9; // of an ina_pkg::header_t
 
 /// One chosen packet, as each port has it.
 struct Packet {
-	unsigned kind, job, slot, mask, quads;
-	unsigned sum_quads; // of the sum in the history
-	bool probe, refused, dropped, differs;
+	unsigned kind, job, slot, from, mask, quads;
+	unsigned sum_quads;     // of the sum or part in the history
+	bench::Bytes part_beat; // the first of the part
+	bool part, probe, refused, dropped, differs;
 	uint8_t opcode;
 	bench::Bytes payload[PORTS]; // in whole beats
 	unsigned port_quads[PORTS];
@@ -116,7 +119,10 @@ class Join
 		Packet packet = {};
 		ina_wire_header header = {};
 
-		packet.kind = random.chance(80) ? JOIN : random.chance(50) ? RAW : RESEND;
+		packet.kind = random.chance(60)   ? JOIN
+		              : random.chance(50) ? DOWN
+		              : random.chance(50) ? RAW
+		                                  : RESEND;
 		packet.job = static_cast<unsigned>(random.below(4));
 		packet.slot = static_cast<unsigned>(all.size() % 128);
 		packet.probe = packet.kind == RESEND && random.chance(30);
@@ -126,32 +132,47 @@ class Join
 		/* A retransmission of one sum by several ports is one packet. */
 		packet.mask = packet.kind == RAW ? 1u << random.below(PORTS)
 		                                 : 1 + static_cast<unsigned>(random.below(15));
+		packet.from = packet.mask;
+		packet.part = packet.kind == DOWN || (packet.kind != RAW && random.chance(50));
+		if (packet.kind == JOIN && packet.part)
+			packet.mask &= -packet.mask; // the border
+		if (packet.kind == DOWN)
+			packet.from &= -packet.from; // its own flow
 		/* Alike on all ports, but the message has not begun, or not ended. */
 		const bool misplaced =
 		        packet.kind == JOIN && !broken[packet.job] && random.chance(2);
 		const bool starts = (packet.kind != JOIN || !in_message[packet.job]) != misplaced;
-		const bool ends = random.chance(50);
+		const bool joins = starts && random.chance(10); // a JOIN: places differ
+		const bool ends = joins || random.chance(50);
 		packet.opcode = starts ? (ends ? 4 : 0) : (ends ? 2 : 1);
-		packet.quads = 3 + static_cast<unsigned>(random.below(random.chance(50) ? 6 : 254));
+		packet.quads = joins ? 3
+		                     : 3 + static_cast<unsigned>(
+		                                   random.below(random.chance(50) ? 6 : 254));
 		header.magic = INA_WIRE_MAGIC;
 		header.version = 1;
-		header.type = INA_WIRE_DATA;
-		header.number_type = INA_WIRE_FLOAT32;
-		header.operation = INA_WIRE_SUM;
+		header.type = joins ? INA_WIRE_JOIN : INA_WIRE_DATA;
+		header.number_type = joins ? 0 : INA_WIRE_FLOAT32;
+		header.operation = joins ? 0 : INA_WIRE_SUM;
 		for (unsigned p = 0; p < PORTS; p++) {
 			packet.port_quads[p] = packet.quads;
 			packet.port_opcode[p] = packet.opcode;
 			packet.tos[p] = random.chance(10) ? 3 : 2;
 			packet.payload[p] = random.bytes((packet.quads + 3) / 4 * 64);
 			header.exponent = static_cast<int32_t>(random.next()); // lane 7: MAX
+			if (joins)
+				header.remaining_bytes = static_cast<uint32_t>(random.next());
 			if (starts)
 				std::memcpy(&packet.payload[p][0], &header, sizeof(header));
 			if (packet.kind == RESEND)
 				packet.payload[p] = packet.payload[0];
 		}
 		/* A sum of another length: likewise. */
-		packet.sum_quads = random.chance(70) ? packet.quads
-		                                     : 1 + static_cast<unsigned>(random.below(256));
+		const bool is_right = packet.kind != RESEND || random.chance(70);
+		packet.sum_quads =
+		        is_right ? packet.quads : 1 + static_cast<unsigned>(random.below(256));
+		packet.part_beat = random.bytes(64);
+		if (starts)
+			std::memcpy(&packet.part_beat[0], &packet.payload[0][0], joins ? 24 : 28);
 		packet.differs =
 		        packet.kind == RESEND && !packet.probe && packet.sum_quads != packet.quads;
 		packet.refused = packet.dropped || packet.differs;
@@ -159,7 +180,9 @@ class Join
 		if (packet.kind == RESEND && !packet.probe && !packet.dropped)
 			(packet.differs ? to_differ : to_answer) += ports;
 		if (packet.kind == JOIN)
-			decide(packet, starts, ends, misplaced);
+			decide(packet, starts, ends, joins, misplaced);
+		if (packet.kind == DOWN)
+			decide_down(packet, starts, joins);
 		all.push_back(packet);
 		waiting.push_back(&all.back());
 		resends += packet.kind == RESEND;
@@ -170,18 +193,18 @@ class Join
 		(packet.refused ? refused : passed)++;
 	}
 
-	void decide(Packet &packet, bool starts, bool ends, bool misplaced)
+	void decide(Packet &packet, bool starts, bool ends, bool joins, bool misplaced)
 	{
-		const bool several = (packet.mask & (packet.mask - 1)) != 0;
+		const bool several = (packet.from & (packet.from - 1)) != 0;
 
 		broken[packet.job] |= misplaced;
 		packet.refused = broken[packet.job];
 		if (random.chance(3) && several && !broken[packet.job]) {
 			const unsigned last =
-			        31 - static_cast<unsigned>(__builtin_clz(packet.mask));
+			        31 - static_cast<unsigned>(__builtin_clz(packet.from));
 
-			if (starts && random.chance(70))
-				packet.payload[last][random.below(28)] ^= 1; // an EQUAL lane
+			if (starts && random.chance(70)) // an EQUAL lane
+				packet.payload[last][random.below(joins ? 24 : 28)] ^= 1;
 			else
 				packet.port_opcode[last] ^= 2;
 			broken[packet.job] = true;
@@ -189,6 +212,22 @@ class Join
 		}
 		if (!packet.refused)
 			in_message[packet.job] = !ends;
+	}
+
+	void decide_down(Packet &packet, bool starts, bool joins)
+	{
+		const bool several = (packet.mask & (packet.mask - 1)) != 0;
+
+		packet.refused = broken[packet.job];
+		if (broken[packet.job] || !random.chance(5))
+			return;
+		if (several && random.chance(40))
+			packet.port_opcode[31 - __builtin_clz(packet.mask)] ^= 2;
+		else if (starts && random.chance(50))
+			packet.part_beat[random.below(joins ? 24 : 28)] ^= 1;
+		else
+			packet.sum_quads = packet.quads % 256 + 1;
+		broken[packet.job] = packet.refused = true;
 	}
 
 	void clock()
@@ -203,7 +242,9 @@ class Join
 			dut->s_kind = static_cast<uint8_t>(offered->kind);
 			dut->s_job = static_cast<uint8_t>(offered->job);
 			dut->s_slot = static_cast<uint8_t>(offered->slot);
+			dut->s_from = static_cast<uint8_t>(offered->from);
 			dut->s_mask = static_cast<uint8_t>(offered->mask);
+			dut->s_part = offered->part;
 			dut->s_probe = offered->probe;
 			dut->s_dropped = offered->dropped;
 		}
@@ -244,28 +285,34 @@ class Join
 		      to_pop);
 		to_pop = 0;
 		if (beat_read || history)
-			answer_reads(header_read, read_resend, beat_read, beat);
+			answer_reads(header_read, read_resend, beat_read, beat, history);
 	}
 
 	/// The RAMs: what was asked for in the last clock.
-	void answer_reads(unsigned header_read, bool read_resend, unsigned beat_read, unsigned beat)
+	void answer_reads(unsigned header_read, bool read_resend, unsigned beat_read, unsigned beat,
+	                  bool history)
 	{
 		const Packet &packet = *reading.front();
 
-		CHECK(beat_read == (packet.kind == RESEND ? 0 : packet.mask), "reads of ports %x",
+		CHECK(beat_read == (packet.kind == RESEND ? 0 : packet.from), "reads of ports %x",
 		      beat_read);
-		CHECK(header_read == (beat == 0 ? packet.mask : 0), "header of beat %u", beat);
+		CHECK(history == (packet.kind == RESEND || (packet.kind == DOWN && beat == 0)),
+		      "reads the history: %d", history);
+		if (packet.kind == DOWN && beat == 0)
+			bench::put(dut->history_data, 0, &packet.part_beat[0], 64);
+		CHECK(header_read == (beat == 0 ? packet.from | packet.mask : 0),
+		      "header of beat %u", beat);
 		CHECK(read_resend == (packet.kind == RESEND), "a header of the other kind");
 		if (packet.kind == RESEND && beat == 0)
 			to_pop = packet.mask;
 		for (unsigned p = 0; p < PORTS; p++) {
 			const bench::Bytes &payload = packet.payload[p];
 
-			if (!(packet.mask >> p & 1))
+			if (!((packet.from | packet.mask) >> p & 1))
 				continue;
 			if (packet.kind == RESEND)
 				bench::put(dut->history_data, 0, &payload[beat * 64], 64);
-			else
+			else if (packet.from >> p & 1)
 				bench::put(dut->queue_data, p * 64, &payload[beat * 64], 64);
 			if (header_read >> p & 1)
 				put_bits(dut->queue_header, p * HEADER_BITS, header_of(packet, p),
@@ -289,16 +336,16 @@ class Join
 		beats.pop_front();
 		CHECK(dut->m_kind == packet.kind && dut->m_job == packet.job &&
 		              dut->m_slot == packet.slot && dut->m_mask == packet.mask &&
-		              dut->m_beat == beat.index,
+		              dut->m_part == packet.part && dut->m_beat == beat.index,
 		      "packet %u, beat %u, not packet %u, beat %u", dut->m_slot, dut->m_beat,
 		      packet.slot, beat.index);
 		CHECK(dut->m_first == (beat.index == 0) && dut->m_last == (beat.index + 1 == count),
 		      "first, last of beat %u of %u", beat.index, count);
 		CHECK(dut->m_quads == (dut->m_last ? (packet.quads - 1) % 4 + 1 : 4), "quads");
-		CHECK(dut->m_leaves == (packet.kind == RESEND ? 1 : packet.mask), "leaves");
+		CHECK(dut->m_leaves == (packet.kind == RESEND ? 1 : packet.from), "leaves");
 		CHECK(dut->header_valid == (dut->m_first ? packet.mask : 0), "header_valid");
 		for (unsigned p = 0; p < PORTS; p++)
-			if (packet.mask >> p & 1)
+			if ((packet.from | packet.mask) >> p & 1)
 				check_port(packet, beat.index, p);
 		if (dut->m_first)
 			check_marking(packet);
@@ -313,9 +360,12 @@ class Join
 			want.assign(64, 0);
 		const unsigned leaf = packet.kind == RESEND ? 0 : p;
 
-		CHECK(dut->m_leaves >> leaf & 1, "the operand of port %u does not count", p);
-		CHECK(bench::get(dut->m_data, leaf * 64, 64) == want, "data of port %u", p);
-		if (!dut->m_first)
+		if (packet.from >> p & 1) {
+			CHECK(dut->m_leaves >> leaf & 1, "the operand of port %u does not count",
+			      p);
+			CHECK(bench::get(dut->m_data, leaf * 64, 64) == want, "data of port %u", p);
+		}
+		if (!dut->m_first || !(packet.mask >> p & 1))
 			return;
 		bench::Bytes header = header_of(packet, p);
 		header[64] = header[65] = 0; // UDP checksum
@@ -330,8 +380,9 @@ class Join
 		bool marked = false;
 
 		for (unsigned p = 0; p < PORTS; p++)
-			marked |= (packet.mask >> p & 1) && packet.tos[p] == 3;
-		CHECK(dut->header_ce == (marked && packet.kind == JOIN), "header_ce");
+			marked |= (packet.from >> p & 1) && packet.tos[p] == 3;
+		CHECK(dut->header_ce == (marked && (packet.kind == JOIN || packet.kind == DOWN)),
+		      "header_ce");
 	}
 };
 

@@ -14,7 +14,9 @@ constexpr unsigned SLOTS = 128, JOBS = 4;
 constexpr uint32_t JOIN_LANE = 0x01014E49, LEAVE_LANE = 0x03014E49, DATA_LANE = 0x02014E49;
 constexpr uint32_t PROBE_OFFSET = 0x400000;
 constexpr uint64_t JOB_ID = 0x0123456789ABCDEF;
-constexpr unsigned DUPLICATES_OLD = 9, GAPS = 10, SUSPECTS_DROPPED = 21, QUIET_DROPPED = 24;
+constexpr int PROBE_REACH = 1 << 14; // how near another switch's probe is to PROBE_OFFSET
+constexpr unsigned DUPLICATES_OLD = 9, GAPS = 10, NO_ROOM_DROPPED = 11, SUSPECTS_DROPPED = 21,
+                   JOINS_HELD = 23, QUIET_DROPPED = 24;
 
 struct Queue {
 	unsigned fill = 0, sums = 0, head = 0, sum_count = 0;
@@ -39,6 +41,8 @@ class Judge
 		dut->job_freed = 0;
 		dut->job_complete = 0xF;
 		dut->job_broken = 0;
+		dut->uplink = dut->probes = 0;
+		dut->job_border = dut->job_early = 0;
 		dut->resend_ready = 1;
 		dut.reset();
 	}
@@ -181,14 +185,28 @@ bool is_far(int distance)
 	return distance >= static_cast<int>(SLOTS) || distance < -2 * static_cast<int>(SLOTS);
 }
 
-Verdict verdict_by_table(int distance, const Queue &queue, bool broken)
+/// Of a flow at a switch among several.
+struct Role {
+	bool probes = false; // other switches' probes can come
+	bool border = false;
+	bool early = false; // a down flow whose next part has not gone up
+};
+
+bool is_other_probe(int distance, const Role &role)
+{
+	return role.probes && std::abs(distance - static_cast<int>(PROBE_OFFSET)) < PROBE_REACH;
+}
+
+Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Role &role = Role())
 {
 	const unsigned age = distance < 0 ? static_cast<unsigned>(-distance) : 0;
 
+	if (is_other_probe(distance, role))
+		return PASS;
 	if (is_far(distance))
 		return SUSPECT;
 	if (distance == 0)
-		return queue.fill < SLOTS ? TAKE : DROP;
+		return queue.fill < SLOTS && !(role.early && !broken) ? TAKE : DROP;
 	if (distance > 0 && broken)
 		return PASS;
 	if (distance > 0)
@@ -197,7 +215,14 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken)
 		return DROP;
 	if (age - queue.fill <= queue.raw) // went raw
 		return PASS;
-	return age - queue.fill - queue.raw <= queue.sums ? RESEND : PROBE;
+	if (age - queue.fill - queue.raw <= queue.sums)
+		return RESEND;
+	return role.border ? PASS : PROBE;
+}
+
+bool went_raw(int distance, const Queue &queue)
+{
+	return static_cast<unsigned>(-distance) <= queue.fill + queue.raw;
 }
 
 /// What comes out of the judge in this clock.
@@ -249,17 +274,28 @@ void test_table(bench::Random &random)
 			distance = random.chance(50) ? 0x7FFFFF : -0x800000;
 		if (random.chance(20))
 			distance = 0;
+		if (random.chance(5))
+			distance = static_cast<int>(PROBE_OFFSET) +
+			           (random.chance(50) ? PROBE_REACH : -PROBE_REACH) +
+			           static_cast<int>(random.below(3)) - 1;
+		const Role role = {random.chance(50), random.chance(30), random.chance(30)};
+		judge.dut->probes = role.probes;
+		judge.dut->job_border = role.border ? 1 << job : 0;
+		judge.dut->job_early = role.early ? 1 << job : 0;
 		judge.dut->job_broken = broken ? 1 << job : 0;
 		const uint32_t psn = (next_psn + static_cast<uint32_t>(distance)) & 0xFFFFFF;
 		const bool ack = random.chance(10);
 		judge.show(flow, psn, DATA_LANE, 4, 4, true, true, true, ack);
-		const Verdict want = verdict_by_table(distance, queue, broken);
+		const Verdict want = verdict_by_table(distance, queue, broken, role);
 		const Verdict got = verdict_of(judge);
+		const bool old = want == PROBE || (want == PASS && role.border);
 
 		CHECK(judge.dut->hit_valid == (got != SUSPECT) && judge.dut->hit_job == job,
 		      "heard of: %u", judge.dut->hit_valid);
-		CHECK((judge.dut->events >> DUPLICATES_OLD & 1) == (got == PROBE && distance < 0) &&
-		              (judge.dut->events >> GAPS & 1) == (distance > 0 && got != SUSPECT),
+		CHECK((judge.dut->events >> DUPLICATES_OLD & 1) ==
+		                      (old && distance < 0 && !went_raw(distance, queue)) &&
+		              (judge.dut->events >> GAPS & 1) ==
+		                      (distance > 0 && !is_far(distance)),
 		      "events %x", judge.dut->events);
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
@@ -285,7 +321,7 @@ void test_table(bench::Random &random)
 			      "a probe with PSN %06x", judge.resend_psn());
 		const bench::Resend resend = bench::Resend::of(judge.dut->resend);
 		if (got == RESEND)
-			CHECK(judge.resend_psn() == psn &&
+			CHECK(judge.resend_psn() == psn && resend.part == role.border &&
 			              resend.slot ==
 			                      ((queue.head + queue.fill + 4 * SLOTS + distance) %
 			                       SLOTS) &&
@@ -312,6 +348,31 @@ void test_join_beside_a_gap()
 	judge.show(7, 101, DATA_LANE, 4);
 	CHECK(verdict_of(judge) == TAKE && judge.asks_for_ack(),
 	      "what was lost does not ask for an ACK behind another flow's JOIN");
+}
+
+/// A JOIN that must come again is dropped, and counted by its port: one from above waits for what
+/// goes up, another for its share.
+void test_held()
+{
+	Judge judge;
+
+	for (bool uplink : {false, true}) {
+		judge.dut->uplink = uplink;
+		judge.show(7, 100, JOIN_LANE, 3);
+		judge.dut.tick();
+		judge.dut->answer_valid = judge.dut->answer_held = 1;
+		judge.dut->answer_granted = 0;
+		judge.dut.tick();
+		judge.dut->answer_valid = judge.dut->answer_held = 0;
+		judge.dut.tick();
+		CHECK(verdict_out(judge) == DROP, "a JOIN that is held goes on");
+		CHECK((judge.dut->events >> JOINS_HELD & 1) == !uplink &&
+		              (judge.dut->events >> NO_ROOM_DROPPED & 1) == uplink,
+		      "events %x", judge.dut->events);
+		judge.dut.tick();
+		judge.dut->s_valid = 0;
+		judge.next();
+	}
 }
 
 /// A suspect of each kind.
@@ -613,6 +674,7 @@ int main()
 
 	test_table(random);
 	test_join_beside_a_gap();
+	test_held();
 	test_suspects();
 	test_silence();
 	test_quiet_time();

@@ -3,7 +3,8 @@
 // ina_pick: whatever it chooses was there to be chosen and has room where it goes, nothing is
 // chosen twice, nothing that could go all the time waits for more than its turns, and an answer
 // whose sum has left the history is marked as dropped. Retransmissions that want the same go as one
-// packet. No sum is chosen of a job that is behind.
+// packet. No sum is chosen of a job that is behind. A part leaves with its job's border, what came
+// from above with its own flow and with the others whose packets are in the part.
 
 #include "bench.hpp"
 #include "Vina_pick.h"
@@ -15,8 +16,9 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
 constexpr unsigned SLOT_W = SLOTS > 64 ? 7 : SLOTS > 16 ? 5 : 3;
-constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2;
-constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, CHOICES = RESEND_AT + PORTS;
+constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2, DOWN = 3;
+constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, DOWN_AT = RESEND_AT + PORTS,
+                   CHOICES = DOWN_AT + JOBS;
 constexpr unsigned CHOSEN_MAX = 3;  // what ina_rebuild's `room` promises
 constexpr unsigned LOOK_CLOCKS = 3; // from what can be chosen to the choice that goes
 
@@ -44,11 +46,16 @@ class Pick
 		dut->resend_pop = dut->settled = 0;
 		dut->done_valid = dut->undo_valid = 0;
 		set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
+		set_bits(dut->queue_waiting, 0, PORTS * JOBS, 0);
 		set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
 		set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
 		dut.reset();
 		for (unsigned j = 0; j < JOBS; j++) {
 			mask[j] = 1 + static_cast<unsigned>(random.below(15));
+			if (mask[j] != 15 && random.chance(60)) {
+				down[j] = (mask[j] + 1) & ~mask[j]; // the first port that is free
+				border[j] = mask[j] & -mask[j];
+			}
 			dut->opened = 1;
 			dut->opened_job = static_cast<uint8_t>(j);
 			dut.tick();
@@ -67,7 +74,8 @@ class Pick
 		const bool was_there = dut->m_valid && !dut->m_ready;
 		const unsigned take = dut->issue_valid, job = dut->issue_job;
 		if (dut->m_valid && dut->m_ready)
-			in_flight.push_back({dut->m_kind, dut->m_job, dut->m_mask});
+			in_flight.push_back(
+			        {dut->m_kind, dut->m_job, dut->m_from, dut->m_mask, dut->m_part});
 		finish_some();
 		dut.tick();
 		CHECK(dut->dropped == dropping, "counted as dropped: %x", dut->dropped);
@@ -85,19 +93,21 @@ class Pick
 			check_idle();
 	}
 
-	unsigned counts[3] = {}, dropped = 0, merged = 0;
+	unsigned counts[4] = {}, dropped = 0, merged = 0;
 
       private:
 	struct Chosen {
-		unsigned kind, job, mask;
+		unsigned kind, job, from, mask, part;
 	};
 
 	bench::Random &random;
 	bench::Dut<Vina_pick> dut;
-	unsigned mask[JOBS], waiting[PORTS][JOBS] = {}, ahead[JOBS] = {}, sums[JOBS] = {};
+	unsigned mask[JOBS], border[JOBS] = {}, down[JOBS] = {};     // ports
+	unsigned waiting[PORTS][JOBS] = {}, there[PORTS][JOBS] = {}; // to be chosen, in all
+	unsigned ahead[JOBS] = {}, sums[JOBS] = {}, parts[JOBS] = {};
 	unsigned unsettled[PORTS] = {}, waited[CHOICES] = {}, eligible_for[CHOICES] = {};
 	std::vector<uint64_t> settled_at[PORTS];
-	bool resending[PORTS] = {}, probe[PORTS] = {};
+	bool resending[PORTS] = {}, probe[PORTS] = {}, part[PORTS] = {};
 	unsigned resend_job[PORTS] = {}, ordinal[PORTS] = {}, quads[PORTS] = {};
 	bool behind[JOBS] = {}, was_behind[JOBS] = {};
 	int finished_job = -1;
@@ -123,9 +133,15 @@ class Pick
 			set_bits(dut->job_complete, j, 1, complete[j]);
 			set_bits(dut->job_closing, j, 1, closing[j]);
 			for (unsigned p = 0; p < PORTS; p++) {
-				waiting[p][j] += random.chance(JOBS > 8 ? 5 : 20);
+				const bool comes = random.chance(JOBS > 8 ? 5 : 20);
+
+				waiting[p][j] += comes;
+				there[p][j] += comes;
 				set_bits(dut->job_mask, p * JOBS + j, 1, mask[j] >> p & 1);
+				set_bits(dut->job_border, p * JOBS + j, 1, border[j] >> p & 1);
+				set_bits(dut->job_down, p * JOBS + j, 1, down[j] >> p & 1);
 				set_bits(dut->queue_ready, p * JOBS + j, 1, waiting[p][j] > 0);
+				set_bits(dut->queue_waiting, p * JOBS + j, 1, there[p][j] > 0);
 				set_bits(dut->resend_behind, p * JOBS + j, 1,
 				         behind[j] && p == j % PORTS);
 			}
@@ -137,15 +153,17 @@ class Pick
 				probe[p] = random.chance(30);
 				resend_job[p] =
 				        static_cast<unsigned>(random.below(JOBS < 2 ? 1 : 2));
-				ordinal[p] = (sums[resend_job[p]] - SLOTS - 1 +
+				part[p] = random.chance(50);
+				ordinal[p] = (made(resend_job[p], part[p]) - SLOTS - 1 +
 				              static_cast<unsigned>(random.below(4))) &
 				             0xFFFF;
 				quads[p] = 3 + static_cast<unsigned>(random.chance(20));
 			}
-			put_resend(dut, p, {probe[p], resend_job[p], ordinal[p] % SLOTS, ordinal[p],
-			                    quads[p]});
+			put_resend(dut, p,
+			           {probe[p], resend_job[p], ordinal[p] % SLOTS, ordinal[p],
+			            quads[p], part[p]});
 			set_bits(dut->issue_slot, SLOT_W * p, SLOT_W,
-			         dut->m_mask >> p & 1 ? go_slot : ~go_slot);
+			         dut->m_from >> p & 1 ? go_slot : ~go_slot);
 		}
 		dut->resend_valid = static_cast<uint8_t>(resends);
 		dut->rebuild_room = static_cast<uint8_t>(room);
@@ -179,16 +197,44 @@ class Pick
 					resending[p] = false;
 			return;
 		}
-		const bool undone = one.kind == JOIN && random.chance(20);
+		const bool undone = one.kind != RAW && random.chance(20);
+		const bool is_part = one.kind == JOIN && one.part;
 		dut->done_valid = !undone;
 		dut->undo_valid = undone;
+		dut->undo_part = is_part;
 		dut->done_job = dut->undo_job = static_cast<uint8_t>(one.job);
 		finished_job = static_cast<int>(one.job);
-		if (undone) {
-			sums[one.job] = (sums[one.job] - 1) & 0xFFFF;
-			for (unsigned p = 0; p < PORTS; p++)
-				waiting[p][one.job] += one.mask >> p & 1;
+		if (undone)
+			made(one.job, is_part) = (made(one.job, is_part) - 1) & 0xFFFF;
+		for (unsigned p = 0; p < PORTS; p++) {
+			unsigned &all = there[p][one.job], &unchosen = waiting[p][one.job];
+
+			if (undone)
+				unchosen += one.from >> p & 1;
+			else if ((one.mask >> p & 1) && all > 0)
+				all--;
+			unchosen = std::min(unchosen, all);
 		}
+	}
+
+	/// The sums of a job that have been chosen, or the parts.
+	unsigned &made(unsigned job, bool is_part)
+	{
+		return is_part ? parts[job] : sums[job];
+	}
+
+	/// Where the sum of a job's children leaves, and where the one from above does.
+	unsigned join_out(unsigned j) const
+	{
+		return border[j] ? border[j] : mask[j];
+	}
+	unsigned down_out(unsigned j) const
+	{
+		return down[j] | (mask[j] & ~border[j]);
+	}
+	bool is_behind(unsigned j, unsigned ports) const
+	{
+		return (behind[j] || was_behind[j]) && (ports >> j % PORTS & 1);
 	}
 
 	bool has_credit(unsigned ports) const
@@ -201,6 +247,13 @@ class Pick
 
 	bool is_eligible(unsigned choice) const
 	{
+		if (choice >= DOWN_AT) {
+			const unsigned j = choice - DOWN_AT;
+
+			return down[j] && !closing[j] && !broken[j] &&
+			       waiting[__builtin_ctz(down[j])][j] > 0 &&
+			       !is_behind(j, down_out(j)) && has_credit(down_out(j));
+		}
 		if (choice >= RESEND_AT) {
 			const unsigned p = choice - RESEND_AT;
 
@@ -214,22 +267,30 @@ class Pick
 		if (raw) {
 			const unsigned p = (choice - JOBS) % PORTS;
 
-			return (mask[j] >> p & 1) && waiting[p][j] > 0 && ahead[j] == 0 &&
+			return ((mask[j] | down[j]) >> p & 1) && there[p][j] > 0 && ahead[j] == 0 &&
 			       has_credit(1u << p);
 		}
 		for (unsigned p = 0; p < PORTS; p++)
 			if ((mask[j] >> p & 1) && waiting[p][j] == 0)
 				return false;
-		return complete[j] && !behind[j] && !was_behind[j] && has_credit(mask[j]);
+		return complete[j] && !is_behind(j, join_out(j)) && has_credit(join_out(j));
 	}
 
 	void check_choice(unsigned take, unsigned issue_job)
 	{
 		const unsigned choice = choice_of(), kind = dut->m_kind, ports = dut->m_mask;
+		const unsigned from = dut->m_from;
 
 		counts[kind]++;
-		CHECK(take == (kind == RESEND ? 0 : ports), "chosen on %x, taken on %x", ports,
-		      take);
+		CHECK(take == (kind == RESEND ? 0 : from), "chosen on %x, taken on %x", from, take);
+		for (unsigned p = 0; p < PORTS; p++)
+			if ((from >> p & 1) && kind != RESEND) {
+				unsigned &count = (kind == RAW ? there : waiting)[p][dut->m_job];
+
+				CHECK(count > 0, "nothing waits on port %u of job %u", p,
+				      dut->m_job);
+				count -= kind != RAW;
+			}
 		for (unsigned p = 0; p < PORTS; p++)
 			if (ports >> p & 1) {
 				CHECK(++unsettled[p] <= CHOSEN_MAX, "port %u has no room", p);
@@ -237,9 +298,6 @@ class Pick
 					CHECK((resends >> p & 1) && !resending[p],
 					      "port %u has nothing to resend", p);
 					resending[p] = true;
-				} else {
-					CHECK(waiting[p][dut->m_job]-- > 0,
-					      "nothing waits on port %u of job %u", p, dut->m_job);
 				}
 			}
 		for (unsigned p = 0; p < PORTS; p++)
@@ -248,9 +306,10 @@ class Pick
 		merged += kind == RESEND && (ports & (ports - 1));
 		if (kind != RESEND) {
 			CHECK(issue_job == dut->m_job, "taken from job %u", issue_job);
-			CHECK(kind == JOIN || ahead[dut->m_job] == 0, "raw behind others");
+			CHECK(kind != RAW || ahead[dut->m_job] == 0, "raw behind others");
 			ahead[dut->m_job]++;
-			sums[dut->m_job] = (sums[dut->m_job] + (kind == JOIN)) & 0xFFFF;
+			unsigned &count = made(dut->m_job, kind == JOIN && dut->m_part);
+			count = (count + (kind != RAW)) & 0xFFFF;
 			go_slot = static_cast<unsigned>(random.below(SLOTS));
 		}
 		for (unsigned i = 0; i < CHOICES; i++) {
@@ -267,8 +326,10 @@ class Pick
 	void check_answer(unsigned kind, unsigned port)
 	{
 		// A join that is called off in this clock still counts.
-		const bool undone = dut->undo_valid && dut->undo_job == dut->m_job;
-		const unsigned since = (sums[dut->m_job] + undone - ordinal[port]) & 0xFFFF;
+		const bool undone = dut->undo_valid && dut->undo_job == dut->m_job &&
+		                    dut->undo_part == dut->m_part;
+		const unsigned since =
+		        (made(dut->m_job, dut->m_part) + undone - ordinal[port]) & 0xFFFF;
 		const bool lost = kind == RESEND && !probe[port] && since > SLOTS;
 
 		CHECK(dut->m_dropped == lost, "%u sums since the one that is asked for: dropped %u",
@@ -276,7 +337,8 @@ class Pick
 		dropping |= unsigned{lost} << port;
 		dropped += lost;
 		if (kind == RESEND)
-			CHECK(dut->m_probe == probe[port] && dut->m_job == resend_job[port] &&
+			CHECK(dut->m_probe == probe[port] && dut->m_part == part[port] &&
+			              dut->m_job == resend_job[port] &&
 			              dut->m_slot == ordinal[port] % SLOTS,
 			      "another port's answer");
 	}
@@ -293,11 +355,23 @@ class Pick
 	{
 		const unsigned port = static_cast<unsigned>(__builtin_ctz(dut.top.m_mask));
 
+		const unsigned job = dut.top.m_job;
+
 		if (dut.top.m_kind == JOIN) {
-			CHECK(dut.top.m_mask == mask[dut.top.m_job],
+			CHECK(dut.top.m_from == mask[job] && dut.top.m_mask == join_out(job),
 			      "a join without some of its ports");
-			return dut.top.m_job;
+			CHECK(dut.top.m_part == (border[job] != 0), "a part, or not: %u",
+			      dut.top.m_part);
+			return job;
 		}
+		if (dut.top.m_kind == DOWN) {
+			CHECK(dut.top.m_from == down[job] && dut.top.m_mask == down_out(job),
+			      "a sum from above without some of its ports");
+			CHECK(dut.top.m_part, "not held against the part");
+			return DOWN_AT + job;
+		}
+		CHECK(dut.top.m_from == dut.top.m_mask, "from %x to %x", dut.top.m_from,
+		      dut.top.m_mask);
 		if (dut.top.m_kind == RESEND)
 			return RESEND_AT + port;
 		CHECK((dut.top.m_mask & (dut.top.m_mask - 1)) == 0, "several ports");
@@ -332,8 +406,10 @@ void ask(bench::Dut<Vina_pick> &dut, int other, unsigned field)
 	for (unsigned p = 0; p < PORTS; p++) {
 		const bool differs = static_cast<int>(p) == other;
 
-		put_resend(dut, p, {differs && field == 0, differs && field == 1, differs && field == 2,
-		                    5u + (differs && field == 3), 4u + (differs && field == 4)});
+		put_resend(dut, p,
+		           {differs && field == 0, differs && field == 1, differs && field == 2,
+		            5u + (differs && field == 3), 4u + (differs && field == 4),
+		            differs && field == 5});
 	}
 	dut->resend_valid = (1u << PORTS) - 1;
 	dut->rebuild_room = (1u << PORTS) - 1;
@@ -351,6 +427,9 @@ void clear(bench::Dut<Vina_pick> &dut)
 	set_bits(dut->job_broken, 0, JOBS, 0);
 	set_bits(dut->job_closing, 0, JOBS, 0);
 	set_bits(dut->job_mask, 0, PORTS * JOBS, 0);
+	set_bits(dut->job_border, 0, PORTS * JOBS, 0);
+	set_bits(dut->job_down, 0, PORTS * JOBS, 0);
+	set_bits(dut->queue_waiting, 0, PORTS * JOBS, 0);
 	set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
 	set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
 	set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
@@ -366,7 +445,7 @@ void test_one_transaction()
 	clear(dut);
 	ask(dut, -1, 0);
 	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL}, "the same sum, but not at once");
-	for (unsigned field = 0; field < 5; field++)
+	for (unsigned field = 0; field < 6; field++)
 		for (unsigned other = 0; other < PORTS; other++) {
 			if (field == 1 && JOBS < 2)
 				continue;
@@ -419,17 +498,20 @@ int main()
 
 	test_one_transaction();
 	test_behind();
+	unsigned downs = 0;
 
 	for (unsigned round = 0; round < 20; round++) {
 		Pick pick(random);
 
 		for (unsigned i = 0; i < 5000; i++)
 			pick.clock();
+		downs += pick.counts[DOWN];
 		CHECK(pick.counts[JOIN] && pick.counts[RAW] && pick.counts[RESEND] &&
 		              pick.dropped && pick.merged,
 		      "%u joins, %u raw, %u resent, %u dropped, %u for several ports",
 		      pick.counts[JOIN], pick.counts[RAW], pick.counts[RESEND], pick.dropped,
 		      pick.merged);
 	}
+	CHECK(downs > 1000, "%u sums from above", downs);
 	return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_queue against a deque for each job: what goes in comes out at its slot, in order; the counts
-// are those of what was taken, chosen, called off and popped; a job that ends leaves nothing. Between
-// them retransmissions leave their headers.
+// are those of what was taken, chosen and popped; what was chosen and waits goes out raw in its
+// order, once a job is broken; a job that ends leaves nothing. Between them retransmissions leave
+// their headers.
 
 #include "bench.hpp"
 #include "Vina_queue.h"
@@ -23,6 +24,8 @@ struct Ring {
 	std::deque<Packet> packets;
 	unsigned head = 0, sums = 0, raw = 0, sum_end = 0;
 	unsigned chosen = 0; // of the packets
+	bool broken = false; // from now on the head is chosen, and popped before the next
+	bool goes = false;   // ... it was, and is not popped yet
 };
 
 /// What the judge sees of a ring, in the clock after it has asked.
@@ -94,7 +97,7 @@ int main()
 	Packet resent[ENTRIES];
 
 	dut->write_valid = dut->commit_valid = dut->pop_valid = dut->write_opens = 0;
-	dut->issue_valid = dut->undo_valid = dut->resend_valid = 0;
+	dut->issue_valid = dut->issue_raw = dut->resend_valid = 0;
 	dut->peek_read = dut->header_read = dut->beat_read = 0;
 	dut->watch_read = 1;
 	dut->job_valid = 0;
@@ -110,14 +113,15 @@ int main()
 		const unsigned job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned pop_job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned issue_job = static_cast<unsigned>(random.below(JOBS));
-		const unsigned undo_job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned watched = static_cast<unsigned>(random.below(JOBS));
 		const bool opens = !is_open[job];
 		const bool push = random.chance(60) && rings[job].packets.size() < SLOTS;
 		const bool too_soon = issue_job == took_job && dut.clocks == took_clock;
+		Ring &chosen = rings[issue_job];
+		const bool raw = chosen.broken;
 		const bool take = random.chance(50) && !too_soon &&
-		                  rings[issue_job].chosen < rings[issue_job].packets.size();
-		const bool undo = random.chance(10) && rings[undo_job].chosen > 0;
+		                  (raw ? !chosen.packets.empty() && !chosen.goes
+		                       : chosen.chosen < chosen.packets.size());
 		const unsigned beats = 1 + static_cast<unsigned>(random.below(3));
 		const Packet packet = {static_cast<uint8_t>(random.next()), beats * 4};
 
@@ -140,17 +144,16 @@ int main()
 		}
 		/* All in the same clock, also of the same job. */
 		Ring &popped = rings[pop_job];
-		const bool undo_same = undo && undo_job == pop_job;
 		dut->commit_valid = push;
-		dut->pop_valid = popped.chosen > undo_same && random.chance(50);
+		dut->pop_valid =
+		        (popped.broken ? popped.goes : popped.chosen > 0) && random.chance(50);
 		dut->pop_job = static_cast<uint8_t>(pop_job);
-		dut->pop_raw = popped.raw > 0 || random.chance(1);
+		dut->pop_raw = popped.broken;
 		dut->issue_valid = take;
+		dut->issue_raw = raw;
 		dut->issue_job = static_cast<uint8_t>(issue_job);
-		dut->undo_valid = undo;
-		dut->undo_job = static_cast<uint8_t>(undo_job);
 		dut->watch_job = static_cast<uint8_t>(watched);
-		const unsigned slot = (rings[issue_job].head + rings[issue_job].chosen) % SLOTS;
+		const unsigned slot = (chosen.head + (raw ? 0 : chosen.chosen)) % SLOTS;
 		dut.tick();
 		if (push) {
 			if (opens)
@@ -160,19 +163,22 @@ int main()
 		if (dut->pop_valid) {
 			popped.packets.pop_front();
 			popped.head++;
-			popped.chosen--;
+			popped.chosen -= popped.chosen > 0;
+			popped.goes = false;
 			(dut->pop_raw ? popped.raw : popped.sums)++;
 			if (!dut->pop_raw)
 				popped.sum_end = popped.head;
 		}
-		rings[issue_job].chosen += take;
+		chosen.chosen += take && !raw;
+		chosen.goes |= take && raw;
+		if (!rings[job].broken && random.below(300) == 0)
+			rings[job].broken = true;
 		if (take) {
 			took_job = issue_job;
 			took_clock = dut.clocks;
 		}
-		rings[undo_job].chosen -= undo;
 		dut->write_valid = dut->commit_valid = dut->pop_valid = 0;
-		dut->issue_valid = dut->undo_valid = 0;
+		dut->issue_valid = 0;
 		dut.settle();
 		if (take)
 			CHECK(dut->issue_slot == slot, "slot %u chosen, not %u", dut->issue_slot,
@@ -180,7 +186,12 @@ int main()
 		if (is_open[watched])
 			check_watched(dut.top, rings[watched], watched);
 		for (unsigned j = 0; j < JOBS; j++)
-			CHECK((dut->ready >> j & 1) == (rings[j].packets.size() > rings[j].chosen),
+			CHECK((dut->waiting >> j & 1) == !rings[j].packets.empty(),
+			      "job %u: %zu packets, waiting %u", j, rings[j].packets.size(),
+			      static_cast<unsigned>(dut->waiting >> j & 1));
+		for (unsigned j = 0; j < JOBS; j++)
+			CHECK(rings[j].broken || (dut->ready >> j &
+			                          1) == (rings[j].packets.size() > rings[j].chosen),
 			      "job %u: %zu packets, %u chosen, ready %u", j,
 			      rings[j].packets.size(), rings[j].chosen,
 			      static_cast<unsigned>(dut->ready >> j & 1));

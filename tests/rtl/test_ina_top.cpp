@@ -55,14 +55,16 @@ using RunningJob = traffic::Running<Connection>;
 class Comparison
 {
       public:
-	Comparison(uint64_t seed, bool has_quiet_time)
-	    : random(seed), rtl(random, has_quiet_time), tick_permille(has_quiet_time ? 30 : 0)
+	Comparison(uint64_t seed, bool has_quiet_time, const aggregator_place &where)
+	    : place(where), random(seed), rtl(random, has_quiet_time),
+	      tick_permille(has_quiet_time ? 30 : 0)
 	{
 		const aggregator_config config = {
 		        PORTS,   INA_JOB_COUNT,  INA_SLOT_COUNT,
 		        INA_MTU, has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
-		        {}};
+		        place};
 
+		rtl.place(place.level, place.uplinks, place.id);
 		model = aggregator_open(&config, on_model_frame, this);
 		CHECK(model, "no memory for the model");
 	}
@@ -90,7 +92,11 @@ class Comparison
 			totals[i] += rtl.counter(i);
 	}
 
+	/// Packets of down flows that their receivers have got.
+	uint64_t from_above = 0;
+
       private:
+	const aggregator_place place;
 	Random random;
 	AggregatorRtl rtl;
 	aggregator *model = nullptr;
@@ -212,7 +218,7 @@ class Comparison
 			}
 	}
 
-	static void accept(RunningJob &entry, size_t r, const Bytes &frame)
+	void accept(RunningJob &entry, size_t r, const Bytes &frame)
 	{
 		Connection &connection = entry.connections[r];
 
@@ -223,8 +229,15 @@ class Comparison
 		        rank.form.payload() + rank.segments[connection.delivered].payload.size();
 
 		if (frame.size() == size + bench::ICRC_BYTES && rank.owns(frame) &&
-		    rank.psn_of(frame) == rank.psn(connection.delivered))
+		    rank.psn_of(frame) == rank.psn(connection.delivered)) {
 			connection.delivered++;
+			from_above += is_uplink(rank.port);
+		}
+	}
+
+	bool is_uplink(unsigned port) const
+	{
+		return place.uplinks >> port & 1;
 	}
 
 	void one_frame()
@@ -296,15 +309,21 @@ class Comparison
 	void start_job()
 	{
 		std::vector<unsigned> ports;
-		const size_t count = random.chance(70) ? PORTS : 1 + random.below(PORTS);
+		const size_t child_ports =
+		        PORTS - static_cast<unsigned>(__builtin_popcount(place.uplinks));
+		const size_t children =
+		        random.chance(70) ? child_ports : 1 + random.below(child_ports);
 
-		while (ports.size() < count) {
+		while (ports.size() < children) {
 			const unsigned port = static_cast<unsigned>(random.below(PORTS));
 
-			if (std::find(ports.begin(), ports.end(), port) == ports.end())
+			if (!is_uplink(port) &&
+			    std::find(ports.begin(), ports.end(), port) == ports.end())
 				ports.push_back(port);
 		}
 		traffic::Shape own = shape;
+		if (place.level > 0)
+			put_in_place(ports, own);
 		own.messages = 1 + static_cast<unsigned>(random.below(shape.messages));
 		own.mtu = 48 + 16 * static_cast<unsigned>(random.below(shape.mtu / 16 - 2));
 		if (INA_MTU < 4096 && random.chance(5))
@@ -313,7 +332,30 @@ class Comparison
 			own.window = random.chance(50) ? 0 : INA_SLOT_COUNT + 1;
 		running.push_back(std::unique_ptr<RunningJob>(
 		        new RunningJob{traffic::Job(random, ports, serial++, own),
-		                       std::vector<Connection>(count)}));
+		                       std::vector<Connection>(ports.size())}));
+	}
+
+	/// All ranks are below, or the first child's flow goes on upward, and the last rank here is
+	/// that whose flow comes down.
+	void put_in_place(std::vector<unsigned> &ports, traffic::Shape &own)
+	{
+		const uint32_t level = place.level;
+		const uint32_t sizes = static_cast<uint32_t>(ports.size()) << (8 * (level - 1));
+		const bool is_top = !place.uplinks || random.chance(15);
+
+		own.rank_count = static_cast<unsigned>(ports.size() + random.below(60));
+		own.places.assign(ports.size(), level << 24 | sizes);
+		if (is_top)
+			return;
+		own.places[0] = (level + 1) << 24 | sizes;
+		for (unsigned port = 0; port < PORTS; port++)
+			if (is_uplink(port)) {
+				ports.push_back(port);
+				own.places.push_back(static_cast<uint32_t>(random.next()));
+				break;
+			}
+		if (random.chance(4)) // and one is wrong
+			own.places[random.below(own.places.size())] ^= 1u << random.below(32);
 	}
 
 	void send(RunningJob &entry, size_t r)
@@ -326,6 +368,12 @@ class Comparison
 
 		if (random.below(200) == 0)
 			return impersonate(rank);
+		/* What is above this switch waits for what goes up, but for a few. */
+		if (is_uplink(rank.port) && index >= entry.connections[0].delivered &&
+		    random.chance(90))
+			return;
+		if (random.chance(2))
+			return other_probe(rank);
 
 		if (dice < 40 || index >= connection.delivered + INA_SLOT_COUNT + 3u)
 			connection.cursor = index = connection.delivered; // the timer, or a NAK
@@ -348,6 +396,25 @@ class Comparison
 		const bool moved = connection.delivered > 0 && random.chance(1);
 
 		put(moved ? static_cast<unsigned>(random.below(PORTS)) : rank.port, frame);
+	}
+
+	/// What another switch sends in place of a packet, or nearly.
+	void other_probe(const traffic::Rank &rank)
+	{
+		const uint32_t edges[] = {0, 1, 1u << 13, (1u << 14) - 1, 1u << 14, 1u << 16};
+		const uint32_t edge = edges[random.below(6)];
+		Bytes frame = rank.frame(random.below(rank.segments.size()));
+		const bench::Form form = bench::form_of(frame);
+
+		bench::put_be32(frame, form.bth() + 8,
+		                (rank.psn(0) + INA_WIRE_PROBE_PSN_OFFSET +
+		                 (random.chance(50) ? edge : -edge) + random.below(3)) &
+		                        traffic::PSN_MASK);
+		if (random.chance(50))
+			std::fill(frame.begin() + static_cast<long>(form.payload()),
+			          frame.end() - 4, uint8_t{0});
+		bench::seal(frame);
+		put(rank.port, frame);
 	}
 
 	/// Another connection with the same addresses: of another job, or with PSNs far away.
@@ -441,10 +508,12 @@ class Comparison
 			frame.resize(1 + random.below(70));
 			break;
 		default: { // a JOIN with some field out of range
-			ina_wire_header header =
-			        join_header(running.empty() ? 1 : running[0]->job.id,
-			                    random.below(2) ? 0 : PORTS + 1);
+			ina_wire_header header = join_header(
+			        running.empty() || random.chance(80) ? 1 : running[0]->job.id,
+			        random.below(2) ? 0 : PORTS + 1);
 
+			if (random.chance(50))
+				header.remaining_bytes = static_cast<uint32_t>(random.next());
 			header.exponent = static_cast<int32_t>(random.next());
 			frame = join_frame(header, packet.qpn);
 			if (random.chance(30))
@@ -470,8 +539,23 @@ std::vector<uint8_t> types()
 	return built;
 }
 
+/// Alone, below another switch, or the highest of several.
+aggregator_place any_place(Random &random)
+{
+	aggregator_place place = {};
+
+	if (random.chance(40))
+		return place;
+	place.level = 1 + static_cast<unsigned>(random.below(INA_WIRE_LEVELS));
+	if (random.chance(80))
+		place.uplinks = 1u << random.below(PORTS);
+	if (PORTS > 3 && place.uplinks && random.chance(20))
+		place.uplinks |= 1u << random.below(PORTS);
+	return place;
+}
+
 /// One aggregator's life: large packets now and then, small ones otherwise.
-unsigned episode(uint64_t seed, uint64_t *totals)
+unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 {
 	Random random(seed);
 	const bool large = random.below(6) == 0;
@@ -489,9 +573,10 @@ unsigned episode(uint64_t seed, uint64_t *totals)
 		shape.any_percent = 5;
 	shape.types = types();
 	shape.has_max_min = HAS_MAX_MIN;
-	Comparison comparison(random.next(), random.chance(50));
+	Comparison comparison(random.next(), random.chance(50), any_place(random));
 	comparison.run(frames, shape, ageing[random.below(4)]);
 	comparison.add_counters(totals);
+	*from_above += comparison.from_above;
 	return frames;
 }
 
@@ -512,17 +597,19 @@ int main()
 {
 	const unsigned long long wanted = number("INA_PACKETS", 25000);
 	uint64_t seed = bench::seed();
-	uint64_t totals[INA_COUNTER_COUNT] = {};
+	uint64_t totals[INA_COUNTER_COUNT] = {}, from_above = 0;
 	unsigned long long frames = 0;
 
 	while (frames < wanted) {
 		std::printf("INA_SEED=%llu INA_PACKETS=1 replays what follows packet %llu\n",
 		            static_cast<unsigned long long>(seed), frames);
 		std::fflush(stdout);
-		frames += episode(seed, totals);
+		frames += episode(seed, totals, &from_above);
 		seed = Random(seed).next();
 	}
-	std::printf("%llu packets, all alike\n", frames);
+	std::printf("%llu packets, all alike, %llu from above\n", frames,
+	            static_cast<unsigned long long>(from_above));
+	CHECK(wanted < 10000 || from_above > 0, "no sum came down");
 	for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
 		std::printf("%s %llu%s", counter_names[i],
 		            static_cast<unsigned long long>(totals[i]),

@@ -31,6 +31,10 @@ struct Shape {
 	std::vector<uint8_t> types; // empty: any
 	bool has_max_min = true;
 	unsigned any_percent = 0;
+	// Of a job with ranks elsewhere: how many it has, and the places in the JOINs of those
+	// here.
+	unsigned rank_count = 0; // 0: none are elsewhere
+	std::vector<uint32_t> places;
 };
 
 struct Segment {
@@ -332,7 +336,8 @@ class Job
 		header.magic = INA_WIRE_MAGIC;
 		header.version = INA_WIRE_VERSION;
 		header.type = type;
-		header.rank_count = static_cast<uint16_t>(ranks.size());
+		header.rank_count =
+		        static_cast<uint16_t>(shape.rank_count ? shape.rank_count : ranks.size());
 		header.job_id = id;
 		header.message_number = number++;
 		header.exponent = static_cast<int32_t>(shape.window);
@@ -366,6 +371,8 @@ class Job
 				elements[r].push_back(element(random, header.number_type));
 			if (data)
 				own.exponent = static_cast<int32_t>(random.below(400)) - 200;
+			if (type == INA_WIRE_JOIN && !shape.places.empty())
+				own.remaining_bytes = shape.places[r];
 			if (r == odd_rank)
 				spoil(random, own);
 			message.of_rank.push_back(
