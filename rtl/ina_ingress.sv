@@ -31,12 +31,14 @@ module ina_ingress #(
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
 
-    // Frames that go on unchanged.
+    // Frames that pass, and whether a TRACE is to be written into.
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
+    output logic                           m_trace,
+    input  logic                           writes_traces,
 
     // To and from ina_jobs.
     output logic                 ask_valid,
@@ -163,6 +165,7 @@ module ina_ingress #(
 
   logic              token_valid;
   logic              token_pass;
+  logic              token_trace;
   logic              judge_resend_valid;
   logic              judge_resend_ready;
   ina_pkg::resend_t  judge_resend;
@@ -173,9 +176,21 @@ module ina_ingress #(
   assign ask = {checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
                 checked_data[64 +: 64]};
 
+  // A TRACE from below, behind its first beat. It has two beats of payload.
+  logic is_trace;
+
+  always_ff @(posedge clk) begin
+    if (checked_valid && checked_first)
+      is_trace <= writes_traces && checked_candidate
+          && checked_data[31:0] == {ina_pkg::TYPE_TRACE, ina_pkg::MESSAGE_MAGIC_VERSION}
+          && checked_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8] == ina_pkg::RC_SEND_ONLY
+          && checked_header.quads == ina_pkg::QUADS_W'(ina_pkg::TRACE_QUADS);
+  end
+
   // In step with the judge's outputs.
   always_ff @(posedge clk) begin
     if (checked_valid && checked_candidate) write_data <= checked_data;
+    token_trace <= is_trace && !checked_first && checked_ok;
   end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .OTHER_PORTS(OTHER_PORTS)) judge (
@@ -212,8 +227,8 @@ module ina_ingress #(
       .clk, .rst,
       .s_valid(offered && en), .s_ready(pass_ready), .s_last(s_axis_tlast), .s_data(s_axis_tdata),
       .s_keep(s_axis_tkeep),
-      .token_valid, .token_pass, .passed, .busy(pass_busy),
-      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
+      .token_valid, .token_pass, .token_trace, .passed, .busy(pass_busy),
+      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_trace);
 
   assign busy = parse_busy || parsed_valid || check_busy || token_valid || pass_busy
       || resend_pending != '0 || resend_behind != '0;

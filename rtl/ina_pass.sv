@@ -22,6 +22,7 @@ module ina_pass (
     // frames are accepted than there is room for tokens.
     input  logic token_valid,
     input  logic token_pass,  // 1: the frame goes on; 0: it is discarded
+    input  logic token_trace, // it is a TRACE to write into
 
     output logic passed,      // one clock a frame that goes on; one past 256 beats never does
     output logic busy,        // a frame is on its way out, or a token waits and its frame is whole
@@ -30,7 +31,8 @@ module ina_pass (
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
-    output logic                           m_axis_tlast
+    output logic                           m_axis_tlast,
+    output logic                           m_trace  // with all beats of a frame
 );
   localparam int BEAT_DEPTH      = 512;
   localparam int FRAME_BEATS_MAX = 256;
@@ -60,6 +62,7 @@ module ina_pass (
   logic            token_ready;
   logic            decided_valid;
   logic            decided_pass;
+  logic            decided_trace;
   logic [$clog2(FRAME_DEPTH+2)-1:0] end_count;
   logic [$clog2(TOKEN_DEPTH+2)-1:0] token_count;
 
@@ -69,10 +72,11 @@ module ina_pass (
       .s_data(overruns ? frame_at : write_at + 1'b1),
       .m_valid(end_valid), .m_ready(decide), .m_data(end_at), .count(end_count));
 
-  ina_fifo #(.WIDTH(1), .DEPTH(TOKEN_DEPTH)) tokens (
+  ina_fifo #(.WIDTH(2), .DEPTH(TOKEN_DEPTH)) tokens (
       .clk, .rst,
-      .s_valid(token_valid), .s_ready(token_ready), .s_data(token_pass),
-      .m_valid(decided_valid), .m_ready(decide), .m_data(decided_pass), .count(token_count));
+      .s_valid(token_valid), .s_ready(token_ready), .s_data({token_trace, token_pass}),
+      .m_valid(decided_valid), .m_ready(decide), .m_data({decided_trace, decided_pass}),
+      .count(token_count));
 
   // Neither counts the beat that goes in with this clock: room is there for one more.
   logic [AT_W-1:0] fill;
@@ -107,6 +111,7 @@ module ina_pass (
   logic [AT_W-1:0] stop_at;
   logic [AT_W-1:0] next_at;
   logic            read;
+  logic            trace;  // the frame up to stop_at is one
 
   assign next_at = read_at + 1'b1;
   assign read    = read_at != stop_at && (!m_axis_tvalid || m_axis_tready);
@@ -130,7 +135,9 @@ module ina_pass (
   end
 
   always_ff @(posedge clk) begin
+    if (decide) trace <= decided_trace;
     if (read) begin
+      m_trace      <= trace;
       m_axis_tdata <= data_ram[read_at[ADDRESS_W-1:0]];
       m_axis_tkeep <= keep_ram[read_at[ADDRESS_W-1:0]];
       m_axis_tlast <= next_at == stop_at;

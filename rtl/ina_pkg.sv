@@ -106,6 +106,7 @@ package ina_pkg;
   localparam logic [7:0]  TYPE_JOIN  = 8'd1;
   localparam logic [7:0]  TYPE_DATA  = 8'd2;
   localparam logic [7:0]  TYPE_LEAVE = 8'd3;
+  localparam logic [7:0]  TYPE_TRACE = 8'd4;
   localparam logic [7:0]  NUMBER_INT32    = 8'd1;
   localparam logic [7:0]  NUMBER_FLOAT32  = 8'd2;
   localparam logic [7:0]  NUMBER_BFLOAT16 = 8'd3;
@@ -116,6 +117,14 @@ package ina_pkg;
   localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header; of a JOIN only
   localparam int PLACE_LANE  = 6;  // ... the first 6, for this one is its place
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
+  localparam int TRACE_QUADS = 6;  // a TRACE: header, three slots of 16 bytes, trailer
+
+  // What a port writes into a TRACE.
+  typedef struct packed {
+    logic [1:0]  level;  // of the switch: 1 to 3
+    logic [3:0]  port;
+    logic [63:0] id;     // of the switch
+  } trace_t;
 
   // What the adder tree does with a lane: bits 1:0 what, bit 2 with numbers of the beat's format.
   localparam logic [2:0] LANE_ADD_INT32 = 3'd0;

@@ -32,6 +32,9 @@ module ina_port #(
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
 
+    input  logic            writes_traces,  // that pass, and came whole
+    input  ina_pkg::trace_t trace_mark,     // this
+
     // To and from ina_jobs.
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
@@ -113,6 +116,12 @@ module ina_port #(
   logic [ina_pkg::BEAT_W-1:0]         pass_tdata;
   logic [ina_pkg::BEAT_BYTES-1:0]     pass_tkeep;
   logic                               pass_tlast;
+  logic                               pass_trace;
+  logic                               traced_tvalid;
+  logic                               traced_tready;
+  logic [ina_pkg::BEAT_W-1:0]         traced_tdata;
+  logic [ina_pkg::BEAT_BYTES-1:0]     traced_tkeep;
+  logic                               traced_tlast;
   logic                               write_valid;
   logic [JOB_W-1:0]                   write_job;
   logic [ina_pkg::BEAT_INDEX_W-1:0]   write_beat;
@@ -138,13 +147,14 @@ module ina_port #(
   logic [31:0]                        rebuilt_tag;
   logic                               ingress_busy;
   logic                               rebuild_busy;
+  logic                               trace_busy;
 
   ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
                 .OTHER_PORTS(OTHER_PORTS)) ingress (
       .clk, .rst, .tick, .uplink, .probes,
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
-      .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast),
+      .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace), .writes_traces,
       .ask_valid, .ask, .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_complete, .job_broken, .job_border, .job_early, .job_freed, .break_valid, .leave_valid,
       .hit_valid, .hit_job,
@@ -178,18 +188,25 @@ module ina_port #(
       .m_axis_tdata(rebuilt_tdata), .m_axis_tkeep(rebuilt_tkeep), .m_axis_tlast(rebuilt_tlast),
       .m_tagged(rebuilt_tagged), .m_tag(rebuilt_tag));
 
+  ina_trace trace (
+      .clk, .rst, .mark(trace_mark),
+      .s_axis_tvalid(pass_tvalid), .s_axis_tready(pass_tready), .s_axis_tdata(pass_tdata),
+      .s_axis_tkeep(pass_tkeep), .s_axis_tlast(pass_tlast), .s_trace(pass_trace),
+      .m_axis_tvalid(traced_tvalid), .m_axis_tready(traced_tready), .m_axis_tdata(traced_tdata),
+      .m_axis_tkeep(traced_tkeep), .m_axis_tlast(traced_tlast), .busy(trace_busy));
+
   ina_merge merge (
       .clk, .rst,
       .s0_axis_tvalid(rebuilt_tvalid), .s0_axis_tready(rebuilt_tready),
       .s0_axis_tdata(rebuilt_tdata), .s0_axis_tkeep(rebuilt_tkeep),
       .s0_axis_tlast(rebuilt_tlast), .s0_tagged(rebuilt_tagged), .s0_tag(rebuilt_tag),
-      .s1_axis_tvalid(pass_tvalid), .s1_axis_tready(pass_tready), .s1_axis_tdata(pass_tdata),
-      .s1_axis_tkeep(pass_tkeep), .s1_axis_tlast(pass_tlast),
+      .s1_axis_tvalid(traced_tvalid), .s1_axis_tready(traced_tready), .s1_axis_tdata(traced_tdata),
+      .s1_axis_tkeep(traced_tkeep), .s1_axis_tlast(traced_tlast),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
 
   assign commit_job = write_job;
 
-  assign busy = ingress_busy || rebuild_busy || m_axis_tvalid;
+  assign busy = ingress_busy || trace_busy || rebuild_busy || m_axis_tvalid;
 
 endmodule
 

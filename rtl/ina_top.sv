@@ -81,11 +81,9 @@ module ina_top #(
 
   logic [1:0]            level;
   logic [PORT_COUNT-1:0] uplinks;
-  logic                  unused_place;
 
-  assign level        = place_level == '0 ? 2'd1 : place_level;
-  assign uplinks      = UPLINKS ? place_uplinks : '0;
-  assign unused_place = ^place_id;  // no module writes it into a TRACE
+  assign level   = place_level == '0 ? 2'd1 : place_level;
+  assign uplinks = UPLINKS ? place_uplinks : '0;
 
   // Jobs.
   logic [PORT_COUNT-1:0]           ask_valid;
@@ -391,6 +389,8 @@ module ina_top #(
         .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),
         .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
+        .writes_traces(place_id != '0 && !uplinks[p]),
+        .trace_mark({level, 4'(p), place_id}),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
         .job_valid, .job_complete, .job_broken, .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),

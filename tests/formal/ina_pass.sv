@@ -14,6 +14,8 @@
 //   5. `passed` is one clock for each frame that comes out.
 //   6. What may go on does: while busy and ready, a beat comes out at least every 4 clocks for each
 //      frame that is discarded before it.
+//   7. Between two frames that may go on no clock is lost.
+//   8. With each beat comes what its frame's token says of a TRACE.
 
 module formal_ina_pass (
     input logic clk
@@ -29,6 +31,7 @@ module formal_ina_pass (
   (* anyseq *) logic s_last;
   (* anyseq *) logic token_valid;
   (* anyseq *) logic token_pass;
+  (* anyseq *) logic token_trace;
   (* anyseq *) logic m_ready;
   logic              s_ready;
   logic [BEAT_W-1:0] s_data;
@@ -38,22 +41,24 @@ module formal_ina_pass (
   logic [BEAT_W-1:0] m_data;
   logic [KEEP_W-1:0] m_keep;
   logic              m_last;
+  logic              m_trace;
 
   ina_pass dut (
       .clk, .rst, .s_valid, .s_ready, .s_last, .s_data, .s_keep(s_data[1:0] ^ s_data[4:3]),
-      .token_valid, .token_pass, .passed, .busy,
+      .token_valid, .token_pass, .token_trace, .passed, .busy,
       .m_axis_tvalid(m_valid), .m_axis_tready(m_ready), .m_axis_tdata(m_data),
-      .m_axis_tkeep(m_keep), .m_axis_tlast(m_last));
+      .m_axis_tkeep(m_keep), .m_axis_tlast(m_last), .m_trace);
 
   // 1.
-  formal_stream #(.WIDTH(1 + KEEP_W + BEAT_W)) output_rules (
-      .clk, .rst, .valid(m_valid), .ready(m_ready), .payload({m_last, m_keep, m_data}));
+  formal_stream #(.WIDTH(2 + KEEP_W + BEAT_W)) output_rules (
+      .clk, .rst, .valid(m_valid), .ready(m_ready), .payload({m_trace, m_last, m_keep, m_data}));
 
   // What went in. Frames are numbered modulo 8; fewer than 8 are between in and out.
   logic [3:0] frame_in;    // the frame that comes in
   logic [2:0] beat_in;
   logic [3:0] tokens;      // that have come
   logic [7:0] goes_on;     // of each frame, its token
+  logic [7:0] traces;
   logic [7:0] too_long;
   logic [2:0] last_beat [8];
   logic [3:0] frame_out;   // the oldest that may still come out
@@ -93,6 +98,7 @@ module formal_ina_pass (
       if (token_valid) begin
         tokens <= tokens + 1'b1;
         goes_on[tokens[2:0]] <= token_pass;
+        traces[tokens[2:0]]  <= token_trace;
       end
       if (m_valid && m_ready) begin
         beat_out  <= m_last ? '0 : beat_out + 1'b1;
@@ -150,6 +156,7 @@ module formal_ina_pass (
         p2_keep:  assert (m_keep == (m_data[1:0] ^ m_data[4:3]));
         p3_may:   assert (may_go[3'(out_now - frame_out)] && out_now - frame_out < 4'd8);
         p4_none_lost: assert (skipped == '0);
+        p8_trace: assert (m_trace == traces[m_data[5:3]]);
       end
       if (!busy) begin
         p4_all_out:   assert (may_go == '0 && passes == '0 && !m_valid);

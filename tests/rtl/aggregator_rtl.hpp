@@ -48,8 +48,8 @@ class AggregatorRtl
 	/// Where in a tree of switches it stands, from its first frame on.
 	void place(unsigned level, unsigned uplinks, uint64_t id)
 	{
-		dut->place_level = static_cast<uint8_t>(level);
-		dut->place_uplinks = static_cast<uint16_t>(uplinks);
+		set(dut->place_level, level);
+		set(dut->place_uplinks, uplinks);
 		dut->place_id = id;
 	}
 

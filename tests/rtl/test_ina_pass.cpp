@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_pass against a list of frames: those with a passing token come out as they went in, in order;
-// others, and those past 256 beats, leave no trace, and never stop the input for good. Tokens come
-// late, early (before a frame's end), and in bursts. Then the clocks, exactly: frames of every
+// others, and those past 256 beats, leave no trace, and never stop the input for good. What a token
+// says of a TRACE comes out with each beat of its frame. Tokens come late, early (before a frame's
+// end), and in bursts. Then the clocks, exactly: frames of every
 // length leave at a beat a clock.
 
 #include "bench.hpp"
@@ -16,6 +17,10 @@ namespace
 constexpr unsigned FRAMES = 6000;
 constexpr size_t BEATS_MAX = 256;
 constexpr unsigned CLOCKS_MAX = 5000000;
+
+struct Token {
+	bool pass, trace;
+};
 
 class Test
 {
@@ -96,11 +101,11 @@ class Test
       private:
 	void decide(const bench::Bytes &bytes)
 	{
-		const bool pass = random.chance(60);
+		const Token token = {random.chance(60), random.chance(50)};
 
-		tokens.push_back(pass);
-		if (pass && bench::beats_of(bytes) <= BEATS_MAX) {
-			expected.push_back(bytes);
+		tokens.push_back(token);
+		if (token.pass && bench::beats_of(bytes) <= BEATS_MAX) {
+			expected.push_back({bytes, token.trace});
 			passes++;
 		}
 	}
@@ -115,7 +120,8 @@ class Test
 		dut->m_axis_tready = random.chance(ready_percent);
 		dut->token_valid = !tokens.empty() && random.chance(token_percent);
 		if (dut->token_valid) {
-			dut->token_pass = tokens.front();
+			dut->token_pass = tokens.front().pass;
+			dut->token_trace = tokens.front().trace;
 			tokens.pop_front();
 		}
 		dut.settle();
@@ -129,12 +135,13 @@ class Test
 	void take()
 	{
 		CHECK(!expected.empty(), "a frame too many");
-		const bench::Bytes &frame = expected.front();
+		const auto &[frame, trace] = expected.front();
 		const size_t at = taken * bench::BEAT_BYTES;
 		const size_t count = frame.size() - at < bench::BEAT_BYTES ? frame.size() - at
 		                                                           : bench::BEAT_BYTES;
 
 		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "tkeep differs");
+		CHECK(dut->m_trace == trace, "m_trace is another frame's");
 		CHECK(bench::get(dut->m_axis_tdata, 0, count) ==
 		              bench::Bytes(frame.begin() + static_cast<long>(at),
 		                           frame.begin() + static_cast<long>(at + count)),
@@ -148,8 +155,8 @@ class Test
 		expected.pop_front();
 	}
 	bench::Dut<Vina_pass> dut;
-	std::deque<bool> tokens;
-	std::deque<bench::Bytes> expected;
+	std::deque<Token> tokens;
+	std::deque<std::pair<bench::Bytes, bool>> expected; // frames, and whether they are TRACEs
 	size_t taken = 0;
 	unsigned passed = 0, passes = 0;
 };

@@ -86,6 +86,13 @@ class Comparison
 			one_frame();
 	}
 
+	/// TRACEs alone, at any place.
+	void run_traces(unsigned frames)
+	{
+		while (frame_number < frames)
+			trace();
+	}
+
 	void add_counters(uint64_t *totals) const
 	{
 		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
@@ -478,6 +485,36 @@ class Comparison
 		}
 	}
 
+	/// A TRACE, or nearly one: of another length, opcode, type or with a wrong iCRC. Its slots
+	/// may hold anything.
+	void trace()
+	{
+		bench::Packet packet;
+		ina_wire_header header = {};
+
+		header.magic = INA_WIRE_MAGIC;
+		header.version = INA_WIRE_VERSION;
+		header.type = INA_WIRE_TRACE;
+		header.job_id = random.next();
+		packet.form = bench::FORMS[random.below(4)];
+		packet.qpn = 0x900000 + static_cast<uint32_t>(random.below(1000));
+		packet.psn = static_cast<uint32_t>(random.next()) & traffic::PSN_MASK;
+		packet.payload = random.bytes(random.chance(90) ? 96 : 64 + 16 * random.below(8));
+		if (random.chance(10))
+			packet.opcode = static_cast<uint8_t>(random.below(7));
+		if (random.chance(10))
+			header.type = static_cast<uint8_t>(random.below(8));
+		std::memcpy(packet.payload.data(), &header, sizeof(header));
+		Bytes frame = bench::make_frame(packet);
+
+		if (random.chance(30)) // the iCRC does not cover it
+			bench::put_be16(frame, packet.form.udp() + 6,
+			                static_cast<unsigned>(random.below(65536)));
+		if (random.chance(15))
+			frame[random.below(frame.size())] ^= 1;
+		put(static_cast<unsigned>(random.below(PORTS)), frame);
+	}
+
 	/// Frames that are none of the aggregator's business, and JOINs that are none either.
 	void stranger()
 	{
@@ -554,6 +591,20 @@ aggregator_place any_place(Random &random)
 	return place;
 }
 
+/// TRACEs at each level, from below and from above; at a switch by itself; and without an id.
+void traces(uint64_t seed)
+{
+	Random random(seed);
+
+	for (unsigned level = 0; level <= INA_WIRE_LEVELS; level++) {
+		const unsigned uplinks = level ? 1u << random.below(PORTS) : 0;
+		const uint64_t id = random.chance(80) ? random.next() : 0;
+		Comparison comparison(random.next(), false, {level, uplinks, id});
+
+		comparison.run_traces(30 * PORTS);
+	}
+}
+
 /// One aggregator's life: large packets now and then, small ones otherwise.
 unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 {
@@ -607,6 +658,7 @@ int main()
 		frames += episode(seed, totals, &from_above);
 		seed = Random(seed).next();
 	}
+	traces(seed);
 	std::printf("%llu packets, all alike, %llu from above\n", frames,
 	            static_cast<unsigned long long>(from_above));
 	CHECK(wanted < 10000 || from_above > 0, "no sum came down");
