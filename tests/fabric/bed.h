@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fabric in one process and in simulated time: aggregators (model/aggregator.h, nothing else of
- * the model) in a tree of switches, hosts after rdma_rxe, cables that lose, repeat and hold back.
- * Everything follows from the seed.
+ * A fabric in one process and in simulated time: aggregators (engine.h, nothing else of them) in a
+ * tree of switches, hosts after rdma_rxe, cables that lose, repeat and hold back. Everything
+ * follows from the seed.
  */
 #ifndef INA_TEST_FABRIC_BED_H
 #define INA_TEST_FABRIC_BED_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/aggregator.h"
 #include "wire/ina_wire.h"
+#include "engine.h"
 
 enum {
 	HOSTS_MAX = 32,
@@ -72,7 +72,7 @@ struct cable {
 };
 
 struct node {
-	struct aggregator *aggregator;
+	struct engine *engine;
 	struct aggregator_config config;
 	struct bed *bed;
 	struct node *above; /* NULL: the root */
@@ -172,7 +172,7 @@ struct bed {
 	unsigned job_count;
 	struct fault faults[FAULTS_MAX];
 	unsigned fault_count;
-	bool verbose;
+	bool verbose, traces;
 	/* The verdict. */
 	unsigned wrong;     /* messages that said n and were not the sum */
 	unsigned exposed;   /* frames without a fault that could be accepted, and are not the sum */
@@ -204,6 +204,9 @@ uint32_t frame_qpn(const struct frame *frame);
 unsigned frame_from(const struct frame *frame);
 unsigned frame_to(const struct frame *frame);
 bool frame_asks_for_ack(const struct frame *frame);
+
+/* show.c: a line. */
+void frame_show(struct bed *bed, const struct frame *frame);
 
 /* cable.c */
 void cable_send(struct bed *bed, struct cable *cable, struct frame *frame);

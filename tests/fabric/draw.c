@@ -31,6 +31,8 @@ static struct node *draw_node(struct bed *bed, struct node *above, unsigned leve
 
 	if (!above && children < 2)
 		children = 2;
+	if (engine_size.ports && children > engine_size.ports)
+		children = engine_size.ports;
 	node->above = above;
 	node->level = level;
 	node->first_host = bed->host_count;
@@ -117,6 +119,8 @@ static void draw_settings(struct bed *bed)
 	unsigned levels = bed->nodes[0].level;
 
 	set->slots = PICK(bed, 4, 4, 8, 16);
+	if (engine_size.slots)
+		set->slots = engine_size.slots;
 	set->loss = PICK(bed, 0, 2000, 10000, 30000, 100000);
 	set->answer_loss = bed_chance(bed, 200000) ? 500000 : set->loss;
 	set->duplicate = PICK(bed, 0, 10000, 50000);
@@ -199,16 +203,22 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 	job->late = PICK(bed, 0, 0, 500, 3000);
 }
 
+/* Copies of JOINs that come behind their job's end take contexts too. */
+static unsigned contexts(const struct bed *bed)
+{
+	return bed->job_count + (bed->set.is_clean ? 8 : 1);
+}
+
 static void draw_switches(struct bed *bed)
 {
 	for (unsigned i = 0; i < bed->node_count; i++) {
 		struct node *node = &bed->nodes[i];
-		unsigned ports = node->child_count + (node->above ? 1 : 0);
+		unsigned used = node->child_count + (node->above ? 1 : 0);
+		unsigned ports = engine_size.ports ? engine_size.ports : used;
 
 		node->config = (struct aggregator_config){
 		        .ports = ports < 2 ? 2 : ports,
-		        /* Copies of JOINs that come behind their job's end take contexts too. */
-		        .jobs = bed->job_count + (bed->set.is_clean ? 8 : 1),
+		        .jobs = engine_size.jobs ? engine_size.jobs : contexts(bed),
 		        .window_packets = bed->set.slots,
 		        .mtu_bytes = 256,
 		        .has_quiet_time = true,
@@ -216,6 +226,7 @@ static void draw_switches(struct bed *bed)
 		                {
 		                        .level = node->level,
 		                        .uplinks = node->above ? 1u << node->up_port : 0,
+		                        .id = i + 1,
 		                },
 		};
 		node_open(bed, node);
@@ -229,18 +240,21 @@ void bed_draw(struct bed *bed, uint64_t seed, bool joins_wait)
 {
 	struct frame *frames = bed->free_frames;
 	struct calendar calendar = {.events = bed->calendar.events, .room = bed->calendar.room};
-	bool verbose = bed->verbose;
+	bool verbose = bed->verbose, traces = bed->traces;
 
 	memset(bed, 0, sizeof(*bed));
 	bed->free_frames = frames;
 	bed->calendar = calendar;
 	bed->verbose = verbose;
+	bed->traces = traces;
 	bed->seed = bed->random = seed;
 	draw_node(bed, NULL, PICK(bed, 1, 1, 2, 2, 2, 3, 3), PICK(bed, 8, 8, 16));
 	lay_cables(bed);
 	draw_settings(bed);
 	bed->set.data_waits_for_join = joins_wait;
 	bed->job_count = bed_chance(bed, 600000) ? 1 : 2 + bed_below(bed, JOBS_MAX - 1);
+	if (engine_size.jobs && engine_size.jobs < contexts(bed))
+		bed->set.is_clean = false;
 	draw_switches(bed);
 	/* Behind the quiet time with which all switches begin. */
 	uint64_t start = 2 * (uint64_t)bed->set.quiet * FRAME_TIME;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fabric [--first SEED] [--count N] [--verbose] [--eager] [--find]: runs of the protocol, one a
- * seed.
+ * fabric [--first SEED] [--count N] [--frames N] [--levels N] [--verbose] [--trace]
+ *        [--eager] [--find]: runs of the protocol, one a seed.
+ * --count, --frames: so many seeds, or until so many frames have gone through aggregators.
+ * --levels: only seeds whose trees have so many at most.
+ * --trace: shows each frame at each switch.
  * --eager: hosts do not wait with DATA for their JOIN's ACK, which the protocol demands.
  * --find: something must be wrong with one of the seeds; ends with the first such.
  * Exit code 0: all as it must be; 1: not; 2: wrong arguments, or no memory.
@@ -14,6 +17,12 @@
 
 /* A run that has not ended by then never will. */
 #define END ((uint64_t)4000000 * FRAME_TIME)
+
+struct wanted {
+	uint64_t first, seeds, frames;
+	unsigned levels;
+	bool joins_wait, find;
+};
 
 struct totals {
 	uint64_t seeds, bad, frames, failed, impatient;
@@ -35,11 +44,15 @@ static void show_settings(const struct bed *bed)
 }
 
 /* False: something is wrong with this seed. */
-static bool run(struct bed *bed, uint64_t seed, bool joins_wait, struct totals *totals)
+static bool run(struct bed *bed, uint64_t seed, const struct wanted *wanted, struct totals *totals)
 {
 	unsigned stalled = 0;
 
-	bed_draw(bed, seed, joins_wait);
+	bed_draw(bed, seed, wanted->joins_wait);
+	if (bed->nodes[0].level > wanted->levels) {
+		bed_close(bed);
+		return true;
+	}
 	if (bed->verbose)
 		show_settings(bed);
 	bed_run(bed, END);
@@ -68,32 +81,50 @@ static bool run(struct bed *bed, uint64_t seed, bool joins_wait, struct totals *
 int main(int count, char **arguments)
 {
 	static const struct option options[] = {
-	        {"first", required_argument, NULL, 'f'}, {"count", required_argument, NULL, 'c'},
-	        {"verbose", no_argument, NULL, 'v'},     {"eager", no_argument, NULL, 'e'},
-	        {"find", no_argument, NULL, 'u'},        {0},
+	        {"first", required_argument, NULL, 'f'},
+	        {"count", required_argument, NULL, 'c'},
+	        {"frames", required_argument, NULL, 'n'},
+	        {"levels", required_argument, NULL, 'l'},
+	        {"verbose", no_argument, NULL, 'v'},
+	        {"trace", no_argument, NULL, 't'},
+	        {"eager", no_argument, NULL, 'e'},
+	        {"find", no_argument, NULL, 'u'},
+	        {0},
 	};
 	static struct bed bed;
-	uint64_t first = 1, seeds = 1000;
-	bool joins_wait = true, find = false;
+	struct wanted wanted = {
+	        .first = 1,
+	        .seeds = 1000,
+	        .frames = UINT64_MAX,
+	        .levels = INA_WIRE_LEVELS,
+	        .joins_wait = true,
+	};
 	struct totals totals = {0};
 	int option;
 
 	while ((option = getopt_long(count, arguments, "", options, NULL)) != -1) {
 		if (option == 'f')
-			first = strtoull(optarg, NULL, 10);
+			wanted.first = strtoull(optarg, NULL, 10);
 		else if (option == 'c')
-			seeds = strtoull(optarg, NULL, 10);
+			wanted.seeds = strtoull(optarg, NULL, 10);
+		else if (option == 'n')
+			wanted.frames = strtoull(optarg, NULL, 10), wanted.seeds = UINT64_MAX;
+		else if (option == 'l')
+			wanted.levels = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'v')
 			bed.verbose = true;
+		else if (option == 't')
+			bed.traces = true;
 		else if (option == 'e')
-			joins_wait = false;
+			wanted.joins_wait = false;
 		else if (option == 'u')
-			find = true;
+			wanted.find = true;
 		else
 			return 2;
 	}
-	for (uint64_t seed = first; seed < first + seeds && !(find && totals.bad); seed++)
-		run(&bed, seed, joins_wait, &totals);
+	for (uint64_t i = 0;
+	     i < wanted.seeds && totals.frames < wanted.frames && !(wanted.find && totals.bad); i++)
+		run(&bed, wanted.first + i, &wanted, &totals);
 	bed_free(&bed);
 	printf("%llu seeds, %llu of them wrong; %llu frames through aggregators, %llu jobs given "
 	       "up "
@@ -101,5 +132,5 @@ int main(int count, char **arguments)
 	       (unsigned long long)totals.seeds, (unsigned long long)totals.bad,
 	       (unsigned long long)totals.frames, (unsigned long long)totals.failed,
 	       (unsigned long long)totals.impatient);
-	return (totals.bad > 0) != find;
+	return (totals.bad > 0) != wanted.find;
 }

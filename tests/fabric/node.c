@@ -52,12 +52,18 @@ static void watch(struct node *node, const struct frame *frame)
 	}
 }
 
+static void show(const struct node *node, const char *way, unsigned port, const struct frame *frame)
+{
+	printf("%llu: switch %u of level %u: %-3s port %u: ", (unsigned long long)node->bed->frames,
+	       (unsigned)node->config.place.id, node->level, way, port);
+	frame_show(node->bed, frame);
+}
+
 static void emit(void *context, unsigned port, const uint8_t *bytes, size_t length)
 {
 	struct node *node = context;
 	struct frame *frame;
 
-	(void)port;
 	/* It broke a job, and has no business at a host. */
 	if (node->entering->forged && length == node->entering->length &&
 	    memcmp(bytes, node->entering->bytes, length) == 0)
@@ -67,6 +73,8 @@ static void emit(void *context, unsigned port, const uint8_t *bytes, size_t leng
 		abort();
 	frame->length = (uint16_t)length;
 	memcpy(frame->bytes, bytes, length);
+	if (node->bed->traces)
+		show(node, "out", port, frame);
 	watch(node, frame);
 	forward(node, frame);
 }
@@ -74,14 +82,12 @@ static void emit(void *context, unsigned port, const uint8_t *bytes, size_t leng
 void node_open(struct bed *bed, struct node *node)
 {
 	node->bed = bed;
-	node->aggregator = aggregator_open(&node->config, emit, node);
-	if (!node->aggregator)
-		abort();
+	node->engine = engine_open(&node->config, emit, node, bed->seed);
 }
 
 void node_close(struct node *node)
 {
-	aggregator_close(node->aggregator);
+	engine_close(node->engine);
 }
 
 void node_receive(struct bed *bed, void *who, uint32_t port, struct frame *frame)
@@ -95,7 +101,9 @@ void node_receive(struct bed *bed, void *who, uint32_t port, struct frame *frame
 	bed->frames++;
 	faults_strike(bed);
 	node->entering = frame;
-	aggregator_put(node->aggregator, port, frame->bytes, frame->length);
+	if (bed->traces)
+		show(node, "in", port, frame);
+	engine_put(node->engine, port, frame->bytes, frame->length);
 	frame_free(bed, frame);
 }
 
@@ -104,11 +112,10 @@ void node_reset(struct bed *bed, void *who, uint32_t argument, struct frame *fra
 	struct node *node = who;
 
 	(void)argument, (void)frame;
-	if (bed->verbose)
+	if (bed->verbose || bed->traces)
 		printf("%llu: level %u, hosts %u to %u: reset\n", (unsigned long long)bed->now,
 		       node->level, node->first_host, node->last_host);
-	node_close(node);
-	node_open(bed, node);
+	engine_reset(node->engine);
 }
 
 void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
@@ -116,7 +123,9 @@ void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *fram
 	struct node *node = who;
 
 	(void)argument, (void)frame;
-	aggregator_tick(node->aggregator);
+	if (bed->traces)
+		printf("switch %u: tick\n", (unsigned)node->config.place.id);
+	engine_tick(node->engine);
 	bed_at(bed, bed->now + (uint64_t)bed->set.quiet * FRAME_TIME, node_tick, node, 0, NULL);
 }
 
@@ -128,7 +137,9 @@ void node_age(struct bed *bed, void *who, uint32_t argument, struct frame *frame
 	/* What expires is emitted with nothing entering. */
 	struct frame none = {.forged = false};
 	node->entering = &none;
-	aggregator_age(node->aggregator);
+	if (bed->traces)
+		printf("switch %u: age\n", (unsigned)node->config.place.id);
+	engine_age(node->engine);
 	bed_at(bed, bed->now + (uint64_t)bed->set.time_to_live * FRAME_TIME, node_age, node, 0,
 	       NULL);
 }

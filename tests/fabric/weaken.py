@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weaken.py WEAKER.TXT MODEL_FOLDER [NAME OUTPUT]: the rules that can be weakened, and the model with one of them weaker.
+"""weaken.py WEAKER.TXT FOLDER [NAME OUTPUT]: the rules that can be weakened, and the sources with one of them weaker.
 
-WEAKER.TXT: `# name: what is weaker`, then `- ` lines of a source of the model and `+ ` lines in their place. White space does not
-count; the `- ` lines must be in the sources once. Without NAME, prints the names; with it, writes the source that is changed. Exit code 0, or 1 with a line that says what does not fit."""
+WEAKER.TXT: `# name: what is weaker`, then `- ` lines of a source in FOLDER and `+ ` lines in their place. White space does not count;
+the `- ` lines must be once in the sources of OUTPUT's kind. Without NAME, prints the names; with it, writes the source that is changed.
+Exit code 0, or 1 with a line that says what does not fit."""
 import re
 import sys
 from pathlib import Path
@@ -25,25 +26,25 @@ def read(path):
     return weaker
 
 
-def weaken(name, old, new, model):
+def weaken(name, old, new, sources):
     """The source that has the old lines, with the new ones."""
     pattern = r"\s+".join(re.escape(word) for word in old.split())
     found = []
-    for source in sorted(model.glob("*.c")):
+    for source in sorted(sources):
         text, count = re.subn(pattern, lambda _: new.strip(), source.read_text())
         found += [text] * count
     if len(found) != 1:
-        sys.exit(f"{name}: its '-' lines are {len(found)} times in {model}, not once: adapt them to the model")
+        sys.exit(f"{name}: its '-' lines are {len(found)} times in the sources, not once: adapt them")
     return found[0]
 
 
 def main():
-    weaker, model = read(Path(sys.argv[1])), Path(sys.argv[2])
+    weaker, folder = read(Path(sys.argv[1])), Path(sys.argv[2])
     if len(sys.argv) == 3:
         print(";".join(weaker))
         return
     name, output = sys.argv[3], Path(sys.argv[4])
-    text = weaken(name, *weaker[name], model)
+    text = weaken(name, *weaker[name], folder.glob(f"*{output.suffix}"))
     # Its own headers, which are named without a folder.
     text = re.sub(r'#include "(\w+\.h)"', r'#include "model/\1"', text)
     output.parent.mkdir(parents=True, exist_ok=True)
