@@ -53,6 +53,12 @@ class AggregatorRtl
 		dut->place_id = id;
 	}
 
+	/// At any time between two frames.
+	void reset()
+	{
+		dut.reset();
+	}
+
 	uint64_t clock() const
 	{
 		return dut.clocks;
