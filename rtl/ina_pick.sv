@@ -103,6 +103,7 @@ module ina_pick #(
 
   // Scan.
   logic                            any;
+  logic                            held;
   logic                            scan;
   logic [JOB_COUNT-1:0]            any_ahead;
   logic [PORT_COUNT-1:0]           resending;
@@ -113,7 +114,7 @@ module ina_pick #(
   logic [PORT_COUNT-1:0]           resends;
   logic                            choice_valid;
 
-  assign busy = any || chosen_valid || m_valid;
+  assign busy = any || held || chosen_valid || m_valid;
   assign scan = any && !choice_valid && (!chosen_valid || issue);
 
   ina_pick_progress #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT))
@@ -141,7 +142,8 @@ module ina_pick #(
   ina_pick_ready #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ready (
       .clk, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_down, .join_out,
       .down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind, .chosen_jobs,
-      .chosen_resends, .any_ahead, .resending, .credit, .any, .joins, .downs, .raw_ready, .resends);
+      .chosen_resends, .any_ahead, .resending, .credit, .any, .held, .joins, .downs, .raw_ready,
+      .resends);
 
   // Choose.
   logic [1:0]            choice_kind;

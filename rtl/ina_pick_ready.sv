@@ -32,6 +32,7 @@ module ina_pick_ready #(
     input  logic [PORT_COUNT-1:0] credit,
 
     output logic                            any,       // something could be chosen, if it had room
+    output logic                            held,      // ... or once no receiver is behind
     output logic [JOB_COUNT-1:0]            joins,     // jobs whose sums have room
     output logic [JOB_COUNT-1:0]            downs,     // ... that came from above
     output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready, // of each port, whether it has room or not
@@ -66,6 +67,8 @@ module ina_pick_ready #(
 
   assign alive    = job_valid & ~job_closing & ~chosen_jobs;
   assign raw_jobs = alive & job_broken & ~any_ahead;
+
+  assign held = (alive & (join_behind | down_behind)) != '0;
 
   always_comb begin
     join_ready = alive & job_complete & ~job_broken & ~join_behind;
