@@ -16,8 +16,6 @@ C_NAMES = {"length": "length_bytes", "remaining": "remaining_bytes", "exponent /
 ENUMS = {"type": "ina_wire_type", "number type": "ina_wire_number_type", "operation": "ina_wire_operation"}
 ROCE = {"INA_WIRE_BTH_ACK_AT": "PACKET_BTH_ACK_AT"}
 LANE_BYTES = 4
-# To the RTL it is what any other SEND is that belongs to no flow.
-PASSED_BY_RTL = {"TRACE"}
 
 
 def table(protocol, title):
@@ -114,13 +112,14 @@ def wanted_of_package(protocol, said):
     assert equal == set(range(len(equal))), "the EQUAL lanes come first"
     fields = {row["field"]: row["meaning"] for row in table(protocol, "Header")}
     wanted = {f"{prefix}_{name}": value for field, prefix in (("type", "TYPE"), ("number type", "NUMBER"), ("operation", "OPERATION"))
-              for name, value in values(fields[field]).items() if name not in PASSED_BY_RTL}
+              for name, value in values(fields[field]).items()}
     quad = said["INA_WIRE_ALIGNMENT"]
     return wanted | {
         "MESSAGE_MAGIC_VERSION": said["INA_WIRE_VERSION"] << 16 | said["INA_WIRE_MAGIC"],
         "EQUAL_LANES": len(equal),
         "LANE_W": 8 * LANE_BYTES,
         "JOIN_QUADS": (said["sizeof header"] + said["sizeof trailer"]) // quad,
+        "TRACE_QUADS": (said["sizeof header"] + said["sizeof trailer"]) // quad + said["INA_WIRE_LEVELS"],
         "ROCE_UDP_PORT": said["INA_WIRE_UDP_PORT"],
         "PROBE_PSN_OFFSET": said["INA_WIRE_PROBE_PSN_OFFSET"],
         "BTH_ACK_AT": package(FILES["rtl/ina_pkg.sv"])["BTH_OPCODE_AT"] + said["INA_WIRE_BTH_ACK_AT"],
@@ -165,6 +164,7 @@ CHANGES = [
     ("rtl/ina_pkg.sv", r"(?=localparam logic \[7:0\] *OPERATION_MIN)", "localparam logic [7:0] OPERATION_X = 8'd4;\n"),
     ("rtl/ina_pkg.sv", r"EQUAL_LANES *= 7", "EQUAL_LANES = 6"),
     ("rtl/ina_pkg.sv", r"JOIN_QUADS *= 3", "JOIN_QUADS = 2"),
+    ("rtl/ina_pkg.sv", r"TRACE_QUADS *= 6", "TRACE_QUADS = 5"),
     ("rtl/ina_pkg.sv", r"24'h400000", "24'h200000"),
     ("rtl/ina_pkg.sv", r"16'd4791", "16'd4792"),
     ("rtl/ina_pkg.sv", r"BTH_ACK_AT *= 74", "BTH_ACK_AT = 73"),
