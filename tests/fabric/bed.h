@@ -84,7 +84,8 @@ struct node {
 	unsigned first_host, last_host; /* below */
 	uint8_t route[HOSTS_MAX];
 	struct cable out[PORTS_MAX];
-	struct frame *entering;
+	struct frame *entering[PORTS_MAX]; /* at the same time, by port */
+	unsigned entering_count;
 };
 
 /* A rank: the requester of its own flow, the responder of its predecessor's. */
@@ -142,6 +143,7 @@ struct settings {
 	unsigned time_to_live;
 	unsigned patience;
 	unsigned slots;
+	unsigned together; /* frames may enter a switch at the same time */
 	bool reuses_qpn;
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
 	bool is_clean;            /* no faults but those that RC mends */

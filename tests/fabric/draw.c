@@ -121,6 +121,7 @@ static void draw_settings(struct bed *bed)
 	set->slots = PICK(bed, 4, 4, 8, 16);
 	if (engine_size.slots)
 		set->slots = engine_size.slots;
+	set->together = bed->seed % 2 ? 1 : engine_size.together;
 	set->loss = PICK(bed, 0, 2000, 10000, 30000, 100000);
 	set->answer_loss = bed_chance(bed, 200000) ? 500000 : set->loss;
 	set->duplicate = PICK(bed, 0, 10000, 50000);

@@ -11,6 +11,7 @@
 /* Of each switch; zeros: as it is drawn. */
 struct engine_size {
 	unsigned ports, jobs, slots;
+	unsigned together; /* frames that enter at the same time, in every second seed */
 };
 extern const struct engine_size engine_size;
 
@@ -20,7 +21,14 @@ struct engine;
 struct engine *engine_open(const struct aggregator_config *config, aggregator_emit *emit,
                            void *context, uint64_t seed);
 void engine_close(struct engine *engine);
-void engine_put(struct engine *engine, unsigned port, const uint8_t *frame, size_t length);
+struct engine_frame {
+	unsigned port;
+	const uint8_t *bytes;
+	size_t length;
+};
+
+/* One at least, each by another port. In what order they count is the engine's to choose. */
+void engine_put(struct engine *engine, const struct engine_frame *frames, unsigned count);
 void engine_age(struct engine *engine);
 void engine_tick(struct engine *engine);
 /* It forgets all, at any time. */

@@ -39,9 +39,11 @@ void engine_close(struct engine *engine)
 	free(engine);
 }
 
-void engine_put(struct engine *engine, unsigned port, const uint8_t *frame, size_t length)
+void engine_put(struct engine *engine, const struct engine_frame *frames, unsigned count)
 {
-	aggregator_put(engine->aggregator, port, frame, length);
+	for (unsigned i = 0; i < count; i++)
+		aggregator_put(engine->aggregator, frames[i].port, frames[i].bytes,
+		               frames[i].length);
 }
 
 void engine_age(struct engine *engine)

@@ -59,14 +59,49 @@ static void show(const struct node *node, const char *way, unsigned port, const 
 	frame_show(node->bed, frame);
 }
 
+static void forget_entering(struct node *node)
+{
+	for (unsigned port = 0; port < PORTS_MAX; port++) {
+		if (node->entering[port])
+			frame_free(node->bed, node->entering[port]);
+		node->entering[port] = NULL;
+	}
+	node->entering_count = 0;
+}
+
+/* All that has come. */
+static void enter(struct node *node)
+{
+	struct engine_frame frames[PORTS_MAX];
+	unsigned count = 0;
+
+	for (unsigned port = 0; port < PORTS_MAX; port++)
+		if (node->entering[port])
+			frames[count++] = (struct engine_frame){
+			        .port = port,
+			        .bytes = node->entering[port]->bytes,
+			        .length = node->entering[port]->length,
+			};
+	if (count > 0)
+		engine_put(node->engine, frames, count);
+	forget_entering(node);
+}
+
+static void enter_now(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
+{
+	(void)bed, (void)argument, (void)frame;
+	enter(who);
+}
+
 static void emit(void *context, unsigned port, const uint8_t *bytes, size_t length)
 {
 	struct node *node = context;
+	const struct frame *entering = node->entering[port];
 	struct frame *frame;
 
 	/* It broke a job, and has no business at a host. */
-	if (node->entering->forged && length == node->entering->length &&
-	    memcmp(bytes, node->entering->bytes, length) == 0)
+	if (entering && entering->forged && length == entering->length &&
+	    memcmp(bytes, entering->bytes, length) == 0)
 		return;
 	frame = frame_new(node->bed);
 	if (length > sizeof(frame->bytes))
@@ -87,6 +122,7 @@ void node_open(struct bed *bed, struct node *node)
 
 void node_close(struct node *node)
 {
+	forget_entering(node);
 	engine_close(node->engine);
 }
 
@@ -100,11 +136,16 @@ void node_receive(struct bed *bed, void *who, uint32_t port, struct frame *frame
 	}
 	bed->frames++;
 	faults_strike(bed);
-	node->entering = frame;
+	if (node->entering[port])
+		enter(node);
 	if (bed->traces)
 		show(node, "in", port, frame);
-	engine_put(node->engine, port, frame->bytes, frame->length);
-	frame_free(bed, frame);
+	node->entering[port] = frame;
+	node->entering_count++;
+	if (node->entering_count >= bed->set.together)
+		enter(node);
+	else if (node->entering_count == 1)
+		bed_at(bed, bed->now + FRAME_TIME, enter_now, node, 0, NULL);
 }
 
 void node_reset(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
@@ -112,6 +153,7 @@ void node_reset(struct bed *bed, void *who, uint32_t argument, struct frame *fra
 	struct node *node = who;
 
 	(void)argument, (void)frame;
+	enter(node);
 	if (bed->verbose || bed->traces)
 		printf("%llu: level %u, hosts %u to %u: reset\n", (unsigned long long)bed->now,
 		       node->level, node->first_host, node->last_host);
@@ -123,6 +165,7 @@ void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *fram
 	struct node *node = who;
 
 	(void)argument, (void)frame;
+	enter(node);
 	if (bed->traces)
 		printf("switch %u: tick\n", (unsigned)node->config.place.id);
 	engine_tick(node->engine);
@@ -134,9 +177,7 @@ void node_age(struct bed *bed, void *who, uint32_t argument, struct frame *frame
 	struct node *node = who;
 
 	(void)argument, (void)frame;
-	/* What expires is emitted with nothing entering. */
-	struct frame none = {.forged = false};
-	node->entering = &none;
+	enter(node);
 	if (bed->traces)
 		printf("switch %u: age\n", (unsigned)node->config.place.id);
 	engine_age(node->engine);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_top against the C model in whole fabrics: the engine of tests/fabric's switches, each of
-// which is the RTL and the model. A frame that enters is given to both, and the RTL turns its clock
+// which is the RTL and the model. Frames that enter are given to both, and the RTL turns its clock
 // until it is idle. What leaves are the same frames at the same ports, and the counters are alike.
+//
+// Several frames may enter the RTL at the same time, each by a port of its own. It chooses in what
+// order they count: there must be one in which the model does the same. What the model did in
+// another order is undone by a new one that is led to the same place.
 
 #include "aggregator_rtl.hpp"
+#include "model_steps.hpp"
 
+#include <numeric>
 #include <string>
 
 extern "C" {
@@ -14,12 +20,21 @@ extern "C" {
 
 using bench::AggregatorRtl;
 using bench::Bytes;
+using bench::ModelSteps;
+using bench::PortFrame;
 using bench::Random;
+
+extern "C" const struct engine_size engine_size = {INA_PORT_COUNT, INA_JOB_COUNT, INA_SLOT_COUNT,
+                                                   3};
 
 namespace
 {
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
+constexpr uint64_t BUSY_CLOCKS = 100000; // it never ends
+constexpr unsigned IDLE_CLOCKS = 4;
+// By position (model/counters.h).
+constexpr unsigned DUPLICATES_ANSWERED = 7, ANSWERS_DROPPED = 19;
 
 const char *const counter_names[] = {
 #define X(name, meaning) #name,
@@ -27,180 +42,246 @@ const char *const counter_names[] = {
 #undef X
 };
 
-/// The same frames in the same order, but for a frame that passes unchanged: it goes another way,
-/// and may overtake the packets that a breaking job gives free.
-bool is_before(const Bytes &a, const Bytes &b, const Bytes &input)
+/// Another frame of the same packet: its flow is that of the port.
+bool is_repeated(const Bytes &a, const Bytes &b)
 {
-	return a == input && b != input;
+	const auto psn = [](const Bytes &frame) {
+		return bench::get_be32(frame, bench::form_of(frame).bth() + 8) & 0xFFFFFF;
+	};
+
+	return !a.empty() && !b.empty() && psn(a) == psn(b);
 }
 
-/// Where several jobs expire at once, each has a QPN of its own.
-bool is_flow_before(const Bytes &a, const Bytes &b)
+/// What leaves a port by which `input` came in. In the order of the flows, for several jobs may
+/// expire at once: each has a QPN of its own. A frame that passes unchanged goes another way than
+/// what waited, and may overtake it; and where frames of other ports came too, what follows from
+/// them may overtake the answer.
+std::vector<Bytes> sorted(std::vector<Bytes> frames, const Bytes &input, bool has_others)
 {
-	return bench::get_be32(a, bench::form_of(a).bth() + 4) <
-	       bench::get_be32(b, bench::form_of(b).bth() + 4);
+	const auto flow = [](const Bytes &frame) {
+		return bench::get_be32(frame, bench::form_of(frame).bth() + 4);
+	};
+	const auto is_own = [&](const Bytes &frame) {
+		return frame == input || (has_others && is_repeated(frame, input));
+	};
+
+	std::stable_sort(frames.begin(), frames.end(), [&](const Bytes &a, const Bytes &b) {
+		return std::make_pair(flow(a), !is_own(a)) < std::make_pair(flow(b), !is_own(b));
+	});
+	return frames;
+}
+
+/// Empty, or what is different.
+std::string difference_of(const std::vector<Bytes> &want, const std::vector<Bytes> &got)
+{
+	for (size_t i = 0; i < want.size() && i < got.size(); i++) {
+		if (got[i].size() != want[i].size())
+			return "out " + std::to_string(i) + ": " + std::to_string(got[i].size()) +
+			       " bytes, not " + std::to_string(want[i].size());
+		for (size_t at = 0; at < want[i].size(); at++)
+			if (got[i][at] != want[i][at])
+				return "out " + std::to_string(i) + ": byte " + std::to_string(at) +
+				       " of " + std::to_string(want[i].size()) + " is " +
+				       std::to_string(got[i][at]) + ", not " +
+				       std::to_string(want[i][at]);
+	}
+	return got.size() == want.size() ? ""
+	                                 : std::to_string(got.size()) + " frames out, not " +
+	                                           std::to_string(want.size());
 }
 
 } // namespace
 
-extern "C" const struct engine_size engine_size = {INA_PORT_COUNT, INA_JOB_COUNT, INA_SLOT_COUNT};
-
 struct engine {
 	engine(const aggregator_config &wanted, aggregator_emit *to, void *to_context,
 	       uint64_t of_bed)
-	    : config(wanted), emit(to), context(to_context), seed(of_bed),
-	      random(of_bed + wanted.place.id), rtl(random, wanted.has_quiet_time)
+	    : place(wanted.place), emit(to), context(to_context), seed(of_bed),
+	      random(of_bed + place.id), rtl(random, wanted.has_quiet_time), model(wanted)
 	{
-		rtl.place(config.place.level, config.place.uplinks, config.place.id);
+		rtl.place(place.level, place.uplinks, place.id);
 		rtl.gap_percent = random.chance(30) ? 20 : 0;
 		rtl.stall_percent = random.chance(30) ? 20 : 0;
-		open_model();
-	}
-	engine(const engine &) = delete;
-	engine &operator=(const engine &) = delete;
-	~engine()
-	{
-		aggregator_close(model);
 	}
 
-	void put(unsigned port, const uint8_t *bytes, size_t length)
+	void put(const engine_frame *in, unsigned count)
 	{
-		const Bytes frame(bytes, bytes + length);
+		std::vector<PortFrame> entering;
 
-		frames++;
-		aggregator_put(model, port, bytes, length);
-		rtl.in[port].push_back(frame);
-		compare(frame);
+		for (const engine_frame *frame = in; frame < in + count; frame++) {
+			entering.push_back(
+			        {frame->port, {frame->bytes, frame->bytes + frame->length}});
+			rtl.in[frame->port].push_back(entering.back().frame);
+			if (count > 1 && random.chance(50))
+				for (uint64_t wait = random.below(60); wait > 0; wait--)
+					rtl.step();
+		}
+		frames += count;
+		settle();
+		put_in_some_order(entering);
 		give();
 	}
 
 	void age()
 	{
-		aggregator_age(model);
 		rtl.age();
-		compare({});
+		settle();
+		model.age();
+		check(difference({}));
 		give();
 	}
 
 	void tick()
 	{
-		aggregator_tick(model);
 		rtl.tick();
-		compare({});
+		settle();
+		model.tick();
+		check(difference({}));
 	}
 
 	void reset()
 	{
-		aggregator_close(model);
-		open_model();
 		rtl.reset();
-		compare({});
+		model.reset();
+		dropped = 0;
+		check(difference({}));
 	}
 
       private:
-	const aggregator_config config;
+	const aggregator_place place;
 	aggregator_emit *const emit;
 	void *const context;
 	const uint64_t seed;
 	Random random;
 	AggregatorRtl rtl;
-	aggregator *model = nullptr;
-	struct Out {
-		unsigned port;
-		Bytes frame;
-	};
-	std::vector<Out> expected;
+	ModelSteps model;
 	uint64_t frames = 0;
+	uint64_t dropped = 0; // answers
 
-	void open_model()
+	/// In the order of their ports, then in all others.
+	void put_in_some_order(const std::vector<PortFrame> &entering)
 	{
-		model = aggregator_open(&config, on_model_frame, this);
-		CHECK(model, "no memory for the model");
+		std::vector<size_t> order(entering.size());
+		std::string first; // what is different in each order
+
+		std::iota(order.begin(), order.end(), 0);
+		do {
+			std::vector<PortFrame> ordered;
+
+			for (const size_t i : order)
+				ordered.push_back(entering[i]);
+			model.put(ordered);
+			forget_dropped(ordered);
+			const std::string differs = difference(entering);
+
+			if (differs.empty()) {
+				dropped = rtl.counter(ANSWERS_DROPPED);
+				return;
+			}
+			first += (first.empty() ? "" : "; or ") + differs;
+			model.undo();
+		} while (std::next_permutation(order.begin(), order.end()));
+		check(first);
 	}
 
-	static void on_model_frame(void *context, unsigned port, const uint8_t *frame,
-	                           size_t length)
+	/// Answers that the RTL drops, for their sums leave the history before their turn: the
+	/// model's take no time.
+	void forget_dropped(const std::vector<PortFrame> &entering)
 	{
-		static_cast<engine *>(context)->expected.push_back({port, {frame, frame + length}});
+		uint64_t count = rtl.counter(ANSWERS_DROPPED) - dropped;
+
+		for (const PortFrame &in : entering) {
+			const auto answer = std::find_if(
+			        model.out.begin(), model.out.end(), [&](const PortFrame &out) {
+				        return out.port == in.port &&
+				               is_repeated(out.frame, in.frame) && !has_left(out);
+			        });
+
+			if (count > 0 && answer != model.out.end()) {
+				model.out.erase(answer);
+				count--;
+			}
+		}
 	}
 
-	/// On their way, in the model's order.
+	bool has_left(const PortFrame &frame) const
+	{
+		const auto &out = rtl.out[frame.port];
+
+		return std::any_of(out.begin(), out.end(), [&](const AggregatorRtl::Out &other) {
+			return other.frame == frame.frame;
+		});
+	}
+
+	/// On their way, as the model has them.
 	void give()
 	{
-		for (const Out &out : expected)
+		for (const PortFrame &out : model.out)
 			emit(context, out.port, out.frame.data(), out.frame.size());
-		expected.clear();
+		for (auto &out : rtl.out)
+			out.clear();
 	}
 
-	void compare(const Bytes &input)
-	{
-		settle();
-		for (unsigned p = 0; p < PORTS; p++) {
-			compare_port(p, input);
-			rtl.out[p].clear();
-		}
-		compare_counters();
-	}
-
+	/// Until it is idle; then nothing moves that has not been told of.
 	void settle()
 	{
-		const uint64_t end = rtl.clock() + 100000;
+		const uint64_t end = rtl.clock() + BUSY_CLOCKS;
 
-		do {
+		while (!rtl.is_idle() && rtl.clock() < end)
 			rtl.step();
-			CHECK(rtl.clock() < end, "%s: busy for ever", where().c_str());
-		} while (!rtl.is_idle());
+		if (!rtl.is_idle())
+			check("it is busy for ever");
+		for (unsigned i = 0; i < IDLE_CLOCKS; i++) {
+			rtl.step();
+			if (!rtl.is_idle())
+				check("it is busy by itself, " + std::to_string(i + 1) +
+				      " clocks after it was idle");
+		}
 	}
 
-	void compare_port(unsigned p, const Bytes &input) const
+	std::string difference(const std::vector<PortFrame> &entering) const
 	{
-		std::vector<Bytes> want, got;
+		for (unsigned p = 0; p < PORTS; p++) {
+			std::vector<Bytes> want, got;
+			Bytes input;
 
-		for (const Out &out : expected)
-			if (out.port == p)
-				want.push_back(out.frame);
-		for (const auto &out : rtl.out[p])
-			got.push_back(out.frame);
-		for (auto *frames : {&want, &got})
-			std::stable_sort(frames->begin(), frames->end(),
-			                 [&input](const Bytes &a, const Bytes &b) {
-				                 return input.empty() ? is_flow_before(a, b)
-				                                      : is_before(a, b, input);
-			                 });
-		for (size_t i = 0; i < want.size() && i < got.size(); i++)
-			compare_frame(p, i, want[i], got[i]);
-		CHECK(got.size() == want.size(), "%s: port %u: %zu frames out, not %zu",
-		      where().c_str(), p, got.size(), want.size());
+			for (const PortFrame &in : entering)
+				if (in.port == p)
+					input = in.frame;
+			for (const PortFrame &out : model.out)
+				if (out.port == p)
+					want.push_back(out.frame);
+			for (const auto &out : rtl.out[p])
+				got.push_back(out.frame);
+			const bool has_others = entering.size() > 1;
+			const std::string of_port = difference_of(sorted(want, input, has_others),
+			                                          sorted(got, input, has_others));
+
+			if (!of_port.empty())
+				return "port " + std::to_string(p) + ": " + of_port;
+		}
+		const uint64_t now_dropped = rtl.counter(ANSWERS_DROPPED);
+
+		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
+			const uint64_t want = i == ANSWERS_DROPPED ? now_dropped
+			                      : i == DUPLICATES_ANSWERED
+			                              ? model.counter(i) - now_dropped
+			                              : model.counter(i);
+
+			if (rtl.counter(i) != want)
+				return std::string(counter_names[i]) + " is " +
+				       std::to_string(rtl.counter(i)) + ", not " +
+				       std::to_string(want);
+		}
+		return "";
 	}
 
-	void compare_frame(unsigned p, size_t index, const Bytes &want, const Bytes &got) const
+	void check(const std::string &differs) const
 	{
-		CHECK(got.size() == want.size(), "%s: port %u, out %zu: %zu bytes, not %zu",
-		      where().c_str(), p, index, got.size(), want.size());
-		for (size_t at = 0; at < want.size(); at++)
-			CHECK(got[at] == want[at],
-			      "%s: port %u, out %zu: byte %zu of %zu is %02x, not %02x",
-			      where().c_str(), p, index, at, want.size(), got[at], want[at]);
-	}
-
-	void compare_counters() const
-	{
-		uint64_t want[INA_COUNTER_COUNT];
-
-		std::memcpy(want, aggregator_counters(model), sizeof(want));
-		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
-			CHECK(rtl.counter(i) == want[i], "%s: %s is %llu, not %llu",
-			      where().c_str(), counter_names[i],
-			      static_cast<unsigned long long>(rtl.counter(i)),
-			      static_cast<unsigned long long>(want[i]));
-	}
-
-	std::string where() const
-	{
-		return "seed " + std::to_string(seed) + ": switch " +
-		       std::to_string(config.place.id) + " of level " +
-		       std::to_string(config.place.level) + ", behind its frame " +
-		       std::to_string(frames);
+		CHECK(differs.empty(),
+		      "seed %llu: switch %llu of level %u, behind its frame %llu: %s",
+		      static_cast<unsigned long long>(seed),
+		      static_cast<unsigned long long>(place.id), place.level,
+		      static_cast<unsigned long long>(frames), differs.c_str());
 	}
 };
 
@@ -215,9 +296,9 @@ extern "C" void engine_close(engine *engine)
 	delete engine;
 }
 
-extern "C" void engine_put(engine *engine, unsigned port, const uint8_t *frame, size_t length)
+extern "C" void engine_put(engine *engine, const engine_frame *frames, unsigned count)
 {
-	engine->put(port, frame, length);
+	engine->put(frames, count);
 }
 
 extern "C" void engine_age(engine *engine)
