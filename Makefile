@@ -90,8 +90,8 @@ soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and la
 scale: kernel build ## HOSTS=64 (up to 256) round a plain switch, in real and in virtual time: addresses, RDMA, sums (up to 64)
 	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^lab\.scale$$'
 
-lockstep: build ## RTL beside the C model for 2,000,000 random packets (PACKETS=n), for the night
-	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000)
+lockstep: build ## RTL beside the C model for 2,000,000 random packets, and as many through drawn fabrics (PACKETS=n, FIRST=seed), for the night
+	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000) $(FIRST)
 
 fabric: build ## the protocol in drawn fabrics with drawn faults, SEEDS=10000000 of them, for the night
 	@$(BUILD)/fabric --first $(or $(FIRST),1) --count $(or $(SEEDS),10000000)

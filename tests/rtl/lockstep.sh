@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The long run of the RTL beside the C model: so many random packets, shared out among the sizes
-# that are built, as many at a time as there are cores. A run that fails names its seed, and the
-# log has it.
+# that are built, and as many through the switches of drawn fabrics, as many runs at a time as there
+# are cores. A run that fails names its seed, and the log has it.
 #
-# usage: tests/rtl/lockstep.sh <build folder> [packets]
+# usage: tests/rtl/lockstep.sh <build folder> [packets [first seed of the fabrics]]
 
 set -euo pipefail
 
 build=${1:?the build folder}
 packets=${2:-2000000}
+first=${3:-$((RANDOM << 15 | RANDOM))}
+cores=$(nproc)
 
 shopt -s nullglob
 benches=("$build"/test_ina_top.*)
@@ -22,19 +24,36 @@ fi
 logs=$build/lockstep
 mkdir -p "$logs"
 export INA_PACKETS=$(((packets + ${#benches[@]} - 1) / ${#benches[@]}))
-echo "lockstep: ${#benches[@]} sizes, $INA_PACKETS packets each, logs in $logs"
+echo "lockstep: ${#benches[@]} sizes, $INA_PACKETS packets each; $packets packets in fabrics from seed $first on; logs in $logs"
 
+# The name of its log, and the command.
 run_one() {
-	local name=${1##*/test_} log
-	log=$2/$name.log
-	if timeout 7200 "$1" >"$log" 2>&1; then
-		echo "lockstep: $name: $(grep 'packets, all alike' "$log")"
+	local name=$1 log=$logs/$1.log
+	shift
+	if timeout 14400 "$@" >"$log" 2>&1; then
+		echo "lockstep: $name: $(grep -E 'packets, all alike|seeds, 0 of them wrong' "$log")"
 	else
-		echo "lockstep: $name FAILED: $(grep -h INA_SEED "$log" | tail -1)" >&2
+		echo "lockstep: $name FAILED: $(grep -hE 'INA_SEED|seed ' "$log" | tail -1)" >&2
 		tail -3 "$log" >&2
 		return 1
 	fi
 }
 export -f run_one
+export logs
 
-printf '%s\0' "${benches[@]}" | xargs -0 -P "$(nproc)" -I{} bash -c 'run_one "$@"' run {} "$logs"
+# A command in a line.
+runs() {
+	local bench core
+
+	for ((core = 0; core < cores; core++)); do
+		printf '%q ' "ina_fabric.$core" "$build/test_ina_fabric" \
+			--first $((first + core * 10000000)) --frames $((packets / cores))
+		echo
+	done
+	for bench in "${benches[@]}"; do
+		printf '%q ' "${bench##*/test_}" "$bench"
+		echo
+	done
+}
+
+runs | xargs -d '\n' -P "$cores" -I{} bash -c 'run_one {}'
