@@ -156,7 +156,10 @@ static enum ina_status await_connections(struct ina_fabric *fabric, struct ina_c
 			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
 			                missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
-		count += ina_fabric_pollfds(fabric, fds + count);
+		ina_fabric_pollfds(fabric, fds + count);
+		/* Completions of before are no reason to wake, only the channel's end. */
+		fds[count].events = 0;
+		count += INA_FABRIC_FDS;
 		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));
 	}
 }
