@@ -26,15 +26,17 @@ void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct
 	acceptor->peer_timeout_ms = peer_timeout_ms;
 	acceptor->unknown_peers = 0;
 	acceptor->last[0] = '\0';
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
+	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
 		acceptor->visitors[i].link.fd = -1;
+		acceptor->visitors[i].is_parked = false;
+	}
 }
 
 static void send_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor)
 {
 	if (visitor->link.fd < 0)
 		return;
-	acceptor->unknown_peers++;
+	acceptor->unknown_peers += !visitor->is_parked;
 	ina_link_close(&visitor->link);
 }
 
@@ -49,73 +51,13 @@ int ina_acceptor_pollfds(const struct ina_acceptor *acceptor, struct pollfd *fds
 	int count = 1;
 
 	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
-		if (acceptor->visitors[i].link.fd >= 0)
+		if (acceptor->visitors[i].link.fd >= 0 && !acceptor->visitors[i].is_parked)
 			fds[count++] = (struct pollfd){.fd = acceptor->visitors[i].link.fd,
 			                               .events = POLLIN};
 	}
 	fds[0] = (struct pollfd){.fd = count <= INA_ACCEPTOR_PLACES ? acceptor->listener : -1,
 	                         .events = POLLIN};
 	return count;
-}
-
-/* NULL: all are taken, by those who have just come. */
-static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
-{
-	struct ina_visitor *place = &acceptor->visitors[0];
-
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
-		struct ina_visitor *visitor = &acceptor->visitors[i];
-
-		if (visitor->link.fd < 0)
-			return visitor;
-		if (visitor->since_ms < place->since_ms)
-			place = visitor;
-	}
-	if (ina_now_ms() - place->since_ms < HURRY_MS)
-		return NULL;
-	send_away(acceptor, place);
-	return place;
-}
-
-static int challenge(struct ina_visitor *visitor)
-{
-	struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC,
-	                                  .type = INA_CONTROL_CHALLENGE};
-
-	if (ina_random_number(&visitor->nonce) != 0)
-		return -1;
-	frame.credential.nonce = visitor->nonce;
-	return ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
-}
-
-static bool is_anybody_there(const struct ina_acceptor *acceptor)
-{
-	struct pollfd fd = {.fd = acceptor->listener, .events = POLLIN};
-
-	return poll(&fd, 1, 0) == 1;
-}
-
-static void accept_all(struct ina_acceptor *acceptor)
-{
-	while (is_anybody_there(acceptor)) {
-		struct ina_visitor *place = free_place(acceptor);
-		int fd;
-
-		if (!place)
-			return;
-		fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
-			return;
-		if (ina_link_prepare(fd, acceptor->peer_timeout_ms) != 0) {
-			close(fd);
-			continue;
-		}
-		place->link.fd = fd;
-		place->link.in_bytes = 0;
-		place->since_ms = ina_now_ms();
-		if (challenge(place) != 0)
-			send_away(acceptor, place);
-	}
 }
 
 static struct ina_control_frame make_answer(const struct ina_acceptor *acceptor,
@@ -165,6 +107,72 @@ void ina_acceptor_send_on(struct ina_acceptor *acceptor, struct ina_visitor *vis
 	ina_link_close(&visitor->link);
 }
 
+/* NULL: all are taken, by those who have just come. */
+static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
+{
+	struct ina_visitor *place = &acceptor->visitors[0];
+
+	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
+		struct ina_visitor *visitor = &acceptor->visitors[i];
+
+		if (visitor->link.fd < 0)
+			return visitor;
+		if (visitor->is_parked > place->is_parked ||
+		    (visitor->is_parked == place->is_parked && visitor->since_ms < place->since_ms))
+			place = visitor;
+	}
+	if (place->is_parked) {
+		ina_acceptor_send_on(acceptor, place, NULL);
+		return place;
+	}
+	if (ina_now_ms() - place->since_ms < HURRY_MS)
+		return NULL;
+	send_away(acceptor, place);
+	return place;
+}
+
+static int challenge(struct ina_visitor *visitor)
+{
+	struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC,
+	                                  .type = INA_CONTROL_CHALLENGE};
+
+	if (ina_random_number(&visitor->nonce) != 0)
+		return -1;
+	frame.credential.nonce = visitor->nonce;
+	return ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
+}
+
+static bool is_anybody_there(const struct ina_acceptor *acceptor)
+{
+	struct pollfd fd = {.fd = acceptor->listener, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+static void accept_all(struct ina_acceptor *acceptor)
+{
+	while (is_anybody_there(acceptor)) {
+		struct ina_visitor *place = free_place(acceptor);
+		int fd;
+
+		if (!place)
+			return;
+		fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (ina_link_prepare(fd, acceptor->peer_timeout_ms) != 0) {
+			close(fd);
+			continue;
+		}
+		place->link.fd = fd;
+		place->link.in_bytes = 0;
+		place->is_parked = place->is_recalled = false;
+		place->since_ms = ina_now_ms();
+		if (challenge(place) != 0)
+			send_away(acceptor, place);
+	}
+}
+
 void ina_acceptor_tell(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
                        const struct ina_failure *why)
 {
@@ -206,6 +214,26 @@ static void turn_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor
 	send_away(acceptor, visitor);
 }
 
+void ina_acceptor_park(struct ina_visitor *visitor)
+{
+	visitor->is_parked = true;
+	visitor->is_recalled = false;
+}
+
+void ina_acceptor_recall(struct ina_acceptor *acceptor)
+{
+	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
+		acceptor->visitors[i].is_recalled = acceptor->visitors[i].is_parked;
+}
+
+/* Is it there yet? It has nothing more to say. */
+static bool is_waiting(const struct ina_visitor *visitor)
+{
+	struct pollfd fd = {.fd = visitor->link.fd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 0;
+}
+
 struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type)
 {
 	accept_all(acceptor);
@@ -213,8 +241,16 @@ struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_co
 		struct ina_visitor *visitor = &acceptor->visitors[i];
 		enum ina_link_result result;
 
-		if (visitor->link.fd < 0)
+		if (visitor->link.fd < 0 || (visitor->is_parked && !visitor->is_recalled))
 			continue;
+		if (visitor->is_parked && is_waiting(visitor)) {
+			visitor->is_parked = false;
+			return visitor;
+		}
+		if (visitor->is_parked) {
+			send_away(acceptor, visitor);
+			continue;
+		}
 		result = ina_link_read(&visitor->link);
 		if (result == INA_LINK_FRAME && visitor->link.in.type == type) {
 			if (ina_credential_holds(&visitor->link.in, acceptor->job, visitor->nonce))

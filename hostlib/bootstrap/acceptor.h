@@ -21,6 +21,8 @@ struct ina_visitor {
 	struct ina_link link; /* fd -1: nobody */
 	uint64_t nonce;       /* of the challenge */
 	int64_t since_ms;
+	bool is_parked; /* it has said what it wants, and waits */
+	bool is_recalled;
 };
 
 struct ina_acceptor {
@@ -55,6 +57,13 @@ struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_co
 /* Tells the visitor so; its link becomes *link, and its place is free. */
 void ina_acceptor_let_in(struct ina_acceptor *acceptor, struct ina_visitor *visitor,
                          struct ina_link *link);
+
+/*
+ * Keeps a visitor of this job waiting: it comes again when it is recalled. Where its place is
+ * needed it is put off, and calls again.
+ */
+void ina_acceptor_park(struct ina_visitor *visitor);
+void ina_acceptor_recall(struct ina_acceptor *acceptor);
 
 /*
  * Sends a visitor of this job on, or puts it off, and forgets it. onward: where to; NULL: it is to

@@ -80,6 +80,7 @@ static enum ina_status step_caller(struct joining *j, struct ina_failure *failur
 		return failure->status;
 	if (caller->state == INA_CALLER_SENT_ON) {
 		call_parent(j);
+		return ina_caller_step(caller, failure);
 	} else if (caller->state == INA_CALLER_IN && j->parent->fd < 0) {
 		*j->parent = caller->link;
 		caller->link.fd = -1;
@@ -119,7 +120,7 @@ static void take_children(struct joining *j)
 		const struct ina_control_frame *in = &visitor->link.in;
 
 		if (in->greeting.job_id != 0) /* it has been welcomed, and this rank has not */
-			ina_acceptor_send_on(j->acceptor, visitor, NULL);
+			ina_acceptor_park(visitor);
 		else if (judge_child(j, in, &why) == INA_OK)
 			ina_acceptor_let_in(j->acceptor, visitor,
 			                    ina_control_link(j->control, (int)in->rank));
@@ -237,9 +238,9 @@ static enum ina_status join(struct joining *j, struct ina_failure *failure)
 
 		take_children(j);
 		ina_children_step(&j->children);
-		tell_parent(j);
 		if (hear_parent(j, failure) || step_caller(j, failure) != INA_OK)
 			return failure->status;
+		tell_parent(j);
 		now_ms = ina_now_ms();
 		if (now_ms >= j->deadline_ms + INA_GATHER_GRACE_MS ||
 		    (now_ms >= j->deadline_ms && !ask_why(j)))

@@ -203,7 +203,7 @@ static void name_missing(const struct gathering *g, struct ina_failure *failure)
 		         g->acceptor.last);
 }
 
-/* To rank 0 itself, or on to its parent, if that has called; else it is to call again. */
+/* To rank 0 itself, or on to its parent, when that has called. */
 static void place(struct gathering *g, struct ina_visitor *visitor)
 {
 	int rank = (int)visitor->link.in.rank;
@@ -220,6 +220,8 @@ static void place(struct gathering *g, struct ina_visitor *visitor)
 		return;
 	}
 	g->roster->endpoints[rank] = endpoint;
+	if (!ina_ranks_have(&g->known, rank))
+		ina_acceptor_recall(&g->acceptor); /* one of its children may be waiting for it */
 	ina_ranks_add(&g->known, rank);
 	caller->called_ms = now_ms;
 	if (parent == 0) {
@@ -228,7 +230,7 @@ static void place(struct gathering *g, struct ina_visitor *visitor)
 		caller->sent_on_ms = now_ms;
 		ina_acceptor_send_on(&g->acceptor, visitor, &g->roster->endpoints[parent]);
 	} else {
-		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
+		ina_acceptor_park(visitor);
 	}
 }
 
@@ -304,6 +306,7 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 
 		wait(g, g->deadline_ms);
 		look_at_tree(g);
+		ina_acceptor_recall(&g->acceptor); /* who waits is still there */
 		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL) {
 			take_hello(g, visitor);
 			look_at_tree(g);
@@ -360,6 +363,7 @@ static void refuse_callers(struct gathering *g, const struct ina_failure *outcom
 	int64_t deadline_ms = ina_now_ms() + 2 * INA_CALLER_PUT_OFF_MS;
 	struct ina_visitor *visitor;
 
+	ina_acceptor_recall(&g->acceptor);
 	while (are_any_calling(g) && ina_now_ms() < deadline_ms) {
 		wait(g, deadline_ms);
 		look_at_tree(g);

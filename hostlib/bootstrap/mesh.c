@@ -228,6 +228,7 @@ enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_r
 	m->control = control;
 	m->roster = roster;
 	m->acceptor = acceptor;
+	ina_acceptor_recall(acceptor); /* who has been welcomed before this rank */
 	open_callers(m);
 	meet(m, deadline_ms, failure);
 	close_callers(m);
