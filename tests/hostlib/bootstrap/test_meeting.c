@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Very many ranks on the loopback, from the first call of rank 0 to the end of one of them: how many
- * connections each has, and that all others name who is gone. They are threads of a few processes,
- * for one process may not have as many descriptors as all of them.
+ * Very many ranks on the loopback, from the first call of rank 0 to the end of one of them: how
+ *many connections each has, and that all others name who is gone. They are threads of a few
+ *processes, for one process may not have as many descriptors as all of them.
  *
  *	test_hostlib_meeting [RANKS]
  */
@@ -255,17 +255,54 @@ static void *come_back(void *argument)
 	return NULL;
 }
 
+static bool is_late(int rank)
+{
+	return rank % 64 == 32;
+}
+
+/* In an all-reduce that some ranks do not come to. */
+static void *wait_in_vain(void *argument)
+{
+	struct rank *rank = argument;
+
+	if (!is_late(rank->control.rank))
+		take_part(rank, INA_ERR_TIMEOUT);
+	return NULL;
+}
+
+/* Each of them is between 31 other ranks and rank 0 in the tree. */
+static void the_late_are_named_and_no_others(void **state)
+{
+	(void)state;
+	run_all();
+	for (int r = 0; r < count; r++) {
+		if (is_late(r))
+			continue;
+		assert_int_equal(ranks[r].outcome, INA_FAULT_FATAL);
+		if (!strstr(ranks[r].failure.text,
+		            "all-reduce 1 waits for ranks 32, 96, 160 and 224: rank 0 "))
+			fail_msg("rank %d: %s", r, ranks[r].failure.text);
+	}
+}
+
+/* What the ranks do, as the tests go on. */
+typedef void *(*part_fn)(void *);
+
+static const part_fn A_LIFE[] = {
+        meet, vote, lose_aggregator, lose_aggregator, lose_rank, come_back, NULL,
+};
+static const part_fn A_WAIT[] = {meet, wait_in_vain, NULL};
+
+static const part_fn *parts = A_LIFE;
+
 /* A process's share of all parts, one after the other. */
 static void work(int first, int end)
 {
-	static void *(*const parts[])(void *) = {
-	        meet, vote, lose_aggregator, lose_aggregator, lose_rank, come_back,
-	};
 	pthread_attr_t small;
 
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 512 << 10);
-	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
+	for (size_t p = 0; parts[p]; p++) {
 		pthread_barrier_wait(&shared->begin);
 		for (int r = first; r < end; r++) {
 			if (pthread_create(&ranks[r].thread, &small, parts[p], &ranks[r]) != 0)
@@ -357,12 +394,16 @@ static int close_all(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest life[] = {
 	        cmocka_unit_test(each_has_few_connections), cmocka_unit_test(all_agree),
 	        cmocka_unit_test(all_have_one_plan),
 	        cmocka_unit_test(all_name_who_is_gone), /* the last: one is gone then */
 	};
+	const struct CMUnitTest vain[] = {
+	        cmocka_unit_test(the_late_are_named_and_no_others),
+	};
 	struct rlimit limit;
+	int failed;
 
 	if (argc > 1)
 		count = atoi(argv[1]);
@@ -370,5 +411,8 @@ int main(int argc, char **argv)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	failed = cmocka_run_group_tests(life, open_all, close_all);
+	parts = A_WAIT;
+	count = 256;
+	return failed + cmocka_run_group_tests(vain, open_all, close_all);
 }
