@@ -7,7 +7,7 @@ from lab import PERF, assert_all_right, perf, run
 from test_virtual_time import VIRTUAL
 
 MODEL = [*VIRTUAL, "--aggregator", "model"]
-SIZE = 8 << 20  # what the ranks say to each other over TCP is little of it
+SIZE = 12 << 20  # what the ranks say to each other over TCP is little of it
 RUNS = 2  # with the one that warms up
 MUCH = ["-b", SIZE, "-e", SIZE, "-n", RUNS - 1]
 LITTLE = ["-b", "64K", "-e", "64K", "-n", 2]
@@ -132,7 +132,7 @@ RESETS = {"the spine": "spine", "a leaf": "a"}
 @pytest.mark.parametrize("name", RESETS)
 def test_reset(tmp_path, name):
     """In mid-job: the ring finishes what is under way, and a fresh JOIN brings the aggregation across switches back."""
-    lab = [*MODEL, "--link-rate", "250M", *leaves(tmp_path, [0, 2], [1, 3]), "--at", f"{RESETS[name]},reset-at=30ms"]
+    lab = [*MODEL, "--link-rate", "250M", *leaves(tmp_path, [0, 2], [1, 3]), "--at", f"{RESETS[name]},reset-at=150ms"]
     result = perf(tmp_path, 4, lab, ["-b", "256K", "-e", "256K", "-n", 40, "-w", 0])
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
     assert result.stats["switches"][RESETS[name]]["engine_resets"] == result.count("fallbacks") == result.count("rejoins") == 1, result
