@@ -411,6 +411,8 @@ int main(int argc, char **argv)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	while (count > 256 && (rlim_t)count * 40 / PROCESSES > limit.rlim_cur)
+		count /= 2;
 	failed = cmocka_run_group_tests(life, open_all, close_all);
 	parts = A_WAIT;
 	count = 256;
