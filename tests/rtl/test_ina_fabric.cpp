@@ -6,10 +6,12 @@
 //
 // Several frames may enter the RTL at the same time, each by a port of its own. It chooses in what
 // order they count: there must be one in which the model does the same. What the model did in
-// another order is undone by a new one that is led to the same place.
+// another order is undone by a new one that is led to the same place. A TRACE comes between now and
+// then.
 
 #include "aggregator_rtl.hpp"
 #include "model_steps.hpp"
+#include "wire/ina_wire.h"
 
 #include <numeric>
 #include <string>
@@ -90,6 +92,25 @@ std::string difference_of(const std::vector<Bytes> &want, const std::vector<Byte
 	                                           std::to_string(want.size());
 }
 
+/// A host of another fabric asks where it is.
+Bytes trace_frame(Random &random)
+{
+	ina_wire_header header = {};
+	bench::Packet packet;
+
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = INA_WIRE_TRACE;
+	packet.form = bench::FORMS[random.below(4)];
+	packet.qpn = 0x800000;
+	packet.psn = static_cast<uint32_t>(random.below(1u << 24));
+	packet.payload =
+	        random.bytes(sizeof(header) + INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot) +
+	                     sizeof(ina_wire_trailer));
+	std::memcpy(packet.payload.data(), &header, sizeof(header));
+	return bench::make_frame(packet);
+}
+
 } // namespace
 
 struct engine {
@@ -107,10 +128,13 @@ struct engine {
 	{
 		std::vector<PortFrame> entering;
 
-		for (const engine_frame *frame = in; frame < in + count; frame++) {
+		for (const engine_frame *frame = in; frame < in + count; frame++)
 			entering.push_back(
 			        {frame->port, {frame->bytes, frame->bytes + frame->length}});
-			rtl.in[frame->port].push_back(entering.back().frame);
+		if (count > 1 && random.chance(5))
+			add_trace(entering);
+		for (const PortFrame &frame : entering) {
+			rtl.in[frame.port].push_back(frame.frame);
 			if (count > 1 && random.chance(50))
 				for (uint64_t wait = random.below(60); wait > 0; wait--)
 					rtl.step();
@@ -156,6 +180,15 @@ struct engine {
 	ModelSteps model;
 	uint64_t frames = 0;
 	uint64_t dropped = 0; // answers
+
+	/// Where nothing else enters. Nobody awaits what leaves.
+	void add_trace(std::vector<PortFrame> &entering)
+	{
+		for (unsigned p = 0; p < PORTS; p++)
+			if (std::none_of(entering.begin(), entering.end(),
+			                 [p](const PortFrame &frame) { return frame.port == p; }))
+				return entering.push_back({p, trace_frame(random)});
+	}
 
 	/// In the order of their ports, then in all others.
 	void put_in_some_order(const std::vector<PortFrame> &entering)
