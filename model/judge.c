@@ -194,11 +194,15 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_
 
 /*
  * Past a gap. It may be summed when it comes again, so its own payload must
- * never reach the receiver, however long the network holds it back.
+ * never reach the receiver, however long the network holds it back. But before the JOIN has gone
+ * out a live connection sends nothing else: what was learned is a JOIN that the network brought
+ * again.
  */
 static struct judgement judge_ahead(struct judge *judge, unsigned job, const struct packet *packet)
 {
 	judge->counters->gaps++;
+	if (judge->queues[job].head == 0)
+		jobs_break(judge->jobs, job);
 	if (judge->jobs->entries[job].broken)
 		return (struct judgement){
 		        .verdict = VERDICT_PASS,

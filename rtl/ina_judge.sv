@@ -272,7 +272,7 @@ module ina_judge #(
       .uplink, .probes, .decide, .answered, .granted, .held,
       .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
       .hit, .elsewhere, .distance, .other_job, .puts_out,
-      .border(job_border[flow_job]), .job_broken(broken),
+      .border(job_border[flow_job]), .begun(queue_sums != '0), .job_broken(broken),
       .job_complete(job_complete[flow_job]),
       .stored, .in_queue, .in_raw, .in_history,
       .own, .suspect, .verdict, .events(events_d));

@@ -5,7 +5,9 @@
 //
 //   distance = PSN - next PSN    the packet is
 //   0                            the expected one: taken
-//   positive                     past a gap: a probe goes in its place, which draws the NAK
+//   positive                     past a gap: a probe goes in its place, which draws the NAK. Before
+//                                the flow's JOIN has gone out no live connection sends it: its job
+//                                breaks
 //   negative                     a duplicate. One that still waits in the queue is dropped; one
 //                                that left as a sum is answered with that sum; one that was sent
 //                                raw passes; a probe goes in place of what is older than all these
@@ -51,6 +53,7 @@ module ina_judge_psn #(
     input  logic        other_job,  // a JOIN: it asks for another one
     input  logic        puts_out,   // a suspect ends the flow now
     input  logic        border,     // it is sent on as a part of the sum
+    input  logic        begun,      // its JOIN has gone out as a sum
     input  logic        job_broken,
     input  logic        job_complete,
 
@@ -135,9 +138,10 @@ module ina_judge_psn #(
         end
       end else if (!distance[23]) begin  // past a gap
         events[ina_pkg::COUNT_GAPS] = 1'b1;
-        if (job_broken) begin
-          verdict.pass  = 1'b1;
-          verdict.leave = is_leave;
+        if (job_broken || !begun) begin
+          verdict.pass      = 1'b1;
+          verdict.break_job = !begun;
+          verdict.leave     = is_leave;
         end else begin
           verdict.resend = 1'b1;
           verdict.probe  = 1'b1;

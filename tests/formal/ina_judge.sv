@@ -18,7 +18,8 @@
 //   7. A retransmission of the followed connection is answered only if its packet has left the
 //      queue as a sum, and then always; one that still waits in the queue is neither passed nor
 //      answered; one that went raw passes; in place of an older one goes a probe.
-//   8. A packet past a gap goes on only if its job is broken; else as a probe at most.
+//   8. A packet past a gap goes on only if its job is broken, or breaks since nothing of the flow has
+//      left as a sum; else as a probe at most.
 //   9. Where no other port has flows, the port's ingress stops only for a JOIN: while it waits for
 //      its answer, and two clocks besides.
 //  10. A LEAVE that is taken before its job is complete breaks it.
@@ -448,7 +449,7 @@ module formal_ina_judge (
           p7_as_it_is: assert (commit_header == asking);
         end
         if (!distance[23] && distance != '0) begin
-          p8_gap:   assert (!token_pass || d_broken);
+          p8_gap:   assert (!token_pass || d_broken || (d_sums == '0 && break_valid));
           p8_probe: assert (!resend_valid || resend_probe);
         end
         p4_hit: assert (hit_valid && hit_job == job);

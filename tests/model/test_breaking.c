@@ -109,6 +109,29 @@ static void test_refused_for_want_of_contexts(void **state)
 	rig_assert_count(rig, jobs_opened, 5);
 }
 
+/*
+ * DATA waits for the JOIN's ACK. What is past a gap before the JOIN has gone out is of a connection
+ * that the network has brought a JOIN of once more: its LEAVE ends what that has learned.
+ */
+static void test_past_a_gap_before_the_join(void **state)
+{
+	struct rig *rig = *state;
+	struct frame join = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	struct frame leave = rig_control(rig, 0, 5, INA_WIRE_LEAVE);
+
+	rig_put(rig, 0, &join);
+	rig_assert_nothing(rig);
+	rig_put(rig, 0, &leave);
+	assert_int_equal(rig->emitted_count, 2);
+	rig_assert_count(rig, jobs_broken, 1);
+	rig_assert_count(rig, packets_raw, 1); /* the JOIN */
+	rig_assert_count(rig, frames_passed, 1);
+	rig_assert_count(rig, gaps, 1);
+	rig_assert_count(rig, jobs_closed, 1);
+	rig_put(rig, 0, &leave);
+	rig_assert_passed(rig, 0, &leave);
+}
+
 /* A JOIN of rank 0 for a job of `ranks` that none has joined, on a connection of its own. */
 static struct frame join_of_new_job(const struct rig *rig, unsigned job, uint16_t ranks)
 {
@@ -518,6 +541,7 @@ int main(void)
 	        with_three(test_first_within_message),
 	        with_three(test_ill_formed),
 	        with_three(test_early_leave),
+	        with_three(test_past_a_gap_before_the_join),
 	        with_three(test_life_after_leave),
 	        with_three(test_two_jobs),
 	};

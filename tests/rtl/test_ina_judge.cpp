@@ -207,6 +207,8 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Ro
 		return SUSPECT;
 	if (distance == 0)
 		return queue.fill < SLOTS && !(role.early && !broken) ? TAKE : DROP;
+	if (distance > 0 && queue.sums == 0) // its JOIN has not gone out
+		return BREAK_AND_PASS;
 	if (distance > 0 && broken)
 		return PASS;
 	if (distance > 0)
@@ -340,6 +342,7 @@ void test_join_beside_a_gap()
 	Judge judge;
 
 	judge.learn(7, 100, 0);
+	judge.queue[0].sums = 1;
 	judge.show(7, 102, DATA_LANE, 4);
 	CHECK(verdict_of(judge) == PROBE, "a packet past a gap goes on");
 	judge.next();
@@ -582,14 +585,17 @@ void test_back_to_back(bench::Random &random)
 		uint32_t psn = 0;
 	};
 	Judge judge;
-	Queue model[2]; // after all verdicts so far
+	Queue model[2]; // after all verdicts so far; the JOINs have gone out
 	uint32_t next_psn[2] = {0xFFFFF0, 0x10};
 	unsigned takes = 0, answers = 0, full = 0;
 	Sent stage[4]; // early, next, at the judge, decided
 	Verdict want = DROP;
 
-	for (unsigned job = 0; job < 2; job++)
+	for (unsigned job = 0; job < 2; job++) {
 		judge.learn(FLOWS[job], next_psn[job]++, job);
+		model[job].sums = model[job].head = 1;
+		judge.queue[job] = model[job];
+	}
 	for (unsigned i = 0; i < 200000; i++) {
 		std::copy_backward(stage, stage + 3, stage + 4);
 		stage[0] = {!stage[1].there && random.chance(90), random.chance(80) ? 0u : 1u, 0};
@@ -654,6 +660,11 @@ void test_leave()
 	judge.judge();
 	CHECK(judge.dut->commit_valid && judge.dut->break_valid, "an early LEAVE breaks the job");
 	judge.next();
+	judge.show(7, 105, LEAVE_LANE, 3);
+	CHECK(verdict_of(judge) == BREAK_AND_PASS && judge.dut->leave_valid,
+	      "a LEAVE past a gap before its JOIN has gone out");
+	judge.next();
+	judge.queue[1].sums = 1;
 	judge.dut->job_broken = 2;
 	judge.show(7, 105, LEAVE_LANE, 3);
 	CHECK(verdict_of(judge) == PASS && judge.dut->leave_valid && judge.dut->hit_job == 1,

@@ -513,12 +513,13 @@ void stuck_output(Random &random)
 
 	shape.window = WINDOW;
 	shape.messages = 1;
-	traffic::Job ending(random, {0, 1}, 0, shape), other(random, {0}, 1, shape);
-	traffic::Rank leaver = ending.ranks[1];
+	traffic::Job ending(random, {1}, 0, shape), other(random, {0}, 1, shape);
+	traffic::Rank leaver = ending.ranks[0];
 
-	leaver.segments[1] = leaver.segments.back(); // LEAVE before all have come: the job breaks
-	rtl.stuck = 1u << 1;
+	leaver.segments[1] = leaver.segments.back(); // LEAVE
 	rtl.in[1].push_back(leaver.frame(0));
+	rtl.settle();
+	rtl.stuck = 1u << 1;
 	for (unsigned i = 0; i < PROBES; i++)
 		rtl.in[1].push_back(numbered_frame(leaver, 2)); // past a gap
 	rtl.in[1].push_back(leaver.frame(1));

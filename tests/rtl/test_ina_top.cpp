@@ -392,6 +392,9 @@ class Comparison
 			index = connection.delivered;
 		if (index >= count)
 			return;
+		/* DATA waits for the JOIN's ACK, but for a few. */
+		if (connection.delivered == 0 && random.chance(95))
+			connection.cursor = index = 0;
 		Bytes frame = rank.frame(index);
 		if (index < connection.delivered && random.chance(10))
 			change_length(frame);
