@@ -14,8 +14,9 @@ PCAP_HEADER_BYTES, RECORD_BYTES, SLL2_BYTES = 24, 16, 20
 UDP, ROCE_PORT, RC_OPCODES = 17, 4791, 0x20
 
 
-def rc_frames(capture):
-    """RC frames over IPv4 that came through the cables to the switch, and through those to the hosts (packet type 4)."""
+def rc_frames(capture, hosts):
+    """RC frames over IPv4 that came through the hosts' cables to a switch, and to the hosts (packet type 4). Their cables are
+    the capture's first interfaces, from 1 on."""
     counts = {"up": 0, "down": 0}
     at = PCAP_HEADER_BYTES
     while at + RECORD_BYTES <= len(capture):
@@ -23,7 +24,8 @@ def rc_frames(capture):
         packet = capture[at + RECORD_BYTES:at + RECORD_BYTES + length]
         at += RECORD_BYTES + length
         ip = packet[SLL2_BYTES:]
-        if packet[:2] == b"\x08\0" and len(ip) > 28 and ip[0] == 0x45 and ip[9] == UDP \
+        interface, = struct.unpack_from("!I", packet, 4)
+        if interface <= hosts and packet[:2] == b"\x08\0" and len(ip) > 28 and ip[0] == 0x45 and ip[9] == UDP \
                 and struct.unpack_from("!H", ip, 22)[0] == ROCE_PORT and ip[28] < RC_OPCODES:
             counts["down" if packet[10] == 4 else "up"] += 1
     return counts
@@ -37,7 +39,7 @@ class Chances:
     def add(self, schedule, stats, capture):
         if not schedule.options or "ports" not in stats or not stats["capture"]["complete"]:
             return
-        frames = rc_frames(capture)
+        frames = rc_frames(capture, schedule.hosts)
         for option, value in zip(schedule.options[::2], schedule.options[1::2]):
             name, sides = OPTIONS.get(option, (None, []))
             for side in sides:

@@ -20,6 +20,7 @@ class Schedule:
     death_s: float = 0     # when, after the start
     stall_s: tuple = ()    # from when until when a cable is out, too long for retransmissions
     aggregator_fails: bool = False
+    fabric: str = ""       # several switches
 
     def add(self, option, value):
         self.options += [f"--{option}", str(value)]
@@ -34,6 +35,7 @@ def draw(seed):
     draw_aggregator(schedule, chance)
     draw_hosts(schedule, chance)
     draw_work(schedule, chance)
+    draw_fabric(schedule, chance)
     return schedule
 
 
@@ -109,3 +111,32 @@ def draw_work(schedule, chance):
     schedule.arguments = [schedule.seed, schedule.communicators, chance.randint(1, 30), elements, schedule.algorithm]
     if schedule.victim >= 0:
         schedule.arguments.append(schedule.victim)
+
+
+def fabrics(hosts):
+    """What can be drawn for so many hosts, as --topology has it, with its switches and the cables between them."""
+    for leaves in range(2, hosts + 1):
+        if hosts % leaves:
+            continue
+        names = [f"leaf{leaf}" for leaf in range(leaves)]
+        yield f"leaf-spine:{leaves}x{hosts // leaves}", [*names, "spine0"], [f"{name}:up0" for name in names]
+        yield (f"clos:2x{leaves}x{hosts // leaves}", [*names, "spine0", "spine1"],
+               [f"{name}:up{up}" for name in names for up in range(2)])
+
+
+def draw_fabric(schedule, chance):
+    """Several switches for a third of the seeds; one of them is reset, or a cable between two is out for a while."""
+    if chance.random() > 1 / 3:
+        return
+    schedule.fabric, switches, cables = chance.choice(list(fabrics(schedule.hosts)))
+    schedule.add("topology", schedule.fabric)
+    fate = chance.choice(["none", "reset", "blip", "stall"])
+    time_ms = between(chance, 1, 150)
+    if fate == "reset" and schedule.aggregator != "off":
+        schedule.aggregator_fails = True
+        schedule.add("at", f"{chance.choice(switches)},reset-at={milliseconds(time_ms)}")
+    # Two ranks that others cannot hear at two times would be another matter.
+    elif fate in ("blip", "stall") and schedule.victim < 0 and not schedule.stall_s:
+        end_ms = time_ms + (between(chance, 0.01, 200) if fate == "blip" else between(chance, 200, 20_000))
+        schedule.add("at", f"{chance.choice(cables)},cut-at={milliseconds(time_ms)},mend-at={milliseconds(end_ms)}")
+        schedule.stall_s = (time_ms / 1000, end_ms / 1000) if fate == "stall" else ()

@@ -144,14 +144,19 @@ def judge_faults(schedule, stats):
     wrong = []
     options = list(zip(schedule.options[::2], schedule.options[1::2]))
     run_ms = stats["virtual_time"]["run_ns"] / 1e6
-    given = stats["steered_frames"]
-    resets = sum(float(value.removesuffix("ms")) < run_ms for option, value in options if option == "--reset-at")
-    resets += sum((given - 1) // int(value) for option, value in options if option == "--reset-every" and given)
-    if stats["engine_resets"] < resets:
-        wrong.append(f"{stats['engine_resets']} resets of the aggregator, not {resets}")
-    for option, value in options:
-        if option in ("--off-after", "--stuck-after") and stats["aggregator"]["frames_in"] > int(value):
-            wrong.append(f"the aggregator got {stats['aggregator']['frames_in']} frames, with {option} {value}")
+    switches = stats.get("switches", {"": stats})
+    for name, switch in switches.items():
+        given = switch["steered_frames"]
+        wanted = [value.removesuffix("ms") for option, value in options if option == "--reset-at"]
+        wanted += [value.split("=")[1].removesuffix("ms") for option, value in options
+                   if option == "--at" and value.startswith(f"{name},reset-at=")]
+        resets = sum(float(value) < run_ms for value in wanted)
+        resets += sum((given - 1) // int(value) for option, value in options if option == "--reset-every" and given)
+        if switch["engine_resets"] < resets:
+            wrong.append(f"{switch['engine_resets']} resets of the aggregator {name}, not {resets}")
+        for option, value in options:
+            if option in ("--off-after", "--stuck-after") and switch["aggregator"]["frames_in"] > int(value):
+                wrong.append(f"the aggregator {name} got {switch['aggregator']['frames_in']} frames, with {option} {value}")
     return wrong
 
 
