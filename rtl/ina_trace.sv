@@ -37,7 +37,7 @@ module ina_trace (
 
   // Positions in units of 16 bits from the payload on: with IPv4 and no tag it begins at byte 54.
   localparam logic [AT_W-1:0] PAYLOAD_AT      = AT_W'(54 / 2);
-  localparam logic [AT_W-1:0] UDP_CHECKSUM_AT = -AT_W'(14 / 2);
+  localparam logic [AT_W-1:0] UDP_CHECKSUM_AT = AT_W'((1 << AT_W) - 14 / 2);
   localparam logic [AT_W-1:0] ICRC_AT         = AT_W'(ina_pkg::TRACE_QUADS * 8);
   localparam logic [AT_W-1:0] VLAN_HALVES     = AT_W'(4 / 2);
   localparam logic [AT_W-1:0] IPV6_HALVES     = AT_W'(20 / 2);

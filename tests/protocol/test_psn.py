@@ -208,9 +208,10 @@ def test_psns_wrap(two):
 
 def test_a_probe_never_comes_near_a_psn_that_is_due(two):
     """Its PSN wraps as well."""
-    flow = Flow(two, 0, 1, ranks=2, psn=PSNS - (1 << 22))
-    flow.say(JOIN)
-    two.settle()
+    job = Job(two, 2)
+    flow = job.flows[0]
+    flow.next_psn = PSNS - (1 << 22)
+    job.join()
     frame = flow.packet(flow.message(DATA, ELEMENTS), 5)
     got = flow.put(frame)
     check_probe(got, frame)
