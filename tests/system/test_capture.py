@@ -14,6 +14,7 @@ from roce_capture import FIRST_OR_ONLY, IN, LAST_OR_ONLY, OUT, accepted, read, s
 HEADER_LANES, TRAILER_LANES = 8, 4
 N = 4
 TYPE_INT32, TYPE_FLOAT32 = 1, 2
+TYPE_TRACE = 4  # of a message, not of numbers
 
 
 @pytest.fixture(scope="module", params=["rtl", "model"])
@@ -76,7 +77,7 @@ def expected_elements(contributions, number_type):
 
 
 def test_payloads_are_sums(capture):
-    """Packet k of each connection: what came out of the switch is the sum of the n that went in."""
+    """Packet k of each connection, behind its TRACE: what came out of the switch is the sum of the n that went in."""
     _, frames = capture
     entered = {key: accepted(stream)[0] for key, stream in sends(frames, IN, aggregated=True).items()}
     left = {key: accepted(stream)[0] for key, stream in sends(frames, OUT, aggregated=True).items()}
@@ -84,7 +85,9 @@ def test_payloads_are_sums(capture):
     counts = {len(packets) for packets in (*entered.values(), *left.values())}
     assert len(counts) == 1, counts
     number_type, checked = None, 0
-    for k in range(counts.pop()):
+    for connection, (trace, *_) in entered.items():
+        assert trace.payload[3] == TYPE_TRACE and left[connection][0].payload == trace.payload, "a switch alone writes nothing"
+    for k in range(1, counts.pop()):
         before = sorted((entered[connection][k] for connection in entered), key=lambda packet: packet.port)
         after = [left[packet.connection][k] for packet in before]
         opcode = before[0].opcode
