@@ -86,7 +86,9 @@ def test_payloads_are_sums(capture):
     assert len(counts) == 1, counts
     number_type, checked = None, 0
     for connection, (trace, *_) in entered.items():
-        assert trace.payload[3] == TYPE_TRACE and left[connection][0].payload == trace.payload, "a switch alone writes nothing"
+        slot = struct.pack("<QII", 1, trace.port, 0)  # the switch's id, and where it came in
+        assert trace.payload[3] == TYPE_TRACE and trace.payload[32:-16] == bytes(3 * len(slot))
+        assert left[connection][0].payload == trace.payload[:32] + slot + trace.payload[32 + len(slot):]
     for k in range(1, counts.pop()):
         before = sorted((entered[connection][k] for connection in entered), key=lambda packet: packet.port)
         after = [left[packet.connection][k] for packet in before]
