@@ -199,7 +199,7 @@ def charts(options):
     for hosts in range(2, 9):
         smallest = "4" if hosts == CHART_HOSTS else CHART_LARGEST
         for row in perf(options, hosts, CHART_GBPS, [], ["-b", smallest, "-e", CHART_LARGEST, "-f", "4", "-n", "1"]):
-            ours, ring = (round(row[kind]["time_us"], 3) for kind in ("result", "ring"))
+            ours, ring = (round(row[kind]["time_us"], 2) for kind in ("result", "ring"))
             results.append({"rate_gbps": CHART_GBPS, "hosts": hosts, "size_bytes": row["size_bytes"], "ina_us": ours, "ring_us": ring,
                             "good": None})
             print(f"n = {hosts}, {row['size_bytes']:9} bytes: in the network {ours:9.2f} us, by ring {ring:9.2f} us, {ring / ours:.2f} times "
