@@ -99,7 +99,7 @@ static enum ina_status judge_child(const struct joining *j, const struct ina_con
 	int rank = (int)in->rank;
 	struct ina_link *link;
 
-	if (in->rank >= (uint32_t)j->control->ranks || !ina_tree_is_child(rank, j->control->rank))
+	if (in->rank >= (uint32_t)j->control->ranks || !ina_is_child(rank, j->control->rank))
 		return ina_fail(failure, INA_ERR_MISMATCH,
 		                "a rank %u, which is not to call rank %d before all have come",
 		                in->rank, j->control->rank);
@@ -177,7 +177,7 @@ static bool hear_parent(struct joining *j, struct ina_failure *failure)
 			continue;
 		}
 		ina_link_close(j->parent);
-		if (ina_tree_parent(j->control->rank) != 0)
+		if (ina_parent(j->control->rank) != 0)
 			return false; /* there may be another one soon */
 		ina_root_text(j->settings, where);
 		ina_fail(failure, INA_ERR_PEER,
@@ -270,7 +270,7 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 	        .deadline_ms = deadline_ms,
 	        .children.control = control,
 	};
-	j->parent = ina_control_link(control, ina_tree_parent(control->rank));
+	j->parent = ina_control_link(control, ina_parent(control->rank));
 	if (!j->parent)
 		j->parent = &j->nobody;
 	call_root(j);

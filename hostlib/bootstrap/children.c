@@ -6,14 +6,14 @@ static struct ina_peer *child_at(const struct ina_children *children, int i)
 {
 	struct ina_peer *neighbour = &children->control->neighbours[i];
 
-	return ina_tree_is_child(neighbour->rank, children->control->rank) ? neighbour : NULL;
+	return ina_is_child(neighbour->rank, children->control->rank) ? neighbour : NULL;
 }
 
 /* What it says of others than its own subtree is not heard. */
 static struct ina_ranks of_subtree(const struct ina_ranks *set, int rank, int ranks)
 {
 	struct ina_ranks heard = {{0}};
-	int end = ina_tree_end(rank, ranks);
+	int end = ina_subtree_end(rank, ranks);
 
 	for (int r = rank; r < end; r++) {
 		if (r == rank || ina_ranks_have(set, r))

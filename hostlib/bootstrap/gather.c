@@ -209,7 +209,7 @@ static void place(struct gathering *g, struct ina_visitor *visitor)
 	int rank = (int)visitor->link.in.rank;
 	struct ina_endpoint endpoint = visitor->link.in.hello.endpoint;
 	struct caller *caller = &g->callers[rank];
-	int parent = ina_tree_parent(rank);
+	int parent = ina_parent(rank);
 	int64_t now_ms = ina_now_ms();
 	bool is_on_its_way = caller->sent_on_ms != 0 && now_ms - caller->sent_on_ms < SENT_ON_MS;
 

@@ -362,7 +362,7 @@ bool ina_control_children_stall(const struct ina_control *control)
 	for (int i = 0; i < control->count; i++) {
 		const struct ina_peer *neighbour = &control->neighbours[i];
 
-		if (ina_tree_is_child(neighbour->rank, control->rank) && !neighbour->stall.is_all)
+		if (ina_is_child(neighbour->rank, control->rank) && !neighbour->stall.is_all)
 			return false;
 	}
 	return true;
@@ -379,7 +379,7 @@ void ina_control_tell_stall(struct ina_control *control)
 	    memcmp(&frame.stall, &control->stall_told, sizeof(frame.stall)) == 0)
 		return;
 	control->stall_told = frame.stall;
-	ina_control_send(control, ina_tree_parent(control->rank), &frame);
+	ina_control_send(control, ina_parent(control->rank), &frame);
 }
 
 /* Not who takes nothing in any more, being outside of the library: it would be waited for. */
@@ -398,7 +398,7 @@ static void tell(struct ina_control *control, struct ina_telling *telling,
                  const struct ina_ranks *spoken, struct ina_control_frame *frame)
 {
 	int64_t now_ms = ina_now_ms();
-	int end = ina_tree_end(control->rank, control->ranks);
+	int end = ina_subtree_end(control->rank, control->ranks);
 	bool complete = true;
 
 	if (!telling->is_new || control->rank == 0)
@@ -406,7 +406,7 @@ static void tell(struct ina_control *control, struct ina_telling *telling,
 	for (int r = control->rank; r < end && complete; r++)
 		complete = ina_ranks_have(spoken, r);
 	if ((complete && !telling->parent_knows) || telling->is_urgent)
-		ina_control_send(control, ina_tree_parent(control->rank), frame);
+		ina_control_send(control, ina_parent(control->rank), frame);
 	telling->parent_knows |= complete;
 	telling->is_urgent = false;
 	if (telling->pause_ms == 0) {

@@ -25,7 +25,7 @@ int ina_neighbours(int rank, int ranks, int neighbours[INA_NEIGHBOURS_MAX])
 	return count;
 }
 
-int ina_tree_end(int rank, int ranks)
+int ina_subtree_end(int rank, int ranks)
 {
 	int end = rank == 0 ? ranks : rank + (rank & -rank);
 

@@ -25,17 +25,17 @@
 int ina_neighbours(int rank, int ranks, int neighbours[INA_NEIGHBOURS_MAX]);
 
 /* Not of rank 0. */
-static inline int ina_tree_parent(int rank)
+static inline int ina_parent(int rank)
 {
 	return rank & (rank - 1);
 }
 
-static inline bool ina_tree_is_child(int rank, int parent)
+static inline bool ina_is_child(int rank, int parent)
 {
-	return rank > 0 && ina_tree_parent(rank) == parent;
+	return rank > 0 && ina_parent(rank) == parent;
 }
 
 /* The first rank behind those of a rank's subtree, which are it and the ones that follow it. */
-int ina_tree_end(int rank, int ranks);
+int ina_subtree_end(int rank, int ranks);
 
 #endif

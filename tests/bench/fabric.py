@@ -10,14 +10,14 @@ import argparse
 import json
 import math
 import os
-import re
 import tempfile
 
 import virtual
 
 RATE_GBPS = 100
-FABRICS = ("leaf-spine:4x4", "leaf-spine:8x8", "tree:2x2x4")
-SMALL_FABRICS = ("leaf-spine:8x8",)
+# A leaf has seven hosts at most: ina-bridge has the RTL with up to eight ports, and one leads up.
+FABRICS = ("leaf-spine:4x4", "leaf-spine:8x7", "tree:2x2x4")
+SMALL_FABRICS = ("leaf-spine:8x7",)
 CABLES_FABRIC = "leaf-spine:4x4"
 
 WANTED_OF_THEORY = 0.95    # the speed-up, of 2 (n - 1) / n
@@ -54,12 +54,8 @@ def gbps(row, kind):
 
 
 def pingpong_gbps(options, fabric, switches):
-    """Between the first and the last host, a message each way in turn."""
-    command = f"ibv_rc_pingpong -e -g 1 -m {virtual.MTU} -s 1048576 -n 50"
-    last = hosts_of(fabric) - 1
-    out = virtual.lab(options, hosts_of(fabric), RATE_GBPS, ["--topology", fabric, "--aggregator", "off", *switches],
-                      ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {command}; [ $INA_RANK = {last} ] || exit 0; sleep 1; exec {command} $INA_ROOT"])
-    return max(float(text) for text in re.findall(r"= ([0-9.]+) Mbit/sec", out)) / 1000
+    """Between two hosts of different leaves."""
+    return virtual.pingpong_gbps(options, hosts_of(fabric), RATE_GBPS, ["--topology", fabric, *switches])
 
 
 def speed(options):
@@ -85,9 +81,7 @@ def small(options):
     """8 bytes: what links, switches and RTL take on the way up and down, and what hosts and library add."""
     results = []
     for fabric in SMALL_FABRICS:
-        links, passes = 2 * levels_of(fabric), 2 * levels_of(fabric) - 1
-        budget_us = links * ((virtual.SMALL_FRAME_BYTES + virtual.WIRE_BYTES) * 8e-3 / RATE_GBPS + virtual.LINK_DELAY_US) + \
-            passes * (virtual.SWITCH_DELAY_US + virtual.RTL_CLOCKS / virtual.RTL_CLOCK_MHZ)
+        budget_us = virtual.network_us(RATE_GBPS, 2 * levels_of(fabric), 2 * levels_of(fabric) - 1)
         row, = perf(options, fabric, [], ["-b", "8", "-e", "8", "-n", "20"])
         time_us = row["result"]["time_us"]
         results.append({"fabric": fabric, "time_us": time_us, "network_us": budget_us, "ring_us": row["ring"]["time_us"],

@@ -67,14 +67,19 @@ def perf(options, hosts, rate, switches, arguments):
     return rows
 
 
+def pingpong_gbps(options, hosts, rate, switches):
+    """Gb/s of payload between the first and the last host, a message each way in turn."""
+    command = f"ibv_rc_pingpong -e -g 1 -m {MTU} -s 1048576 -n 50"
+    out = lab(options, hosts, rate, ["--aggregator", "off", *switches],
+              ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {command}; [ $INA_RANK = {hosts - 1} ] || exit 0; sleep 1; exec {command} $INA_ROOT"])
+    return max(float(text) for text in re.findall(r"= ([0-9.]+) Mbit/sec", out)) / 1000
+
+
 def payload(options):
     """Gb/s of payload: a message each way in turn between two hosts, and all-reduce of four."""
     results = []
     for rate in options.rates:
-        pingpong = f"ibv_rc_pingpong -e -g 1 -m {MTU} -s 1048576 -n 50"
-        out = lab(options, 2, rate, ["--aggregator", "off"],
-                  ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {pingpong}; sleep 1; exec {pingpong} $INA_ROOT"])
-        plain = max(float(text) for text in re.findall(r"= ([0-9.]+) Mbit/sec", out)) / 1000
+        plain = pingpong_gbps(options, 2, rate, [])
         row, = perf(options, 4, rate, [], ["-b", options.largest, "-e", options.largest, "-n", "1"])
         ours = row["size_bytes"] * 8 / row["result"]["time_us"] / 1000
         results.append({"rate_gbps": rate, "pingpong_gbps": plain, "allreduce_gbps": ours, "ratio": ours / plain,
@@ -84,12 +89,16 @@ def payload(options):
     return results
 
 
+def network_us(rate, links, switches):
+    """What a message of 8 bytes takes on the way over so many links, and through so many switches with the RTL."""
+    return links * ((SMALL_FRAME_BYTES + WIRE_BYTES) * 8e-3 / rate + LINK_DELAY_US) + switches * (SWITCH_DELAY_US + RTL_CLOCKS / RTL_CLOCK_MHZ)
+
+
 def small(options):
     """8 bytes on the most hosts: the way through the network, and what hosts and library add."""
     results = []
     for rate in options.rates:
-        wire_us = 2 * ((SMALL_FRAME_BYTES + WIRE_BYTES) * 8e-3 / rate + LINK_DELAY_US)
-        budget_us = wire_us + SWITCH_DELAY_US + RTL_CLOCKS / RTL_CLOCK_MHZ
+        budget_us = network_us(rate, 2, 1)
         row, = perf(options, max(options.hosts), rate, [], ["-b", "8", "-e", "8", "-n", "20"])
         time_us = row["result"]["time_us"]
         results.append({"rate_gbps": rate, "hosts": max(options.hosts), "time_us": time_us, "network_us": budget_us,

@@ -175,16 +175,16 @@ static void the_tree(void **state)
 			int ranks = SIZES[s];
 
 			list_all(ranks);
-			assert_int_equal(ina_tree_end(0, ranks), ranks);
+			assert_int_equal(ina_subtree_end(0, ranks), ranks);
 			for (int r = 1; r < ranks; r++) {
 				int depth = 0;
 
-				assert_true(is_listed(r, ina_tree_parent(r)));
-				assert_true(ina_tree_is_child(r, ina_tree_parent(r)));
-				assert_true(ina_tree_end(r, ranks) <=
-				            ina_tree_end(ina_tree_parent(r), ranks));
-				for (int up = r; up > 0; up = ina_tree_parent(up)) {
-					assert_true(up <= r && r < ina_tree_end(up, ranks));
+				assert_true(is_listed(r, ina_parent(r)));
+				assert_true(ina_is_child(r, ina_parent(r)));
+				assert_true(ina_subtree_end(r, ranks) <=
+				            ina_subtree_end(ina_parent(r), ranks));
+				for (int up = r; up > 0; up = ina_parent(up)) {
+					assert_true(up <= r && r < ina_subtree_end(up, ranks));
 					depth++;
 				}
 				assert_true(depth <= log2_of(ranks));
