@@ -81,7 +81,7 @@ def small(options):
     """8 bytes: what links, switches and RTL take on the way up and down, and what hosts and library add."""
     results = []
     for fabric in SMALL_FABRICS:
-        budget_us = virtual.network_us(RATE_GBPS, 2 * levels_of(fabric), 2 * levels_of(fabric) - 1)
+        budget_us = virtual.network_us(RATE_GBPS, levels_of(fabric))
         row, = perf(options, fabric, [], ["-b", "8", "-e", "8", "-n", "20"])
         time_us = row["result"]["time_us"]
         results.append({"fabric": fabric, "time_us": time_us, "network_us": budget_us, "ring_us": row["ring"]["time_us"],

@@ -27,6 +27,7 @@ WIRE_BYTES = 24
 # From the last rank's last beat to the first beat of the sum (`make bench-rtl`: at most 40 at 8 ports), and the beats in
 # and out of a frame that is stored before and behind.
 RTL_CLOCKS = 40 + 2 * -(-SMALL_FRAME_BYTES // 64)
+RTL_DOWN_CLOCKS = 22 + 2 * -(-SMALL_FRAME_BYTES // 64)  # of a sum from a higher switch
 # Published figures for float32: NetReduce (ASPLOS 2023), up to; the FPGA switch of CityU, bandwidth at n = 8.
 PUBLISHED = "published: NetReduce up to 1.7 x, CityU's FPGA switch 1.75 x at n = 8"
 
@@ -89,16 +90,18 @@ def payload(options):
     return results
 
 
-def network_us(rate, links, switches):
-    """What a message of 8 bytes takes on the way over so many links, and through so many switches with the RTL."""
-    return links * ((SMALL_FRAME_BYTES + WIRE_BYTES) * 8e-3 / rate + LINK_DELAY_US) + switches * (SWITCH_DELAY_US + RTL_CLOCKS / RTL_CLOCK_MHZ)
+def network_us(rate, levels=1):
+    """What a message of 8 bytes takes on its way over links and through switches with the RTL: up to the top, and down."""
+    link_us = (SMALL_FRAME_BYTES + WIRE_BYTES) * 8e-3 / rate + LINK_DELAY_US
+    clocks = levels * RTL_CLOCKS + (levels - 1) * RTL_DOWN_CLOCKS
+    return 2 * levels * link_us + (2 * levels - 1) * SWITCH_DELAY_US + clocks / RTL_CLOCK_MHZ
 
 
 def small(options):
     """8 bytes on the most hosts: the way through the network, and what hosts and library add."""
     results = []
     for rate in options.rates:
-        budget_us = network_us(rate, 2, 1)
+        budget_us = network_us(rate)
         row, = perf(options, max(options.hosts), rate, [], ["-b", "8", "-e", "8", "-n", "20"])
         time_us = row["result"]["time_us"]
         results.append({"rate_gbps": rate, "hosts": max(options.hosts), "time_us": time_us, "network_us": budget_us,
