@@ -4,8 +4,6 @@
 // head slot s of the queues is here at slot s. The hosts' window, at most SLOT_COUNT packets, is
 // why that is enough: a sum is overwritten only after every rank has received it. Behind the end of
 // a sum there may be anything, also of other jobs.
-//
-// Sums of all ranks and parts of them (docs/protocol.md, Several switches) have a history each.
 
 `default_nettype none
 
@@ -13,14 +11,12 @@ module ina_history #(
     parameter  int JOB_COUNT  = 4,
     parameter  int SLOT_COUNT = 128,
     parameter  int MTU        = 4096,
-    parameter  bit UPLINKS    = 1'b1,  // 0: there are no parts
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     input  logic clk,
 
     input  logic                             write_valid,
-    input  logic                             write_part,
     input  logic [JOB_W-1:0]                 write_job,
     input  logic [SLOT_W-1:0]                write_slot,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
@@ -30,21 +26,19 @@ module ina_history #(
 
     // The length of a sum comes in the next clock, and stays until the next read.
     input  logic                             peek_read,
-    input  logic                             peek_part,
     input  logic [JOB_W-1:0]                 peek_job,
     input  logic [SLOT_W-1:0]                peek_slot,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
 
     // The data comes in the next clock.
     input  logic                             read_valid,
-    input  logic                             read_part,
     input  logic [JOB_W-1:0]                 read_job,
     input  logic [SLOT_W-1:0]                read_slot,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] read_beat,
     output logic [ina_pkg::BEAT_W-1:0]       read_data
 );
 
-  localparam int SLOTS   = (UPLINKS ? 2 : 1) * JOB_COUNT * SLOT_COUNT;
+  localparam int SLOTS   = JOB_COUNT * SLOT_COUNT;
   localparam int INDEX_W = $clog2(SLOTS);
   localparam int BEATS   = MTU / ina_pkg::BEAT_BYTES;
   localparam int BEATS_W = $clog2(BEATS);
@@ -52,20 +46,19 @@ module ina_history #(
   logic [ina_pkg::BEAT_W-1:0]  sums    [SLOTS*BEATS];
   logic [ina_pkg::QUADS_W-1:0] lengths [SLOTS];
 
-  // Parts lie behind the sums.
-  function automatic logic [INDEX_W-1:0] index_of(input logic part, input logic [JOB_W-1:0] job,
+  function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
                                                   input logic [SLOT_W-1:0] slot);
-    index_of = ((JOB_COUNT == 1) ? '0 : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)))
-        + ((UPLINKS && part) ? INDEX_W'(JOB_COUNT * SLOT_COUNT) : '0) + INDEX_W'(slot);
+    index_of = (JOB_COUNT == 1) ? INDEX_W'(slot)
+        : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
   endfunction
 
   logic [INDEX_W-1:0] write_index;
   logic [INDEX_W-1:0] peek_index;
   logic [INDEX_W-1:0] read_index;
 
-  assign write_index = index_of(write_part, write_job, write_slot);
-  assign peek_index  = index_of(peek_part, peek_job, peek_slot);
-  assign read_index  = index_of(read_part, read_job, read_slot);
+  assign write_index = index_of(write_job, write_slot);
+  assign peek_index  = index_of(peek_job, peek_slot);
+  assign read_index  = index_of(read_job, read_slot);
 
   always_ff @(posedge clk) begin
     if (write_valid) sums[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;

@@ -51,11 +51,10 @@ module ina_jobs #(
     input  logic [PORT_COUNT-1:0]       leave_valid,
     input  logic [PORT_COUNT*JOB_W-1:0] hit_job,
 
-    // From the join: the job breaks.
-    input  logic             mismatch_valid,
-    input  logic [JOB_W-1:0] mismatch_job,
+    // From both paths: the jobs whose packets were not alike break.
+    input  logic [JOB_COUNT-1:0] mismatch,
 
-    // From behind the tree: the LEAVEs of these ports have gone out.
+    // From ina_ends: the LEAVEs of these ports have gone out.
     input  logic                  done_valid,
     input  logic [JOB_W-1:0]      done_job,
     input  logic [PORT_COUNT-1:0] done_mask,
@@ -267,10 +266,9 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] breaks;
 
   always_comb begin
-    breaks = expires;
+    breaks = expires | mismatch;
     for (int p = 0; p < PORT_COUNT; p++)
       if (break_valid[p]) breaks[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
-    if (mismatch_valid) breaks[mismatch_job] = 1'b1;
     breaks = breaks & job_valid & ~job_broken;
   end
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the headers and first beats of the packets that are to be joined, one of each port, and
-// decides what the tree does with each lane of their beats. The answer comes one clock later. What
-// came from above is compared with the part, and its header with those that have waited for it.
-//
-// Ports that are alike have the same bits. So one OR over the ports is the value of all, and they
-// differ where one has a bit that another has not.
+// Reads the headers and first beats of the packets that are to be joined, one of each port: whether
+// they are alike and can be summed, and what the tree does with each lane of their beats. The answer
+// comes one clock later.
 
 `default_nettype none
 
@@ -25,16 +22,14 @@ module ina_message #(
 
     // The beats of chosen packets; the headers count with the first.
     input  logic                                      s_valid,
-    input  logic [1:0]                                s_kind,
+    input  logic                                      s_raw,  // alone, as it is
     input  logic [JOB_W-1:0]                          s_job,
-    input  logic [PORT_COUNT-1:0]                     s_from,  // whose beats are in s_data
-    input  logic [PORT_COUNT-1:0]                     s_mask,  // whose headers it leaves with
+    input  logic [PORT_COUNT-1:0]                     s_from,  // who takes part
     input  logic                                      s_first,
     input  logic                                      s_last,
     input  logic [2:0]                                s_quads,
     input  logic [PORT_COUNT*ina_pkg::HEADER_T_W-1:0] s_header,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_data,
-    input  logic [ina_pkg::EQUAL_LANES*ina_pkg::LANE_W-1:0] s_part,  // with what came from above
 
     // Of the beat that came in the clock before. m_differs and m_marked are for a sum's first.
     output logic                                              m_differs,  // not to be summed
@@ -57,11 +52,9 @@ module ina_message #(
 
   logic begins;  // the first beat of a packet
   logic joins;   // ... of a join
-  logic downs;   // ... of what came from above
 
-  assign begins = s_valid && s_first && s_kind != ina_pkg::KIND_RESEND;
-  assign joins  = begins && s_kind == ina_pkg::KIND_JOIN;
-  assign downs  = begins && s_kind == ina_pkg::KIND_DOWN;
+  assign begins = s_valid && s_first;
+  assign joins  = begins && !s_raw;
 
   // What the ports say.
   logic [7:0]         opcode;
@@ -119,54 +112,26 @@ module ina_message #(
       ? (identified && number_known && operation_known)
       : (control && (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE));
 
-  // What differs: headers in every packet, EQUAL lanes where a message starts, two in each bit: all
-  // in one would be too much for a clock.
-  localparam int PAIRS = (ina_pkg::EQUAL_LANES + 1) / 2;
-  logic             header_differs;
-  logic [PAIRS-1:0] lanes_differ;
-  logic             unfit;  // unknown, or not what the message goes on with
+  // What differs.
+  localparam int EQUAL_W = ina_pkg::EQUAL_LANES * LANE_W;
+  logic [PORT_COUNT*EQUAL_W-1:0] lanes;
+  logic                          differs;
+  logic                          unfit;  // unknown, or not what the message goes on with
 
-  assign m_differs = header_differs || lanes_differ != '0 || unfit;
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_lanes
+    assign lanes[p*EQUAL_W +: EQUAL_W] = s_data[p*BEAT_W +: EQUAL_W];
+  end
 
-  always_ff @(posedge clk) begin : compare
-    logic [QUADS_W+7:0] header;
-    logic [QUADS_W+7:0] header_ones;
-    logic [QUADS_W+7:0] header_zeros;
-    logic [LANE_W-1:0]  lane;
-    logic [LANE_W-1:0]  ones;
-    logic [LANE_W-1:0]  zeros;
-    logic [PAIRS-1:0]   differs;
+  ina_alike #(.HEADER_COUNT(PORT_COUNT), .BEAT_COUNT(PORT_COUNT)) alike (
+      .clk, .s_valid(joins), .s_header_mask(s_from), .s_header, .s_beat_mask(s_from),
+      .s_lanes(lanes), .s_starts(starts), .s_join(message_type == ina_pkg::TYPE_JOIN),
+      .m_differs(differs));
 
-    if (joins || downs) begin
-      header_ones  = '0;
-      header_zeros = '0;
-      for (int p = 0; p < PORT_COUNT; p++) begin
-        header = {s_header[p*HEADER_T_W + QUADS_AT +: QUADS_W],
-                  s_header[p*HEADER_T_W + OPCODE_AT +: 8]};
-        if (s_from[p] || s_mask[p]) begin
-          header_ones  = header_ones | header;
-          header_zeros = header_zeros | ~header;
-        end
-      end
-      differs = '0;
-      for (int i = 0; i < ina_pkg::EQUAL_LANES; i++) begin
-        ones  = downs ? s_part[i*LANE_W +: LANE_W] : '0;
-        zeros = downs ? ~s_part[i*LANE_W +: LANE_W] : '0;
-        for (int p = 0; p < PORT_COUNT; p++) begin
-          lane = s_data[p*BEAT_W + i*LANE_W +: LANE_W];
-          if (s_from[p]) begin
-            ones  = ones | lane;
-            zeros = zeros | ~lane;
-          end
-        end
-        if ((ones & zeros) != '0 && !(i == ina_pkg::PLACE_LANE && message_type == ina_pkg::TYPE_JOIN))
-          differs[i/2] = 1'b1;
-      end
-      header_differs <= (header_ones & header_zeros) != '0;
-      lanes_differ   <= starts ? differs : '0;
-      unfit          <= joins && (starts == in_message[s_job] || (starts && !known));
-    end
-    if (s_valid && s_first) m_marked <= (joins || downs) && marked;
+  assign m_differs = differs || unfit;
+
+  always_ff @(posedge clk) begin
+    if (joins) unfit <= starts == in_message[s_job] || (starts && !known);
+    if (begins) m_marked <= joins && marked;
   end
 
   // The message that each job is in, and what is done with its elements. A join that is called off
@@ -223,7 +188,7 @@ module ina_message #(
       m_starts <= starts_d;
       m_ends   <= ends_d;
       m_leave  <= begins && control && message_type == ina_pkg::TYPE_LEAVE;
-      m_format <= (s_kind == ina_pkg::KIND_JOIN) ? format_d : ina_pkg::FORMAT_WORD;
+      m_format <= !s_raw ? format_d : ina_pkg::FORMAT_WORD;
       m_op     <= {ina_pkg::LANE_COUNT{op_d}};
       if (s_first && starts)
         m_op[8*LANE_OP_W-1:0] <= {8{ina_pkg::LANE_MAX_INT32}};

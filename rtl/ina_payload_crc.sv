@@ -18,6 +18,8 @@ module ina_payload_crc #(
     input  logic [ina_pkg::BEAT_W-1:0] s_data,   // zeros past the end
     input  logic [SIDE_W-1:0]          s_side,
 
+    output logic                       begins,   // in the next clock, a packet's first beat leaves
+    output logic [SIDE_W-1:0]          begins_side,
     output logic                       m_valid,
     output logic                       m_last,
     output logic [ina_pkg::BEAT_W-1:0] m_data,
@@ -74,7 +76,9 @@ module ina_payload_crc #(
   end
 `endif
 
-  assign busy = c_valid || m_valid;
+  assign begins      = c_valid && c_first;
+  assign begins_side = c_side;
+  assign busy        = c_valid || m_valid;
 
   always_ff @(posedge clk) begin
     if (rst) begin

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses whose packet the join takes next: the next ones of a whole job, what came from above for a
-// job, the head of one queue of a broken job, or a retransmission.
+// Chooses whose packet goes next on which of two paths: the next ones of a whole job, or the head of
+// one queue of a broken job, through ina_join; what came from above for a job, or a retransmission,
+// through ina_relay. The queues of uplinks are ina_relay's, raw packets too.
 //
-//   scan    what could be chosen, and has room wherever it leaves (ina_pick_ready)
+//   scan    what could be chosen, has room wherever it leaves, and a path that is free
+//           (ina_pick_ready)
 //   choose  one of them, by turns (ina_pick_turns)
-//   issue   its queues move on, its slot is read; it waits as m_* in the next clock
+//   issue   its queues move on, its slot is read; it waits as m_* in the next clock (ina_pick_issue)
 //
 // So at most every second clock brings a packet, and a job's next packet comes three clocks after
 // the last. No frame with a payload is shorter than two beats, so no line is faster than that.
@@ -15,7 +17,9 @@
 //
 // Hosts that go back together ask for the same sums: a retransmission is chosen together with those
 // of all other ports that want the same packet of the history. One whose sum was overwritten since
-// it was judged is marked as dropped: the join takes it out, and nothing is sent.
+// it was judged is marked as dropped: ina_relay takes it out, and nothing is sent. The sums that could
+// overwrite it count when they are chosen: all that come later wait until it has been read, for its
+// job is behind.
 
 `default_nettype none
 
@@ -50,31 +54,48 @@ module ina_pick #(
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           resend_behind,   // jobs whose sums should wait
     input  logic [PORT_COUNT-1:0]                     resend_pop,
 
-    // Room, and the chosen packets' progress.
-    input  logic [PORT_COUNT-1:0] rebuild_room,
-    input  logic [PORT_COUNT-1:0] settled,      // ina_rebuild has the header, or never gets it
-    input  logic                  done_valid,   // one has ended that is no retransmission
+    // Room, and the chosen packets' progress, on each path.
+    input  logic [PORT_COUNT-1:0] uplinks,
+    input  logic [PORT_COUNT-1:0] join_room,
+    input  logic [PORT_COUNT-1:0] join_settled,   // ina_rebuild has the header, or never gets it
+    input  logic                  join_undo,      // a chosen sum was called off
+    input  logic [JOB_W-1:0]      join_undo_job,
+    input  logic [PORT_COUNT-1:0] relay_room,
+    input  logic [PORT_COUNT-1:0] relay_settled,
+    input  logic                  relay_undo,
+    input  logic [JOB_W-1:0]      relay_undo_job,
+    input  logic                  done_valid,     // one has ended that is no retransmission
     input  logic [JOB_W-1:0]      done_job,
-    input  logic                  undo_valid,   // a chosen sum was called off
-    input  logic [JOB_W-1:0]      undo_job,
-    input  logic                  undo_part,    // ... that would have been a part
 
-    // To these ports' queues: the next packet of issue_job. Its slot comes with m_valid.
-    output logic [PORT_COUNT-1:0]        issue_valid,
-    output logic                         issue_raw,
-    output logic [JOB_W-1:0]             issue_job,
+    // To these ports' queues: the next packet of the job. Its slot comes with m_*_valid.
+    output logic [PORT_COUNT-1:0]        join_issue,
+    output logic                         join_issue_raw,
+    output logic [JOB_W-1:0]             join_issue_job,
+    output logic [PORT_COUNT-1:0]        relay_issue,
+    output logic                         relay_issue_raw,
+    output logic [JOB_W-1:0]             relay_issue_job,
     input  logic [PORT_COUNT*SLOT_W-1:0] issue_slot,
 
-    output logic                  m_valid,
-    input  logic                  m_ready,
-    output logic [1:0]            m_kind,
-    output logic [JOB_W-1:0]      m_job,
-    output logic [SLOT_W-1:0]     m_slot,
-    output logic [PORT_COUNT-1:0] m_from,     // whose payloads it takes; or headers of retransmissions
-    output logic [PORT_COUNT-1:0] m_mask,     // where it leaves
-    output logic                  m_part,     // the history in question is that of parts
-    output logic                  m_probe,    // of a retransmission
-    output logic                  m_dropped,
+    output logic                  m_join_valid,
+    input  logic                  m_join_ready,
+    output logic                  m_join_raw,
+    output logic [JOB_W-1:0]      m_join_job,
+    output logic [SLOT_W-1:0]     m_join_slot,
+    output logic [PORT_COUNT-1:0] m_join_from,  // whose payloads it takes
+    output logic [PORT_COUNT-1:0] m_join_mask,  // where it leaves
+    output logic                  m_join_part,  // the sum is a part
+
+    output logic                        m_relay_valid,
+    input  logic                        m_relay_ready,
+    output logic [1:0]                  m_relay_kind,
+    output logic [JOB_W-1:0]            m_relay_job,
+    output logic [SLOT_W-1:0]           m_relay_slot,
+    output logic [PORT_COUNT-1:0]       m_relay_from,     // also the headers of retransmissions
+    output logic [PORT_COUNT-1:0]       m_relay_mask,
+    output logic                        m_relay_above,    // of a retransmission: its sum came from above
+    output logic                        m_relay_probe,
+    output logic                        m_relay_dropped,
+    output logic [ina_pkg::QUADS_W-1:0] m_relay_quads,
 
     output logic [JOB_COUNT-1:0]  job_quiet,  // nothing of it is chosen, or asked for from history
     output logic [PORT_COUNT-1:0] dropped,    // one clock, for ina_counters: of which ports
@@ -83,46 +104,50 @@ module ina_pick #(
 
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
 
-  // The packet that has been chosen and is issued next.
-  logic                  chosen_valid;
-  logic [1:0]            chosen_kind;
-  logic [JOB_COUNT-1:0]  chosen_jobs;     // the job of a sum or raw packet
-  logic [JOB_W-1:0]      chosen_job;
-  logic                  chosen_part;
-  logic [PORT_COUNT-1:0] chosen_from;
-  logic [PORT_COUNT-1:0] chosen_mask;
-  logic [PORT_COUNT-1:0] chosen_heads;    // whose queues move on: none of a retransmission
-  logic [PORT_COUNT-1:0] chosen_resends;  // whose retransmissions are chosen
-  ina_pkg::resend_t      chosen_resend;
-  logic                  issue;
-
-  assign issue       = chosen_valid && (!m_valid || m_ready);
-  assign issue_valid = issue ? chosen_heads : '0;
-  assign issue_raw   = chosen_kind == ina_pkg::KIND_RAW;
-  assign issue_job   = chosen_job;
-
   // Scan.
   logic                            any;
   logic                            held;
   logic                            scan;
   logic [JOB_COUNT-1:0]            any_ahead;
   logic [PORT_COUNT-1:0]           resending;
-  logic [PORT_COUNT-1:0]           credit;
   logic [JOB_COUNT-1:0]            joins;
   logic [JOB_COUNT-1:0]            downs;
   logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready;
+  logic [PORT_COUNT-1:0]           raw_room;
   logic [PORT_COUNT-1:0]           resends;
   logic                            choice_valid;
 
-  assign busy = any || held || chosen_valid || m_valid;
-  assign scan = any && !choice_valid && (!chosen_valid || issue);
+  // Of each path: what has been chosen and is issued next.
+  logic                  join_free;
+  logic                  join_valid;
+  logic                  join_new;
+  logic [1:0]            join_kind;
+  logic [JOB_COUNT-1:0]  join_jobs;
+  logic [PORT_COUNT-1:0] join_mask;
+  logic                  join_issues;
+  logic [PORT_COUNT-1:0] join_credit;
+  logic                  relay_free;
+  logic                  relay_valid;
+  logic                  relay_new;
+  logic [1:0]            relay_kind;
+  logic [JOB_COUNT-1:0]  relay_jobs;
+  logic [PORT_COUNT-1:0] relay_mask;
+  logic                  relay_issues;
+  logic [PORT_COUNT-1:0] relay_credit;
+  logic [PORT_COUNT-1:0] relay_resends;  // whose retransmissions are chosen
+  ina_pkg::resend_t      relay_resend;
+
+  assign busy = any || held || join_valid || relay_valid || m_join_valid || m_relay_valid;
+  assign scan = any && !choice_valid;
+
+  assign relay_resends = (relay_valid && relay_kind == ina_pkg::KIND_RESEND) ? relay_mask : '0;
 
   ina_pick_progress #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT))
       progress (
-      .clk, .rst, .chosen_valid, .chosen_jobs, .chosen_mask,
-      .chosen_resend(chosen_kind == ina_pkg::KIND_RESEND), .issue,
-      .rebuild_room, .settled, .resend_pop, .done_valid, .done_job, .undo_valid, .undo_job,
-      .any_ahead, .resending, .credit);
+      .clk, .rst, .join_jobs(join_issues ? join_jobs : '0),
+      .relay_jobs(relay_issues ? relay_jobs : '0), .resends(relay_issues ? relay_resends : '0),
+      .resend_pop, .done_valid, .done_job, .join_undo, .join_undo_job, .relay_undo, .relay_undo_job,
+      .any_ahead, .resending);
 
   // Where the sum of a job leaves: one that goes up with its border, else with all it came from; one
   // that came from above with its own flow and all that went into the part but the border.
@@ -140,10 +165,10 @@ module ina_pick #(
   assign down_out = job_down | (job_mask & ~job_border);
 
   ina_pick_ready #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ready (
-      .clk, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_down, .join_out,
-      .down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind, .chosen_jobs,
-      .chosen_resends, .any_ahead, .resending, .credit, .any, .held, .joins, .downs, .raw_ready,
-      .resends);
+      .clk, .uplinks, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_down,
+      .join_out, .down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind,
+      .join_jobs, .join_free, .join_credit, .relay_jobs, .relay_free, .relay_credit, .relay_resends,
+      .any_ahead, .resending, .any, .held, .joins, .downs, .raw_ready, .raw_room, .resends);
 
   // Choose.
   logic [1:0]            choice_kind;
@@ -153,95 +178,105 @@ module ina_pick #(
   logic [PORT_COUNT-1:0] choice_from;
   logic [PORT_COUNT-1:0] choice_mask;
   ina_pkg::resend_t      choice_resend;
+  logic                  choice_relay;  // the path
 
   ina_pick_turns #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) turns (
-      .clk, .rst, .scan, .credit, .joins, .downs, .raw_ready, .resends, .resend, .job_mask,
+      .clk, .rst, .scan, .joins, .downs, .raw_ready, .raw_room, .resends, .resend, .job_mask,
       .job_down, .job_part, .join_out, .down_out,
       .m_valid(choice_valid), .m_kind(choice_kind), .m_jobs(choice_jobs), .m_job(choice_job),
       .m_part(choice_part), .m_from(choice_from), .m_mask(choice_mask), .m_resend(choice_resend));
 
-  always_ff @(posedge clk) begin
-    if (issue) chosen_valid <= 1'b0;
-    if (issue) chosen_jobs <= '0;
-    if (issue) chosen_resends <= '0;
-    if (choice_valid) begin
-      chosen_valid   <= 1'b1;
-      chosen_kind    <= choice_kind;
-      chosen_jobs    <= choice_jobs;
-      chosen_job     <= choice_job;
-      chosen_part    <= choice_part;
-      chosen_from    <= choice_from;
-      chosen_mask    <= choice_mask;
-      chosen_heads   <= (choice_kind == ina_pkg::KIND_RESEND) ? '0 : choice_from;
-      chosen_resends <= (choice_kind == ina_pkg::KIND_RESEND) ? choice_mask : '0;
-      chosen_resend  <= choice_resend;
-    end
-    if (rst) begin
-      chosen_valid   <= 1'b0;
-      chosen_jobs    <= '0;
-      chosen_resends <= '0;
-    end
-  end
+  assign choice_relay = choice_kind == ina_pkg::KIND_DOWN || choice_kind == ina_pkg::KIND_RESEND
+      || (choice_from & uplinks) != '0;
 
-  logic unused;
-  assign unused = &{chosen_resend.part, chosen_resend.job, chosen_resend.quads};  // used in the choice
+  // Issue.
+  logic [1:0]       m_join_kind;
+  ina_pkg::resend_t m_relay_resend;
+  ina_pkg::resend_t no_resend;
+  ina_pkg::resend_t m_no_resend;
+  logic             m_no_part;
 
-  // Issue. The sums and the parts of each job that have been chosen, and how many of them came after
-  // the one that a retransmission wants: SLOT_COUNT of them fill a history.
-  logic [ORDINAL_W-1:0] sums_chosen  [JOB_COUNT];
-  logic [ORDINAL_W-1:0] parts_chosen [JOB_COUNT];
-  logic                 issue_sum;
-  logic                 issue_part;
-  logic [SLOT_W-1:0]    m_resend_slot;
-  logic [ORDINAL_W-1:0] m_sums_since;
-  logic                 issue_q;
+  ina_pick_issue #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) join_ (
+      .clk, .rst, .free(join_free), .s_valid(choice_valid && !choice_relay), .s_kind(choice_kind),
+      .s_jobs(choice_jobs), .s_job(choice_job), .s_part(choice_part), .s_from(choice_from),
+      .s_mask(choice_mask), .s_resend(choice_resend),
+      .chosen_valid(join_valid), .chosen_new(join_new), .chosen_kind(join_kind),
+      .chosen_jobs(join_jobs), .chosen_job(join_issue_job), .chosen_mask(join_mask),
+      .chosen_resend(no_resend), .issue(join_issues), .issue_heads(join_issue),
+      .room(join_room), .settled(join_settled), .credit(join_credit),
+      .m_valid(m_join_valid), .m_ready(m_join_ready), .m_kind(m_join_kind), .m_job(m_join_job),
+      .m_part(m_join_part), .m_from(m_join_from), .m_mask(m_join_mask), .m_resend(m_no_resend));
 
-  assign m_dropped = m_kind == ina_pkg::KIND_RESEND && !m_probe
-      && m_sums_since > ORDINAL_W'(SLOT_COUNT);
+  ina_pick_issue #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) relay (
+      .clk, .rst, .free(relay_free), .s_valid(choice_valid && choice_relay), .s_kind(choice_kind),
+      .s_jobs(choice_jobs), .s_job(choice_job), .s_part(choice_part), .s_from(choice_from),
+      .s_mask(choice_mask), .s_resend(choice_resend),
+      .chosen_valid(relay_valid), .chosen_new(relay_new), .chosen_kind(relay_kind),
+      .chosen_jobs(relay_jobs), .chosen_job(relay_issue_job), .chosen_mask(relay_mask),
+      .chosen_resend(relay_resend), .issue(relay_issues), .issue_heads(relay_issue),
+      .room(relay_room), .settled(relay_settled), .credit(relay_credit),
+      .m_valid(m_relay_valid), .m_ready(m_relay_ready), .m_kind(m_relay_kind), .m_job(m_relay_job),
+      .m_part(m_no_part), .m_from(m_relay_from), .m_mask(m_relay_mask), .m_resend(m_relay_resend));
 
-  assign issue_part = issue && chosen_kind == ina_pkg::KIND_JOIN && chosen_part;
-  assign issue_sum  = issue && ((chosen_kind == ina_pkg::KIND_JOIN && !chosen_part)
-                                || chosen_kind == ina_pkg::KIND_DOWN);
-
-  always_ff @(posedge clk) begin
-    if (!m_valid || m_ready) m_valid <= chosen_valid;
-    issue_q <= issue;
-    dropped <= (m_valid && issue_q && m_dropped && !rst) ? m_mask : '0;
-    if (issue) begin
-      m_kind        <= chosen_kind;
-      m_job         <= chosen_job;
-      m_part        <= chosen_part;
-      m_from        <= chosen_from;
-      m_mask        <= chosen_mask;
-      m_probe       <= chosen_resend.probe;
-      m_resend_slot <= chosen_resend.slot[SLOT_W-1:0];
-      m_sums_since  <= (chosen_part ? parts_chosen[chosen_job] : sums_chosen[chosen_job])
-          - chosen_resend.ordinal;
-    end
-    if (issue_sum) sums_chosen[chosen_job] <= sums_chosen[chosen_job] + 1'b1;
-    if (issue_part) parts_chosen[chosen_job] <= parts_chosen[chosen_job] + 1'b1;
-    // Of the same job: one less and one more.
-    if (undo_valid && !undo_part)
-      sums_chosen[undo_job] <= sums_chosen[undo_job]
-          - ORDINAL_W'(!(issue_sum && undo_job == chosen_job));
-    if (undo_valid && undo_part)
-      parts_chosen[undo_job] <= parts_chosen[undo_job]
-          - ORDINAL_W'(!(issue_part && undo_job == chosen_job));
-    if (opened) sums_chosen[opened_job] <= '0;
-    if (opened) parts_chosen[opened_job] <= '0;
-    if (rst) m_valid <= 1'b0;
-  end
+  assign join_issue_raw  = join_kind == ina_pkg::KIND_RAW;
+  assign relay_issue_raw = relay_kind == ina_pkg::KIND_RAW;
+  assign m_join_raw      = m_join_kind == ina_pkg::KIND_RAW;
+  assign m_relay_above   = !m_relay_resend.part && job_part[m_relay_job];
+  assign m_relay_probe   = m_relay_resend.probe;
+  assign m_relay_quads   = m_relay_resend.quads;
 
   // Packets of the same number are in the same slot on all ports of a job.
   always_comb begin
-    m_slot = m_resend_slot;
-    if (m_kind != ina_pkg::KIND_RESEND)
+    m_join_slot  = '0;
+    m_relay_slot = m_relay_resend.slot[SLOT_W-1:0];
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (m_join_from[p]) m_join_slot = issue_slot[p*SLOT_W +: SLOT_W];
+    if (m_relay_kind != ina_pkg::KIND_RESEND)
       for (int p = 0; p < PORT_COUNT; p++)
-        if (m_from[p]) m_slot = issue_slot[p*SLOT_W +: SLOT_W];
+        if (m_relay_from[p]) m_relay_slot = issue_slot[p*SLOT_W +: SLOT_W];
   end
 
+  // The sums of each job that have been chosen, those from above apart, and how many of them came
+  // after the one that a retransmission wants: SLOT_COUNT of them fill a history.
+  logic [ORDINAL_W-1:0] here_chosen  [JOB_COUNT];
+  logic [ORDINAL_W-1:0] above_chosen [JOB_COUNT];
+  logic [ORDINAL_W-1:0] m_sums_since;
+  logic                 counts_here;
+  logic                 counts_above;
+  logic                 relay_issued;
+
+  assign counts_here  = join_new && join_kind == ina_pkg::KIND_JOIN;
+  assign counts_above = relay_new && relay_kind == ina_pkg::KIND_DOWN;
+
+  assign m_relay_dropped = m_relay_kind == ina_pkg::KIND_RESEND && !m_relay_probe
+      && m_sums_since > ORDINAL_W'(SLOT_COUNT);
+
+  always_ff @(posedge clk) begin
+    relay_issued <= relay_issues;
+    dropped <= (m_relay_valid && relay_issued && m_relay_dropped && !rst) ? m_relay_mask : '0;
+    if (relay_issues)
+      m_sums_since <= ((!relay_resend.part && job_part[relay_issue_job])
+          ? above_chosen[relay_issue_job] : here_chosen[relay_issue_job]) - relay_resend.ordinal;
+    if (counts_here) here_chosen[join_issue_job] <= here_chosen[join_issue_job] + 1'b1;
+    if (counts_above) above_chosen[relay_issue_job] <= above_chosen[relay_issue_job] + 1'b1;
+    // Of the same job: one less and one more.
+    if (join_undo)
+      here_chosen[join_undo_job] <= here_chosen[join_undo_job]
+          - ORDINAL_W'(!(counts_here && join_undo_job == join_issue_job));
+    if (relay_undo)
+      above_chosen[relay_undo_job] <= above_chosen[relay_undo_job]
+          - ORDINAL_W'(!(counts_above && relay_undo_job == relay_issue_job));
+    if (opened) here_chosen[opened_job] <= '0;
+    if (opened) above_chosen[opened_job] <= '0;
+  end
+
+  logic unused;
+  assign unused = &{join_mask, no_resend, m_no_resend, m_no_part, relay_resend.probe, relay_resend.job, relay_resend.slot,
+                    relay_resend.quads, m_relay_resend.job, m_relay_resend.ordinal,
+                    m_relay_resend.slot};
+
   always_comb begin
-    job_quiet = ~any_ahead & ~chosen_jobs;
+    job_quiet = ~any_ahead & ~join_jobs & ~relay_jobs;
     for (int p = 0; p < PORT_COUNT; p++)
       job_quiet = job_quiet & ~resend_pending[p*JOB_COUNT +: JOB_COUNT];
   end

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the packets that were issued: how many of each job have not been popped yet,
-// which ports' oldest retransmission is on its way, and which ports may be given one more packet.
-//
-// At most CHOSEN_MAX packets a port may be chosen while ina_rebuild does not know of them: that is
-// what its `room` promises.
+// What becomes of the packets that were issued on both paths: how many of each job have not ended
+// yet, and which ports' oldest retransmission is on its way.
 
 `default_nettype none
 
@@ -18,69 +15,47 @@ module ina_pick_progress #(
     input  logic clk,
     input  logic rst,
 
-    // The packet that has been chosen, and is issued in this clock.
-    input  logic                  chosen_valid,
-    input  logic [JOB_COUNT-1:0]  chosen_jobs,  // zero for a retransmission
-    input  logic [PORT_COUNT-1:0] chosen_mask,
-    input  logic                  chosen_resend,
-    input  logic                  issue,
+    // Issued in this clock: the jobs of a sum or raw packet of each path, and the ports of a
+    // retransmission.
+    input  logic [JOB_COUNT-1:0]  join_jobs,
+    input  logic [JOB_COUNT-1:0]  relay_jobs,
+    input  logic [PORT_COUNT-1:0] resends,
 
     // Progress.
-    input  logic [PORT_COUNT-1:0] rebuild_room,
-    input  logic [PORT_COUNT-1:0] settled,
     input  logic [PORT_COUNT-1:0] resend_pop,
     input  logic                  done_valid,
     input  logic [JOB_W-1:0]      done_job,
-    input  logic                  undo_valid,
-    input  logic [JOB_W-1:0]      undo_job,
+    input  logic                  join_undo,
+    input  logic [JOB_W-1:0]      join_undo_job,
+    input  logic                  relay_undo,
+    input  logic [JOB_W-1:0]      relay_undo_job,
 
     output logic [JOB_COUNT-1:0]  any_ahead,
-    output logic [PORT_COUNT-1:0] resending,
-    output logic [PORT_COUNT-1:0] credit
+    output logic [PORT_COUNT-1:0] resending
 );
 
-  localparam int CHOSEN_MAX = 3;
-  localparam int AHEAD_W    = FILL_W + 1;
+  localparam int AHEAD_W = FILL_W + 1;
 
-  // Issued and not yet ended, on the way up and down: one more, and one or two fewer.
+  // Issued and not yet ended, on the way up and down.
   logic [AHEAD_W-1:0] ahead [JOB_COUNT];
 
   always_ff @(posedge clk) begin : count_ahead
-    logic       more;
+    logic [1:0] more;
     logic [1:0] fewer;
 
-    if (issue || done_valid || undo_valid || rst) begin
+    if (join_jobs != '0 || relay_jobs != '0 || done_valid || join_undo || relay_undo || rst) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
-        more  = issue && chosen_jobs[j];
-        fewer = 2'(done_valid && done_job == JOB_W'(j)) + 2'(undo_valid && undo_job == JOB_W'(j));
+        more  = 2'(join_jobs[j]) + 2'(relay_jobs[j]);
+        fewer = 2'(done_valid && done_job == JOB_W'(j))
+            + 2'(join_undo && join_undo_job == JOB_W'(j))
+            + 2'(relay_undo && relay_undo_job == JOB_W'(j));
         ahead[j]     <= rst ? '0 : ahead[j] + AHEAD_W'(more) - AHEAD_W'(fewer);
-        any_ahead[j] <= !rst && (more || ahead[j] != AHEAD_W'(fewer));
+        any_ahead[j] <= !rst && (more != '0 || ahead[j] != AHEAD_W'(fewer));
       end
     end
   end
 
-  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
-    logic [1:0] unsettled;
-    logic       settled_1, settled_2;  // room follows a header within two clocks
-
-    assign credit[p] = rebuild_room[p] && (unsettled != 2'(CHOSEN_MAX))
-        && !(chosen_valid && chosen_mask[p] && unsettled == 2'(CHOSEN_MAX - 1));
-
-    always_ff @(posedge clk) begin
-      if (rst) begin
-        unsettled    <= '0;
-        resending[p] <= 1'b0;
-        settled_1    <= 1'b0;
-        settled_2    <= 1'b0;
-      end else begin
-        unsettled <= unsettled + 2'(issue && chosen_mask[p]) - 2'(settled_2);
-        settled_1 <= settled[p];
-        settled_2 <= settled_1;
-        if (issue && chosen_resend && chosen_mask[p]) resending[p] <= 1'b1;
-        else if (resend_pop[p]) resending[p] <= 1'b0;
-      end
-    end
-  end
+  always_ff @(posedge clk) resending <= rst ? '0 : (resending & ~resend_pop) | resends;
 
 endmodule
 

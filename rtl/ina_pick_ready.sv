@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What could be chosen, and of it what has room wherever it leaves: bits for all jobs and ports
-// side by side. What is chosen and not yet issued has not moved its queues, and does not count.
+// What could be chosen, and of it what has room wherever it leaves and a path that is free: bits for
+// all jobs and ports side by side. What is chosen and not yet issued has not moved its queues, and
+// does not count.
 
 `default_nettype none
 
@@ -11,6 +12,7 @@ module ina_pick_ready #(
 ) (
     input  logic clk,
 
+    input  logic [PORT_COUNT-1:0]           uplinks,
     input  logic [JOB_COUNT-1:0]            job_valid,
     input  logic [JOB_COUNT-1:0]            job_complete,
     input  logic [JOB_COUNT-1:0]            job_broken,
@@ -24,18 +26,26 @@ module ina_pick_ready #(
     input  logic [PORT_COUNT-1:0]           resend_valid,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] resend_behind,
 
-    // What has been chosen so far (ina_pick_progress).
-    input  logic [JOB_COUNT-1:0]  chosen_jobs,     // of a sum or raw packet that is not yet issued
-    input  logic [PORT_COUNT-1:0] chosen_resends,  // of a retransmission
+    // Of each path: the job of a sum or raw packet that is chosen and not yet issued, whether another
+    // may be chosen, and which ports have room (ina_pick_issue).
+    input  logic [JOB_COUNT-1:0]  join_jobs,
+    input  logic                  join_free,
+    input  logic [PORT_COUNT-1:0] join_credit,
+    input  logic [JOB_COUNT-1:0]  relay_jobs,
+    input  logic                  relay_free,
+    input  logic [PORT_COUNT-1:0] relay_credit,
+    input  logic [PORT_COUNT-1:0] relay_resends,  // of a retransmission, its ports
+
+    // What was issued (ina_pick_progress).
     input  logic [JOB_COUNT-1:0]  any_ahead,
     input  logic [PORT_COUNT-1:0] resending,
-    input  logic [PORT_COUNT-1:0] credit,
 
-    output logic                            any,       // something could be chosen, if it had room
-    output logic                            held,      // ... or once no receiver is behind
-    output logic [JOB_COUNT-1:0]            joins,     // jobs whose sums have room
-    output logic [JOB_COUNT-1:0]            downs,     // ... that came from above
-    output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready, // of each port, whether it has room or not
+    output logic                            any,        // something could be chosen, if it had room
+    output logic                            held,       // ... or once no receiver is behind
+    output logic [JOB_COUNT-1:0]            joins,      // jobs whose sums have room
+    output logic [JOB_COUNT-1:0]            downs,      // ... that came from above
+    output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready,  // of each port, whether it has room or not
+    output logic [PORT_COUNT-1:0]           raw_room,
     output logic [PORT_COUNT-1:0]           resends
 );
 
@@ -65,35 +75,37 @@ module ina_pick_ready #(
     down_behind <= down_behind_d;
   end
 
-  assign alive    = job_valid & ~job_closing & ~chosen_jobs;
-  assign raw_jobs = alive & job_broken & ~any_ahead;
+  assign alive    = job_valid & ~job_closing;
+  assign raw_jobs = alive & job_broken & ~any_ahead & ~join_jobs & ~relay_jobs;
+  assign raw_room = (join_credit & ~uplinks & {PORT_COUNT{join_free}})
+      | (relay_credit & uplinks & {PORT_COUNT{relay_free}});
 
   assign held = (alive & (join_behind | down_behind)) != '0;
 
   always_comb begin
-    join_ready = alive & job_complete & ~job_broken & ~join_behind;
-    join_room  = '1;
+    join_ready = alive & ~join_jobs & job_complete & ~job_broken & ~join_behind;
+    join_room  = {JOB_COUNT{join_free}};
     down_ready = '0;
-    down_room  = '1;
+    down_room  = {JOB_COUNT{relay_free}};
     for (int p = 0; p < PORT_COUNT; p++) begin
       join_ready = join_ready
           & (queue_ready[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
       down_ready = down_ready
           | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_down[p*JOB_COUNT +: JOB_COUNT]);
-      if (!credit[p]) join_room = join_room & ~join_out[p*JOB_COUNT +: JOB_COUNT];
-      if (!credit[p]) down_room = down_room & ~down_out[p*JOB_COUNT +: JOB_COUNT];
+      if (!join_credit[p]) join_room = join_room & ~join_out[p*JOB_COUNT +: JOB_COUNT];
+      if (!relay_credit[p]) down_room = down_room & ~down_out[p*JOB_COUNT +: JOB_COUNT];
       raw_ready[p*JOB_COUNT +: JOB_COUNT] = raw_jobs & queue_waiting[p*JOB_COUNT +: JOB_COUNT]
           & (job_mask[p*JOB_COUNT +: JOB_COUNT] | job_down[p*JOB_COUNT +: JOB_COUNT]);
     end
-    down_ready = down_ready & alive & ~job_broken & ~down_behind;
+    down_ready = down_ready & alive & ~relay_jobs & ~job_broken & ~down_behind;
   end
 
-  assign resend_ready = resend_valid & ~resending & ~chosen_resends;
+  assign resend_ready = resend_valid & ~resending & ~relay_resends;
 
   assign any     = join_ready != '0 || down_ready != '0 || raw_ready != '0 || resend_ready != '0;
   assign joins   = join_ready & join_room;
   assign downs   = down_ready & down_room;
-  assign resends = resend_ready & credit;
+  assign resends = resend_ready & relay_credit & {PORT_COUNT{relay_free}};
 
 endmodule
 

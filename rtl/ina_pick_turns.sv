@@ -15,10 +15,10 @@ module ina_pick_turns #(
     input  logic rst,
 
     input  logic                                      scan,
-    input  logic [PORT_COUNT-1:0]                     credit,
     input  logic [JOB_COUNT-1:0]                      joins,
     input  logic [JOB_COUNT-1:0]                      downs,
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           raw_ready,
+    input  logic [PORT_COUNT-1:0]                     raw_room,
     input  logic [PORT_COUNT-1:0]                     resends,
     input  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend,  // of each port
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           job_mask,
@@ -49,7 +49,7 @@ module ina_pick_turns #(
 
   always_comb begin
     for (int p = 0; p < PORT_COUNT; p++)
-      raw_ports[p] = credit[p] && raws_d[p*JOB_COUNT +: JOB_COUNT] != '0;
+      raw_ports[p] = raw_room[p] && raws_d[p*JOB_COUNT +: JOB_COUNT] != '0;
   end
 
   // One sum of the history serves all that want it, each with its own header.
@@ -161,7 +161,7 @@ module ina_pick_turns #(
     if (scan_q) begin
       m_jobs = kind[0] ? join_choice : kind[3] ? down_choice : '0;
       m_job  = kind[0] ? join_job : kind[3] ? down_job : kind[2] ? m_resend.job[JOB_W-1:0] : '0;
-      m_part = kind[0] ? (join_choice & job_part) != '0 : kind[2] ? m_resend.part : kind[3];
+      m_part = kind[0] && (join_choice & job_part) != '0;
       m_from = kind[0] ? join_from : kind[3] ? down_from : kind[1] ? raw_port : resend_mask;
       m_mask = kind[0] ? join_mask : kind[3] ? down_mask : kind[1] ? raw_port : resend_mask;
       for (int p = 0; p < PORT_COUNT; p++) begin

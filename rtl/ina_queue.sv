@@ -57,21 +57,22 @@ module ina_queue #(
     input  logic             pop_raw,
     input  logic [JOB_W-1:0] pop_job,
 
-    // Reads: the result comes in the next clock, and stays until the next read. With *_resend, the
-    // length and header of the retransmission at read_entry.
+    // Reads: the result comes in the next clock, and stays until the next read. With header_resend,
+    // the header of the retransmission at header_entry.
     input  logic                             peek_read,    // the length of a packet
     input  logic [JOB_W-1:0]                 peek_job,
     input  logic [SLOT_W-1:0]                peek_slot,
-    input  logic                             peek_resend,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
     input  logic                             header_read,
-    input  logic                             beat_read,
-    input  logic [JOB_W-1:0]                 read_job,
-    input  logic [SLOT_W-1:0]                read_slot,
-    input  logic                             read_resend,
-    input  logic [ina_pkg::RESEND_ENTRY_W-1:0] read_entry,
-    input  logic [ina_pkg::BEAT_INDEX_W-1:0] read_beat,
+    input  logic [JOB_W-1:0]                 header_job,
+    input  logic [SLOT_W-1:0]                header_slot,
+    input  logic                             header_resend,
+    input  logic [ina_pkg::RESEND_ENTRY_W-1:0] header_entry,
     output ina_pkg::header_t                 read_header,
+    input  logic                             beat_read,
+    input  logic [JOB_W-1:0]                 beat_job,
+    input  logic [SLOT_W-1:0]                beat_slot,
+    input  logic [ina_pkg::BEAT_INDEX_W-1:0] beat_at,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
 
     // For the judge, the state of one job's ring, read in every clock of watch_read: with it come,
@@ -104,7 +105,7 @@ module ina_queue #(
   // yosys 0.23 would make an array of header_t one register.
   logic [ina_pkg::BEAT_W-1:0]     payloads [SLOTS*BEATS];
   logic [ina_pkg::HEADER_T_W-1:0] headers  [HEADERS];
-  logic [ina_pkg::QUADS_W-1:0]    lengths  [HEADERS];
+  logic [ina_pkg::QUADS_W-1:0]    lengths  [SLOTS];
 
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
@@ -139,43 +140,40 @@ module ina_queue #(
   endfunction
 
   // Payloads, headers and lengths.
-  logic [SLOT_W-1:0]  write_slot;
-  logic [INDEX_W-1:0] write_index;
-  logic [INDEX_W-1:0] read_index;
-
-  logic                      header_write;
-  logic [HEADER_INDEX_W-1:0] header_index;
-  logic [HEADER_INDEX_W-1:0] read_header_index;
-  logic [HEADER_INDEX_W-1:0] peek_index;
+  logic [SLOT_W-1:0]         write_slot;
+  logic [INDEX_W-1:0]        write_index;
+  logic [INDEX_W-1:0]        beat_index;
+  logic [INDEX_W-1:0]        peek_index;
+  logic [HEADER_INDEX_W-1:0] header_write_index;
+  logic [HEADER_INDEX_W-1:0] header_read_index;
 
   assign write_slot  = write_opens ? '0 : slot_of(tail_place[write_job]);
   assign write_index = index_of(write_job, write_slot);
-  assign read_index  = index_of(read_job, read_slot);
+  assign beat_index  = index_of(beat_job, beat_slot);
+  assign peek_index  = index_of(peek_job, peek_slot);
 
-  assign header_write = commit_valid || resend_valid;
-  assign header_index = header_index_of(resend_valid, resend_entry, write_index);
-  assign peek_index   = header_index_of(peek_resend, read_entry, index_of(peek_job, peek_slot));
-
-  assign read_header_index = header_index_of(read_resend, read_entry, read_index);
+  assign header_write_index = header_index_of(resend_valid, resend_entry, write_index);
+  assign header_read_index  = header_index_of(header_resend, header_entry,
+                                              index_of(header_job, header_slot));
 
   always_ff @(posedge clk) begin
     if (write_valid) payloads[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;
-    if (beat_read) read_data <= payloads[{read_index, read_beat[BEATS_W-1:0]}];
+    if (beat_read) read_data <= payloads[{beat_index, beat_at[BEATS_W-1:0]}];
   end
 
   always_ff @(posedge clk) begin
-    if (header_write) headers[header_index] <= commit_header;
-    if (header_read) read_header <= headers[read_header_index];
+    if (commit_valid || resend_valid) headers[header_write_index] <= commit_header;
+    if (header_read) read_header <= headers[header_read_index];
   end
 
   always_ff @(posedge clk) begin
-    if (header_write) lengths[header_index] <= commit_header.quads;
+    if (commit_valid) lengths[write_index] <= commit_header.quads;
     if (peek_read) peek_quads <= lengths[peek_index];
   end
 
   // A smaller MTU has fewer beats.
   logic unused;
-  assign unused = &{write_beat, read_beat};
+  assign unused = &{write_beat, beat_at};
 
   // The places. issue_valid comes late in a clock: `next` moves on after it.
   logic             opens;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds one port's frames: its own headers in front of the shared payload, with a fresh iCRC, in
-// the form in which the port's packet came. Headers and payload beats are queued apart.
+// the form in which the port's packet came. Sums and what is relayed come by a path each, and leave
+// in the order in which they begin here: so no sum overtakes the answers that it has waited for.
 //
 // A VLAN tag leaves beside the frame, and ina_merge inserts it: so there are two layouts here,
 // IPv4's and IPv6's. Only ina_parse, this module and ina_merge know what lies where on the wire.
@@ -14,23 +15,27 @@ module ina_rebuild #(
     input  logic clk,
     input  logic rst,
 
-    // The header of the next packet in the shared stream that goes to this port, in their order.
-    // It may come long before the packet's first beat, or with it. s_header_valid also reserves
-    // the room of the packet's beats. A packet whose header was given must follow in full.
-    input  logic             s_header_valid,
-    input  ina_pkg::header_t s_header,
-    input  logic             s_header_ce,  // leave with ECN = 3, if it is ECN-capable
+    // By each path, headers and beats as in ina_outbox; and the clock before a packet's first beat.
+    input  logic                       s0_header_valid,
+    input  ina_pkg::header_t           s0_header,
+    input  logic                       s0_header_ce,
+    input  logic                       s0_begins,
+    input  logic                       s0_valid,
+    input  logic                       s0_last,
+    input  logic [ina_pkg::BEAT_W-1:0] s0_data,
+    input  logic [31:0]                s0_crc,
+    output logic                       s0_room,
+    input  logic                       s1_header_valid,
+    input  ina_pkg::header_t           s1_header,
+    input  logic                       s1_header_ce,
+    input  logic                       s1_begins,
+    input  logic                       s1_valid,
+    input  logic                       s1_last,
+    input  logic [ina_pkg::BEAT_W-1:0] s1_data,
+    input  logic [31:0]                s1_crc,
+    output logic                       s1_room,
 
-    // The shared beats; s_valid only for packets of this port (mask bit set).
-    input  logic                       s_valid,
-    input  logic                       s_last,
-    input  logic [ina_pkg::BEAT_W-1:0] s_data,
-    input  logic [31:0]                s_crc,    // ina_payload_crc's, with s_last
-
-    // room: besides everything whose header has been given, three more packets of the largest size
-    // fit. It falls two clocks after s_header_valid at the earliest.
-    output logic room,
-    output logic marked,  // one clock for each frame that s_header_ce changed to ECN = 3
+    output logic marked,  // one clock for each frame that a header_ce changed to ECN = 3
     output logic busy,    // something is in here, or its header is
 
     output logic                           m_axis_tvalid,
@@ -44,65 +49,64 @@ module ina_rebuild #(
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int HEADER_W   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
-  localparam int PACKET_BEATS = MTU / ina_pkg::BEAT_BYTES;
-  // Four packets; where they are small, what is under way from the join to here, and some more.
-  localparam int BEAT_DEPTH = PACKET_BEATS > 32 ? 4 * PACKET_BEATS : 128;
-  localparam int PACKET_DEPTH = 32;
 
-  // Every packet between its header and its last beat out of the beat queue, in beats.
-  localparam int RESERVED_W = $clog2(BEAT_DEPTH + 1);
-  logic [RESERVED_W-1:0] reserved;
-  logic [RESERVED_W-1:0] packet_beats;
-  assign packet_beats = RESERVED_W'((s_header.quads + 9'd3) >> 2);
+  // The paths, and which of them a packet is taken from.
+  ina_pkg::header_t header_0;
+  ina_pkg::header_t header_1;
+  logic             beat_valid_0;
+  logic             beat_valid_1;
+  logic [BEAT_W-1:0] beat_0;
+  logic [BEAT_W-1:0] beat_1;
+  logic [31:0]      crc_0;
+  logic [31:0]      crc_1;
+  logic             busy_0;
+  logic             busy_1;
+  logic             header_pop;
+  logic             beat_pop;
+  logic             crc_pop;
+  logic             turn;       // of the header that is taken
+  logic             next_path;  // of the one that was taken last
+  logic             path_q;     // of the frame that is on its way out
+  logic             path;       // of the beat that it takes
 
-  // To be marked: the frame is ECN-capable and not marked yet, so its ECN is 1 or 2.
-  logic [1:0] ecn;
-  logic       marks;
+  ina_outbox #(.MTU(MTU)) outbox_0 (
+      .clk, .rst, .s_header_valid(s0_header_valid), .s_header(s0_header), .s_header_ce(s0_header_ce),
+      .s_valid(s0_valid), .s_last(s0_last), .s_data(s0_data), .s_crc(s0_crc), .room(s0_room),
+      .m_header_ready(header_pop && !turn), .m_header(header_0),
+      .m_beat_valid(beat_valid_0), .m_beat_ready(beat_pop && !path), .m_beat(beat_0),
+      .m_crc_ready(crc_pop && !path), .m_crc(crc_0), .busy(busy_0));
 
-  assign ecn   = s_header.is_ipv6 ? s_header.bytes[(ina_pkg::IP_AT+1)*8+4 +: 2]
-                                  : s_header.bytes[ina_pkg::IPV4_TOS_AT*8 +: 2];
-  assign marks = s_header_ce && ^ecn;
+  ina_outbox #(.MTU(MTU)) outbox_1 (
+      .clk, .rst, .s_header_valid(s1_header_valid), .s_header(s1_header), .s_header_ce(s1_header_ce),
+      .s_valid(s1_valid), .s_last(s1_last), .s_data(s1_data), .s_crc(s1_crc), .room(s1_room),
+      .m_header_ready(header_pop && turn), .m_header(header_1),
+      .m_beat_valid(beat_valid_1), .m_beat_ready(beat_pop && path), .m_beat(beat_1),
+      .m_crc_ready(crc_pop && path), .m_crc(crc_1), .busy(busy_1));
 
-  // The queues: headers, beats, and one CRC a packet.
-  logic                header_ready;
-  logic                header_valid;
-  logic                header_pop;
-  logic [31:0]         header_crc;
-  logic                header_mark;
-  logic                header_ipv6;
-  logic                header_vlan;
-  logic [QUADS_W-1:0]  header_quads;
-  logic [HEADER_W-1:0] header_bytes;
-  logic                beat_ready;
-  logic                beat_valid;
-  logic                beat_pop;
-  logic [BEAT_W-1:0]   beat;
-  logic                crc_ready;
-  logic                crc_valid;
-  logic                crc_pop;
-  logic [31:0]         payload_crc;
-  logic [$clog2(PACKET_DEPTH+2)-1:0] header_count;
-  logic [$clog2(BEAT_DEPTH+2)-1:0]   beat_count;
-  logic [$clog2(PACKET_DEPTH+2)-1:0] crc_count;
+  // Two packets that begin at once are one word: that of path 0 goes first.
+  localparam int ORDER_DEPTH = 64;
+  logic                             order_ready;
+  logic                             order_valid;
+  logic                             both;
+  logic                             one;      // the path of a single one
+  logic                             both_q;   // the first of both has gone
+  logic [$clog2(ORDER_DEPTH+2)-1:0] order_count;
 
-  ina_fifo #(.WIDTH(32 + 3 + QUADS_W + HEADER_W), .DEPTH(PACKET_DEPTH)) headers (
-      .clk, .rst,
-      .s_valid(s_header_valid), .s_ready(header_ready),
-      .s_data({s_header.crc, marks, s_header.is_ipv6, s_header.has_vlan, s_header.quads,
-               s_header.bytes}),
-      .m_valid(header_valid), .m_ready(header_pop),
-      .m_data({header_crc, header_mark, header_ipv6, header_vlan, header_quads, header_bytes}),
-      .count(header_count));
+  ina_fifo #(.WIDTH(2), .DEPTH(ORDER_DEPTH)) order (
+      .clk, .rst, .s_valid(s0_begins || s1_begins), .s_ready(order_ready),
+      .s_data({s0_begins && s1_begins, s1_begins}), .m_valid(order_valid),
+      .m_ready(header_pop && !(both && !both_q)), .m_data({both, one}), .count(order_count));
 
-  ina_fifo #(.WIDTH(BEAT_W), .DEPTH(BEAT_DEPTH)) beats (
-      .clk, .rst,
-      .s_valid(s_valid), .s_ready(beat_ready), .s_data(s_data),
-      .m_valid(beat_valid), .m_ready(beat_pop), .m_data(beat), .count(beat_count));
+  ina_pkg::header_t  header;
+  logic              beat_valid;
+  logic [BEAT_W-1:0] beat;
+  logic [31:0]       payload_crc;
 
-  ina_fifo #(.WIDTH(32), .DEPTH(PACKET_DEPTH)) crcs (
-      .clk, .rst,
-      .s_valid(s_valid && s_last), .s_ready(crc_ready), .s_data(s_crc),
-      .m_valid(crc_valid), .m_ready(crc_pop), .m_data(payload_crc), .count(crc_count));
+  assign turn        = both ? both_q : one;
+  assign header      = turn ? header_1 : header_0;
+  assign beat_valid  = path ? beat_valid_1 : beat_valid_0;
+  assign beat        = path ? beat_1 : beat_0;
+  assign payload_crc = path ? crc_1 : crc_0;
 
   // The next packet's header, marked (the iCRC does not cover the mark), and the CRC after it. That
   // moves on by the quads of a last beat that is not full in advance, one a clock, so that the
@@ -119,7 +123,7 @@ module ina_rebuild #(
   logic                next_pop;
 
   // Not in the clock in which the one before is taken: that is known too late in it.
-  assign header_pop = !next_valid;
+  assign header_pop = !next_valid && order_valid;
   assign next_ready = next_steps == '0;
 
   ina_crc_step #(.QUADS(1)) header_step (
@@ -134,12 +138,14 @@ module ina_rebuild #(
     if (rst) begin
       next_valid <= 1'b0;
       next_steps <= '0;
+      both_q     <= 1'b0;
       marked     <= 1'b0;
     end else begin
-      next_valid <= next_valid ? !next_pop : header_valid;
-      if (header_valid && header_pop) next_steps <= header_quads[1:0];
+      next_valid <= next_valid ? !next_pop : header_pop;
+      if (header_pop) next_steps <= header.quads[1:0];
       else if (next_steps != '0) next_steps <= next_steps - 2'd1;
-      marked <= header_valid && header_pop && header_mark;
+      if (header_pop) both_q <= both && !both_q;
+      marked <= header_pop && header.congested;
     end
   end
 
@@ -149,19 +155,20 @@ module ina_rebuild #(
     logic [16:0] sum;
     logic [15:0] checksum;
 
-    if (header_valid && header_pop) begin
-      growth   = ~header_bytes[ina_pkg::IPV4_TOS_AT*8+:2];  // ECN becomes 3
-      sum      = {1'b0, ~header_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:8],
-                  ~header_bytes[(ina_pkg::IPV4_CHECKSUM_AT+1)*8+:8]} + 17'(growth);
+    if (header_pop) begin
+      growth   = ~header.bytes[ina_pkg::IPV4_TOS_AT*8+:2];  // ECN becomes 3
+      sum      = {1'b0, ~header.bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:8],
+                  ~header.bytes[(ina_pkg::IPV4_CHECKSUM_AT+1)*8+:8]} + 17'(growth);
       checksum = ~(sum[15:0] + 16'(sum[16]));
 
-      next_quads <= header_quads;
-      next_ipv6  <= header_ipv6;
-      next_vlan  <= header_vlan;
-      next_bytes <= header_bytes;
-      next_crc   <= header_crc;
-      if (header_mark && header_ipv6) next_bytes[(ina_pkg::IP_AT+1)*8+4+:2] <= 2'b11;
-      if (header_mark && !header_ipv6) begin
+      next_path  <= turn;
+      next_quads <= header.quads;
+      next_ipv6  <= header.is_ipv6;
+      next_vlan  <= header.has_vlan;
+      next_bytes <= header.bytes;
+      next_crc   <= header.crc;
+      if (header.congested && header.is_ipv6) next_bytes[(ina_pkg::IP_AT+1)*8+4+:2] <= 2'b11;
+      if (header.congested && !header.is_ipv6) begin
         next_bytes[ina_pkg::IPV4_TOS_AT*8+:2]       <= 2'b11;
         next_bytes[ina_pkg::IPV4_CHECKSUM_AT*8+:16] <= {checksum[7:0], checksum[15:8]};
       end
@@ -206,6 +213,7 @@ module ina_rebuild #(
 
   assign free        = !m_axis_tvalid || m_axis_tready;
   assign first       = state == AT_START || state == AT_TAIL;
+  assign path        = first ? next_path : path_q;
   assign ipv6_d      = state == AT_START ? next_ipv6 : ipv6_q;
   assign now_left    = first ? next_quads : left;
   assign last        = now_left <= 9'd4;
@@ -290,26 +298,14 @@ module ina_rebuild #(
       left       <= now_left - 9'd4;
       frame_crc  <= stepped_frame_crc;
       last_quads <= now_quads;
+      path_q     <= path;
     end
   end
 
-  always_ff @(posedge clk) begin
-    if (rst) begin
-      reserved <= '0;
-    end else if (s_header_valid || beat_pop) begin
-      reserved <= reserved + (s_header_valid ? packet_beats : '0) - RESERVED_W'(beat_pop);
-    end
-  end
+  assign busy = busy_0 || busy_1 || state != AT_START || m_axis_tvalid;
 
-  always_ff @(posedge clk)
-    room <= rst || (reserved <= RESERVED_W'(BEAT_DEPTH - 3 * PACKET_BEATS)
-                    && header_count < ($clog2(PACKET_DEPTH+2))'(PACKET_DEPTH - 3));
-
-  assign busy = reserved != '0 || state != AT_START || m_axis_tvalid;
-
-  // Who minds `room` never finds a queue full.
   logic unused;
-  assign unused = &{s_header.filler, s_header.congested, header_ready, beat_ready, crc_ready, crc_valid, beat_count, crc_count};
+  assign unused = &{header.filler, order_ready, order_count};
 
 endmodule
 

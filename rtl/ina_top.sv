@@ -4,10 +4,10 @@
 //
 //   ina_port: ina_ingress                    one a port     is it ours, intact, expected?
 //             ina_queue                      one a port     waits for the other ranks
-//   ina_jobs, ina_pick, ina_join             shared         meets them
-//   ina_tree, ina_trailer, ina_history       shared         is added to theirs, and remembered
-//                                                           (what a higher switch adds up waits on)
-//   ina_payload_crc                          shared
+//   ina_jobs, ina_pick                       shared         meets them
+//   ina_join, ina_tree, ina_trailer          shared         is added to theirs
+//   ina_relay                                shared         or is a sum already, from above or before
+//   ina_history, ina_payload_crc             one a path     is remembered
 //   ina_port: ina_rebuild, ina_merge         one a port     goes on in its own headers
 
 `default_nettype none
@@ -135,40 +135,69 @@ module ina_top #(
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_behind;
 
-  // The chosen packet, and the reads for it.
-  logic                  pick_valid;
-  logic                  pick_ready;
-  logic [1:0]            pick_kind;
-  logic [JOB_W-1:0]      pick_job;
-  logic [SLOT_W-1:0]     pick_slot;
-  logic [PORT_COUNT-1:0] pick_from;
-  logic [PORT_COUNT-1:0] pick_mask;
-  logic                  pick_part;
-  logic                  pick_probe;
-  logic                  pick_dropped;
-  logic [PORT_COUNT-1:0] issue_valid;
-  logic                  issue_raw;
-  logic [JOB_W-1:0]      issue_job;
+  // The chosen packets, and the reads for them, of each path.
+  logic                        join_pick_valid;
+  logic                        join_pick_ready;
+  logic                        join_pick_raw;
+  logic [JOB_W-1:0]            join_pick_job;
+  logic [SLOT_W-1:0]           join_pick_slot;
+  logic [PORT_COUNT-1:0]       join_pick_from;
+  logic [PORT_COUNT-1:0]       join_pick_mask;
+  logic                        join_pick_part;
+  logic [PORT_COUNT-1:0]       join_issue;
+  logic                        join_issue_raw;
+  logic [JOB_W-1:0]            join_issue_job;
+  logic                        join_peek_read;
+  logic [PORT_COUNT-1:0]       join_header_read;
+  logic [PORT_COUNT-1:0]       join_beat_read;
+  logic [JOB_W-1:0]            join_read_job;
+  logic [SLOT_W-1:0]           join_read_slot;
+  logic [INDEX_W-1:0]          join_read_beat;
+  logic                        relay_pick_valid;
+  logic                        relay_pick_ready;
+  logic [1:0]                  relay_pick_kind;
+  logic [JOB_W-1:0]            relay_pick_job;
+  logic [SLOT_W-1:0]           relay_pick_slot;
+  logic [PORT_COUNT-1:0]       relay_pick_from;
+  logic [PORT_COUNT-1:0]       relay_pick_mask;
+  logic                        relay_pick_above;
+  logic                        relay_pick_probe;
+  logic                        relay_pick_dropped;
+  logic [ina_pkg::QUADS_W-1:0] relay_pick_quads;
+  logic [PORT_COUNT-1:0]       relay_issue;
+  logic                        relay_issue_raw;
+  logic [JOB_W-1:0]            relay_issue_job;
+  logic                        relay_peek_read;
+  logic [PORT_COUNT-1:0]       relay_header_read;
+  logic                        relay_read_resend;
+  logic [PORT_COUNT-1:0]       relay_beat_read;
+  logic [JOB_W-1:0]            relay_read_job;
+  logic [SLOT_W-1:0]           relay_read_slot;
+  logic [INDEX_W-1:0]          relay_read_beat;
   logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
-  logic                  peek_read;
-  logic [PORT_COUNT-1:0] header_read;
-  logic [PORT_COUNT-1:0] beat_read;
-  logic [JOB_W-1:0]      read_job;
-  logic [SLOT_W-1:0]     read_slot;
-  logic                  read_resend;
-  logic [INDEX_W-1:0]    read_beat;
-  logic                  history_read;
-  logic                  history_part;
-  logic [BEAT_W-1:0]     history_data;
-  logic [ina_pkg::QUADS_W-1:0] history_quads;
-  logic                  mismatch_valid;
-  logic                  undo_valid;
-  logic                  undo_part;
-  logic [JOB_W-1:0]      undo_job;
+
+  // What each path says of jobs.
+  logic [JOB_COUNT-1:0] join_over;
+  logic [JOB_COUNT-1:0] join_closing;
+  logic                 join_undo;
+  logic [JOB_W-1:0]     join_undo_job;
+  logic [JOB_COUNT-1:0] join_mismatch;
+  logic [JOB_COUNT-1:0] relay_over;
+  logic [JOB_COUNT-1:0] relay_closing;
+  logic                 relay_undo;
+  logic [JOB_W-1:0]     relay_undo_job;
+  logic [JOB_COUNT-1:0] relay_mismatch;
+
+  // The histories: of what was summed here, and of what came from above.
+  logic                        history_read;
+  logic [BEAT_W-1:0]           here_data;
+  logic [ina_pkg::QUADS_W-1:0] here_quads;
+  logic [BEAT_W-1:0]           above_data;
+  logic [ina_pkg::QUADS_W-1:0] above_quads;
 
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
   typedef struct packed {  // what rides along with them
-    logic [1:0]            kind;
+    logic                  raw;
     logic                  part;
     logic [JOB_W-1:0]      job;
     logic [SLOT_W-1:0]     slot;
@@ -179,16 +208,16 @@ module ina_top #(
     logic                  leave;
     logic [PORT_COUNT-1:0] mask;
   } side_t;
-  localparam int SIDE_W = 3 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
+  localparam int SIDE_W = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
 
   logic                                              join_load;
   logic                                              join_valid;
   logic [PORT_COUNT-1:0]                             join_mask;
-  logic [PORT_COUNT-1:0]                             join_leaves;
+  logic [PORT_COUNT-1:0]                             join_from;
   logic [PORT_COUNT*BEAT_W-1:0]                      join_data;
   logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] join_op;
   logic [ina_pkg::FORMAT_W-1:0]                      join_format;
-  logic [1:0]                                        join_kind;
+  logic                                              join_raw;
   logic                                              join_part;
   logic [JOB_W-1:0]                                  join_job;
   logic [SLOT_W-1:0]                                 join_slot;
@@ -210,7 +239,7 @@ module ina_top #(
   logic                  sum_valid;
   logic [BEAT_W-1:0]     sum_data;
   logic [SIDE_W-1:0]     sum_side;
-  logic [1:0]            sum_kind;
+  logic                  sum_raw;
   logic                  sum_part;
   logic [JOB_W-1:0]      sum_job;
   logic [SLOT_W-1:0]     sum_slot;
@@ -221,26 +250,58 @@ module ina_top #(
   logic                  sum_leave;
   logic [PORT_COUNT-1:0] sum_mask;
 
-  logic                  out_valid;
-  logic                  out_last;
-  logic [BEAT_W-1:0]     out_data;
-  logic [PORT_COUNT-1:0] out_mask;
-  logic [31:0]           out_crc;
+  logic                  sum_begins;
+  logic [PORT_COUNT-1:0] sum_begins_mask;
+  logic                  sum_out_valid;
+  logic                  sum_out_last;
+  logic [BEAT_W-1:0]     sum_out_data;
+  logic [PORT_COUNT-1:0] sum_out_mask;
+  logic [31:0]           sum_out_crc;
 
-  // The end of a transaction: its last beat is in the history.
+  // Beats that are relayed, and with their CRC.
+  logic                  relay_valid;
+  logic [BEAT_W-1:0]     relay_data;
+  logic [1:0]            relay_kind;
+  logic [JOB_W-1:0]      relay_job;
+  logic [SLOT_W-1:0]     relay_slot;
+  logic [INDEX_W-1:0]    relay_beat;
+  logic                  relay_first;
+  logic                  relay_last;
+  logic [2:0]            relay_quads;
+  logic                  relay_leave;
+  logic [PORT_COUNT-1:0] relay_mask;
+
+  logic                  relay_begins;
+  logic [PORT_COUNT-1:0] relay_begins_mask;
+  logic                  relay_out_valid;
+  logic                  relay_out_last;
+  logic [BEAT_W-1:0]     relay_out_data;
+  logic [PORT_COUNT-1:0] relay_out_mask;
+  logic [31:0]           relay_out_crc;
+
+  // The end of a transaction.
   logic                  done_valid;
   logic                  done_raw;
   logic                  done_up;
   logic                  done_leave;
-  logic [PORT_COUNT-1:0] done_left;     // with done_leave, whose
-  logic [PORT_COUNT-1:0] done_counted;  // whose payloads it took, but for one from above
+  logic [PORT_COUNT-1:0] done_left;
+  logic [JOB_W-1:0]      done_job;
+  logic [PORT_COUNT-1:0] done_mask;
+  logic [PORT_COUNT-1:0] done_counted;
+  logic [INDEX_W-1:0]    done_beat;
+  logic [2:0]            done_quads;
 
   // Outputs of each port.
-  logic [PORT_COUNT-1:0]            settled;
-  logic [PORT_COUNT-1:0]            header_valid;
-  logic [PORT_COUNT*HEADER_T_W-1:0] header;
-  logic                             header_ce;
-  logic [PORT_COUNT-1:0]            rebuild_room;
+  logic [PORT_COUNT-1:0]            join_settled;
+  logic [PORT_COUNT-1:0]            join_header_valid;
+  logic [PORT_COUNT*HEADER_T_W-1:0] join_header;
+  logic                             join_header_ce;
+  logic [PORT_COUNT-1:0]            join_room;
+  logic [PORT_COUNT-1:0]            relay_settled;
+  logic [PORT_COUNT-1:0]            relay_header_valid;
+  logic [PORT_COUNT*HEADER_T_W-1:0] relay_header;
+  logic                             relay_header_ce;
+  logic [PORT_COUNT-1:0]            relay_room;
   logic [PORT_COUNT-1:0]            marked;
   logic [PORT_COUNT-1:0]            passed;
   logic [PORT_COUNT*EVENTS_W-1:0]   judged;
@@ -252,13 +313,16 @@ module ina_top #(
   logic [PORT_COUNT-1:0] answer_dropped;
   logic                  pick_busy;
   logic                  join_busy;
+  logic                  relay_busy;
   logic                  tree_busy;
-  logic                  crc_busy;
+  logic                  sum_crc_busy;
+  logic                  relay_crc_busy;
+  logic                  ends_busy;
   logic                  counters_busy;
 
   // Who is busy says so late in a clock, so it counts from the next one on; what comes from outside
   // counts from the edge that takes it, and bridges that clock.
-  localparam int PARTS = PORT_COUNT + 7;
+  localparam int PARTS = PORT_COUNT + 10;
   logic             input_d;
   logic             input_q;
   logic [PARTS-1:0] busy_q;
@@ -267,8 +331,8 @@ module ina_top #(
 
   always_ff @(posedge clk) begin
     input_q <= input_d;
-    busy_q  <= {port_busy, jobs_busy, pick_busy, join_busy, tree_busy, sum_valid, crc_busy,
-                  counters_busy};
+    busy_q  <= {port_busy, jobs_busy, pick_busy, join_busy, tree_busy, sum_valid, sum_crc_busy,
+                relay_busy, relay_crc_busy, ends_busy, counters_busy};
     busy    <= input_d || input_q || busy_q != '0;
   end
 
@@ -276,20 +340,22 @@ module ina_top #(
       .clk, .rst, .age, .level, .uplinks,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job(undo_job),
-      .done_valid(done_leave), .done_job(sum_job), .done_mask(done_left),
+      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),
+      .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_mask,
       .job_border, .job_down, .job_freed,
       .opened(job_opened), .newly_broken(job_newly_broken), .newly_expired(job_newly_expired),
       .busy(jobs_busy));
 
   ina_parts #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) parts (
-      .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(sum_job),
+      .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(done_job),
       .commit_valid, .commit_job, .job_down, .begun(job_begun), .early(job_early));
 
   ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) keys (
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
       .search, .found);
+
+  assign job_closing = join_closing | relay_closing;
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
       .clk, .rst,
@@ -297,38 +363,46 @@ module ina_top #(
       .queue_ready, .queue_waiting,
       .opened(job_opened), .opened_job(answer_job),
       .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop,
-      .rebuild_room, .settled,
-      .done_valid, .done_job(sum_job),
-      .undo_valid, .undo_job, .undo_part, .issue_valid, .issue_raw, .issue_job, .issue_slot,
-      .m_valid(pick_valid), .m_ready(pick_ready), .m_kind(pick_kind), .m_job(pick_job),
-      .m_slot(pick_slot), .m_from(pick_from), .m_mask(pick_mask), .m_part(pick_part),
-      .m_probe(pick_probe),
-      .m_dropped(pick_dropped), .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
+      .uplinks, .join_room, .join_settled, .join_undo, .join_undo_job,
+      .relay_room, .relay_settled, .relay_undo, .relay_undo_job, .done_valid, .done_job,
+      .join_issue, .join_issue_raw, .join_issue_job, .relay_issue, .relay_issue_raw,
+      .relay_issue_job, .issue_slot,
+      .m_join_valid(join_pick_valid), .m_join_ready(join_pick_ready), .m_join_raw(join_pick_raw),
+      .m_join_job(join_pick_job), .m_join_slot(join_pick_slot), .m_join_from(join_pick_from),
+      .m_join_mask(join_pick_mask), .m_join_part(join_pick_part),
+      .m_relay_valid(relay_pick_valid), .m_relay_ready(relay_pick_ready),
+      .m_relay_kind(relay_pick_kind), .m_relay_job(relay_pick_job),
+      .m_relay_slot(relay_pick_slot), .m_relay_from(relay_pick_from),
+      .m_relay_mask(relay_pick_mask), .m_relay_above(relay_pick_above),
+      .m_relay_probe(relay_pick_probe), .m_relay_dropped(relay_pick_dropped),
+      .m_relay_quads(relay_pick_quads),
+      .job_quiet, .dropped(answer_dropped), .busy(pick_busy));
 
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT),
              .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32)) join_ (
       .clk, .rst,
-      .s_valid(pick_valid), .s_ready(pick_ready), .s_kind(pick_kind), .s_job(pick_job),
-      .s_slot(pick_slot), .s_from(pick_from), .s_mask(pick_mask), .s_part(pick_part),
-      .s_probe(pick_probe), .s_dropped(pick_dropped),
-      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
-      .read_beat, .queue_header, .queue_data, .history_read, .history_part, .history_data,
-      .history_quads,
-      .resend_pop, .resend_answered(answer_sent), .resend_differed(answer_differed),
-      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_part, .undo_job,
-      .settled, .header_valid, .header, .header_ce,
-      .m_load(join_load), .m_valid(join_valid), .m_mask(join_mask), .m_leaves(join_leaves), .m_data(join_data),
-      .m_op(join_op), .m_format(join_format),
-      .m_kind(join_kind), .m_part(join_part), .m_job(join_job), .m_slot(join_slot), .m_beat(join_beat),
-      .m_first(join_first), .m_last(join_last), .m_quads(join_quads), .m_starts(join_starts),
-      .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
+      .s_valid(join_pick_valid), .s_ready(join_pick_ready), .s_raw(join_pick_raw),
+      .s_job(join_pick_job), .s_slot(join_pick_slot), .s_from(join_pick_from),
+      .s_mask(join_pick_mask), .s_part(join_pick_part),
+      .peek_read(join_peek_read), .peek_quads, .header_read(join_header_read),
+      .beat_read(join_beat_read), .read_job(join_read_job), .read_slot(join_read_slot),
+      .read_beat(join_read_beat), .queue_header, .queue_data,
+      .job_valid, .job_broken, .others_over(relay_over), .over(join_over), .closing(join_closing),
+      .undo_valid(join_undo), .undo_job(join_undo_job), .mismatch(join_mismatch),
+      .settled(join_settled), .header_valid(join_header_valid), .header(join_header),
+      .header_ce(join_header_ce),
+      .m_load(join_load), .m_valid(join_valid), .m_mask(join_mask), .m_from(join_from),
+      .m_data(join_data), .m_op(join_op), .m_format(join_format),
+      .m_raw(join_raw), .m_part(join_part), .m_job(join_job), .m_slot(join_slot),
+      .m_beat(join_beat), .m_first(join_first), .m_last(join_last), .m_quads(join_quads),
+      .m_starts(join_starts), .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
 
   ina_tree #(.PORT_COUNT(PORT_COUNT), .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32),
              .SIDE_W(SIDE_W + 2)) tree (
       .clk, .rst,
-      .s_load(join_load), .s_valid(join_valid), .s_mask(join_leaves), .s_data(join_data), .s_op(join_op),
+      .s_load(join_load), .s_valid(join_valid), .s_mask(join_from), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
-      .s_side({join_kind, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
+      .s_side({join_raw, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
                join_leave, join_mask, join_starts, join_ends}),
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
@@ -336,45 +410,92 @@ module ina_top #(
   ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W)) trailer (
       .clk, .rst,
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
-      .s_kind(tree_side.kind), .s_job(tree_side.job), .s_first(tree_side.first),
+      .s_raw(tree_side.raw), .s_job(tree_side.job), .s_first(tree_side.first),
       .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),
       .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
 
-  assign {sum_kind, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
+  assign {sum_raw, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
           sum_mask} = sum_side;
 
-  assign done_valid = sum_valid && sum_last && sum_kind != ina_pkg::KIND_RESEND;
-  assign done_raw   = sum_kind == ina_pkg::KIND_RAW;
-  assign done_up    = done_valid && sum_kind == ina_pkg::KIND_JOIN && sum_part;
-  assign done_leave = done_valid && sum_leave;
-  assign done_left  = done_raw ? sum_mask : {PORT_COUNT{1'b1}};
+  ina_relay #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) relay (
+      .clk, .rst,
+      .s_valid(relay_pick_valid), .s_ready(relay_pick_ready), .s_kind(relay_pick_kind),
+      .s_job(relay_pick_job), .s_slot(relay_pick_slot), .s_from(relay_pick_from),
+      .s_mask(relay_pick_mask), .s_above(relay_pick_above), .s_probe(relay_pick_probe),
+      .s_dropped(relay_pick_dropped), .s_quads(relay_pick_quads),
+      .peek_read(relay_peek_read), .peek_quads, .others_read(join_header_read != '0),
+      .header_read(relay_header_read), .read_resend(relay_read_resend),
+      .beat_read(relay_beat_read), .read_job(relay_read_job), .read_slot(relay_read_slot),
+      .read_beat(relay_read_beat), .queue_header, .queue_data,
+      .history_read, .here_data, .here_quads, .above_data, .above_quads,
+      .resend_pop, .resend_answered(answer_sent), .resend_differed(answer_differed),
+      .job_valid, .job_broken, .others_over(join_over), .over(relay_over),
+      .closing(relay_closing), .undo_valid(relay_undo), .undo_job(relay_undo_job),
+      .mismatch(relay_mismatch),
+      .settled(relay_settled), .header_valid(relay_header_valid), .header(relay_header),
+      .header_ce(relay_header_ce),
+      .m_valid(relay_valid), .m_mask(relay_mask), .m_data(relay_data), .m_kind(relay_kind),
+      .m_job(relay_job), .m_slot(relay_slot), .m_beat(relay_beat), .m_first(relay_first),
+      .m_last(relay_last), .m_quads(relay_quads), .m_leave(relay_leave), .busy(relay_busy));
 
-  always_comb begin
-    done_counted = done_raw ? sum_mask : '0;
-    for (int p = 0; p < PORT_COUNT; p++)
-      if (sum_kind == ina_pkg::KIND_JOIN) done_counted[p] = job_mask[p*JOB_COUNT + 32'(sum_job)];
+  ina_ends #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ends (
+      .clk, .rst,
+      .join_valid(sum_valid && sum_last), .join_raw(sum_raw), .join_part(sum_part),
+      .join_leave(sum_leave), .join_job(sum_job), .join_mask(sum_mask), .join_beat(sum_beat),
+      .join_quads(sum_quads),
+      .relay_valid(relay_valid && relay_last && relay_kind != ina_pkg::KIND_RESEND),
+      .relay_raw(relay_kind == ina_pkg::KIND_RAW), .relay_leave(relay_leave),
+      .relay_job(relay_job), .relay_mask(relay_mask), .relay_beat(relay_beat),
+      .relay_quads(relay_quads), .job_mask,
+      .m_valid(done_valid), .m_raw(done_raw), .m_up(done_up), .m_leave(done_leave),
+      .m_left(done_left), .m_job(done_job), .m_mask(done_mask), .m_counted(done_counted),
+      .m_beat(done_beat), .m_quads(done_quads), .busy(ends_busy));
+
+  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) here (
+      .clk,
+      .write_valid(sum_valid && !sum_raw), .write_job(sum_job), .write_slot(sum_slot),
+      .write_beat(sum_beat), .write_data(sum_data), .write_last(sum_last), .write_quads(sum_quads),
+      .peek_read(relay_peek_read), .peek_job(relay_pick_job), .peek_slot(relay_pick_slot),
+      .peek_quads(here_quads),
+      .read_valid(history_read), .read_job(relay_read_job), .read_slot(relay_read_slot),
+      .read_beat(relay_read_beat), .read_data(here_data));
+
+  if (UPLINKS) begin : gen_above
+    ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) above (
+        .clk,
+        .write_valid(relay_valid && relay_kind == ina_pkg::KIND_DOWN), .write_job(relay_job),
+        .write_slot(relay_slot), .write_beat(relay_beat), .write_data(relay_data),
+        .write_last(relay_last), .write_quads(relay_quads),
+        .peek_read(relay_peek_read), .peek_job(relay_pick_job), .peek_slot(relay_pick_slot),
+        .peek_quads(above_quads),
+        .read_valid(history_read), .read_job(relay_read_job), .read_slot(relay_read_slot),
+        .read_beat(relay_read_beat), .read_data(above_data));
+  end else begin : gen_no_above
+    assign above_data  = '0;
+    assign above_quads = '0;
+    logic unused_slot;
+    assign unused_slot = ^relay_slot;
   end
 
-  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU), .UPLINKS(UPLINKS))
-      history (
-      .clk,
-      .write_valid(sum_valid && (sum_kind == ina_pkg::KIND_JOIN || sum_kind == ina_pkg::KIND_DOWN)),
-      .write_part(sum_kind == ina_pkg::KIND_JOIN && sum_part), .write_job(sum_job),
-      .write_slot(sum_slot), .write_beat(sum_beat), .write_data(sum_data),
-      .write_last(sum_last), .write_quads(sum_quads),
-      .peek_read, .peek_part(pick_part), .peek_job(pick_job), .peek_slot(pick_slot),
-      .peek_quads(history_quads),
-      .read_valid(history_read), .read_part(history_part), .read_job, .read_slot, .read_beat, .read_data(history_data));
-
-  ina_payload_crc #(.SIDE_W(PORT_COUNT)) payload_crc (
+  ina_payload_crc #(.SIDE_W(PORT_COUNT)) sum_crc (
       .clk, .rst,
       .s_valid(sum_valid), .s_first(sum_first), .s_last(sum_last), .s_quads(sum_quads),
       .s_data(sum_data), .s_side(sum_mask),
-      .m_valid(out_valid), .m_last(out_last), .m_data(out_data),
-      .m_side(out_mask), .m_crc(out_crc), .busy(crc_busy));
+      .begins(sum_begins), .begins_side(sum_begins_mask), .m_valid(sum_out_valid), .m_last(sum_out_last), .m_data(sum_out_data),
+      .m_side(sum_out_mask), .m_crc(sum_out_crc), .busy(sum_crc_busy));
+
+  ina_payload_crc #(.SIDE_W(PORT_COUNT)) relay_crc (
+      .clk, .rst,
+      .s_valid(relay_valid), .s_first(relay_first), .s_last(relay_last), .s_quads(relay_quads),
+      .s_data(relay_data), .s_side(relay_mask),
+      .begins(relay_begins), .begins_side(relay_begins_mask), .m_valid(relay_out_valid), .m_last(relay_out_last), .m_data(relay_out_data),
+      .m_side(relay_out_mask), .m_crc(relay_out_crc), .busy(relay_crc_busy));
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     logic [OTHER_PORTS*KNOWN_W-1:0] others;
+    logic                           header_relay;  // whose turn the headers are
+
+    assign header_relay = relay_header_read[p];
 
     for (genvar o = 0; o < OTHER_PORTS; o++) begin : gen_other
       assign others[o*KNOWN_W +: KNOWN_W] = known[(p + 1 + o) % PORT_COUNT * KNOWN_W +: KNOWN_W];
@@ -402,19 +523,40 @@ module ina_top #(
         .queue_ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
         .queue_waiting(queue_waiting[p*JOB_COUNT +: JOB_COUNT]),
         .commit_valid(commit_valid[p]), .commit_job(commit_job[p*JOB_W +: JOB_W]),
-        .issue_valid(issue_valid[p]), .issue_raw, .issue_job, .issue_slot(issue_slot[p*SLOT_W +: SLOT_W]),
+        .issue_valid(join_issue[p] || relay_issue[p]),
+        .issue_raw(uplinks[p] ? relay_issue_raw : join_issue_raw),
+        .issue_job(uplinks[p] ? relay_issue_job : join_issue_job),
+        .issue_slot(issue_slot[p*SLOT_W +: SLOT_W]),
         .resend_valid(resend_valid[p]), .resend(resend[p*RESEND_W +: RESEND_W]),
         .resend_pending(resend_pending[p*JOB_COUNT +: JOB_COUNT]),
-        .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]), .room(rebuild_room[p]),
-        .peek_read(peek_read && pick_from[p]), .peek_job(pick_job), .peek_slot(pick_slot),
-        .peek_resend(pick_kind == ina_pkg::KIND_RESEND),
+        .resend_behind(resend_behind[p*JOB_COUNT +: JOB_COUNT]),
+        .join_room(join_room[p]), .relay_room(relay_room[p]),
+        .peek_read(uplinks[p] ? relay_peek_read && relay_pick_from[p]
+                              : join_peek_read && join_pick_from[p]),
+        .peek_job(uplinks[p] ? relay_pick_job : join_pick_job),
+        .peek_slot(uplinks[p] ? relay_pick_slot : join_pick_slot),
         .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
-        .header_read(header_read[p]), .beat_read(beat_read[p]), .read_job, .read_slot,
-        .read_resend, .read_beat, .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
+        .header_read(join_header_read[p] || header_relay),
+        .header_job(header_relay ? relay_read_job : join_read_job),
+        .header_slot(header_relay ? relay_read_slot : join_read_slot),
+        .header_resend(header_relay && relay_read_resend),
+        .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
+        .beat_read(join_beat_read[p] || relay_beat_read[p]),
+        .beat_job(uplinks[p] ? relay_read_job : join_read_job),
+        .beat_slot(uplinks[p] ? relay_read_slot : join_read_slot),
+        .beat_at(uplinks[p] ? relay_read_beat : join_read_beat),
         .read_data(queue_data[p*BEAT_W +: BEAT_W]), .resend_pop(resend_pop[p]),
-        .header_valid(header_valid[p]), .header(header[p*HEADER_T_W +: HEADER_T_W]), .header_ce,
-        .done_valid(done_valid && sum_mask[p]), .done_raw, .done_job(sum_job),
-        .out_valid(out_valid && out_mask[p]), .out_last, .out_data, .out_crc,
+        .join_header_valid(join_header_valid[p]),
+        .join_header(join_header[p*HEADER_T_W +: HEADER_T_W]), .join_header_ce,
+        .join_begins(sum_begins && sum_begins_mask[p]),
+        .join_valid(sum_out_valid && sum_out_mask[p]), .join_last(sum_out_last),
+        .join_data(sum_out_data), .join_crc(sum_out_crc),
+        .relay_header_valid(relay_header_valid[p]),
+        .relay_header(relay_header[p*HEADER_T_W +: HEADER_T_W]), .relay_header_ce,
+        .relay_begins(relay_begins && relay_begins_mask[p]),
+        .relay_valid(relay_out_valid && relay_out_mask[p]), .relay_last(relay_out_last),
+        .relay_data(relay_out_data), .relay_crc(relay_out_crc),
+        .done_valid(done_valid && done_mask[p]), .done_raw, .done_job,
         .judged(judged[p*EVENTS_W +: EVENTS_W]), .passed(passed[p]), .marked(marked[p]),
         .busy(port_busy[p]));
   end
@@ -425,8 +567,8 @@ module ina_top #(
       .opened(job_opened), .freed(job_freed), .newly_broken(job_newly_broken),
       .newly_expired(job_newly_expired), .answered(answer_sent), .differed(answer_differed),
       .dropped(answer_dropped),
-      .done_valid, .done_raw, .done_mask(done_counted), .done_last_beat(sum_beat),
-      .done_last_quads(sum_quads),
+      .done_valid, .done_raw, .done_mask(done_counted), .done_last_beat(done_beat),
+      .done_last_quads(done_quads),
       .counters, .busy(counters_busy));
 
 endmodule

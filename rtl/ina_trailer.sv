@@ -18,7 +18,7 @@ module ina_trailer #(
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
     input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,
     input  logic [SIDE_W-1:0]              s_side,
-    input  logic [1:0]                     s_kind,
+    input  logic                           s_raw,     // no sum
     input  logic [JOB_W-1:0]               s_job,
     input  logic                           s_first,
     input  logic                           s_last,
@@ -47,7 +47,7 @@ module ina_trailer #(
   end
 
   assign now  = (s_overflow & elements) != '0 || (overflowed[s_job] && !(s_first && s_starts));
-  assign flag = now && s_kind == ina_pkg::KIND_JOIN && s_last && s_ends;
+  assign flag = now && !s_raw && s_last && s_ends;
 
   always_ff @(posedge clk) begin
     m_valid <= s_valid && !rst;
@@ -57,10 +57,9 @@ module ina_trailer #(
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
         if (flag && s_quads == 3'(q + 1))
           m_data[(q*4 + 1)*ina_pkg::LANE_W] <= 1'b1;
-      // A retransmission may be shorter than the sum that answers it: that goes on past its end.
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
         if (s_quads <= 3'(q)) m_data[q*QUAD_W +: QUAD_W] <= '0;
-      if (s_kind == ina_pkg::KIND_JOIN) overflowed[s_job] <= now;
+      if (!s_raw) overflowed[s_job] <= now;
     end
   end
 

@@ -16,18 +16,19 @@ COLUMN, ROW, LABEL = 15, 24, 178  # pixels
 TEXT, SIGNAL, GRID = "#7d8590", "#2f81f7", "#7d859040"  # on light and on dark ground
 
 IN, OUT = [("s_axis, port 0", "in0"), ("s_axis, port 1", "in1")], [("m_axis, port 0", "out0"), ("m_axis, port 1", "out1")]
-SHARED = [("pick_valid", "pick"), ("join_valid", "join"), ("sum_valid", "sum")]
+SUM = [("join_pick_valid", "join_pick"), ("join_valid", "join"), ("sum_valid", "sum")]
+RELAY = [("relay_pick_valid", "relay_pick"), ("relay_pick_kind", "kind"), ("history_read", "history"), ("relay_valid", "relay")]
 JUDGE = [("checked_valid, port 0", "checked0"), ("distance, port 0", "distance0"), ("decide, port 0", "decide0")]
-VALID_WITH = {"distance0": "checked0", "kind": "pick"}  # elsewhere they mean nothing
+VALID_WITH = {"distance0": "checked0", "kind": "relay_pick"}  # elsewhere they mean nothing
 FIGURES = {
     "admission": ("join", IN + [
         ("ask_valid, port 0", "ask0"), ("en, port 0", "en0"), ("answer_valid, port 0", "answer0"), ("job_valid", "job_valid"),
         ("commit_valid, port 0", "commit0"), ("ask_valid, port 1", "ask1"), ("answer_valid, port 1", "answer1"),
-        ("job_complete", "job_complete"), ("commit_valid, port 1", "commit1")] + SHARED + OUT),
+        ("job_complete", "job_complete"), ("commit_valid, port 1", "commit1")] + SUM + OUT),
     "sum": ("data", IN + JUDGE + [("write_valid, port 0", "write0"), ("commit_valid, port 0", "commit0"),
-                                  ("commit_valid, port 1", "commit1")] + SHARED + OUT),
+                                  ("commit_valid, port 1", "commit1")] + SUM + OUT),
     "resend": ("resend", IN[:1] + JUDGE + [("commit_valid, port 0", "commit0"), ("resend_valid, port 0", "resend0")]
-               + SHARED[:1] + [("pick_kind", "kind"), ("history_read", "history")] + SHARED[1:] + OUT),
+               + RELAY + OUT),
 }
 
 

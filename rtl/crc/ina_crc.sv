@@ -43,8 +43,9 @@ module ina_crc #(
             data[i + B_AT - 32'(ina_crc_pkg::FOLD_B_ONTO[t*EXPONENT_W+:EXPONENT_W])] ^ data[i];
   end
 
-  // What is left is multiplied by the matrix: each row's bits in sixes, a LUT for each. What does
-  // not come from s_data is added at the end.
+  // What is left is multiplied by the matrix: each row's bits in sixes, a LUT for each. These are the
+  // registers, for the rest of the sum would be too much for the first clock. What does not come from
+  // s_data is added at the end.
   for (genvar r = 0; r < 32; r++) begin : row
     localparam logic [W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
     localparam int ONE_COUNT = ina_crc_pkg::one_count(ROW[W-1-:B_AT]);
@@ -54,6 +55,8 @@ module ina_crc #(
     localparam logic OTHER_ADDED = ^((OTHER_ONES ^ OTHER_START) & ROW);
     logic [SIX_COUNT*6-1:0] ones;
     logic [SIX_COUNT-1:0]   sums;
+    logic [SIX_COUNT-1:0]   sums_q;
+    logic                   added;
 
     for (genvar n = 0; n < SIX_COUNT * 6; n++) begin : one
       if (n < ONE_COUNT) assign ones[n] = data[W - B_AT + 32'(ONES_AT[n*8+:8])];
@@ -63,8 +66,10 @@ module ina_crc #(
       ina_xor6 xor6 (.s_bits(ones[n*6+:6]), .m_bit(sums[n]));
     end
     always_ff @(posedge clk) begin
-      if (s_valid) m_crc[r] <= ^sums ^ (s_first && FIRST_ADDED) ^ (s_other && OTHER_ADDED);
+      if (s_valid) sums_q <= sums;
+      if (s_valid) added <= (s_first && FIRST_ADDED) || (s_other && OTHER_ADDED);
     end
+    assign m_crc[r] = ^sums_q ^ added;
   end
 `elsif INA_NATIVE_CRC
   always_ff @(posedge clk) begin : call

@@ -15,7 +15,8 @@
 //      port whose LEAVE passed by its queue, or whose flow was put out, counts as left when nothing
 //      is under way and nothing of the job waits there.
 //   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
-//   6. A broken job stays broken until it is freed; an expired one is broken.
+//   6. A job breaks when a judge or a path says so, several of them in one clock too, and stays broken
+//      until it is freed; an expired one is broken.
 //   7. No two contexts have the same id.
 //   8. A job expires at a pulse of `age` if no packet of it came and nobody joined it since the one
 //      before, once, and at no other time.
@@ -52,8 +53,7 @@ module formal_ina_jobs (
   (* anyseq *) logic [PORT_COUNT-1:0]       break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0]       leave_valid;
   (* anyseq *) logic [PORT_COUNT*JOB_W-1:0] hit_job;
-  (* anyseq *) logic                        mismatch_valid;
-  (* anyseq *) logic [JOB_W-1:0]            mismatch_job;
+  (* anyseq *) logic [JOB_COUNT-1:0]        mismatch;
   (* anyseq *) logic                        done_valid;
   (* anyseq *) logic [JOB_W-1:0]            done_job;
   (* anyseq *) logic [PORT_COUNT-1:0]       done_mask;
@@ -71,7 +71,7 @@ module formal_ina_jobs (
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .age, .level(2'd1), .uplinks('0), .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch_valid, .mismatch_job,
+      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_mask, .job_border(), .job_down(), .job_freed,
       .opened(), .newly_broken(), .newly_expired, .busy);
@@ -108,11 +108,13 @@ module formal_ina_jobs (
   end
 
   // LEAVEs go out only of jobs that nobody joins any more (ina_judge breaks a job that is left
-  // before it is complete), and of a job's own ports; a judge may still act in the clock of freeing.
+  // before it is complete), and of a job's own ports, but that of a sum counts for all ports; a judge
+  // may still act in the clock of freeing.
   (* anyconst *) logic [JOB_W-1:0] followed;
   logic [PORT_COUNT-1:0] leaves;  // of the followed job, in this clock
   logic [PORT_COUNT-1:0] goes;    // likewise, by the queue
   logic [PORT_COUNT-1:0] hits;
+  logic [PORT_COUNT-1:0] told_by;  // judges say so
   logic [PORT_COUNT-1:0] waits;   // in these ports' queues
   logic [PORT_COUNT-1:0] mask;
 
@@ -120,6 +122,7 @@ module formal_ina_jobs (
     assign mask[p]   = job_mask[p*JOB_COUNT + 32'(followed)];
     assign waits[p]  = queue_waiting[p*JOB_COUNT + 32'(followed)];
     assign hits[p]   = hit_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
+    assign told_by[p] = break_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
     assign goes[p]   = leave_valid[p] && hit_job[p*JOB_W +: JOB_W] == followed;
     assign leaves[p] = done_valid && done_job == followed && done_mask[p];
   end
@@ -127,7 +130,7 @@ module formal_ina_jobs (
   always_comb begin
     if ((leaves | goes) != '0)
       assume (((job_valid[followed] && (job_complete[followed] || job_broken[followed]))
-          || job_freed[followed]) && ((leaves | goes) & ~mask) == '0);
+          || job_freed[followed]) && (goes & ~mask) == '0 && ((leaves & ~mask) == '0 || leaves == '1));
   end
 
   // The record. An answer is seen in the clock after its decision, so what else concerned the
@@ -143,6 +146,7 @@ module formal_ina_jobs (
   logic [PORT_COUNT-1:0] gone;
   logic [PORT_COUNT-1:0] ports_waited;
   logic [PORT_COUNT-1:0] newly_left;
+  logic                  told;    // it was to break, in the clock before
   logic                  broken;
   logic                  quiet_before;
   logic                  freed_before;
@@ -185,7 +189,7 @@ module formal_ina_jobs (
   assign granted      = answer_valid != '0 && answer_granted;
   assign granted_this = granted && answer_job == followed;
   assign opens        = granted_this && !known;
-  assign newly_left   = leaves_before | (gone & ~ports_waited & {PORT_COUNT{quiet_before}});
+  assign newly_left   = (leaves_before & ports) | (gone & ~ports_waited & {PORT_COUNT{quiet_before}});
   assign left_now     = opens ? '0 : left | newly_left;
   assign frees        = known && ((left | newly_left) == ports
       || (expired && quiet_before && !waits_before));
@@ -210,6 +214,7 @@ module formal_ina_jobs (
     heard         <= !rst && !age_before && heard_now;
     silent        <= !rst && age_before && !heard_now;
     expired       <= !rst && expired_now;
+    told          <= !rst && job_valid[followed] && (mismatch[followed] || told_by != '0);
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
     ports         <= ports_now;
@@ -247,7 +252,7 @@ module formal_ina_jobs (
       if (opens) begin
         p5_quiet: assert (quiet_before && !freed_before);
       end
-      if (broken && known_now && !opens) begin
+      if ((broken || told) && known_now && !opens) begin
         p6_broken: assert (job_broken[followed]);
       end
       if (expired_now) begin

@@ -25,7 +25,7 @@ module formal_ina_jobs_turns (
   (* anyseq *) logic [PORT_COUNT-1:0] hit_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] leave_valid;
-  (* anyseq *) logic                  mismatch_valid;
+  (* anyseq *) logic                  mismatch;
   (* anyseq *) logic                  done_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] done_mask;
   (* anyseq *) logic                  job_quiet;
@@ -37,7 +37,7 @@ module formal_ina_jobs_turns (
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .age, .level, .uplinks, .ask_valid, .ask,
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(),
-      .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch_valid, .mismatch_job('0),
+      .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_mask(), .job_border(), .job_down(), .job_freed(),
       .opened(), .newly_broken(), .newly_expired(), .busy());

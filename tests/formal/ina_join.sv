@@ -2,26 +2,26 @@
 //
 // ina_join: no sum enters the tree without all ranks, and every operand is the beat that belongs
 // there. Each RAM answers a read with a beat that names its port and its place, so that a wrong
-// operand shows; the headers and the lanes that decide are any. The switch stands by itself.
+// operand shows; the headers and the lanes that decide are any.
 //
-//   1. A packet enters the tree as it was chosen: kind, job, slot and ports; for a join those are
-//      all ports of the job (ina_pick, 2). Chosen packets enter in their order, none twice.
+//   1. A packet enters the tree as it was chosen: raw, sum or part, job, slot and ports; for a sum its
+//      operands are those of all the job's children (ina_pick, 2). Chosen packets enter in their
+//      order, none twice.
 //   2. Every port that takes part contributes the beat of its own queue at this job, slot and
-//      beat, and no other port anything; a retransmission the history's, alone, whatever ports it
-//      goes to; a probe zeros.
+//      beat.
 //   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
 //      with the last one of the packet's length.
-//   4. ina_rebuild gets the headers of exactly the ports that take part, with the first beat: the
-//      queue's at this job and slot, or the oldest retransmission's.
-//   5. Packets of a join that differ in opcode, length or EQUAL lanes (a JOIN has one less) do not enter, nor do those of
-//      a message that is no JOIN, LEAVE, or known operation on known numbers; neither does anything
-//      summed of a job that is broken, closing or free, or had such packets. They are called off.
-//      A job is closing from the LEAVE that enters until it is free.
+//   4. ina_rebuild gets the headers of exactly the ports that the packet leaves on, with the first beat:
+//      the queue's at this job and slot, without its UDP checksum; to be marked if one of those that
+//      take part is.
+//   5. Packets of a sum that differ in opcode, length or EQUAL lanes (a JOIN has one less) do not enter,
+//      whether their headers leave or not, nor do those of a message that is no JOIN, LEAVE, or known
+//      operation on known numbers; neither does anything summed of a job that is broken, free, over by
+//      what the other path has seen, closing, or had such packets. They are called off, and the job of
+//      the first ones breaks. A job is closing from the LEAVE that enters, and is no part, until it is
+//      free.
 //   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
-//      All else enters, but for retransmissions that are marked as dropped, and those that differ in
-//      length from the sum; both kinds and those that are answered are counted apart.
-//   7. A retransmission's header is removed from each of its ports before it is settled, once, and
-//      from no other.
+//      What is raw enters.
 
 module formal_ina_join (
     input logic clk
@@ -35,73 +35,52 @@ module formal_ina_join (
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
   localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
-  localparam int CHOICE_W   = 2 + JOB_W + SLOT_W + PORT_COUNT + 2;
+  localparam int CHOICE_W   = 2 + JOB_W + SLOT_W + 2*PORT_COUNT;
   localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
+  localparam int CHECKSUM_AT = ina_pkg::UDP_CHECKSUM_AT * 8;
   localparam int TAG_AT     = 480;  // lane 15: no EQUAL lane
   localparam int TAG_W      = 2 + JOB_W + SLOT_W + INDEX_W;
+  localparam int PLACES     = PORT_COUNT * JOB_COUNT * SLOT_COUNT;
 
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // ina_pick. A join has the ports of its job, a raw packet one, a retransmission any whose oldest
-  // ones have the same length.
+  // ina_pick. A raw packet has one port; a sum leaves with all that take part, or as a part with one.
   (* anyseq *) logic                  s_valid;
-  (* anyseq *) logic [1:0]            s_kind;
+  (* anyseq *) logic                  s_raw;
+  (* anyseq *) logic                  s_part;
   (* anyseq *) logic [JOB_W-1:0]      s_job;
   (* anyseq *) logic [SLOT_W-1:0]     s_slot;
+  (* anyseq *) logic [PORT_COUNT-1:0] s_from;
   (* anyseq *) logic [PORT_COUNT-1:0] s_mask;
-  (* anyseq *) logic                  s_probe;
-  (* anyseq *) logic                  s_dropped;
   logic                               s_ready;
 
   formal_stream #(.WIDTH(CHOICE_W), .ASSUME(1)) choice_rules (
       .clk, .rst, .valid(s_valid), .ready(s_ready),
-      .payload({s_kind, s_job, s_slot, s_mask, s_probe, s_dropped}));
+      .payload({s_raw, s_part, s_job, s_slot, s_from, s_mask}));
 
   always_comb begin
-    assume (s_kind != 2'd3 && s_mask != '0);
-    assume (s_kind != ina_pkg::KIND_RAW || s_mask == 2'd1 || s_mask == 2'd2);
-    if (s_valid && s_kind == ina_pkg::KIND_RESEND && s_mask == '1)
-      assume (oldest_quads[3:0] == oldest_quads[7:4]);
-    assume (!(s_probe || s_dropped) || s_kind == ina_pkg::KIND_RESEND);
-    assume (!(s_probe && s_dropped));
-    // A port's next retransmission is chosen when the one before has been removed.
-    if (s_valid && s_kind == ina_pkg::KIND_RESEND) assume ((resending & s_mask) == '0);
+    assume (s_mask != '0 && (s_mask & ~s_from) == '0);
+    assume (!(s_raw || s_part) || s_mask == 2'd1 || s_mask == 2'd2);
+    assume (s_part || s_mask == s_from);
+    assume (!(s_raw && s_part));
   end
 
-  logic [PORT_COUNT-1:0] resending;  // a port's is taken over, its header not removed
-  logic [PORT_COUNT-1:0] removed;    // it is removed, and not settled
-  logic [PORT_COUNT-1:0] settles_resent;
-
-  assign settles_resent = (m_kind == ina_pkg::KIND_RESEND) ? settled : '0;
-
-  always_ff @(posedge clk) begin
-    resending <= (resending & ~resend_pop)
-        | ((s_valid && s_ready && s_kind == ina_pkg::KIND_RESEND) ? s_mask : '0);
-    removed   <= (removed & ~settles_resent) | resend_pop;
-    if (rst) resending <= '0;
-    if (rst) removed <= '0;
-  end
-
-  logic [PORT_COUNT*4-1:0] oldest_quads;  // of each port's oldest retransmission
-
-  // The RAMs: what was read in the clock before, and stays. A place's packet has one length.
+  // The RAMs: what was read in the clock before, and stays. What lies in a place is any, but one for
+  // each: a packet's length (1 to 12 quads, 3 beats at most), opcode and mark.
   logic                  peek_read;
   logic [PORT_COUNT-1:0] header_read;
   logic [PORT_COUNT-1:0] beat_read;
   logic [JOB_W-1:0]      read_job;
   logic [SLOT_W-1:0]     read_slot;
-  logic                  read_resend;
   logic [INDEX_W-1:0]    read_beat;
-  logic                  history_read;
-  logic [PORT_COUNT-1:0] resend_pop;
   logic [PORT_COUNT*QUADS_W-1:0]    peek_quads;
   logic [PORT_COUNT*HEADER_T_W-1:0] queue_header;
   logic [PORT_COUNT*BEAT_W-1:0]     queue_data;
-  logic [BEAT_W-1:0]                history_data;
 
-  // Length of the packet in a place: 1 to 12 quads, 3 beats at most; any, but one for each place.
-  (* anyconst *) logic [PORT_COUNT*JOB_COUNT*SLOT_COUNT*4-1:0] lengths;
+  (* anyconst *) logic [PLACES*4-1:0] lengths;
+  (* anyconst *) logic [PLACES*3-1:0] opcodes;
+  (* anyconst *) logic [PLACES-1:0]   marks;
 
   function automatic logic [3:0] length_at(input logic [31:0] port, input logic [JOB_W-1:0] job,
                                            input logic [SLOT_W-1:0] slot);
@@ -109,29 +88,30 @@ module formal_ina_join (
     if (length_at == '0 || length_at > 4'd12) length_at = 4'd5;
   endfunction
 
+  function automatic logic [2:0] opcode_at(input logic [31:0] port, input logic [JOB_W-1:0] job,
+                                           input logic [SLOT_W-1:0] slot);
+    opcode_at = opcodes[32'({port[0], job, slot}) * 3 +: 3];
+  endfunction
+
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ram
-    (* anyseq *) logic [2:0] any_opcode;
     (* anyseq *) logic [1:0] any_type;
     (* anyseq *) logic [1:0] any_lane;
     (* anyseq *) logic [2:0] any_number;
     (* anyseq *) logic [1:0] any_operation;
-    (* anyseq *) logic [3:0] any_resend;
-    logic [3:0]       resend_quads;  // of the oldest retransmission
     logic [3:0]       peeked;
-    logic [3:0]       header_quads;
-    logic [2:0]       opcode;
     logic [1:0]       message_type;
     logic [1:0]       lane;
     logic [2:0]       number;
     logic [1:0]       operation;
     logic [TAG_W-1:0] tag;
+    logic [JOB_W-1:0]  header_job;
+    logic [SLOT_W-1:0] header_slot;
 
     always_ff @(posedge clk) begin
-      if (peek_read)
-        peeked <= s_kind == ina_pkg::KIND_RESEND ? resend_quads : length_at(p, s_job, s_slot);
+      if (peek_read) peeked <= length_at(p, s_job, s_slot);
       if (header_read[p]) begin
-        header_quads <= read_resend ? resend_quads : length_at(p, read_job, read_slot);
-        opcode       <= any_opcode;
+        header_job  <= read_job;
+        header_slot <= read_slot;
       end
       if (beat_read[p]) begin
         message_type <= any_type;
@@ -142,16 +122,15 @@ module formal_ina_join (
       end
     end
 
-    always_ff @(posedge clk) if (rst || resend_pop[p]) resend_quads <= any_resend;
-    always_comb assume (any_resend != '0 && any_resend <= 4'd12);
-
-    assign oldest_quads[p*4 +: 4] = resend_quads;
-
     always_comb begin
       peek_quads[p*QUADS_W +: QUADS_W] = QUADS_W'(peeked);
       queue_header[p*HEADER_T_W +: HEADER_T_W] = '0;
-      queue_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] = QUADS_W'(header_quads);
-      queue_header[p*HEADER_T_W + OPCODE_AT +: 3] = opcode;
+      queue_header[p*HEADER_T_W +: 5] = {2'(p), header_job, header_slot};
+      queue_header[p*HEADER_T_W + CHECKSUM_AT +: 16] = '1;
+      queue_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] =
+          QUADS_W'(length_at(p, header_job, header_slot));
+      queue_header[p*HEADER_T_W + OPCODE_AT +: 3] = opcode_at(p, header_job, header_slot);
+      queue_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT] = marks[{1'(p), header_job, header_slot}];
       queue_data[p*BEAT_W +: BEAT_W] = '0;
       queue_data[p*BEAT_W +: 24] = ina_pkg::MESSAGE_MAGIC_VERSION;
       queue_data[p*BEAT_W + 24 +: 2] = message_type;
@@ -162,54 +141,43 @@ module formal_ina_join (
     end
   end
 
-  // Length of the sum in a place: any, but one for each.
-  (* anyconst *) logic [JOB_COUNT*SLOT_COUNT*4-1:0] sum_lengths;
-  logic [3:0]       sum_quads;  // as peeked
-  logic [TAG_W-1:0] history_tag;
-
-  always_ff @(posedge clk) if (peek_read) sum_quads <= sum_lengths[{s_job, s_slot, 2'b00} +: 4];
-  always_ff @(posedge clk) if (history_read) history_tag <= {2'd3, read_job, read_slot, read_beat};
-  always_comb begin
-    history_data = '0;
-    history_data[TAG_AT +: TAG_W] = history_tag;
-  end
-
   // Jobs: any.
   (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
-  logic [JOB_COUNT-1:0] job_closing;
-  logic                 mismatch_valid;
+  (* anyseq *) logic [JOB_COUNT-1:0] others_over;
+  logic [JOB_COUNT-1:0] over;
+  logic [JOB_COUNT-1:0] closing;
   logic                 undo_valid;
   logic [JOB_W-1:0]     undo_job;
+  logic [JOB_COUNT-1:0] mismatch;
 
-  logic [PORT_COUNT-1:0]            resend_answered;
-  logic [PORT_COUNT-1:0]            resend_differed;
   logic [PORT_COUNT-1:0]            settled;
   logic [PORT_COUNT-1:0]            header_valid;
   logic [PORT_COUNT*HEADER_T_W-1:0] header;
+  logic                             header_ce;
+  logic                             m_load;
   logic                             m_valid;
   logic [PORT_COUNT-1:0]            m_mask;
-  logic [PORT_COUNT-1:0]            m_leaves;
-  logic [ina_pkg::FORMAT_W-1:0]     m_format;
+  logic [PORT_COUNT-1:0]            m_from;
   logic [PORT_COUNT*BEAT_W-1:0]     m_data;
-  logic [1:0]                       m_kind;
+  logic                             m_raw;
+  logic                             m_part;
   logic [JOB_W-1:0]                 m_job;
   logic [SLOT_W-1:0]                m_slot;
   logic [INDEX_W-1:0]               m_beat;
   logic                             m_first;
   logic                             m_last;
   logic [2:0]                       m_quads;
+  logic                             m_leave;
 
   ina_join #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .s_valid, .s_ready, .s_kind, .s_job, .s_slot, .s_from(s_mask), .s_mask, .s_part(1'b0), .s_probe,
-      .s_dropped,
-      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend,
-      .read_beat, .queue_header, .queue_data, .history_read, .history_part(), .history_data,
-      .history_quads(QUADS_W'(sum_quads)), .resend_pop, .resend_answered, .resend_differed,
-      .job_valid, .job_broken, .job_closing, .mismatch_valid, .undo_valid, .undo_part(), .undo_job,
-      .settled, .header_valid, .header, .header_ce(),
-      .m_valid, .m_mask, .m_leaves, .m_data, .m_op(), .m_format, .m_kind, .m_part(), .m_job, .m_slot, .m_beat, .m_first, .m_last,
-      .m_quads, .m_starts(), .m_ends(), .m_leave(), .busy());
+      .clk, .rst, .s_valid, .s_ready, .s_raw, .s_job, .s_slot, .s_from, .s_mask, .s_part,
+      .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
+      .queue_header, .queue_data,
+      .job_valid, .job_broken, .others_over, .over, .closing, .undo_valid, .undo_job, .mismatch,
+      .settled, .header_valid, .header, .header_ce,
+      .m_load, .m_valid, .m_mask, .m_from, .m_data, .m_op(), .m_format(), .m_raw, .m_part, .m_job,
+      .m_slot, .m_beat, .m_first, .m_last, .m_quads, .m_starts(), .m_ends(), .m_leave, .busy());
 
   // Follow one chosen packet: `before` packets are settled first.
   (* anyseq *) logic   follow;
@@ -221,12 +189,12 @@ module formal_ina_join (
   logic                take;
   logic                settles;
   logic                its_turn;   // the followed packet settles in this clock
-  logic [1:0]          kind;
+  logic                raw;
+  logic                part;
   logic [JOB_W-1:0]    job;
   logic [SLOT_W-1:0]   slot;
+  logic [PORT_COUNT-1:0] from;
   logic [PORT_COUNT-1:0] mask;
-  logic                probe;
-  logic                dropped;
   logic [INDEX_W-1:0]  beat;       // that comes next, of any packet
   logic                in_packet;
   logic                is_followed;
@@ -234,7 +202,7 @@ module formal_ina_join (
   assign take     = s_valid && s_ready;
   assign settles  = settled != '0;
   assign its_turn = followed && !inside && before == '0 && settles;
-  assign {kind, job, slot, mask, probe, dropped} = what;
+  assign {raw, part, job, slot, from, mask} = what;
   assign is_followed = m_valid && (its_turn || inside);
 
   always_ff @(posedge clk) begin
@@ -248,7 +216,7 @@ module formal_ina_join (
       if (!followed) begin
         if (take && follow) begin
           followed <= 1'b1;
-          what     <= {s_kind, s_job, s_slot, s_mask, s_probe, s_dropped};
+          what     <= {s_raw, s_part, s_job, s_slot, s_from, s_mask};
           before   <= chosen - 3'(settles);
         end
       end else if (its_turn || inside) begin
@@ -264,62 +232,55 @@ module formal_ina_join (
     end
   end
 
-  // What the operands must be.
+  // What the operands and headers must be.
   logic [PORT_COUNT-1:0] operand_right;
+  logic [PORT_COUNT-1:0] header_right;
   logic [PORT_COUNT-1:0] length_right;  // the beat is its packet's last
   logic [PORT_COUNT-1:0] goes_on;       // more of its packet come
+  logic [PORT_COUNT-1:0] marked;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_operand
-    assign operand_right[p] = (m_kind == ina_pkg::KIND_RESEND)
-        ? m_leaves == PORT_COUNT'(1)
-            && m_data[TAG_AT +: TAG_W] == (probe ? TAG_W'(0) : {2'd3, m_job, m_slot, m_beat})
-        : m_leaves == m_mask && m_data[p*BEAT_W + TAG_AT +: TAG_W] == {2'(p), m_job, m_slot, m_beat};
     logic [5:0] length;
 
-    assign length = (m_kind == ina_pkg::KIND_RESEND) ? header[p*HEADER_T_W + ina_pkg::HEADER_W +: 6]
-        : 6'(length_at(p, m_job, m_slot));
-    assign length_right[p] = 6'(m_beat) * 4 + 6'(m_quads) == length;
-    assign goes_on[p]      = 6'(m_beat) * 4 + 6'd4 < length;
+    assign length           = 6'(length_at(p, m_job, m_slot));
+    assign operand_right[p] = m_data[p*BEAT_W + TAG_AT +: TAG_W] == {2'(p), m_job, m_slot, m_beat};
+    assign header_right[p]  = header[p*HEADER_T_W +: 5] == {2'(p), m_job, m_slot}
+        && header[p*HEADER_T_W + OPCODE_AT +: 8] == 8'(opcode_at(p, m_job, m_slot))
+        && header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W] == QUADS_W'(length)
+        && header[p*HEADER_T_W + CHECKSUM_AT +: 16] == '0;
+    assign length_right[p]  = 6'(m_beat) * 4 + 6'(m_quads) == length;
+    assign goes_on[p]       = 6'(m_beat) * 4 + 6'd4 < length;
+    assign marked[p]        = m_from[p] && marks[{1'(p), m_job, m_slot}];
   end
 
-  logic alike;  // the first beats and headers at the output
-
-  assign alike = header[OPCODE_AT +: 8] == header[HEADER_T_W + OPCODE_AT +: 8]
-      && header[ina_pkg::HEADER_W +: QUADS_W] == header[HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W]
-      && ((m_data[191:0] == m_data[BEAT_W +: 192]
-           && (m_data[31:24] == ina_pkg::TYPE_JOIN || m_data[223:192] == m_data[BEAT_W+192 +: 32]))
-          || (header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_FIRST
-              && header[OPCODE_AT +: 8] != ina_pkg::RC_SEND_ONLY));
-
-  // A message's start: of all ports alike, so of the lowest that takes part.
+  // Of both ports; and of the lowest that takes part, whether it can be summed.
+  logic        alike;
   logic [31:0] port_data;
-  logic [7:0]  opcode;
-  logic [8:0]  quads;
+  logic [2:0]  opcode;
+  logic [3:0]  quads;
   logic [7:0]  number;
   logic [7:0]  operation;
   logic [7:0]  message_type;
   logic        starts;
+  logic        control;
   logic        known;
 
-  assign opcode = m_mask[0] ? header[OPCODE_AT +: 8] : header[HEADER_T_W + OPCODE_AT +: 8];
-  assign quads  = m_mask[0] ? header[ina_pkg::HEADER_W +: QUADS_W]
-      : header[HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W];
-  assign port_data    = m_mask[0] ? m_data[24 +: 32] : m_data[BEAT_W + 24 +: 32];
+  assign opcode = m_from[0] ? opcode_at(0, m_job, m_slot) : opcode_at(1, m_job, m_slot);
+  assign quads  = m_from[0] ? length_at(0, m_job, m_slot) : length_at(1, m_job, m_slot);
+  assign port_data    = m_from[0] ? m_data[24 +: 32] : m_data[BEAT_W + 24 +: 32];
   assign message_type = port_data[7:0];
   assign number       = port_data[15:8];
   assign operation    = port_data[23:16];
-  assign starts = opcode == ina_pkg::RC_SEND_FIRST || opcode == ina_pkg::RC_SEND_ONLY;
-  assign known  = (message_type == ina_pkg::TYPE_DATA) ? number >= 8'd1 && number <= 8'd4
+  assign starts  = opcode == ina_pkg::RC_SEND_FIRST || opcode == ina_pkg::RC_SEND_ONLY;
+  assign control = opcode == ina_pkg::RC_SEND_ONLY && quads == 4'(ina_pkg::JOIN_QUADS);
+  assign known   = (message_type == ina_pkg::TYPE_DATA) ? number >= 8'd1 && number <= 8'd4
           && operation >= 8'd1 && operation <= 8'd3
-      : (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE)
-          && opcode == ina_pkg::RC_SEND_ONLY && quads == 9'(ina_pkg::JOIN_QUADS);
-
-  // Of the followed packet, a retransmission of a sum. Its header is there whether it enters or not.
-  logic answers;
-  logic differs;
-
-  assign answers = kind == ina_pkg::KIND_RESEND && !probe && !dropped;
-  assign differs = answers && quads != QUADS_W'(sum_lengths[{job, slot, 2'b00} +: 4]);
+      : control && (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE);
+  assign alike = opcode_at(0, m_job, m_slot) == opcode_at(1, m_job, m_slot)
+      && length_at(0, m_job, m_slot) == length_at(1, m_job, m_slot)
+      && (!starts || (m_data[191:0] == m_data[BEAT_W +: 192]
+                      && (message_type == ina_pkg::TYPE_JOIN
+                          || m_data[223:192] == m_data[BEAT_W+192 +: 32])));
 
   // What was called off in the clock before, and the jobs that had packets which were not alike.
   logic                  called_off;
@@ -327,24 +288,26 @@ module formal_ina_join (
   logic                  was_called_off;
   logic                  was_stale;
   logic [JOB_W-1:0]      its_job;
-  logic [JOB_COUNT-1:0]  over;
-  logic [JOB_COUNT-1:0]  left;  // its LEAVE has entered
-  logic                  leaves;
+  logic [JOB_COUNT-1:0]  differed;  // its packets
+  logic [JOB_COUNT-1:0]  perhaps;   // ... or those of a job that was over in any case
+  logic [JOB_COUNT-1:0]  left;      // its LEAVE has entered
+  logic                  is_leave;
 
-  assign leaves     = m_valid && m_first && m_kind == ina_pkg::KIND_JOIN
-      && opcode == ina_pkg::RC_SEND_ONLY && quads == 9'(ina_pkg::JOIN_QUADS)
-      && message_type == ina_pkg::TYPE_LEAVE;
-  assign called_off = settles && !m_valid && m_kind == ina_pkg::KIND_JOIN;
-  assign stale      = job_broken[m_job] || job_closing[m_job] || !job_valid[m_job];
+  assign is_leave   = m_first && control && message_type == ina_pkg::TYPE_LEAVE && !m_part;
+  assign called_off = settles && !m_valid;
+  assign stale      = job_broken[m_job] || left[m_job] || differed[m_job] || others_over[m_job]
+      || !job_valid[m_job];
 
   always_ff @(posedge clk) begin
     was_called_off <= called_off && !rst;
-    was_stale      <= stale;
+    was_stale      <= stale || perhaps[m_job];
     its_job        <= m_job;
     for (int j = 0; j < JOB_COUNT; j++) begin
-      if (called_off && !stale && m_job == JOB_W'(j)) over[j] <= 1'b1;
-      if (leaves && m_job == JOB_W'(j)) left[j] <= 1'b1;
-      if (rst || !job_valid[j]) over[j] <= 1'b0;
+      if (called_off && !stale && m_job == JOB_W'(j)) differed[j] <= 1'b1;
+      if (called_off && m_job == JOB_W'(j)) perhaps[j] <= 1'b1;
+      if (m_valid && is_leave && !m_raw && m_job == JOB_W'(j)) left[j] <= 1'b1;
+      if (rst || !job_valid[j]) differed[j] <= 1'b0;
+      if (rst || !job_valid[j]) perhaps[j] <= 1'b0;
       if (rst || !job_valid[j]) left[j] <= 1'b0;
     end
   end
@@ -352,41 +315,44 @@ module formal_ina_join (
   always_comb begin
     if (!rst) begin
       if (is_followed) begin
-        p1_chosen: assert ({m_kind, m_job, m_slot, m_mask} == {kind, job, slot, mask});
-        p2_operands: assert ((m_mask & ~operand_right) == '0);
+        p1_chosen: assert ({m_raw, m_part, m_job, m_slot, m_from, m_mask} == what);
       end
       if (m_valid) begin
+        p2_operands: assert ((m_from & ~operand_right) == '0);
         p3_first: assert (m_first == !in_packet && m_first == (m_beat == '0));
         p3_beat:  assert (m_first || m_beat == beat);
         if (m_last) begin
-          p3_length: assert ((m_mask & ~length_right) == '0);
+          p3_length: assert ((m_from & ~length_right) == '0);
+          p5_leave:  assert (m_leave == is_leave);
         end else begin
-          p3_more:   assert ((m_mask & ~goes_on) == '0);
+          p3_more:   assert ((m_from & ~goes_on) == '0);
         end
       end
       p3_gap:     assert (m_valid || !in_packet);
       p4_headers: assert (header_valid == ((m_valid && m_first) ? m_mask : '0));
-      if (m_valid && m_first && m_kind == ina_pkg::KIND_JOIN) begin
-        p5_alike: assert (m_mask != '1 || alike);
-        p5_known: assert (!starts || known);
-        p5_job:   assert (!stale && !over[m_job]);
+      p4_what:    assert ((header_valid & ~header_right) == '0);
+      if (header_valid != '0) begin
+        p4_marked: assert (header_ce == (!m_raw && marked != '0));
       end
-      p5_closing: assert (job_closing == left);
+      if (m_valid && m_first && !m_raw) begin
+        p5_alike: assert (m_from != '1 || alike);
+        p5_known: assert (!starts || known);
+        p5_job:   assert (!stale);
+      end
+      p5_closing: assert (closing == left);
+      p5_over:    assert (((left | differed) & ~over) == '0 && (over & ~left & ~perhaps) == '0);
       p5_undo:    assert (undo_valid == was_called_off);
       if (undo_valid) begin
         p5_what:  assert (undo_job == its_job);
       end
-      p5_break:   assert (!mismatch_valid || (undo_valid && !was_stale));
+      p5_break:   assert ((mismatch & ~((undo_valid && !was_stale) ? JOB_COUNT'(1) << its_job : '0)) == '0);
+      p5_breaks:  assert (!undo_valid || was_stale || mismatch[its_job]);
       p6_settled: assert (!settles || chosen != '0);
+      p6_load:    assert (!m_valid || m_load);
       if (its_turn) begin
         p6_its:   assert (settled == mask);
-        p6_enters: assert (kind == ina_pkg::KIND_JOIN || m_valid == !(dropped || differs));
-        p6_counts: assert (resend_answered == ((answers && !differs) ? mask : '0)
-            && resend_differed == (differs ? mask : '0));
+        p6_raw:   assert (!raw || m_valid);
       end
-      p7_once:    assert ((resend_pop & ~resending) == '0);
-      p7_all:     assert ((settles_resent & ~removed) == '0);
-      p7_each:    assert ((resend_pop & removed & ~settles_resent) == '0);
     end
   end
 
@@ -394,19 +360,18 @@ module formal_ina_join (
 
   always_ff @(posedge clk) begin
     if (rst) sums <= '0;
-    else if (m_valid && m_last && m_kind == ina_pkg::KIND_JOIN && m_mask == '1 && sums != '1)
-      sums <= sums + 1'b1;
+    else if (m_valid && m_last && !m_raw && m_from == '1 && sums != '1) sums <= sums + 1'b1;
   end
 
   always_comb begin
     if (!rst) begin
-      sum:      cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_JOIN);
+      sum:      cover (is_followed && m_last && m_beat == 6'd1 && !raw && !part);
+      a_part:   cover (is_followed && m_last && part && from == '1);
       two_sums: cover (sums == 2'd2);
-      undone:   cover (mismatch_valid && sums == 2'd1);
-      together: cover (is_followed && m_last && m_kind == ina_pkg::KIND_RESEND && m_mask == '1
-          && !probe);
-      differ:   cover (its_turn && differs);
-      resent:   cover (is_followed && m_last && m_beat == 6'd1 && m_kind == ina_pkg::KIND_RESEND);
+      undone:   cover (mismatch != '0 && sums == 2'd1);
+      part_off: cover (its_turn && !m_valid && part && from == '1 && !stale);
+      ends:     cover (closing != '0 && sums == 2'd1);
+      rest_raw: cover (is_followed && m_last && raw && sums == 2'd1);
     end
   end
 endmodule

@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_pick: what it hands to the join may go, at a switch by itself. Jobs, queues, retransmissions and
-// room are any that keep their contracts; the join takes what is chosen, and reports its progress,
-// when it likes.
+// ina_pick: what it hands to the two paths may go, at any switch: port 0 has a child, port 1 may be an
+// uplink, and one is where there are three. Jobs, queues, retransmissions and room are any that keep
+// their contracts; each path takes what is chosen for it, and reports its progress, when it likes.
 //
-//   1. What is handed over stays until the join takes it.
-//   2. A join goes with all ranks: its job is complete, it takes the next packet of exactly the
-//      job's ports, and each of these has one.
-//   3. A raw packet is the next one of one port of a broken job, and nothing of the job is under
-//      way then; after it, the job is never joined again.
-//   4. A retransmission is chosen of ports that have one, once, with their own job, slot and kind;
-//      of several only where they want the same sum, and are as long.
-//   5. Every port that a packet leaves on has had room since the packet before it went, and
-//      CHOSEN_MAX (here two) at most have gone there, this one too, of which ina_rebuild had not
-//      known for two clocks when it was found to have room, two clocks before it goes.
-//   6. A packet of queues has the slot that they gave with it.
-//   7. A job is quiet only while nothing of it is chosen or waits for its answer from the history;
+//   1. What is handed over stays until its path takes it.
+//   2. A sum goes by ina_join. Its job is complete; it takes the next packet of exactly the job's
+//      children, and each of these has one. Where the job has a border it is a part, and leaves with
+//      the border's packet alone; else it leaves with all.
+//   3. What came from above goes by ina_relay. It is the next packet of the job's down flow, which has
+//      one; it leaves with that and the packets of all children but the border.
+//   4. A raw packet is the next one of one port of a broken job, and nothing of the job is under
+//      way then; after it, nothing of the job is ever summed or comes from above again. It goes by
+//      ina_relay if and only if its port is an uplink.
+//   5. A retransmission goes by ina_relay. It is chosen of ports that have one, once, with their own
+//      job, slot and kind; of several only where they want the same sum, and are as long. Its history
+//      is that of what came from above if and only if its job has a border, and it is not the border's.
+//   6. Every port that a packet leaves on has had room on its path since the path's packet before it
+//      went, and CHOSEN_MAX (here two) at most have gone there by this path, this one too, of which
+//      ina_rebuild had not known for two clocks when it was found to have room, two clocks before it
+//      goes.
+//   7. A packet of queues has the slot that they gave with it.
+//   8. A job is quiet only while nothing of it is chosen or waits for its answer from the history;
 //      where there is no job any more, it is quiet then, and stays so until a retransmission is
 //      asked for.
-//   8. A retransmission is dropped if and only if its sum was overwritten: more than SLOT_COUNT
-//      sums of its job were chosen from it on, those that were called off not counted.
-//   9. No job's queues move on in two clocks on end.
-//  10. No sum is chosen of a job one of whose receivers has been behind since the packet before.
+//   9. A retransmission is dropped if its sum was overwritten: more than SLOT_COUNT sums of its history
+//      have gone from it on, those that were called off not counted; and only if one more would do
+//      that. What is not dropped is not overwritten until it has been read: no sums that would do it
+//      go, by the other path either.
+//  10. No port's queue of a job moves on in two clocks on end.
+//  11. No sum is chosen of a job one of whose receivers has been behind since the packet before.
+//  12. Neither path waits for the other: while one takes nothing, what may go by the other goes within
+//      GOES clocks.
 
 module formal_ina_pick (
     input logic clk
@@ -32,19 +42,28 @@ module formal_ina_pick (
   localparam int JOB_W      = 1;
   localparam int SLOT_W     = 1;
   localparam int ORDINAL_W  = ina_pkg::ORDINAL_W;
+  localparam int RESEND_W   = ina_pkg::RESEND_T_W;
+  localparam int QUADS_W    = ina_pkg::QUADS_W;
+  localparam int PATHS      = 2;  // 0: ina_join, 1: ina_relay
+  localparam int GOES       = 7;
   localparam logic [1:0] KIND_JOIN   = ina_pkg::KIND_JOIN;
   localparam logic [1:0] KIND_RAW    = ina_pkg::KIND_RAW;
   localparam logic [1:0] KIND_RESEND = ina_pkg::KIND_RESEND;
+  localparam logic [1:0] KIND_DOWN   = ina_pkg::KIND_DOWN;
 
   logic rst;
   formal_reset reset (.clk, .rst);
 
+  (* anyconst *) logic                        uplink;  // port 1 is one
   (* anyseq *) logic [JOB_COUNT-1:0]            job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0]            job_complete;
   (* anyseq *) logic [JOB_COUNT-1:0]            job_broken;
   (* anyseq *) logic [JOB_COUNT-1:0]            job_closing;
   (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
   (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting;
   (* anyseq *) logic                            opened;
   (* anyseq *) logic [JOB_W-1:0]                opened_job;
   (* anyseq *) logic [PORT_COUNT-1:0]           resend_valid;
@@ -56,63 +75,102 @@ module formal_ina_pick (
   (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] resend_behind;
   (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] resend_pending;
   (* anyseq *) logic [PORT_COUNT-1:0]           resend_pop;
-  (* anyseq *) logic [PORT_COUNT-1:0]           rebuild_room;
-  (* anyseq *) logic [PORT_COUNT-1:0]           settled;
+  (* anyseq *) logic [PATHS*PORT_COUNT-1:0]     room;
+  (* anyseq *) logic [PATHS*PORT_COUNT-1:0]     settled;
   (* anyseq *) logic                            done_valid;
   (* anyseq *) logic [JOB_W-1:0]                done_job;
-  (* anyseq *) logic                            undo_valid;
-  (* anyseq *) logic [JOB_W-1:0]                undo_job;
+  (* anyseq *) logic                            done_path;
+  (* anyseq *) logic [PATHS-1:0]                undo;
+  (* anyseq *) logic [PATHS*JOB_W-1:0]          undo_job;
   (* anyseq *) logic [PORT_COUNT*SLOT_W-1:0]    next_slot;
-  (* anyseq *) logic                            m_ready;
+  (* anyseq *) logic [PATHS-1:0]                m_ready;
+  logic [PORT_COUNT-1:0]           uplinks;
+  logic [PORT_COUNT-1:0]           resend_part;
   logic [PORT_COUNT*ORDINAL_W-1:0] resend_ordinal;
-  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] resend_quads;
-  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend;
-  logic [PORT_COUNT-1:0]        issue_valid;
-  logic [JOB_W-1:0]             issue_job;
-  logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
-  logic                  m_valid;
-  logic [1:0]            m_kind;
-  logic [JOB_W-1:0]      m_job;
-  logic [SLOT_W-1:0]     m_slot;
-  logic [PORT_COUNT-1:0] m_from;
-  logic [PORT_COUNT-1:0] m_mask;
-  logic                  m_probe;
-  logic                  m_dropped;
-  logic [JOB_COUNT-1:0]  job_quiet;
+  logic [PORT_COUNT*RESEND_W-1:0]  resend;
+  logic [PORT_COUNT*SLOT_W-1:0]    issue_slot;
+
+  // Of each path.
+  logic [PATHS*PORT_COUNT-1:0] issue;
+  logic [PATHS-1:0]            issue_raw;
+  logic [PATHS*JOB_W-1:0]      issue_job;
+  logic [PATHS-1:0]            m_valid;
+  logic [PATHS*2-1:0]          m_kind;
+  logic [PATHS*JOB_W-1:0]      m_job;
+  logic [PATHS*SLOT_W-1:0]     m_slot;
+  logic [PATHS*PORT_COUNT-1:0] m_from;
+  logic [PATHS*PORT_COUNT-1:0] m_mask;
+  logic                        m_raw;
+  logic                        m_part;
+  logic                        m_above;
+  logic                        m_probe;
+  logic                        m_dropped;
+  logic [QUADS_W-1:0]          m_quads;
+  logic [JOB_COUNT-1:0]        job_quiet;
+
+  assign uplinks = PORT_COUNT'(uplink) << 1;
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border('0),
-      .job_down('0), .queue_ready, .queue_waiting(queue_ready),
-      .opened, .opened_job, .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop, .rebuild_room, .settled,
-      .done_valid, .done_job, .undo_valid, .undo_job, .undo_part(1'b0), .issue_valid, .issue_raw(), .issue_job, .issue_slot,
-      .m_valid, .m_ready, .m_kind, .m_job, .m_slot, .m_from, .m_mask, .m_part(), .m_probe, .m_dropped, .job_quiet,
-      .dropped(), .busy());
+      .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border,
+      .job_down, .queue_ready, .queue_waiting, .opened, .opened_job,
+      .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop, .uplinks,
+      .join_room(room[0 +: PORT_COUNT]), .join_settled(settled[0 +: PORT_COUNT]),
+      .join_undo(undo[0]), .join_undo_job(undo_job[0 +: JOB_W]),
+      .relay_room(room[PORT_COUNT +: PORT_COUNT]),
+      .relay_settled(settled[PORT_COUNT +: PORT_COUNT]),
+      .relay_undo(undo[1]), .relay_undo_job(undo_job[JOB_W +: JOB_W]), .done_valid, .done_job,
+      .join_issue(issue[0 +: PORT_COUNT]), .join_issue_raw(issue_raw[0]),
+      .join_issue_job(issue_job[0 +: JOB_W]), .relay_issue(issue[PORT_COUNT +: PORT_COUNT]),
+      .relay_issue_raw(issue_raw[1]), .relay_issue_job(issue_job[JOB_W +: JOB_W]), .issue_slot,
+      .m_join_valid(m_valid[0]), .m_join_ready(m_ready[0]), .m_join_raw(m_raw),
+      .m_join_job(m_job[0 +: JOB_W]), .m_join_slot(m_slot[0 +: SLOT_W]),
+      .m_join_from(m_from[0 +: PORT_COUNT]), .m_join_mask(m_mask[0 +: PORT_COUNT]),
+      .m_join_part(m_part),
+      .m_relay_valid(m_valid[1]), .m_relay_ready(m_ready[1]), .m_relay_kind(m_kind[3:2]),
+      .m_relay_job(m_job[JOB_W +: JOB_W]), .m_relay_slot(m_slot[SLOT_W +: SLOT_W]),
+      .m_relay_from(m_from[PORT_COUNT +: PORT_COUNT]),
+      .m_relay_mask(m_mask[PORT_COUNT +: PORT_COUNT]), .m_relay_above(m_above),
+      .m_relay_probe(m_probe), .m_relay_dropped(m_dropped), .m_relay_quads(m_quads),
+      .job_quiet, .dropped(), .busy());
 
-  // 1.
-  formal_stream #(.WIDTH(2 + JOB_W + SLOT_W + PORT_COUNT + 2)) output_rules (
-      .clk, .rst, .valid(m_valid), .ready(m_ready),
-      .payload({m_kind, m_job, m_slot, m_mask, m_probe, m_dropped}));
+  assign m_kind[1:0] = m_raw ? KIND_RAW : KIND_JOIN;
+
+  // 1. What a retransmission says, only of one.
+  logic resends;
+  assign resends = m_kind[3:2] == KIND_RESEND;
+
+  formal_stream #(.WIDTH(2 + JOB_W + SLOT_W + 2*PORT_COUNT)) join_rules (
+      .clk, .rst, .valid(m_valid[0]), .ready(m_ready[0]),
+      .payload({m_raw, m_part, m_job[0 +: JOB_W], m_slot[0 +: SLOT_W], m_from[0 +: PORT_COUNT],
+                m_mask[0 +: PORT_COUNT]}));
+  formal_stream #(.WIDTH(5 + JOB_W + SLOT_W + 2*PORT_COUNT)) relay_rules (
+      .clk, .rst, .valid(m_valid[1]), .ready(m_ready[1]),
+      .payload({m_kind[3:2], resends && m_probe, resends && m_dropped,
+                resends && !m_probe && m_above, m_job[JOB_W +: JOB_W], m_slot[SLOT_W +: SLOT_W],
+                m_from[PORT_COUNT +: PORT_COUNT], m_mask[PORT_COUNT +: PORT_COUNT]}));
 
   // What goes in this clock is seen as m_* in the next one: new_packet. Of packets of queues,
-  // take_* says so at once.
-  logic could_go;
-  logic new_packet;
-  logic takes;
+  // `takes` says so at once.
+  logic [PATHS-1:0] could_go;
+  logic [PATHS-1:0] new_packet;
+  logic [PATHS-1:0] takes;
 
-  always_ff @(posedge clk) could_go <= !rst && (!m_valid || m_ready);
-  assign new_packet = m_valid && could_go;
-  assign takes      = issue_valid != '0;
+  always_ff @(posedge clk) could_go <= rst ? '0 : ~m_valid | m_ready;
+  assign new_packet = m_valid & could_go;
+  assign takes      = {issue[PORT_COUNT +: PORT_COUNT] != '0, issue[0 +: PORT_COUNT] != '0};
 
   // The slots that the queues give with a packet: a job's heads are in the same slot.
   always_ff @(posedge clk)
     for (int p = 0; p < PORT_COUNT; p++)
-      if (issue_valid[p]) issue_slot[p*SLOT_W +: SLOT_W] <= next_slot[p*SLOT_W +: SLOT_W];
-  always_comb if (issue_valid == '1) assume (next_slot[0 +: SLOT_W] == next_slot[SLOT_W +: SLOT_W]);
+      if (issue[p] || issue[PORT_COUNT + p]) issue_slot[p*SLOT_W +: SLOT_W] <= next_slot[p*SLOT_W +: SLOT_W];
+  always_comb
+    for (int p = 1; p < PORT_COUNT; p++)
+      if (issue[0] && issue[p]) assume (next_slot[0 +: SLOT_W] == next_slot[p*SLOT_W +: SLOT_W]);
 
   // The contract of ina_jobs: what becomes of a job stays until it is freed, a complete job's
-  // ports too; it is freed when it is broken or closing, and given out while it is quiet. That of
-  // ina_queue: a packet is
-  // there until it is taken, or the job is freed.
+  // children too; it is freed when it is broken or closing, and given out while it is quiet. Of its
+  // children one may be the border, if there is an uplink; then it may have a down flow once it is
+  // complete. That of ina_queue: a packet is there until it is taken, or the job is freed.
   logic [JOB_COUNT-1:0]            was_valid;
   logic [JOB_COUNT-1:0]            was_valid_2;
   logic [JOB_COUNT-1:0]            was_complete;
@@ -120,8 +178,21 @@ module formal_ina_pick (
   logic [JOB_COUNT-1:0]            was_closing;
   logic [JOB_COUNT-1:0]            was_quiet;
   logic [PORT_COUNT*JOB_COUNT-1:0] was_mask;
+  logic [PORT_COUNT*JOB_COUNT-1:0] was_border;
+  logic [PORT_COUNT*JOB_COUNT-1:0] was_down;
   logic [PORT_COUNT*JOB_COUNT-1:0] was_ready;
+  logic [PORT_COUNT*JOB_COUNT-1:0] was_waiting;
+  logic [PORT_COUNT*JOB_COUNT-1:0] taken;
   logic [PORT_COUNT*JOB_COUNT-1:0] was_taken;
+  logic                            was_done;
+  logic [JOB_W-1:0]                was_done_job;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_taken
+    for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
+      assign taken[p*JOB_COUNT + j] = (issue[p] && issue_job[0 +: JOB_W] == JOB_W'(j))
+          || (issue[PORT_COUNT + p] && issue_job[JOB_W +: JOB_W] == JOB_W'(j));
+    end
+  end
 
   always_ff @(posedge clk) begin
     was_valid    <= rst ? '0 : job_valid;
@@ -131,31 +202,61 @@ module formal_ina_pick (
     was_closing  <= job_closing;
     was_quiet    <= job_quiet;
     was_mask     <= job_mask;
+    was_border   <= job_border;
+    was_down     <= job_down;
     was_ready    <= rst ? '0 : queue_ready;
-    for (int p = 0; p < PORT_COUNT; p++)
-      for (int j = 0; j < JOB_COUNT; j++)
-        was_taken[p*JOB_COUNT + j] <= issue_valid[p] && issue_job == JOB_W'(j);
+    was_waiting  <= rst ? '0 : queue_waiting;
+    was_taken    <= rst ? '0 : taken;
+    was_done     <= done_valid && !rst;
+    was_done_job <= done_job;
   end
+
+  logic [JOB_COUNT-1:0]            has_border;
+  logic [PORT_COUNT*JOB_COUNT-1:0] sum_out;   // of each port, the jobs whose sums leave there
+  logic [PORT_COUNT*JOB_COUNT-1:0] down_out;  // ... that came from above
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job_contract
     logic [PORT_COUNT-1:0] mask;
     logic [PORT_COUNT-1:0] mask_before;
+    logic [PORT_COUNT-1:0] border;
+    logic [PORT_COUNT-1:0] border_before;
+    logic [PORT_COUNT-1:0] down;
+    logic [PORT_COUNT-1:0] down_before;
+
+    assign has_border[j] = border != '0;
 
     for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
-      assign mask[p]        = job_mask[p*JOB_COUNT + j];
-      assign mask_before[p] = was_mask[p*JOB_COUNT + j];
+      assign mask[p]          = job_mask[p*JOB_COUNT + j];
+      assign mask_before[p]   = was_mask[p*JOB_COUNT + j];
+      assign border[p]        = job_border[p*JOB_COUNT + j];
+      assign border_before[p] = was_border[p*JOB_COUNT + j];
+      assign down[p]          = job_down[p*JOB_COUNT + j];
+      assign down_before[p]   = was_down[p*JOB_COUNT + j];
+      assign sum_out[p*JOB_COUNT + j]  = mask[p] && (border[p] || !has_border[j]);
+      assign down_out[p*JOB_COUNT + j] = down[p] || (mask[p] && !border[p]);
       always_comb begin
-        if (was_ready[p*JOB_COUNT + j] && was_valid[j] && !was_taken[p*JOB_COUNT + j])
-          assume (queue_ready[p*JOB_COUNT + j]);
-        if (queue_ready[p*JOB_COUNT + j] && job_valid[j]) assume (mask[p]);
+        if (was_valid[j]) begin
+          if (was_ready[p*JOB_COUNT + j] && !was_taken[p*JOB_COUNT + j])
+            assume (queue_ready[p*JOB_COUNT + j]);
+          if (was_waiting[p*JOB_COUNT + j] && !(was_done && was_done_job == JOB_W'(j)))
+            assume (queue_waiting[p*JOB_COUNT + j]);
+        end
+        if (queue_ready[p*JOB_COUNT + j]) assume (queue_waiting[p*JOB_COUNT + j]);
+        if (queue_waiting[p*JOB_COUNT + j] && job_valid[j]) assume (mask[p] || down[p]);
       end
     end
 
     always_comb begin
+      assume ((mask & uplinks) == '0 && (down & ~uplinks) == '0 && (border & ~mask) == '0);
+      assume ((border & (border - 1'b1)) == '0 && (down & (down - 1'b1)) == '0);
+      assume (border == '0 || uplinks != '0);
+      assume (down == '0 || (border != '0 && job_complete[j]) || !job_valid[j]);
       if (rst) assume (!job_valid[j]);
       if (was_valid[j] && !job_valid[j]) assume (was_broken[j] || was_closing[j]);
-      if (!rst && !job_valid[j]) assume (mask == mask_before);
-      if (!was_valid[j] && !rst) assume (!job_valid[j] || (was_quiet[j] && !was_valid_2[j]));
+      if (!rst && !job_valid[j])
+        assume (mask == mask_before && border == border_before && down == down_before);
+      if (!was_valid[j] && !rst)
+        assume (!job_valid[j] || (was_quiet[j] && !was_valid_2[j] && down == '0));
       assume ((opened && opened_job == JOB_W'(j)) == (job_valid[j] && !was_valid[j]));
       if (job_valid[j]) begin
         assume (mask != '0);
@@ -163,152 +264,309 @@ module formal_ina_pick (
           assume (!was_complete[j] || job_complete[j]);
           assume (!was_broken[j] || job_broken[j]);
           assume (!was_closing[j] || job_closing[j]);
-          assume ((mask_before & ~mask) == '0);
+          assume ((mask_before & ~mask) == '0 && (border_before & ~border) == '0);
+          assume ((border & mask_before & ~border_before) == '0);
+          assume ((down_before & ~down) == '0);
           if (was_complete[j]) assume (mask == mask_before);
         end
       end
     end
   end
 
-  // ina_resend: the oldest stays until it is popped.
+  // ina_resend: the oldest stays until it is popped, and while one is there that is no probe, its job
+  // is behind, from the clock before on. It is of a flow of its port, and the border's is a part.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_resend
     logic was_there;
-    logic [SLOT_W+JOB_W+4:0] what;
-    logic [SLOT_W+JOB_W+4:0] what_before;
+    logic [JOB_COUNT-1:0] behind_before;
+    logic [SLOT_W+JOB_W+5:0] what;
+    logic [SLOT_W+JOB_W+5:0] what_before;
+    logic [JOB_W-1:0] job;
 
-    assign what = {resend_probe[p], resend_job[p*JOB_W +: JOB_W], resend_slot[p*SLOT_W +: SLOT_W],
+    assign job  = resend_job[p*JOB_W +: JOB_W];
+    assign what = {resend_probe[p], resend_part[p], job, resend_slot[p*SLOT_W +: SLOT_W],
                    ordinal_low[p*3 +: 3], quads_low[p]};
-    assign resend[p*ina_pkg::RESEND_T_W +: ina_pkg::RESEND_T_W] =
-        {resend_probe[p], 1'b0, 6'(resend_job[p*JOB_W +: JOB_W]), 15'(resend_slot[p*SLOT_W +: SLOT_W]),
-         resend_ordinal[p*ORDINAL_W +: ORDINAL_W], resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]};
-    assign resend_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W] = ina_pkg::QUADS_W'(quads_low[p]);
+    assign resend_part[p] = job_border[p*JOB_COUNT + 32'(job)];
+    assign resend[p*RESEND_W +: RESEND_W] =
+        {resend_probe[p], resend_part[p], 6'(job), 15'(resend_slot[p*SLOT_W +: SLOT_W]),
+         resend_ordinal[p*ORDINAL_W +: ORDINAL_W], QUADS_W'(quads_low[p])};
     assign resend_ordinal[p*ORDINAL_W +: ORDINAL_W] =
         {{(ORDINAL_W-3){ordinal_low[p*3 + 2]}}, ordinal_low[p*3 +: 3]};
     always_ff @(posedge clk) begin
-      was_there   <= !rst && resend_valid[p] && !resend_pop[p];
-      what_before <= what;
+      was_there     <= !rst && resend_valid[p] && !resend_pop[p];
+      what_before   <= what;
+      behind_before <= rst ? '0 : resend_behind[p*JOB_COUNT +: JOB_COUNT];
     end
-    always_comb if (was_there) assume (resend_valid[p] && what == what_before);
+    always_comb begin
+      if (was_there) assume (resend_valid[p] && what == what_before);
+      if (resend_valid[p]) begin
+        assume (job_mask[p*JOB_COUNT + 32'(job)] || job_down[p*JOB_COUNT + 32'(job)]);
+        assume (resend_pending[p*JOB_COUNT + 32'(job)]);
+        if (!resend_probe[p])
+          assume (resend_behind[p*JOB_COUNT + 32'(job)] && behind_before[job]);
+      end
+    end
   end
 
-  // Packets of each job that went and have not ended, and of each port that ina_rebuild does not
-  // know of; both without the packet of this clock's take.
-  logic [JOB_COUNT*4-1:0]         under_way;
-  logic [PORT_COUNT*4-1:0]        unknown;
-  logic [PORT_COUNT*4-1:0]        unsettled;
-  logic [PORT_COUNT*5-1:0]        settled_late;  // 1 to 5 clocks ago
-  logic [PORT_COUNT-1:0]          goes;        // to these ports, seen a clock later
-  logic [PORT_COUNT-1:0]          resending;   // the port's oldest retransmission went
-  logic [PORT_COUNT-1:0]          resends;     // one goes: seen a clock later
-  logic [JOB_COUNT-1:0]           raw_seen;
-  logic [JOB_COUNT*ORDINAL_W-1:0] sums;        // of each job, chosen and not called off
-  logic                           new_sum;
-  logic [JOB_COUNT-1:0]           counted;     // since the job was opened
+  // Packets of each job that went and have not ended, and of each port and path that ina_rebuild does
+  // not know of; both without the packet of this clock's take.
+  logic [PATHS*JOB_COUNT*4-1:0]  on_path;
+  logic [JOB_COUNT*4-1:0]        under_way;
+  logic [PATHS*PORT_COUNT*4-1:0] unknown;
+  logic [PATHS*PORT_COUNT*4-1:0] unsettled;
+  logic [PATHS*PORT_COUNT-1:0]   goes;       // to these ports, seen a clock later
+  logic [PATHS*PORT_COUNT-1:0]   crowded;    // with this one, more than CHOSEN_MAX of proofs.txt
+  logic [PATHS*PORT_COUNT-1:0]   room_since;
+  logic [PORT_COUNT-1:0]         resending;  // the port's oldest retransmission went
+  logic [PORT_COUNT-1:0]         safe;       // ... and was not dropped
+  logic [PORT_COUNT-1:0]         resent;     // one goes: seen a clock later
+  logic [JOB_COUNT-1:0]          raw_seen;
 
-  assign goes    = new_packet ? m_mask : '0;
-  assign resends = (m_kind == KIND_RESEND) ? goes : '0;
-  assign new_sum = new_packet && m_kind == KIND_JOIN;
+  assign goes   = {new_packet[1] ? m_mask[PORT_COUNT +: PORT_COUNT] : PORT_COUNT'(0),
+                   new_packet[0] ? m_mask[0 +: PORT_COUNT] : PORT_COUNT'(0)};
+  assign resent = resends ? goes[PORT_COUNT +: PORT_COUNT] : '0;
 
-  // Undone sums are counted in the clock in which they are undone, as ina_pick does; the new one
-  // is seen in the clock after it went.
-  logic                 undone;
-  logic [JOB_W-1:0]     undone_job;
-  logic                 open;
-  logic [JOB_W-1:0]     open_job;
-  logic [JOB_COUNT*ORDINAL_W-1:0] sums_now;  // with what happened in the clock before
+  for (genvar i = 0; i < PATHS*JOB_COUNT; i++) begin : gen_progress
+    localparam int PATH = i / JOB_COUNT;
+    localparam int JOB  = i % JOB_COUNT;
+    logic       begins;
+    logic       ends;
+    logic       undoes;
+    logic       waits;
+    logic [3:0] count;
+    logic       is_raw;  // the only one
 
-  always_comb begin
-    sums_now = sums;
-    if (new_sum)
-      sums_now[m_job*ORDINAL_W +: ORDINAL_W] = sums_now[m_job*ORDINAL_W +: ORDINAL_W] + 1'b1;
-    if (undone)
-      sums_now[undone_job*ORDINAL_W +: ORDINAL_W] =
-          sums_now[undone_job*ORDINAL_W +: ORDINAL_W] - 1'b1;
-    if (open) sums_now[open_job*ORDINAL_W +: ORDINAL_W] = '0;
+    assign begins = takes[PATH] && issue_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB);
+    assign ends   = done_valid && done_path == 1'(PATH) && done_job == JOB_W'(JOB);
+    assign undoes = undo[PATH] && undo_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB);
+    assign waits  = m_valid[PATH] && m_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB)
+        && m_kind[PATH*2 +: 2] != KIND_RESEND;
+    assign on_path[i*4 +: 4] = count;
+    always_ff @(posedge clk) begin
+      count  <= rst ? '0 : count + 4'(begins) - 4'(ends) - 4'(undoes);
+      if (begins) is_raw <= issue_raw[PATH];
+    end
+    // A path reports what it took, once; what is raw is not undone.
+    always_comb begin
+      assume (count >= 4'(waits) + 4'(ends) + 4'(undoes));
+      if (undoes) assume (!is_raw);
+    end
   end
+
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_under_way
+    assign under_way[j*4 +: 4] = on_path[j*4 +: 4] + on_path[(JOB_COUNT + j)*4 +: 4];
+    always_ff @(posedge clk) begin
+      if (rst || !job_valid[j]) raw_seen[j] <= 1'b0;
+      else if ((new_packet[0] && m_raw && m_job[0 +: JOB_W] == JOB_W'(j))
+          || (new_packet[1] && m_kind[3:2] == KIND_RAW && m_job[JOB_W +: JOB_W] == JOB_W'(j)))
+        raw_seen[j] <= 1'b1;
+    end
+  end
+
+  for (genvar i = 0; i < PATHS*PORT_COUNT; i++) begin : gen_port_progress
+    logic [4:0] settled_late;  // 1 to 5 clocks ago
+    logic       room_before;
+
+    assign crowded[i] = unknown[i*4 +: 4] + 4'(goes[i]) > 4'd2;
+    always_ff @(posedge clk) begin
+      settled_late        <= rst ? '0 : {settled_late[3:0], settled[i]};
+      unsettled[i*4 +: 4] <= rst ? '0 : unsettled[i*4 +: 4] + 4'(goes[i]) - 4'(settled[i]);
+      unknown[i*4 +: 4]   <= rst ? '0 : unknown[i*4 +: 4] + 4'(goes[i]) - 4'(settled_late[4]);
+      // Room since the packet before went: the look for this one was not earlier.
+      room_before         <= room[i];
+      room_since[i]       <= !rst
+          && ((new_packet[i / PORT_COUNT] ? room_before : room_since[i]) || room[i]);
+    end
+    always_comb assume (unsettled[i*4 +: 4] + 4'(goes[i])
+        >= 4'(m_valid[i / PORT_COUNT] && m_mask[i]) + 4'(settled[i]));
+  end
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_resend_progress
+    always_ff @(posedge clk) begin
+      if (rst || resend_pop[p]) resending[p] <= 1'b0;
+      else if (resent[p]) resending[p] <= 1'b1;
+      if (resent[p]) safe[p] <= !m_dropped && !m_probe;
+    end
+    always_comb if (resend_pop[p])
+      assume (resending[p] && !(m_valid[1] && resends && m_mask[PORT_COUNT + p]));
+  end
+
+  // Sums of each job that went and were not called off: those from here, and those from above. Undone
+  // ones are counted in the clock in which they are undone, as ina_pick does; a new one is seen in the
+  // clock after it went.
+  logic [PATHS*JOB_COUNT*ORDINAL_W-1:0] sums;
+  logic [PATHS*JOB_COUNT*ORDINAL_W-1:0] sums_now;  // with what happened in the clock before
+  logic [PATHS-1:0]       new_sum;
+  logic [PATHS-1:0]       undone;
+  logic [PATHS*JOB_W-1:0] undone_job;
+  logic                   open;
+  logic [JOB_W-1:0]       open_job;
+  logic [JOB_COUNT-1:0]   counted;  // since the job was opened
+
+  assign new_sum = {new_packet[1] && m_kind[3:2] == KIND_DOWN, new_packet[0] && !m_raw};
 
   always_ff @(posedge clk) begin
-    undone     <= undo_valid && !rst;
+    undone     <= rst ? '0 : undo;
     undone_job <= undo_job;
     open       <= opened && !rst;
     open_job   <= opened_job;
     sums       <= sums_now;
     for (int j = 0; j < JOB_COUNT; j++)
       if (rst || (open && open_job == JOB_W'(j))) counted[j] <= !rst;
-    settled_late <= rst ? '0 : (PORT_COUNT*5)'({settled_late, settled});
-    for (int j = 0; j < JOB_COUNT; j++) begin
-      under_way[j*4 +: 4] <= rst ? '0 : under_way[j*4 +: 4] + 4'(takes && issue_job == JOB_W'(j))
-          - 4'(done_valid && done_job == JOB_W'(j)) - 4'(undo_valid && undo_job == JOB_W'(j));
-      if (rst || !job_valid[j]) raw_seen[j] <= 1'b0;
-      else if (new_packet && m_kind == KIND_RAW && m_job == JOB_W'(j)) raw_seen[j] <= 1'b1;
+  end
+
+  for (genvar i = 0; i < PATHS*JOB_COUNT; i++) begin : gen_sums
+    localparam int PATH = i / JOB_COUNT;
+    localparam int JOB  = i % JOB_COUNT;
+
+    assign sums_now[i*ORDINAL_W +: ORDINAL_W] = (open && open_job == JOB_W'(JOB)) ? '0
+        : sums[i*ORDINAL_W +: ORDINAL_W]
+          + ORDINAL_W'(new_sum[PATH] && m_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB))
+          - ORDINAL_W'(undone[PATH] && undone_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB));
+  end
+
+  // How many of its history have gone since each port's oldest retransmission.
+  logic [PORT_COUNT-1:0]           from_above;
+  logic [PORT_COUNT-1:0]           lost;         // its sum was overwritten
+  logic [PORT_COUNT-1:0]           nearly_lost;  // ... or would be by one more
+  logic [PORT_COUNT-1:0]           ahead;        // there is no such sum, or it was called off
+  logic [PORT_COUNT-1:0]           known_since;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_since
+    logic [JOB_W-1:0]     job;
+    logic [ORDINAL_W-1:0] since;
+
+    assign job            = resend_job[p*JOB_W +: JOB_W];
+    assign from_above[p]  = has_border[job] && !resend_part[p];
+    assign since          = sums[(32'(from_above[p])*JOB_COUNT + 32'(job))*ORDINAL_W +: ORDINAL_W]
+        - resend_ordinal[p*ORDINAL_W +: ORDINAL_W];
+    assign lost[p]        = since > ORDINAL_W'(SLOT_COUNT);
+    assign ahead[p]       = since[ORDINAL_W-1];
+    assign nearly_lost[p] = since >= ORDINAL_W'(SLOT_COUNT);
+    assign known_since[p] = counted[job];
+  end
+
+  // Jobs whose sums need not wait, since the packet before of each path, which is heard a clock late.
+  logic [PATHS*JOB_COUNT-1:0] free_now;
+  logic [PATHS*JOB_COUNT-1:0] free_since;
+
+  for (genvar i = 0; i < PATHS*JOB_COUNT; i++) begin : gen_free
+    localparam int PATH = i / JOB_COUNT;
+    localparam int JOB  = i % JOB_COUNT;
+    logic [PORT_COUNT-1:0] behind;
+    logic                  free_1;
+    logic                  free_2;
+
+    for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
+      assign behind[p] = resend_behind[p*JOB_COUNT + JOB]
+          && (PATH == 0 ? sum_out[p*JOB_COUNT + JOB] : down_out[p*JOB_COUNT + JOB]);
     end
-    for (int p = 0; p < PORT_COUNT; p++) begin
-      unsettled[p*4 +: 4] <= rst ? '0 : unsettled[p*4 +: 4] + 4'(goes[p]) - 4'(settled[p]);
-      unknown[p*4 +: 4]   <= rst ? '0 : unknown[p*4 +: 4] + 4'(goes[p]) - 4'(settled_late[PORT_COUNT*4 + p]);
-      if (rst || resend_pop[p]) resending[p] <= 1'b0;
-      else if (resends[p]) resending[p] <= 1'b1;
+    assign free_now[i] = behind == '0;
+    always_ff @(posedge clk) begin
+      free_1        <= free_now[i];
+      free_2        <= free_1;
+      free_since[i] <= !rst && ((new_packet[PATH] ? free_2 : free_since[i]) || free_1);
     end
   end
 
-  // The join reports what it took, once.
-  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_progress
-    always_comb assume (under_way[j*4 +: 4]
-        >= 4'(m_valid && m_kind != KIND_RESEND && m_job == JOB_W'(j))
-         + 4'(done_valid && done_job == JOB_W'(j)) + 4'(undo_valid && undo_job == JOB_W'(j)));
-  end
-  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port_progress
-    always_comb begin
-      assume (unsettled[p*4 +: 4] + 4'(goes[p]) >= 4'(m_valid && m_mask[p]) + 4'(settled[p]));
-      if (resend_pop[p]) assume (resending[p] && !(m_valid && m_kind == KIND_RESEND && m_mask[p]));
-    end
-  end
+  // What a path takes in this clock, seen as m_* in the next.
+  logic [JOB_COUNT-1:0] valid_for_2;
+  logic [PATHS-1:0]     took;
+  logic [PATHS*PORT_COUNT-1:0] took_ports;
+  logic [PATHS*JOB_W-1:0]      took_job;
+  logic [PATHS*PORT_COUNT-1:0] children;  // of its job, at that time
+  logic [PATHS*PORT_COUNT-1:0] sum_ports;
+  logic [PATHS*PORT_COUNT-1:0] downs;
+  logic [PATHS*PORT_COUNT-1:0] down_ports;
+  logic [PATHS*PORT_COUNT-1:0] no_head;     // a queue is to move on that has nothing
+  logic [PATHS*PORT_COUNT-1:0] wrong_slot;
+  logic [PATHS-1:0]     was_alone;  // nothing else of the job was under way
+  logic [PATHS-1:0]     lives;
+  logic [PATHS-1:0]     one_port;
+  logic [PATHS-1:0]     raws;
 
-  // Room since the packet before went: the look for this one was not earlier.
-  logic [PORT_COUNT-1:0] room_since;
-  logic [PORT_COUNT-1:0] room_before;
-
-  always_ff @(posedge clk) begin
-    room_before <= rebuild_room;
-    room_since  <= rst ? '0 : (new_packet ? room_before : room_since) | rebuild_room;
-  end
-
-  // The same of jobs whose sums need not wait, which is heard a clock late.
-  logic [JOB_COUNT-1:0] free_now;
-  logic [JOB_COUNT-1:0] free_1;
-  logic [JOB_COUNT-1:0] free_2;
-  logic [JOB_COUNT-1:0] free_since;
-
-  assign free_now = ~((resend_behind[0 +: JOB_COUNT] & job_mask[0 +: JOB_COUNT])
-      | (resend_behind[JOB_COUNT +: JOB_COUNT] & job_mask[JOB_COUNT +: JOB_COUNT]));
-  always_ff @(posedge clk) begin
-    free_1     <= free_now;
-    free_2     <= free_1;
-    free_since <= rst ? '0 : (new_packet ? free_2 : free_since) | free_1;
-  end
-
-  logic [PORT_COUNT-1:0] ports;    // of the job whose packets are taken
-  logic [PORT_COUNT-1:0] waiting;  // with a packet
-  logic [PORT_COUNT-1:0] crowded;  // with this one, more than CHOSEN_MAX of proofs.txt
-  logic [PORT_COUNT-1:0] right_slot;
-  logic                  there;    // it has been there for as long as a choice takes
-  logic [JOB_COUNT-1:0]  valid_for_2;
-  logic                  one_port;
-  logic                  port;
-  logic                  lives;
-  logic [ORDINAL_W-1:0]  since;
+  logic [PATHS-1:0] right_taken;
+  logic [PATHS-1:0] right_same;
+  logic [PATHS-1:0] right_slot;
+  logic [PATHS-1:0] right_port;
+  logic [PATHS-1:0] right_alone;
+  logic [PATHS-1:0] right_raw;
+  logic [PATHS-1:0] right_after;
+  logic [PATHS-1:0] right_free;
+  logic [PATHS-1:0] right_mask;
+  logic [PATHS-1:0] right_quiet;
 
   assign valid_for_2 = was_valid & was_valid_2;
-  assign there       = job_valid[issue_job] && valid_for_2[issue_job];
-  assign lives       = valid_for_2[m_job];  // the same, for what went a clock ago
-  assign one_port    = m_mask == 2'd1 || m_mask == 2'd2;
-  assign port        = !m_mask[0];
-  assign since       = sums[m_job*ORDINAL_W +: ORDINAL_W]
-      - resend_ordinal[port*ORDINAL_W +: ORDINAL_W];
-  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_of_packet
-    assign ports[p]      = job_mask[p*JOB_COUNT + 32'(issue_job)];
-    assign waiting[p]    = queue_ready[p*JOB_COUNT + 32'(issue_job)];
-    assign crowded[p]    = unknown[p*4 +: 4] + 4'(goes[p]) > 4'd2;
-    assign right_slot[p] = m_slot == issue_slot[p*SLOT_W +: SLOT_W];
+
+  for (genvar i = 0; i < PATHS; i++) begin : gen_took
+    logic [JOB_W-1:0] job;
+    logic             there;
+    logic             alone;
+
+    assign job   = issue_job[i*JOB_W +: JOB_W];
+    assign there = job_valid[job] && valid_for_2[job];
+    assign alone = under_way[job*4 +: 4] == '0
+        && !(takes[1 - i] && issue_job[(1 - i)*JOB_W +: JOB_W] == job);
+    assign lives[i]    = valid_for_2[m_job[i*JOB_W +: JOB_W]];
+    assign one_port[i] = (m_mask[i*PORT_COUNT +: PORT_COUNT]
+        & (m_mask[i*PORT_COUNT +: PORT_COUNT] - 1'b1)) == '0;
+    always_ff @(posedge clk) begin
+      took[i]                               <= takes[i] && !rst;
+      took_ports[i*PORT_COUNT +: PORT_COUNT] <= issue[i*PORT_COUNT +: PORT_COUNT];
+      took_job[i*JOB_W +: JOB_W]            <= job;
+      was_alone[i]                          <= alone;
+    end
+    for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
+      assign no_head[i*PORT_COUNT + p] = issue[i*PORT_COUNT + p] && there
+          && !(issue_raw[i] ? queue_waiting[p*JOB_COUNT + 32'(job)] : queue_ready[p*JOB_COUNT + 32'(job)]);
+      assign wrong_slot[i*PORT_COUNT + p] = m_from[i*PORT_COUNT + p]
+          && m_slot[i*SLOT_W +: SLOT_W] != issue_slot[p*SLOT_W +: SLOT_W];
+      always_ff @(posedge clk) begin
+        children[i*PORT_COUNT + p]   <= job_mask[p*JOB_COUNT + 32'(job)];
+        sum_ports[i*PORT_COUNT + p]  <= sum_out[p*JOB_COUNT + 32'(job)];
+        downs[i*PORT_COUNT + p]      <= job_down[p*JOB_COUNT + 32'(job)];
+        down_ports[i*PORT_COUNT + p] <= down_out[p*JOB_COUNT + 32'(job)];
+      end
+    end
+
+    // yosys 0.23 knows no assertions of the same name in two of these.
+    logic [PORT_COUNT-1:0] from;
+    logic [PORT_COUNT-1:0] mask;
+    logic [JOB_W-1:0]      its_job;
+
+    assign from    = m_from[i*PORT_COUNT +: PORT_COUNT];
+    assign mask    = m_mask[i*PORT_COUNT +: PORT_COUNT];
+    assign its_job = m_job[i*JOB_W +: JOB_W];
+    assign raws[i] = new_packet[i] && m_kind[i*2 +: 2] == KIND_RAW;
+
+    assign right_taken[i] = took[i] == (new_packet[i] && m_kind[i*2 +: 2] != KIND_RESEND);
+    assign right_same[i]  = !took[i] || (from == took_ports[i*PORT_COUNT +: PORT_COUNT]
+        && its_job == took_job[i*JOB_W +: JOB_W]);
+    assign right_slot[i]  = !took[i] || wrong_slot[i*PORT_COUNT +: PORT_COUNT] == '0;
+    assign right_port[i]  = !raws[i]
+        || (one_port[i] && mask == from && ((from & uplinks) != '0) == (i == 1));
+    assign right_alone[i] = !raws[i] || was_alone[i];
+    assign right_raw[i]   = !raws[i] || !lives[i] || (was_broken[its_job]
+        && (from & ~children[i*PORT_COUNT +: PORT_COUNT] & ~downs[i*PORT_COUNT +: PORT_COUNT]) == '0);
+    assign right_after[i] = !new_sum[i] || !lives[i] || !raw_seen[its_job];
+    assign right_free[i]  = !new_sum[i] || free_since[i*JOB_COUNT + 32'(its_job)];
+    assign right_mask[i]  = !new_packet[i] || (mask != '0 && from != '0);
+    assign right_quiet[i] = !takes[i] || !job_quiet[job];
+  end
+
+  // Of what retransmissions want, the one of the lowest port that one goes to.
+  logic [RESEND_W-1:0]   wanted;
+  logic [PORT_COUNT-1:0] other;
+  logic                  wanted_above;
+
+  always_comb begin
+    wanted       = '0;
+    wanted_above = 1'b0;
+    for (int p = PORT_COUNT - 1; p >= 0; p--) begin
+      if (m_mask[PORT_COUNT + p]) wanted = resend[p*RESEND_W +: RESEND_W];
+      if (m_mask[PORT_COUNT + p]) wanted_above = from_above[p];
+    end
+    for (int p = 0; p < PORT_COUNT; p++)
+      other[p] = m_mask[PORT_COUNT + p] && resend[p*RESEND_W +: RESEND_W] != wanted;
   end
 
   logic [JOB_COUNT-1:0]  not_quiet;
@@ -316,90 +574,117 @@ module formal_ina_pick (
   logic [JOB_COUNT-1:0]  stays_quiet;
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_quiet
-    assign not_quiet[j] = under_way[j*4 +: 4] != '0 || resend_pending[j]
-        || resend_pending[JOB_COUNT + j];
-    assign over[j] = !was_valid_2[j] && !was_valid[j] && !job_valid[j] && !m_valid && !takes;
+    logic [PORT_COUNT-1:0] pending;
+
+    for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
+      assign pending[p] = resend_pending[p*JOB_COUNT + j];
+    end
+    assign not_quiet[j] = under_way[j*4 +: 4] != '0 || pending != '0;
+    assign over[j] = !was_valid_2[j] && !was_valid[j] && !job_valid[j] && m_valid == '0 && takes == '0;
     assign stays_quiet[j] = was_quiet[j] && !was_valid_2[j] && !was_valid[j] && !job_valid[j]
-        && !resend_pending[j] && !resend_pending[JOB_COUNT + j];
+        && pending == '0;
   end
 
-  logic                  took;
-  logic [PORT_COUNT-1:0] took_ports;
-  logic [JOB_W-1:0]      took_job;
-  logic [PORT_COUNT-1:0] job_ports;  // at that time
-  logic                  was_alone;  // nothing else of the job was under way
+  // 12: a path takes nothing, and the other could have had something of job 0 for so many clocks.
+  logic [PATHS-1:0] could;
+  logic [PATHS-1:0] late;
+  logic [PORT_COUNT-1:0] lacks;
+  logic                  comes;  // something from above
 
-  always_ff @(posedge clk) begin
-    took       <= !rst && takes;
-    took_ports <= issue_valid;
-    took_job   <= issue_job;
-    job_ports  <= ports;
-    was_alone  <= under_way[issue_job*4 +: 4] == '0;
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_lacks
+    assign lacks[p] = job_mask[p*JOB_COUNT] && !queue_ready[p*JOB_COUNT];
+  end
+  assign comes = uplink && job_down[JOB_COUNT] && queue_ready[JOB_COUNT];
+  assign could = {comes, job_complete[0] && lacks == '0}
+      & {PATHS{job_valid[0] && !job_broken[0] && !job_closing[0]}};
+
+  for (genvar i = 0; i < PATHS; i++) begin : gen_goes
+    logic [3:0] clocks;
+
+    always_ff @(posedge clk) begin
+      if (rst || !could[i] || !free_now[i*JOB_COUNT] || m_valid[i] || !(m_valid[1 - i] && !m_ready[1 - i])
+          || room[i*PORT_COUNT +: PORT_COUNT] != '1
+          || unknown[i*PORT_COUNT*4 +: PORT_COUNT*4] != '0)
+        clocks <= '0;
+      else if (clocks != '1) clocks <= clocks + 1'b1;
+    end
+    assign late[i] = clocks > 4'(GOES);
   end
 
   always_comb begin
     if (!rst) begin
-      if (takes) begin
-        p2_heads: assert (!there || (issue_valid & ~waiting) == '0);
-        p7_taken: assert (!job_quiet[issue_job]);
+      p2_heads:  assert (no_head == '0);
+      p2_taken:  assert (right_taken == '1);
+      p2_same:   assert (right_same == '1);
+      p4_port:   assert (right_port == '1);
+      p4_alone:  assert (right_alone == '1);
+      p4_job:    assert (right_raw == '1);
+      p4_after:  assert (right_after == '1);
+      p6_mask:   assert (right_mask == '1);
+      p7_slot:   assert (right_slot == '1);
+      p8_taken:  assert (right_quiet == '1);
+      p11_behind: assert (right_free == '1);
+      p10_apart: assert ((taken & was_taken) == '0);
+      if (new_sum[0] && lives[0]) begin
+        p2_job:   assert (was_complete[m_job[0 +: JOB_W]]);
+        p2_ports: assert (m_from[0 +: PORT_COUNT] == children[0 +: PORT_COUNT]
+            && m_mask[0 +: PORT_COUNT] == sum_ports[0 +: PORT_COUNT]
+            && m_part == has_border[m_job[0 +: JOB_W]]);
       end
-      p9_apart: assert (!took || !takes || issue_job != took_job);
-      p2_taken: assert (took == (new_packet && m_kind != KIND_RESEND));
-      if (took) begin
-        p2_same:  assert (m_mask == took_ports && m_job == took_job);
-        p6_slot:  assert ((m_mask & ~right_slot) == '0);
+      if (new_packet[0]) begin
+        p2_part: assert (!m_part || !m_raw);
       end
-      if (new_packet && m_kind == KIND_JOIN && lives) begin
-        p2_job:   assert (was_complete[m_job]);
-        p2_ports: assert (m_mask == job_ports);
-        p3_after: assert (!raw_seen[m_job]);
+      if (new_sum[1] && lives[1]) begin
+        p3_ports: assert (m_from[PORT_COUNT +: PORT_COUNT] == downs[PORT_COUNT +: PORT_COUNT]
+            && m_mask[PORT_COUNT +: PORT_COUNT] == down_ports[PORT_COUNT +: PORT_COUNT]);
       end
-      if (new_sum) begin
-        p10_behind: assert (free_since[m_job]);
+      if (new_packet[1]) begin
+        p3_kind: assert (m_kind[3:2] != KIND_JOIN);
+        p9_only: assert (resends || !m_dropped);
       end
-      if (new_packet && m_kind == KIND_RAW) begin
-        p3_port:  assert (one_port);
-        p3_alone: assert (was_alone);
-        p3_job:   assert (!lives || (was_broken[m_job] && (m_mask & ~job_ports) == '0));
+      if (new_packet[1] && resends) begin
+        p5_one:   assert ((resent & ~(resend_valid & ~resending)) == '0);
+        p5_alike: assert (other == '0);
+        p5_what:  assert ({m_probe, 6'(m_job[JOB_W +: JOB_W]), 15'(m_slot[SLOT_W +: SLOT_W]), m_quads}
+            == {wanted[RESEND_W-1], wanted[RESEND_W-3 -: 21], wanted[QUADS_W-1:0]});
+        p5_from:  assert (m_from[PORT_COUNT +: PORT_COUNT] == m_mask[PORT_COUNT +: PORT_COUNT]);
+        p5_above: assert (m_probe || m_above == wanted_above);
+        p9_lost:  assert ((resent & known_since & lost) == '0 || m_dropped || m_probe);
+        p9_needs: assert (!m_dropped || (!m_probe && (resent & known_since & ~nearly_lost) == '0));
       end
-      if (new_packet && m_kind == KIND_RESEND) begin
-        p4_one:   assert ((m_mask & ~(resend_valid & ~resending)) == '0);
-        p4_alike: assert (one_port || (resend_probe[0] == resend_probe[1]
-            && resend_job[0 +: JOB_W] == resend_job[JOB_W +: JOB_W]
-            && resend_slot[0 +: SLOT_W] == resend_slot[SLOT_W +: SLOT_W]
-            && ordinal_low[2:0] == ordinal_low[5:3] && quads_low[0] == quads_low[1]));
-        p4_what:  assert (m_job == resend_job[port*JOB_W +: JOB_W]
-            && m_slot == resend_slot[port*SLOT_W +: SLOT_W] && m_probe == resend_probe[port]);
-        p8_lost:  assert (!counted[m_job] || m_dropped == (!m_probe && since > ORDINAL_W'(SLOT_COUNT)));
-      end
-      if (new_packet) begin
-        p5_room:  assert ((m_mask & ~room_since) == '0);
-        p5_kind:  assert (m_kind != 2'd3 && m_mask != '0 && m_from == m_mask);
-        p8_only:  assert (m_kind == KIND_RESEND || !m_dropped);
-      end
-      p5_unknown: assert (crowded == '0);
-      p7_quiet: assert ((job_quiet & not_quiet) == '0);
-      p7_over:  assert ((over & ~not_quiet & ~job_quiet) == '0);
-      p7_stays: assert ((stays_quiet & ~job_quiet) == '0);
+      p9_safe: assert ((resending & safe & known_since & lost & ~ahead) == '0);
+      p6_room:    assert ((goes & ~room_since) == '0);
+      p6_unknown: assert (crowded == '0);
+      p8_quiet:   assert ((job_quiet & not_quiet) == '0);
+      p8_over:    assert ((over & ~not_quiet & ~job_quiet) == '0);
+      p8_stays:   assert ((stays_quiet & ~job_quiet) == '0);
+      p12_goes:   assert (late == '0);
     end
   end
 
   logic [1:0] joins;
+  logic [1:0] parts;
 
   always_ff @(posedge clk) begin
     if (rst) joins <= '0;
-    else if (new_sum && m_mask == '1 && joins != '1) joins <= joins + 1'b1;
+    else if (new_sum[0] && m_mask[0 +: PORT_COUNT] == '1 && joins != '1) joins <= joins + 1'b1;
+    if (rst) parts <= '0;
+    else if (new_sum[0] && m_part && parts != '1) parts <= parts + 1'b1;
   end
 
   always_comb begin
     if (!rst) begin
       two_joins: cover (joins == 2'd2 && under_way[3:0] == 4'd2);
-      raw:       cover (new_packet && m_kind == KIND_RAW && joins == 2'd1);
-      resent:    cover (new_packet && m_kind == KIND_RESEND && joins == 2'd1);
-      together:  cover (new_packet && m_kind == KIND_RESEND && m_mask == '1 && joins == 2'd1);
-      loses:     cover (new_packet && m_dropped);
+      raw:       cover (new_packet[0] && m_raw && joins == 2'd1);
+      raw_above: cover (new_packet[1] && m_kind[3:2] == KIND_RAW && parts == 2'd1);
+      resent_1:  cover (resent != '0 && joins == 2'd1);
+      together:  cover (resent == '1 && joins == 2'd1);
+      of_above:  cover (resent != '0 && m_above && !m_probe && !m_dropped && new_sum[0]);
+      down:      cover (new_sum[1] && parts == 2'd1);
+      both:      cover (m_valid == '1 && m_ready == '0 && new_sum[1]);
+      loses:     cover (resent != '0 && m_dropped);
       quiet:     cover (job_quiet == '1 && joins == 2'd2);
-      again:     cover (open && joins == 2'd1 && sums[open_job*ORDINAL_W] && takes);
+      again:     cover (open && joins == 2'd1 && sums[open_job*ORDINAL_W] && takes[0]);
     end
   end
 endmodule

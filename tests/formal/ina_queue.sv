@@ -13,7 +13,8 @@
 //   4. `fill` is the number of packets that were committed and not popped.
 //   5. `raw` and `sums` are the packets that were popped raw and as sums, `sums` at most SLOT_COUNT.
 //   6. What belongs to another job changes none of this, nor does a retransmission.
-//   7. The header and length of a retransmission read back as they were committed at its entry.
+//   7. The header of a retransmission reads back as it was committed at its entry, whatever is read
+//      of a packet's length or beats in the same clock.
 
 module formal_ina_queue (
     input logic clk
@@ -50,10 +51,14 @@ module formal_ina_queue (
   (* anyseq *) logic                 peek_read;
   (* anyseq *) logic                 header_read;
   (* anyseq *) logic                 beat_read;
-  (* anyseq *) logic [JOB_W-1:0]     read_job;
-  (* anyseq *) logic [SLOT_W-1:0]    read_slot;
-  (* anyseq *) logic                 read_resend;
-  (* anyseq *) logic [ENTRY_W-1:0]   read_entry;
+  (* anyseq *) logic [JOB_W-1:0]     peek_job;
+  (* anyseq *) logic [SLOT_W-1:0]    peek_slot;
+  (* anyseq *) logic [JOB_W-1:0]     header_job;
+  (* anyseq *) logic [SLOT_W-1:0]    header_slot;
+  (* anyseq *) logic                 header_resend;
+  (* anyseq *) logic [ENTRY_W-1:0]   header_entry;
+  (* anyseq *) logic [JOB_W-1:0]     beat_job;
+  (* anyseq *) logic [SLOT_W-1:0]    beat_slot;
   (* anyseq *) logic                 read_1;
   (* anyseq *) logic                 watch_read;
   (* anyseq *) logic [JOB_W-1:0]     watch_job;
@@ -72,10 +77,9 @@ module formal_ina_queue (
       .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
       .commit_valid, .resend_valid, .resend_entry, .commit_header, .issue_valid, .issue_raw, .issue_job,
       .issue_slot, .ready, .waiting, .pop_valid, .pop_raw, .pop_job,
-      .peek_read, .peek_job(read_job), .peek_slot(read_slot), .peek_resend(read_resend),
-      .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_resend, .read_entry,
-      .read_beat(INDEX_W'(read_1)),
-      .read_header, .read_data,
+      .peek_read, .peek_job, .peek_slot, .peek_quads,
+      .header_read, .header_job, .header_slot, .header_resend, .header_entry, .read_header,
+      .beat_read, .beat_job, .beat_slot, .beat_at(INDEX_W'(read_1)), .read_data,
       .watch_read, .watch_job, .fill, .raw, .sums, .sum_count(), .sum_slot());
 
   // The followed job's ring: packets in it, of them chosen, and what has left.
@@ -198,20 +202,26 @@ module formal_ina_queue (
 
   // Reads of the followed packet in the clock before.
   logic [SLOT_W-1:0] slot_now;
-  logic              reads_it;
+  logic              peeks_it;
+  logic              reads_header;
+  logic              reads_beat;
   logic              peeked;
   logic              header_was_read;
   logic              beat_was_read;
   logic              watched;
 
   assign slot_now = new_slot ? issue_slot : its_slot;
-  assign reads_it = followed && its_slot_known && !read_resend && read_job == job
-      && read_slot == slot_now;
+  assign peeks_it = followed && its_slot_known && peek_read && peek_job == job
+      && peek_slot == slot_now;
+  assign reads_header = followed && its_slot_known && header_read && !header_resend
+      && header_job == job && header_slot == slot_now;
+  assign reads_beat = followed && its_slot_known && beat_read && beat_job == job
+      && beat_slot == slot_now && read_1 == at_1;
 
   always_ff @(posedge clk) begin
-    peeked          <= !rst && reads_it && peek_read;
-    header_was_read <= !rst && reads_it && header_read;
-    beat_was_read   <= !rst && reads_it && beat_read && read_1 == at_1;
+    peeked          <= !rst && peeks_it;
+    header_was_read <= !rst && reads_header;
+    beat_was_read   <= !rst && reads_beat;
     watched         <= !rst && watch_read && watch_job == job && (open || (commit && write_opens));
   end
 
@@ -219,23 +229,18 @@ module formal_ina_queue (
   (* anyconst *) logic [ENTRY_W-1:0] entry;
   logic             entry_known;
   ina_pkg::header_t entry_header;
-  logic             entry_peeked;
   logic             entry_was_read;
   ina_pkg::header_t entry_header_then;
 
   always_ff @(posedge clk) begin
     if (resend_valid && resend_entry == entry) entry_header <= commit_header;
     entry_known       <= !rst && (entry_known || (resend_valid && resend_entry == entry));
-    entry_peeked      <= !rst && entry_known && read_resend && read_entry == entry && peek_read;
-    entry_was_read    <= !rst && entry_known && read_resend && read_entry == entry && header_read;
+    entry_was_read    <= !rst && entry_known && header_resend && header_entry == entry && header_read;
     entry_header_then <= entry_header;
   end
 
   always_comb begin
     if (!rst) begin
-      if (entry_peeked) begin
-        p7_length: assert (peek_quads == entry_header_then.quads);
-      end
       if (entry_was_read) begin
         p7_header: assert (read_header == entry_header_then);
       end

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_rebuild: whole frames leave, one a packet, each as long as its form and payload say. The
-// proof keeps a list of the packets that were given, with a byte of each header and payload.
+// ina_rebuild: whole frames leave, one a packet, each as long as its form and payload say, whichever of
+// the two paths it came by. The proof keeps a list of each path's packets that were given, with a byte
+// of each header and payload; the lowest bit of that byte of the header is the path, so a frame says
+// by itself where it came from.
 // Packets are short (MTU 128) and the queues small (the constants in proofs.txt); what
 // ina_crc_step says is any, so nothing is claimed of the iCRC's value.
 //
 //   1. The output obeys AXI4-Stream: what it offers stays until it is taken.
-//   2. Each packet gives one frame, in order: tlast once, with the beat that has its last byte;
-//      tkeep has as many ones as there are bytes, and is all ones before.
+//   2. Each packet gives one frame, those of a path in order: tlast once, with the beat that has its
+//      last byte; tkeep has as many ones as there are bytes, and is all ones before.
 //   3. A frame has the header, the tag and the payload of its own packet, and its payload's CRC is
 //      there when it is needed.
 //   4. Its ECN is its own header's, or 3 where congestion is to be marked; 0, not ECN-capable,
@@ -31,6 +33,7 @@ endmodule
 module formal_ina_rebuild (
     input logic clk
 );
+  localparam int PATHS    = 2;
   localparam int MTU      = 128;
   localparam int BEAT_W   = ina_pkg::BEAT_W;
   localparam int KEEP_W   = ina_pkg::BEAT_BYTES;
@@ -39,19 +42,23 @@ module formal_ina_rebuild (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  (* anyseq *) logic                s_header_valid;
+  // Each path's; the solver chooses a header and a beat for both, which one may take in a clock.
+  (* anyseq *) logic [PATHS-1:0]    s_header_valid;
   (* anyseq *) logic                s_header_ce;
   (* anyseq *) logic                congested;
   (* anyseq *) logic [1:0]          form;
   (* anyseq *) logic [3:0]          quads;
   (* anyseq *) logic [HEADER_W-1:0] bytes;
-  (* anyseq *) logic                s_valid;
+  (* anyseq *) logic [PATHS-1:0]    s_valid;
   (* anyseq *) logic [BEAT_W-1:0]   s_data;
   (* anyseq *) logic [31:0]         s_crc;
   (* anyseq *) logic                m_axis_tready;
   ina_pkg::header_t  s_header;
-  logic              s_last;
-  logic              room;
+  ina_pkg::header_t  s_header_0;
+  ina_pkg::header_t  s_header_1;
+  logic [PATHS-1:0]  s_begins;
+  logic [PATHS-1:0]  s_last;
+  logic [PATHS-1:0]  room;
   logic              m_axis_tvalid;
   logic [BEAT_W-1:0] m_axis_tdata;
   logic [KEEP_W-1:0] m_axis_tkeep;
@@ -60,17 +67,26 @@ module formal_ina_rebuild (
   logic [31:0]       m_tag;
 
   always_comb begin
-    s_header           = '0;
-    s_header.congested = congested;
-    s_header.is_ipv6   = form[1];
-    s_header.has_vlan  = form[0];
-    s_header.quads     = 9'(quads);
-    s_header.bytes     = bytes;
+    s_header            = '0;
+    s_header.congested  = congested;
+    s_header.is_ipv6    = form[1];
+    s_header.has_vlan   = form[0];
+    s_header.quads      = 9'(quads);
+    s_header.bytes      = bytes;
+    s_header_0          = s_header;
+    s_header_0.bytes[0] = 1'b0;
+    s_header_1          = s_header;
+    s_header_1.bytes[0] = 1'b1;
   end
 
   ina_rebuild #(.MTU(MTU)) dut (
-      .clk, .rst, .s_header_valid, .s_header, .s_header_ce, .s_valid, .s_last, .s_data, .s_crc,
-      .room, .marked(), .busy(),
+      .clk, .rst,
+      .s0_header_valid(s_header_valid[0]), .s0_header(s_header_0), .s0_header_ce(s_header_ce),
+      .s0_begins(s_begins[0]), .s0_valid(s_valid[0]), .s0_last(s_last[0]), .s0_data(s_data), .s0_crc(s_crc),
+      .s0_room(room[0]),
+      .s1_header_valid(s_header_valid[1]), .s1_header(s_header_1), .s1_header_ce(s_header_ce),
+      .s1_begins(s_begins[1]), .s1_valid(s_valid[1]), .s1_last(s_last[1]), .s1_data(s_data), .s1_crc(s_crc),
+      .s1_room(room[1]), .marked(), .busy(),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_tagged, .m_tag);
 
   // 1. Of the data, the bytes that 3 looks at; all are loaded together.
@@ -79,122 +95,179 @@ module formal_ina_rebuild (
       .payload({m_tagged, m_tag, m_axis_tdata[0 +: 8], m_axis_tdata[10*8 +: 8],
                 m_axis_tdata[54*8 +: 8], m_axis_tkeep, m_axis_tlast}));
 
-  // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
-  (* anyseq *) logic choose;
-  logic [2:0] to_come;  // chosen, their headers not given
-  logic [2:0] unknown;  // as ina_pick counts
-  logic       told_1, told_2;
+  // The frame at the output: its path is known from its first beat on.
+  logic       out_path;
+  logic       path_q;
+  logic [2:0] out_beat;
+  logic       moves;
+
+  assign moves    = m_axis_tvalid && m_axis_tready;
+  assign out_path = out_beat == '0 ? m_axis_tdata[0] : path_q;
 
   always_ff @(posedge clk) begin
-    told_1  <= !rst && s_header_valid;
-    told_2  <= !rst && told_1;
-    to_come <= rst ? '0 : to_come + 3'(choose) - 3'(s_header_valid);
-    unknown <= rst ? '0 : unknown + 3'(choose) - 3'(told_2);
+    path_q <= out_path;
+    if (rst) out_beat <= '0;
+    else if (moves) out_beat <= m_axis_tlast ? '0 : out_beat + 1'b1;
   end
 
-  always_comb begin
-    assume (quads != '0 && quads <= 4'(MTU / 16));
-    if (choose) assume (room && unknown < 3'd3);
-    if (s_header_valid) assume (to_come != '0);
-    if (rst) assume (!s_header_valid && !s_valid && !choose);
-  end
-
-  // The packets: given, of them with all their payload, of them sent.
-  logic [1:0] forms    [4];
-  logic [3:0] lengths  [4];
-  logic [7:0] headers  [4];
-  logic [7:0] tags     [4];
-  logic [7:0] payloads [4];
-  logic [1:0] ecns     [4];  // with which it must leave
-  logic [2:0] given;
-  logic [2:0] filled;
-  logic [2:0] sent;
-  logic [1:0] in_beat;
-  logic [2:0] out_beat;
-  logic [3:0] in_quads;
-  logic       moves;
+  // Each path's packets: given, of them with all their payload, of them sent. What the next frame of
+  // each must be.
   logic [1:0] ecn;
-  logic [1:0] out_ecn;
+  logic [PATHS*2-1:0] form_of;
+  logic [PATHS*4-1:0] quads_of;
+  logic [PATHS*8-1:0] header_of;
+  logic [PATHS*8-1:0] tag_of;
+  logic [PATHS*8-1:0] payload_of;
+  logic [PATHS*2-1:0] ecn_of;
+  logic [PATHS-1:0]   none;
+  logic [PATHS*3-1:0] sent_of;
 
   // The traffic class begins 4 bits into IPv6's header, the TOS 8 into IPv4's.
-  assign ecn     = form[1] ? bytes[19*8+4 +: 2] : bytes[39*8 +: 2];
-  assign out_ecn = forms[sent[1:0]][1] ? m_axis_tdata[15*8+4 +: 2] : m_axis_tdata[15*8 +: 2];
+  assign ecn = form[1] ? bytes[19*8+4 +: 2] : bytes[39*8 +: 2];
 
-  assign in_quads = (filled == given) ? quads : lengths[filled[1:0]];
-  assign s_last   = 4'(in_beat) * 4 + 4 >= in_quads;
-  assign moves    = m_axis_tvalid && m_axis_tready;
+  always_comb assume (quads != '0 && quads <= 4'(MTU / 16));
 
-  always_comb begin
-    if (s_valid) assume (filled != given || s_header_valid);
-    assume (given - sent < 3'd4);
+  for (genvar p = 0; p < PATHS; p++) begin : gen_path
+    // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
+    (* anyseq *) logic choose;
+    logic [2:0] to_come;  // chosen, their headers not given
+    logic [2:0] unknown;  // as ina_pick counts
+    logic       told_1, told_2;
+
+    always_ff @(posedge clk) begin
+      told_1  <= !rst && s_header_valid[p];
+      told_2  <= !rst && told_1;
+      to_come <= rst ? '0 : to_come + 3'(choose) - 3'(s_header_valid[p]);
+      unknown <= rst ? '0 : unknown + 3'(choose) - 3'(told_2);
+    end
+
+    always_comb begin
+      if (choose) assume (room[p] && unknown < 3'd3);
+      if (s_header_valid[p]) assume (to_come != '0);
+      if (rst) assume (!s_header_valid[p] && !s_begins[p] && !s_valid[p] && !choose);
+    end
+
+    // A packet begins in the clock before its first beat, and has its header by then.
+    (* anyseq *) logic any_begins;
+    logic begun_q;
+
+    assign s_begins[p] = any_begins;
+
+    always_ff @(posedge clk) begun_q <= s_begins[p] && !rst;
+
+    logic [1:0] forms    [4];
+    logic [3:0] lengths  [4];
+    logic [7:0] headers  [4];
+    logic [7:0] tags     [4];
+    logic [7:0] payloads [4];
+    logic [1:0] ecns     [4];  // with which it must leave
+    logic [2:0] given;
+    logic [2:0] filled;
+    logic [2:0] begun;
+    logic [2:0] sent;
+    logic [1:0] in_beat;
+    logic [3:0] in_quads;
+
+    assign in_quads  = (filled == given) ? quads : lengths[filled[1:0]];
+    assign s_last[p] = 4'(in_beat) * 4 + 4 >= in_quads;
+
+    always_comb begin
+      assume (!s_begins[p] || begun != given || s_header_valid[p]);
+      assume (!s_begins[p] || (in_beat == '0 && !s_valid[p]) || (s_valid[p] && s_last[p]));
+      if (in_beat == '0) assume (s_valid[p] == begun_q);
+      assume (given - sent < 3'd4);
+    end
+
+    always_ff @(posedge clk) begin
+      if (s_header_valid[p]) begin
+        forms[given[1:0]]   <= form;
+        lengths[given[1:0]] <= quads;
+        headers[given[1:0]] <= {bytes[7:1], 1'(p)};
+        tags[given[1:0]]    <= bytes[12*8 +: 8];
+        ecns[given[1:0]]    <= (s_header_ce && ecn != '0) ? 2'd3 : ecn;
+      end
+      if (s_valid[p] && in_beat == '0) payloads[filled[1:0]] <= s_data[7:0];
+      if (rst) begin
+        given    <= '0;
+        filled   <= '0;
+        begun    <= '0;
+        sent     <= '0;
+        in_beat  <= '0;
+      end else begin
+        given   <= given + 3'(s_header_valid[p]);
+        begun   <= begun + 3'(s_begins[p]);
+        filled  <= filled + 3'(s_valid[p] && s_last[p]);
+        sent    <= sent + 3'(moves && m_axis_tlast && out_path == 1'(p));
+        if (s_valid[p]) in_beat <= s_last[p] ? '0 : in_beat + 1'b1;
+      end
+    end
+
+    assign none[p]              = sent == given;
+    assign sent_of[p*3 +: 3]    = sent;
+    assign form_of[p*2 +: 2]    = forms[sent[1:0]];
+    assign quads_of[p*4 +: 4]   = lengths[sent[1:0]];
+    assign header_of[p*8 +: 8]  = headers[sent[1:0]];
+    assign tag_of[p*8 +: 8]     = tags[sent[1:0]];
+    assign payload_of[p*8 +: 8] = payloads[sent[1:0]];
+    assign ecn_of[p*2 +: 2]     = ecns[sent[1:0]];
   end
 
-  always_ff @(posedge clk) begin
-    if (s_header_valid) begin
-      forms[given[1:0]]   <= form;
-      lengths[given[1:0]] <= quads;
-      headers[given[1:0]] <= bytes[7:0];
-      tags[given[1:0]]    <= bytes[12*8 +: 8];
-      ecns[given[1:0]]    <= (s_header_ce && ecn != '0) ? 2'd3 : ecn;
-    end
-    if (s_valid && in_beat == '0) payloads[filled[1:0]] <= s_data[7:0];
-    if (rst) begin
-      given    <= '0;
-      filled   <= '0;
-      sent     <= '0;
-      in_beat  <= '0;
-      out_beat <= '0;
-    end else begin
-      given   <= given + 3'(s_header_valid);
-      filled  <= filled + 3'(s_valid && s_last);
-      sent    <= sent + 3'(moves && m_axis_tlast);
-      if (s_valid) in_beat <= s_last ? '0 : in_beat + 1'b1;
-      if (moves) out_beat <= m_axis_tlast ? '0 : out_beat + 1'b1;
-    end
-  end
-
-  // The frame at the output.
+  // What the frame at the output must be.
+  logic [1:0] its_form;
+  logic [3:0] its_quads;
+  logic [7:0] its_payload;
+  logic [1:0] out_ecn;
   logic [8:0] before;  // the payload's first byte
   logic [8:0] length;
   logic [8:0] left;    // bytes, with this beat's
 
-  assign before = forms[sent[1:0]][1] ? 9'd74 : 9'd54;
-  assign length = before + {1'b0, lengths[sent[1:0]], 4'd0} + 9'd4;
-  assign left   = length - {out_beat, 6'd0};
+  assign its_form    = form_of[out_path*2 +: 2];
+  assign its_quads   = quads_of[out_path*4 +: 4];
+  assign its_payload = payload_of[out_path*8 +: 8];
+  assign out_ecn     = its_form[1] ? m_axis_tdata[15*8+4 +: 2] : m_axis_tdata[15*8 +: 2];
+  assign before      = its_form[1] ? 9'd74 : 9'd54;
+  assign length      = before + {1'b0, its_quads, 4'd0} + 9'd4;
+  assign left        = length - {out_beat, 6'd0};
 
+  (* hierconn *) logic \dut.path ;
   (* hierconn *) logic \dut.beat_pop ;
   (* hierconn *) logic \dut.last ;
   (* hierconn *) logic \dut.crc_pop ;
-  (* hierconn *) logic \dut.crc_valid ;
+  (* hierconn *) logic \dut.outbox_0.crc_valid ;
+  (* hierconn *) logic \dut.outbox_1.crc_valid ;
+  logic crc_valid;
+
+  assign crc_valid = \dut.path ? \dut.outbox_1.crc_valid : \dut.outbox_0.crc_valid ;
 
   always_comb begin
     if (!rst) begin
       if (m_axis_tvalid) begin
-        p2_packet: assert (sent != given);
+        p2_packet: assert (!none[out_path]);
         p2_last:   assert (m_axis_tlast == (left <= 9'd64));
         p2_keep:   assert (m_axis_tkeep == (left >= 9'd64 ? '1 : ~({KEEP_W{1'b1}} << left[5:0])));
         if (out_beat == '0) begin
-          p3_header: assert (m_axis_tdata[7:0] == headers[sent[1:0]]);
-          p4_ecn:    assert (out_ecn == ecns[sent[1:0]]);
+          p3_header: assert (m_axis_tdata[7:0] == header_of[out_path*8 +: 8]);
+          p4_ecn:    assert (out_ecn == ecn_of[out_path*2 +: 2]);
         end
-        if (!forms[sent[1:0]][1] && out_beat == '0) begin
-          p3_payload_4: assert (m_axis_tdata[54*8 +: 8] == payloads[sent[1:0]]);
+        if (!its_form[1] && out_beat == '0) begin
+          p3_payload_4: assert (m_axis_tdata[54*8 +: 8] == its_payload);
         end
-        if (forms[sent[1:0]][1] && out_beat == 3'd1) begin
-          p3_payload_6: assert (m_axis_tdata[10*8 +: 8] == payloads[sent[1:0]]);
+        if (its_form[1] && out_beat == 3'd1) begin
+          p3_payload_6: assert (m_axis_tdata[10*8 +: 8] == its_payload);
         end
-        p3_tag: assert (m_tagged == forms[sent[1:0]][0] && m_tag[7:0] == tags[sent[1:0]]);
+        p3_tag: assert (m_tagged == its_form[0] && m_tag[7:0] == tag_of[out_path*8 +: 8]);
       end
-      p3_crc: assert (!((\dut.beat_pop && \dut.last ) || \dut.crc_pop ) || \dut.crc_valid );
+      p3_crc: assert (!((\dut.beat_pop && \dut.last ) || \dut.crc_pop ) || crc_valid);
     end
   end
 
   always_comb begin
     if (!rst) begin
-      two:    cover (sent == 3'd2);
-      tail:   cover (moves && m_axis_tlast && out_beat == 3'd2 && lengths[sent[1:0]] == 4'd4);
-      marked: cover (m_axis_tvalid && out_beat == '0 && out_ecn == 2'd3 && sent == 3'd1);
-      turned: cover (sent == 3'd1 && moves && forms[sent[1:0]] != forms[0]);
+      two:    cover (sent_of[2:0] == 3'd2);
+      each:   cover (sent_of[2:0] == 3'd1 && sent_of[5:3] == 3'd1);
+      tail:   cover (moves && m_axis_tlast && out_beat == 3'd2 && its_quads == 4'd4);
+      marked: cover (m_axis_tvalid && out_beat == '0 && out_ecn == 2'd3 && sent_of[2:0] == 3'd1);
+      turned: cover (sent_of[2:0] == 3'd1 && moves && out_path && its_form == 2'b11);
     end
   end
 endmodule

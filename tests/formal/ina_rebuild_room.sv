@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_rebuild's promises to those who feed it. What is in the headers and payloads does not matter
-// here, so that many packets can wait at a time: more than the queues (small ones: the constants in
-// proofs.txt) have room for.
+// ina_rebuild's promises to those who feed it, by each of its two paths. What is in the payloads does
+// not matter here, so that many packets can wait at a time: more than the queues (small ones: the
+// constants in proofs.txt) have room for. The tag of each frame is the path that it came by.
 //
-//   1. Who chooses packets only while there is room, and no more than three of which ina_rebuild
-//      has not been told two clocks ago, never finds a queue full: nothing is lost.
+//   1. Who chooses packets of a path only while there is room, and no more than three of which
+//      ina_rebuild has not been told two clocks ago, never finds a queue full: nothing is lost.
 //   2. What is here comes out: while all payload has come and the output is taken, no GOES clocks
 //      pass without a beat.
 //   3. Idle means that all is out.
-//   4. There is room again: nothing here means that there is.
+//   4. There is room again on a path: nothing of it here means that there is, whatever the other has.
+//   5. Frames leave in the order in which their packets began, whatever their path; of two that
+//      began at once path 0's goes first.
 
 module formal_ina_rebuild_room (
     input logic clk
 );
+  localparam int PATHS     = 2;
   localparam int MTU       = 128;
   localparam int LIST      = 8;
   localparam int LIST_W    = 3;
@@ -22,108 +25,173 @@ module formal_ina_rebuild_room (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  (* anyseq *) logic       s_header_valid;
-  (* anyseq *) logic [1:0] form;
-  (* anyseq *) logic [3:0] quads;
-  (* anyseq *) logic       s_valid;
-  (* anyseq *) logic       m_axis_tready;
-  (* anyseq *) logic       choose;
-  ina_pkg::header_t s_header;
-  logic             s_last;
-  logic             room;
+  (* anyseq *) logic [PATHS-1:0] s_header_valid;
+  (* anyseq *) logic             form;
+  (* anyseq *) logic [3:0]       quads;
+  (* anyseq *) logic [PATHS-1:0] s_valid;
+  (* anyseq *) logic             m_axis_tready;
+  ina_pkg::header_t s_header_0;
+  ina_pkg::header_t s_header_1;
+  logic [PATHS-1:0] s_begins;
+  logic [PATHS-1:0] s_last;
+  logic [PATHS-1:0] room;
   logic             busy;
   logic             m_axis_tvalid;
   logic             m_axis_tlast;
+  logic             m_tagged;
 
   always_comb begin
-    s_header          = '0;
-    s_header.is_ipv6  = form[1];
-    s_header.has_vlan = form[0];
-    s_header.quads    = 9'(quads);
+    s_header_0          = '0;
+    s_header_0.is_ipv6  = form;
+    s_header_0.quads    = 9'(quads);
+    s_header_1          = s_header_0;
+    s_header_1.has_vlan = 1'b1;
   end
 
   ina_rebuild #(.MTU(MTU)) dut (
-      .clk, .rst, .s_header_valid, .s_header, .s_header_ce(1'b0), .s_valid, .s_last, .s_data('0),
-      .s_crc('0), .room, .marked(), .busy,
-      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata(), .m_axis_tkeep(), .m_axis_tlast, .m_tagged(),
+      .clk, .rst,
+      .s0_header_valid(s_header_valid[0]), .s0_header(s_header_0), .s0_header_ce(1'b0),
+      .s0_begins(s_begins[0]), .s0_valid(s_valid[0]), .s0_last(s_last[0]), .s0_data('0), .s0_crc('0), .s0_room(room[0]),
+      .s1_header_valid(s_header_valid[1]), .s1_header(s_header_1), .s1_header_ce(1'b0),
+      .s1_begins(s_begins[1]), .s1_valid(s_valid[1]), .s1_last(s_last[1]), .s1_data('0), .s1_crc('0), .s1_room(room[1]),
+      .marked(), .busy,
+      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata(), .m_axis_tkeep(), .m_axis_tlast, .m_tagged,
       .m_tag());
 
-  // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
-  logic [2:0] to_come;  // chosen, their headers not given
-  logic [2:0] unknown;  // as ina_pick counts
-  logic       told_1, told_2;
+  logic             moves;
+  logic [PATHS-1:0] ends;  // a frame of this path, in this clock
+  logic [PATHS-1:0] none;  // nothing of it is here
+  logic [PATHS-1:0] whole; // all payload of what was given has come
+
+  assign moves = m_axis_tvalid && m_axis_tready;
+  assign ends  = (moves && m_axis_tlast) ? (m_tagged ? 2'd2 : 2'd1) : '0;
+
+  always_comb assume (quads != '0 && quads <= 4'(MTU / 16));
+
+  (* hierconn *) logic \dut.outbox_0.header_ready ;
+  (* hierconn *) logic \dut.outbox_0.beat_ready ;
+  (* hierconn *) logic \dut.outbox_0.crc_ready ;
+  (* hierconn *) logic \dut.outbox_1.header_ready ;
+  (* hierconn *) logic \dut.outbox_1.beat_ready ;
+  (* hierconn *) logic \dut.outbox_1.crc_ready ;
+  logic [PATHS-1:0] header_ready;
+  logic [PATHS-1:0] beat_ready;
+  logic [PATHS-1:0] crc_ready;
+
+  assign header_ready = {\dut.outbox_1.header_ready , \dut.outbox_0.header_ready };
+  assign beat_ready   = {\dut.outbox_1.beat_ready , \dut.outbox_0.beat_ready };
+  assign crc_ready    = {\dut.outbox_1.crc_ready , \dut.outbox_0.crc_ready };
+
+  for (genvar p = 0; p < PATHS; p++) begin : gen_path
+    // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
+    (* anyseq *) logic choose;
+    logic [2:0] to_come;  // chosen, their headers not given
+    logic [2:0] unknown;  // as ina_pick counts
+    logic       told_1, told_2;
+
+    always_ff @(posedge clk) begin
+      told_1  <= !rst && s_header_valid[p];
+      told_2  <= !rst && told_1;
+      to_come <= rst ? '0 : to_come + 3'(choose) - 3'(s_header_valid[p]);
+      unknown <= rst ? '0 : unknown + 3'(choose) - 3'(told_2);
+    end
+
+    always_comb begin
+      if (choose) assume (room[p] && unknown < 3'd3);
+      if (s_header_valid[p]) assume (to_come != '0);
+      if (rst) assume (!s_header_valid[p] && !s_begins[p] && !s_valid[p] && !choose);
+    end
+
+    // A packet begins in the clock before its first beat, and has its header by then.
+    (* anyseq *) logic any_begins;
+    logic begun_q;
+
+    assign s_begins[p] = any_begins;
+
+    always_ff @(posedge clk) begun_q <= s_begins[p] && !rst;
+
+    // The packets: given, of them begun, with all their payload, sent.
+    logic [3:0]      lengths [LIST];
+    logic [LIST_W:0] given;
+    logic [LIST_W:0] begun;
+    logic [LIST_W:0] filled;
+    logic [LIST_W:0] sent;
+    logic            in_beat;
+    logic [3:0]      in_quads;
+
+    assign in_quads  = (filled == given) ? quads : lengths[filled[LIST_W-1:0]];
+    assign s_last[p] = in_beat || in_quads <= 4'd4;
+
+    always_comb begin
+      assume (!s_begins[p] || begun != given || s_header_valid[p]);
+      assume (!s_begins[p] || (!in_beat && !s_valid[p]) || (s_valid[p] && s_last[p]));
+      if (!in_beat) assume (s_valid[p] == begun_q);
+      assume (given - sent < (LIST_W + 1)'(LIST));
+    end
+
+    always_ff @(posedge clk) begin
+      if (s_header_valid[p]) lengths[given[LIST_W-1:0]] <= quads;
+      if (rst) begin
+        given   <= '0;
+        begun   <= '0;
+        filled  <= '0;
+        sent    <= '0;
+        in_beat <= '0;
+      end else begin
+        given  <= given + (LIST_W + 1)'(s_header_valid[p]);
+        begun  <= begun + (LIST_W + 1)'(s_begins[p]);
+        filled <= filled + (LIST_W + 1)'(s_valid[p] && s_last[p]);
+        sent   <= sent + (LIST_W + 1)'(ends[p]);
+        if (s_valid[p]) in_beat <= !s_last[p];
+      end
+    end
+
+    assign none[p]  = sent == given;
+    assign whole[p] = filled == given && !in_beat && !s_header_valid[p];
+  end
+
+  // The paths of all packets, as they began.
+  logic       order [2*LIST];
+  logic [3:0] all_begun;
+  logic [3:0] all_ended;
 
   always_ff @(posedge clk) begin
-    told_1  <= !rst && s_header_valid;
-    told_2  <= !rst && told_1;
-    to_come <= rst ? '0 : to_come + 3'(choose) - 3'(s_header_valid);
-    unknown <= rst ? '0 : unknown + 3'(choose) - 3'(told_2);
+    if (s_begins != '0) order[all_begun] <= !s_begins[0];
+    if (s_begins == '1) order[all_begun + 4'd1] <= 1'b1;
+    all_begun <= rst ? '0 : all_begun + 4'(s_begins[0]) + 4'(s_begins[1]);
+    all_ended <= rst ? '0 : all_ended + 4'(ends != '0);
   end
 
-  always_comb begin
-    assume (quads != '0 && quads <= 4'(MTU / 16));
-    if (choose) assume (room && unknown < 3'd3);
-    if (s_header_valid) assume (to_come != '0);
-    if (rst) assume (!s_header_valid && !s_valid && !choose);
-  end
-
-  // The packets: given, of them with all their payload, of them sent.
-  logic [3:0]      lengths [LIST];
-  logic [LIST_W:0] given;
-  logic [LIST_W:0] filled;
-  logic [LIST_W:0] sent;
-  logic            in_beat;
-  logic [3:0]      in_quads;
-  logic            moves;
-
-  assign in_quads = (filled == given) ? quads : lengths[filled[LIST_W-1:0]];
-  assign s_last   = in_beat || in_quads <= 4'd4;
-  assign moves    = m_axis_tvalid && m_axis_tready;
-
-  always_comb begin
-    if (s_valid) assume (filled != given || s_header_valid);
-    assume (given - sent < (LIST_W + 1)'(LIST));
-  end
+  (* hierconn *) logic \dut.order_ready ;
 
   logic [2:0] waited;
 
   always_ff @(posedge clk) begin
-    if (s_header_valid) lengths[given[LIST_W-1:0]] <= quads;
-    if (rst) begin
-      given   <= '0;
-      filled  <= '0;
-      sent    <= '0;
-      in_beat <= '0;
-    end else begin
-      given  <= given + (LIST_W + 1)'(s_header_valid);
-      filled <= filled + (LIST_W + 1)'(s_valid && s_last);
-      sent   <= sent + (LIST_W + 1)'(moves && m_axis_tlast);
-      if (s_valid) in_beat <= !s_last;
-    end
-    if (rst || !busy || moves || !m_axis_tready || filled != given || in_beat || s_header_valid)
-      waited <= '0;
+    if (rst || !busy || moves || !m_axis_tready || whole != '1) waited <= '0;
     else waited <= waited + 1'b1;
   end
 
-  (* hierconn *) logic \dut.header_ready ;
-  (* hierconn *) logic \dut.beat_ready ;
-  (* hierconn *) logic \dut.crc_ready ;
-
   always_comb begin
     if (!rst) begin
-      p1_header: assert (!s_header_valid || \dut.header_ready );
-      p1_beat:   assert (!s_valid || \dut.beat_ready );
-      p1_crc:    assert (!(s_valid && s_last) || \dut.crc_ready );
+      p1_header: assert ((s_header_valid & ~header_ready) == '0);
+      p1_beat:   assert ((s_valid & ~beat_ready) == '0);
+      p1_crc:    assert ((s_valid & s_last & ~crc_ready) == '0);
       p2_goes:   assert (waited < 3'(GOES));
-      p3_idle:   assert (busy || sent == given);
-      p4_room:   assert (room || sent != given);
+      p3_idle:   assert (busy || none == '1);
+      p4_room:   assert ((none & ~room) == '0);
+      p1_order:  assert (s_begins == '0 || \dut.order_ready );
+      if (ends != '0) begin
+        p5_order: assert (m_tagged == order[all_ended]);
+      end
     end
   end
 
   always_comb begin
     if (!rst) begin
-      crowded: cover (filled - sent == (LIST_W + 1)'(4) && !room);
-      again:   cover (room && sent == (LIST_W + 1)'(3) && given == sent);
+      crowded: cover (gen_path[0].filled - gen_path[0].sent == (LIST_W + 1)'(4) && !room[0]);
+      again:   cover (room[0] && none[0] && gen_path[0].sent == (LIST_W + 1)'(3));
+      each:    cover (none == '1 && gen_path[0].sent == (LIST_W + 1)'(1)
+          && gen_path[1].sent == (LIST_W + 1)'(2));
       waits:   cover (waited == 3'(GOES - 1));
     end
   end

@@ -45,6 +45,26 @@ void measure_one(Random &random, const measure::Format &format, unsigned mtu, un
 	std::fflush(stdout);
 }
 
+/// A leaf with children on all ports but the last, which leads up.
+void measure_leaf(Random &random, unsigned mtu)
+{
+	const measure::Format &format = measure::FORMATS[1];
+	const bench::Form form;
+	const measure::Throughput result = measure::throughput(random, format, form, mtu, 1, CLOCKS, 0,
+	                                                       measure::Role::LEAF);
+	const measure::LeafLatency clocks = measure::leaf_latency(random, format, form, mtu);
+
+	std::printf("{\"ports\": %u, \"leaf\": true, \"format\": \"%s\", \"mtu\": %u, ",
+	            measure::PORTS, format.name, mtu);
+	print_list("beats_per_clock_in", result.in, measure::PORTS);
+	std::printf(", ");
+	print_list("beats_per_clock_out", result.out, measure::PORTS);
+	std::printf(", \"up_clocks\": %llu, \"down_clocks\": %llu}\n",
+	            static_cast<unsigned long long>(clocks.up),
+	            static_cast<unsigned long long>(clocks.down));
+	std::fflush(stdout);
+}
+
 /// Frames of one length that pass, on all ports.
 void measure_passing(Random &random, size_t beats)
 {
@@ -69,6 +89,8 @@ int main()
 		for (unsigned mtu : MTUS)
 			for (unsigned jobs : JOBS_AT_ONCE)
 				measure_one(random, format, mtu, jobs);
+	for (unsigned mtu : MTUS)
+		measure_leaf(random, mtu);
 	for (size_t beats = 1; beats <= FRAME_BEATS_MOST; beats++)
 		measure_passing(random, beats);
 	return 0;

@@ -81,15 +81,23 @@ inline std::vector<unsigned> every_port()
 	return ports;
 }
 
-/// A job on all ports that sends messages without end.
+/// What the switch is in a job's tree: all of it, or a leaf. A leaf has its children on all ports but
+/// the last; the last child's sums go up, and what comes down does so by the last port.
+enum class Role { ALONE, LEAF };
+constexpr unsigned UPLINK = PORTS - 1, BORDER = PORTS - 2;
+
+/// A job on all ports that sends messages without end. Above a leaf is a switch that sends its parts
+/// back as they are, as soon as it has them whole.
 class Sender
 {
       public:
 	size_t sent[PORTS] = {}, got[PORTS] = {}; // DATA packets in and out of a pipeline
 
 	Sender(Random &random, AggregatorRtl &rtl, unsigned serial, const Format &format,
-	       const bench::Form &form, unsigned mtu, unsigned packets_a_message = MESSAGE_PACKETS)
-	    : message_packets(packets_a_message), job(random, every_port(), serial, shape())
+	       const bench::Form &form, unsigned mtu, unsigned packets_a_message = MESSAGE_PACKETS,
+	       Role switch_role = Role::ALONE)
+	    : role(switch_role), message_packets(packets_a_message),
+	      job(random, every_port(), serial, shape(switch_role))
 	{
 		ina_wire_header header = {};
 
@@ -98,7 +106,7 @@ class Sender
 		header.type = INA_WIRE_DATA;
 		header.number_type = format.number_type;
 		header.operation = format.operation;
-		header.rank_count = PORTS;
+		header.rank_count = static_cast<uint16_t>(shape(role).rank_count);
 		header.job_id = job.id;
 		header.length_bytes = message_packets * mtu - 48;
 		for (unsigned p = 0; p < PORTS; p++) {
@@ -111,13 +119,26 @@ class Sender
 				payloads[p].emplace_back(message.begin() + i * mtu,
 				                         message.begin() + (i + 1) * mtu);
 			job.ranks[p].form = form;
-			rtl.in[p].push_back(job.ranks[p].frame(0));
+			if (!is_uplink(p))
+				rtl.in[p].push_back(job.ranks[p].frame(0));
 		}
+		rtl.settle();
+		if (role == Role::LEAF) // its JOIN has gone up
+			rtl.in[UPLINK].push_back(job.ranks[UPLINK].frame(0));
+		rtl.settle();
 	}
 
-	/// A host sends packet k when it has the sum of packet k - window from its predecessor.
+	bool is_uplink(unsigned p) const
+	{
+		return role == Role::LEAF && p == UPLINK;
+	}
+
+	/// A host sends packet k when it has the sum of packet k - window from its predecessor, the
+	/// switch above when it has the part of packet k.
 	bool may_send(unsigned p, unsigned window) const
 	{
+		if (is_uplink(p))
+			return !parts.empty();
 		return sent[p] < got[(p + PORTS - 1) % PORTS] + window;
 	}
 
@@ -137,6 +158,11 @@ class Sender
 		packet.destination_ip = rank.destination_ip;
 		packet.qpn = rank.qpn;
 		packet.psn = rank.psn(1 + sent[p]++);
+		if (is_uplink(p)) {
+			packet.payload = parts.front();
+			parts.pop_front();
+			return bench::make_frame(packet);
+		}
 		packet.payload = payloads[p][place];
 		if (first)
 			std::memcpy(&packet.payload[offsetof(ina_wire_header, message_number)],
@@ -157,29 +183,48 @@ class Sender
 	/// A frame of this job came out. It is a sum, and says so at the end of each message.
 	void receive(unsigned p, const Bytes &frame)
 	{
+		const unsigned children = role == Role::LEAF ? PORTS - 1 : PORTS;
 		uint32_t contributors;
 
+		if (role == Role::LEAF && p == BORDER)
+			parts.emplace_back(frame.begin() + static_cast<long>(job.ranks[p].form.payload()),
+			                   frame.end() - bench::ICRC_BYTES);
 		if (++got[p] % message_packets != 0)
 			return;
 		std::memcpy(&contributors, &frame[frame.size() - 4 - sizeof(ina_wire_trailer)], 4);
-		CHECK(contributors == PORTS, "port %u: %u contributors, not %u", p, contributors,
-		      PORTS);
+		CHECK(contributors == children, "port %u: %u contributors, not %u", p, contributors,
+		      children);
 	}
 
       private:
+	Role role;
 	unsigned message_packets;
 	traffic::Job job;
 	std::vector<Bytes> payloads[PORTS]; // of one message
+	std::deque<Bytes> parts;            // that have gone up, and not come down
 
-	static traffic::Shape shape()
+	static traffic::Shape shape(Role role)
 	{
+		constexpr uint32_t LEAF_PLACE = 1u << 24 | (PORTS - 1);
 		traffic::Shape shape;
 
 		shape.window = WINDOW;
 		shape.messages = 0;
+		shape.rank_count = PORTS;
+		if (role == Role::LEAF) {
+			shape.rank_count = 2 * (PORTS - 1); // as many elsewhere
+			shape.places.assign(PORTS, LEAF_PLACE);
+			shape.places[BORDER] += 1u << 24;
+		}
 		return shape;
 	}
 };
+
+inline void take_place(AggregatorRtl &rtl, Role role)
+{
+	if (role == Role::LEAF)
+		rtl.place(1, 1u << UPLINK, 0);
+}
 
 inline void forget_output(AggregatorRtl &rtl)
 {
@@ -192,7 +237,8 @@ inline void forget_output(AggregatorRtl &rtl)
 /// several jobs come in another order on each port; without a window given they keep closer together
 /// than one alone, for else the queues would grow and shrink by more packets than are measured.
 inline Throughput throughput(Random &random, const Format &format, const bench::Form &form,
-                             unsigned mtu, unsigned jobs, uint64_t clocks, unsigned window = 0)
+                             unsigned mtu, unsigned jobs, uint64_t clocks, unsigned window = 0,
+                             Role role = Role::ALONE)
 {
 	AggregatorRtl rtl(random);
 	std::vector<std::unique_ptr<Sender>> senders;
@@ -203,9 +249,10 @@ inline Throughput throughput(Random &random, const Format &format, const bench::
 
 	if (window == 0)
 		window = jobs == 1 ? WINDOW : std::max(WINDOW / 16, 2u);
+	take_place(rtl, role);
 	for (unsigned i = 0; i < jobs; i++)
-		senders.push_back(std::make_unique<Sender>(random, rtl, i, format, form, mtu));
-	rtl.settle();
+		senders.push_back(std::make_unique<Sender>(random, rtl, i, format, form, mtu,
+		                                           MESSAGE_PACKETS, role));
 	forget_output(rtl);
 	const uint64_t start = rtl.clock() + clocks, end = start + clocks;
 
@@ -312,7 +359,6 @@ inline uint64_t latency(Random &random, const Format &format, const bench::Form 
 	Sender sender(random, rtl, 0, format, form, payload_bytes, 1);
 	uint64_t most = 0;
 
-	rtl.settle();
 	for (unsigned late = 0; late <= PORTS; late++) { // PORTS: none is
 		forget_output(rtl);
 		for (unsigned p = 0; p < PORTS; p++)
@@ -331,6 +377,41 @@ inline uint64_t latency(Random &random, const Format &format, const bench::Form 
 		}
 	}
 	return most;
+}
+
+/// Of a leaf: from the last child's last beat in to the first of the part, and from the last beat from
+/// above to the first of its sum, on all ports.
+struct LeafLatency {
+	uint64_t up, down;
+};
+
+inline LeafLatency leaf_latency(Random &random, const Format &format, const bench::Form &form,
+                                unsigned payload_bytes)
+{
+	AggregatorRtl rtl(random);
+	LeafLatency clocks = {};
+
+	take_place(rtl, Role::LEAF);
+	Sender sender(random, rtl, 0, format, form, payload_bytes, 1, Role::LEAF);
+	forget_output(rtl);
+	for (unsigned p = 0; p < PORTS - 1; p++)
+		rtl.in[p].push_back(sender.next_frame(p));
+	rtl.settle();
+	CHECK(rtl.out[BORDER].size() == 1, "%zu frames went up, not one part",
+	      rtl.out[BORDER].size());
+	clocks.up = rtl.out[BORDER][0].first_beat - rtl.last_accepted;
+	sender.receive(BORDER, rtl.out[BORDER][0].frame);
+	forget_output(rtl);
+	rtl.in[UPLINK].push_back(sender.next_frame(UPLINK));
+	rtl.settle();
+	for (unsigned p = 0; p < PORTS; p++) {
+		CHECK(rtl.out[p].size() == (p != BORDER), "port %u: %zu frames", p,
+		      rtl.out[p].size());
+		if (p != BORDER)
+			clocks.down = std::max(clocks.down,
+			                       rtl.out[p][0].first_beat - rtl.last_accepted);
+	}
+	return clocks;
 }
 
 } // namespace measure

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_history: what was last written at a place is read there, one clock after the read; and so is
-// the length of the sum whose last beat was last written into a slot. Parts have places of their
-// own.
+// the length of the sum whose last beat was last written into a slot.
 
 #include "bench.hpp"
 #include "Vina_history.h"
@@ -17,8 +16,7 @@ constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT, BEATS = INA_MTU
 /// Few enough to be met again, and the first and the last of all.
 unsigned random_place(bench::Random &random)
 {
-	const unsigned job =
-	        static_cast<unsigned>(random.below(2 * JOBS)); // the second half: parts
+	const unsigned job = static_cast<unsigned>(random.below(JOBS));
 	const unsigned slot = random.chance(50) ? SLOTS - 1 - static_cast<unsigned>(random.below(2))
 	                                        : static_cast<unsigned>(random.below(2));
 	const unsigned beat =
@@ -43,8 +41,7 @@ int main()
 		const bench::Bytes data = random.bytes(64);
 
 		dut->write_valid = random.chance(50) && place != wanted;
-		dut->write_job = static_cast<uint8_t>(place / BEATS / SLOTS % JOBS);
-		dut->write_part = place / BEATS / SLOTS >= JOBS;
+		dut->write_job = static_cast<uint8_t>(place / BEATS / SLOTS);
 		dut->write_slot = static_cast<uint8_t>(place / BEATS % SLOTS);
 		dut->write_beat = static_cast<uint8_t>(place % BEATS);
 		bench::put(dut->write_data, 0, data.data(), data.size());
@@ -52,14 +49,12 @@ int main()
 		dut->write_quads = static_cast<uint8_t>(1 + random.below(4));
 		const unsigned peek = random_place(random) / BEATS;
 		dut->peek_read = lengths.count(peek) > 0 && peek != place / BEATS;
-		dut->peek_job = static_cast<uint8_t>(peek / SLOTS % JOBS);
-		dut->peek_part = peek / SLOTS >= JOBS;
+		dut->peek_job = static_cast<uint8_t>(peek / SLOTS);
 		dut->peek_slot = static_cast<uint8_t>(peek % SLOTS);
 		if (dut->peek_read)
 			peeked = lengths[peek];
 		dut->read_valid = model.count(wanted) > 0;
-		dut->read_job = static_cast<uint8_t>(wanted / BEATS / SLOTS % JOBS);
-		dut->read_part = wanted / BEATS / SLOTS >= JOBS;
+		dut->read_job = static_cast<uint8_t>(wanted / BEATS / SLOTS);
 		dut->read_slot = static_cast<uint8_t>(wanted / BEATS % SLOTS);
 		dut->read_beat = static_cast<uint8_t>(wanted % BEATS);
 		dut.tick();

@@ -90,7 +90,9 @@ class Jobs
 		dut->uplinks = static_cast<uint8_t>(at.uplinks);
 		dut->age = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
-		dut->mismatch_valid = dut->done_valid = 0;
+		dut->done_valid = 0;
+		for (unsigned j = 0; j < JOBS; j++)
+			set_bit(dut->mismatch, j, false);
 		dut.reset();
 	}
 
@@ -246,10 +248,15 @@ class Jobs
 		dut->leave_valid = static_cast<uint8_t>(leaves);
 		dut->hit_valid = static_cast<uint8_t>(hits);
 		std::memcpy(&dut->hit_job, &hit_jobs, sizeof(dut->hit_job));
-		const unsigned odd = static_cast<unsigned>(random.below(JOBS));
-		dut->mismatch_valid = random.chance(2);
-		dut->mismatch_job = static_cast<uint8_t>(odd);
-		breaking[odd] |= dut->mismatch_valid;
+		/* Of both paths: two jobs at once, or one. */
+		const bool differs = random.chance(2);
+		const uint64_t odd[] = {random.below(JOBS), random.below(JOBS)};
+		for (unsigned j = 0; j < JOBS; j++) {
+			const bool mismatch = differs && (j == odd[0] || j == odd[1]);
+
+			set_bit(dut->mismatch, j, mismatch);
+			breaking[j] |= mismatch;
+		}
 		const unsigned done = static_cast<unsigned>(random.below(JOBS));
 		/* The sum of LEAVEs of a job with a border has come down. */
 		const bool ends = jobs[done].broken || !jobs[done].border || jobs[done].down;
@@ -413,10 +420,10 @@ void run(bench::Random &random, const Place &place)
 		jobs.clock();
 	CHECK(JOBS == 1 || JOBS > 4 || jobs.held > 3, "%u held", jobs.held);
 	CHECK(jobs.granted > 1000 && jobs.refused > 1000 && jobs.freed > 500 && jobs.broken > 500 &&
-	              jobs.expired > 40 && jobs.expired == jobs.expected_expired,
+	              jobs.expired > 20 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
-	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 20 && jobs.downs_held > 100),
+	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 5 && jobs.downs_held > 100),
 	      "%u borders, %u down flows, %u of them held before", jobs.borders, jobs.downs,
 	      jobs.downs_held);
 }

@@ -378,6 +378,34 @@ void test_speed(Random &random)
 	}
 }
 
+/// A leaf: what goes up and what comes down have a beat a clock each, at the same time.
+void test_leaf_speed(Random &random)
+{
+	const measure::Format &format = measure::FORMATS[1];
+	const bench::Form &form = bench::FORMS[0];
+
+	for (unsigned mtu : {1024u, 4096u}) {
+		if (mtu > INA_MTU || WINDOW * mtu < 128 * 256)
+			continue;
+		const auto rate = measure::throughput(random, format, form, mtu, 1, 10000, 0,
+		                                      measure::Role::LEAF);
+		const measure::LeafLatency clocks =
+		        measure::leaf_latency(random, format, form, mtu);
+
+		std::printf("leaf of %u ports, MTU %u: %.4f beats a clock in and %.4f out on the "
+		            "slowest port, %llu clocks to the part and %llu from above\n",
+		            PORTS, mtu, rate.least_in(), rate.least_out(),
+		            static_cast<unsigned long long>(clocks.up),
+		            static_cast<unsigned long long>(clocks.down));
+		CHECK(rate.least_in() >= BEATS_PER_CLOCK_LEAST &&
+		              rate.least_out() >= BEATS_PER_CLOCK_LEAST,
+		      "less than %g beats a clock", BEATS_PER_CLOCK_LEAST);
+		CHECK(clocks.up <= LATENCY_CLOCKS_MOST && clocks.down <= LATENCY_CLOCKS_MOST,
+		      "more than %llu clocks",
+		      static_cast<unsigned long long>(LATENCY_CLOCKS_MOST));
+	}
+}
+
 /// Short packets of one job, and of all: from 192 bytes of payload on a beat a clock, from 128
 /// bytes on as many as a link brings (rtl/README.md, ina_top).
 void test_short_packets(Random &random)
@@ -605,6 +633,7 @@ int main()
 
 	test_faults(random);
 	test_speed(random);
+	test_leaf_speed(random);
 	if (WINDOW == SLOTS_BUILT)
 		test_short_packets(random);
 	test_passing_speed(random);

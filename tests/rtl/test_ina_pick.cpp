@@ -4,7 +4,9 @@
 // chosen twice, nothing that could go all the time waits for more than its turns, and an answer
 // whose sum has left the history is marked as dropped. Retransmissions that want the same go as one
 // packet. No sum is chosen of a job that is behind. A part leaves with its job's border, what came
-// from above with its own flow and with the others whose packets are in the part.
+// from above with its own flow and with the others whose packets are in the part. Sums and raw
+// packets go to the join; what came from above, retransmissions and raw packets of uplinks to the
+// relay; and when one of these takes nothing, the other gets its packets all the same.
 
 #include "bench.hpp"
 #include "Vina_pick.h"
@@ -15,12 +17,17 @@ namespace
 {
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
+constexpr unsigned ALL = (1u << PORTS) - 1;
 constexpr unsigned SLOT_W = SLOTS > 64 ? 7 : SLOTS > 16 ? 5 : 3;
 constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2, DOWN = 3;
+constexpr unsigned THE_JOIN = 0, THE_RELAY = 1, PATHS = 2;
 constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, DOWN_AT = RESEND_AT + PORTS,
                    CHOICES = DOWN_AT + JOBS;
 constexpr unsigned CHOSEN_MAX = 3;  // what ina_rebuild's `room` promises
 constexpr unsigned LOOK_CLOCKS = 3; // from what can be chosen to the choice that goes
+// A path on which nothing goes has its turn at the latest when all kinds and ports have had theirs.
+constexpr unsigned PATH_CLOCKS = 2 * LOOK_CLOCKS + 2 * 4 * PORTS;
+constexpr unsigned ROUNDS = 40, CLOCKS = 2500;
 
 template <class Port> void set_bits(Port &port, unsigned at, unsigned width, uint64_t value)
 {
@@ -31,9 +38,61 @@ template <class Port> void set_bits(Port &port, unsigned at, unsigned width, uin
 		                                    (value & 1) << i % 8);
 }
 
+template <class Port> bool bit(const Port &port, unsigned at)
+{
+	return reinterpret_cast<const uint8_t *>(&port)[at / 8] >> (at % 8) & 1;
+}
+
 void put_resend(bench::Dut<Vina_pick> &dut, unsigned port, const bench::Resend &resend)
 {
 	set_bits(dut->resend, bench::Resend::WIDTH * port, bench::Resend::WIDTH, resend.bits());
+}
+
+/// What waits at one path.
+struct Chosen {
+	bool valid, ready;
+	unsigned kind, job, slot, from, mask;
+	bool part;
+};
+
+Chosen chosen_of(bench::Dut<Vina_pick> &dut, unsigned path)
+{
+	if (path == THE_JOIN)
+		return {dut->m_join_valid != 0,
+		        dut->m_join_ready != 0,
+		        dut->m_join_raw ? RAW : JOIN,
+		        dut->m_join_job,
+		        dut->m_join_slot,
+		        dut->m_join_from,
+		        dut->m_join_mask,
+		        dut->m_join_part != 0};
+	return {dut->m_relay_valid != 0, dut->m_relay_ready != 0,
+	        dut->m_relay_kind,       dut->m_relay_job,
+	        dut->m_relay_slot,       dut->m_relay_from,
+	        dut->m_relay_mask,       false};
+}
+
+/// Nothing is there, and nothing has room.
+void clear(bench::Dut<Vina_pick> &dut)
+{
+	dut->m_join_ready = dut->m_relay_ready = 0;
+	dut->opened = dut->uplinks = 0;
+	dut->resend_valid = dut->resend_pop = 0;
+	dut->join_room = dut->relay_room = 0;
+	dut->join_settled = dut->relay_settled = 0;
+	dut->done_valid = dut->join_undo = dut->relay_undo = 0;
+	set_bits(dut->job_valid, 0, JOBS, 0);
+	set_bits(dut->job_complete, 0, JOBS, 0);
+	set_bits(dut->job_broken, 0, JOBS, 0);
+	set_bits(dut->job_closing, 0, JOBS, 0);
+	set_bits(dut->job_mask, 0, PORTS * JOBS, 0);
+	set_bits(dut->job_border, 0, PORTS * JOBS, 0);
+	set_bits(dut->job_down, 0, PORTS * JOBS, 0);
+	set_bits(dut->queue_waiting, 0, PORTS * JOBS, 0);
+	set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
+	set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
+	set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
+	dut.reset();
 }
 
 class Pick
@@ -41,20 +100,14 @@ class Pick
       public:
 	explicit Pick(bench::Random &generator) : random(generator)
 	{
-		dut->m_ready = 0;
-		dut->opened = 0;
-		dut->resend_pop = dut->settled = 0;
-		dut->done_valid = dut->undo_valid = 0;
-		set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
-		set_bits(dut->queue_waiting, 0, PORTS * JOBS, 0);
-		set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
-		set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
-		dut.reset();
+		clear(dut);
+		uplinks = random.chance(30) ? 0 : 1 + static_cast<unsigned>(random.below(14));
+		dut->uplinks = static_cast<uint8_t>(uplinks);
 		for (unsigned j = 0; j < JOBS; j++) {
-			mask[j] = 1 + static_cast<unsigned>(random.below(15));
-			if (mask[j] != 15 && random.chance(60)) {
-				down[j] = (mask[j] + 1) & ~mask[j]; // the first port that is free
-				border[j] = mask[j] & -mask[j];
+			mask[j] = draw_ports(ALL & ~uplinks);
+			if (uplinks && random.chance(60)) {
+				border[j] = one_of(mask[j]);
+				down[j] = random.chance(80) ? one_of(uplinks) : 0;
 			}
 			dut->opened = 1;
 			dut->opened_job = static_cast<uint8_t>(j);
@@ -69,58 +122,118 @@ class Pick
 		dut.settle();
 		for (unsigned i = 0; i < CHOICES; i++)
 			eligible_for[i] = is_eligible(i) ? eligible_for[i] + 1 : 0;
-		if (dut->m_valid && dut->m_kind != RESEND)
-			CHECK(dut->m_slot == go_slot, "slot %u, not %u", dut->m_slot, go_slot);
-		const bool was_there = dut->m_valid && !dut->m_ready;
-		const unsigned take = dut->issue_valid, job = dut->issue_job;
-		if (dut->m_valid && dut->m_ready)
-			in_flight.push_back(
-			        {dut->m_kind, dut->m_job, dut->m_from, dut->m_mask, dut->m_part});
-		finish_some();
+		Chosen before[PATHS];
+		const unsigned take[] = {dut->join_issue, dut->relay_issue};
+		const unsigned job[] = {dut->join_issue_job, dut->relay_issue_job};
+		const bool raw[] = {dut->join_issue_raw != 0, dut->relay_issue_raw != 0};
+		for (unsigned path = 0; path < PATHS; path++) {
+			before[path] = chosen_of(dut, path);
+			if (before[path].valid && before[path].kind != RESEND)
+				CHECK(before[path].slot == go_slot[path], "slot %u, not %u",
+				      before[path].slot, go_slot[path]);
+			if (before[path].valid && before[path].ready)
+				in_flight[path].push_back(before[path]);
+			finish_some(path);
+		}
+		was_held = is_held;
+		for (unsigned path = 0; path < PATHS; path++)
+			held[path] = before[path].valid && !before[path].ready;
+		is_held = held[THE_JOIN];
 		dut.tick();
 		CHECK(dut->dropped == dropping, "counted as dropped: %x", dut->dropped);
 		dropping = 0;
-		if (finished_job >= 0)
-			ahead[finished_job]--;
-		finished_job = -1;
-		if (dut->m_valid && !was_there)
-			check_choice(take, job);
-		else
-			CHECK(take == 0, "taken from a queue, but not chosen");
-		idle_clocks = dut->m_valid ? 0 : idle_clocks + 1;
+		for (unsigned j : finished)
+			ahead[j]--;
+		finished.clear();
+		/* What the relay has was chosen before what the join got just now. */
+		for (unsigned path : {THE_RELAY, THE_JOIN}) {
+			const Chosen now = chosen_of(dut, path);
+
+			if (now.valid && !held[path])
+				check_choice(path, now, take[path], job[path], raw[path]);
+			else
+				CHECK(take[path] == 0, "taken from a queue, but not chosen");
+			idle_clocks[path] = now.valid ? 0 : idle_clocks[path] + 1;
+		}
+		for (unsigned j = 0; j < JOBS; j++)
+			CHECK(!ahead[j] || !bit(dut->job_quiet, j), "job %u is quiet", j);
 		std::copy(std::begin(behind), std::end(behind), std::begin(was_behind));
-		if (idle_clocks > 2 * LOOK_CLOCKS)
-			check_idle();
+		check_idle();
 	}
 
-	unsigned counts[4] = {}, dropped = 0, merged = 0;
+	unsigned counts[4] = {}, dropped = 0, merged = 0, raw_up = 0, while_held[PATHS] = {};
 
       private:
-	struct Chosen {
-		unsigned kind, job, from, mask, part;
-	};
-
 	bench::Random &random;
 	bench::Dut<Vina_pick> dut;
-	unsigned mask[JOBS], border[JOBS] = {}, down[JOBS] = {};     // ports
-	unsigned waiting[PORTS][JOBS] = {}, there[PORTS][JOBS] = {}; // to be chosen, in all
-	unsigned ahead[JOBS] = {}, sums[JOBS] = {}, parts[JOBS] = {};
-	unsigned unsettled[PORTS] = {}, waited[CHOICES] = {}, eligible_for[CHOICES] = {};
-	std::vector<uint64_t> settled_at[PORTS];
+	unsigned uplinks, mask[JOBS], border[JOBS] = {}, down[JOBS] = {}; // ports
+	unsigned waiting[PORTS][JOBS] = {}, there[PORTS][JOBS] = {};      // to be chosen, in all
+	unsigned ahead[JOBS] = {}, here[JOBS] = {}, above[JOBS] = {};     // sums, by where from
+	unsigned unsettled[PATHS][PORTS] = {}, waited[CHOICES] = {}, eligible_for[CHOICES] = {};
+	std::vector<uint64_t> settled_at[PATHS][PORTS];
 	bool resending[PORTS] = {}, probe[PORTS] = {}, part[PORTS] = {};
 	unsigned resend_job[PORTS] = {}, ordinal[PORTS] = {}, quads[PORTS] = {};
 	bool behind[JOBS] = {}, was_behind[JOBS] = {};
-	int finished_job = -1;
+	std::vector<unsigned> finished; // jobs, in this clock
 	bool broken[JOBS] = {}, complete[JOBS] = {}, closing[JOBS] = {};
-	unsigned room = 0, resends = 0, go_slot = 0, idle_clocks = 0;
-	unsigned dropping = 0; // of these ports, to be counted in the next clock
-	std::vector<Chosen> in_flight;
+	unsigned room[PATHS] = {}, ready_percent[PATHS] = {100, 100}, room_percent = 100;
+	unsigned resends = 0, go_slot[PATHS] = {}, idle_clocks[PATHS] = {};
+	bool held[PATHS] = {}; // in the clock before, what waited there was not taken
+	bool is_held = false, was_held = false; // ... at the join; and a clock earlier
+	unsigned dropping = 0;                  // of these ports, to be counted in the next clock
+	std::vector<Chosen> in_flight[PATHS];
+
+	unsigned draw_ports(unsigned of)
+	{
+		const unsigned ports = static_cast<unsigned>(random.next()) & of;
+
+		return ports ? ports : of;
+	}
+	unsigned one_of(unsigned ports)
+	{
+		while (ports & (ports - 1))
+			ports &= random.chance(50) ? ports - 1 : ports & -ports;
+		return ports;
+	}
 
 	void drive()
 	{
+		drive_jobs();
+		drive_resends();
+		if (random.chance(1)) {
+			const unsigned percents[] = {0, 30, 70, 100};
+
+			room_percent = random.chance(50) ? 100 : 75;
+			for (unsigned &percent : ready_percent)
+				percent = percents[random.below(4)];
+		}
+		std::fill(room, room + PATHS, 0);
+		for (unsigned p = 0; p < PORTS; p++) {
+			for (unsigned &ports : room)
+				ports |= unsigned{random.chance(room_percent)} << p;
+			const bool joins = dut->m_join_from >> p & 1;
+			const bool relays =
+			        dut->m_relay_kind != RESEND && (dut->m_relay_from >> p & 1);
+
+			set_bits(dut->issue_slot, SLOT_W * p, SLOT_W,
+			         uplinks >> p & 1
+			                 ? relays ? go_slot[THE_RELAY] : ~go_slot[THE_RELAY]
+			         : joins ? go_slot[THE_JOIN]
+			                 : ~go_slot[THE_JOIN]);
+		}
+		dut->join_room = static_cast<uint8_t>(room[THE_JOIN]);
+		dut->relay_room = static_cast<uint8_t>(room[THE_RELAY]);
+		dut->m_join_ready = random.chance(ready_percent[THE_JOIN]);
+		dut->m_relay_ready = random.chance(ready_percent[THE_RELAY]);
+		dut->resend_pop = dut->join_settled = dut->relay_settled = 0;
+		dut->done_valid = dut->join_undo = dut->relay_undo = 0;
+	}
+
+	void drive_jobs()
+	{
 		if (random.chance(1))
 			for (unsigned j = 0; j < JOBS; j++) {
-				broken[j] = random.chance(50);
+				broken[j] |= random.chance(7);
 				complete[j] = random.chance(75);
 				closing[j] = random.chance(10);
 			}
@@ -146,15 +259,18 @@ class Pick
 				         behind[j] && p == j % PORTS);
 			}
 		}
-		room = static_cast<unsigned>(random.next() | random.next()) & 0xF;
+	}
+
+	void drive_resends()
+	{
 		for (unsigned p = 0; p < PORTS; p++) {
 			if (!(resends >> p & 1) && random.chance(50)) {
 				resends |= 1u << p;
 				probe[p] = random.chance(30);
 				resend_job[p] =
 				        static_cast<unsigned>(random.below(JOBS < 2 ? 1 : 2));
-				part[p] = random.chance(50);
-				ordinal[p] = (made(resend_job[p], part[p]) - SLOTS - 1 +
+				part[p] = border[resend_job[p]] && random.chance(50);
+				ordinal[p] = (wanted(p) - SLOTS - 1 +
 				              static_cast<unsigned>(random.below(4))) &
 				             0xFFFF;
 				quads[p] = 3 + static_cast<unsigned>(random.chance(20));
@@ -162,33 +278,38 @@ class Pick
 			put_resend(dut, p,
 			           {probe[p], resend_job[p], ordinal[p] % SLOTS, ordinal[p],
 			            quads[p], part[p]});
-			set_bits(dut->issue_slot, SLOT_W * p, SLOT_W,
-			         dut->m_from >> p & 1 ? go_slot : ~go_slot);
 		}
 		dut->resend_valid = static_cast<uint8_t>(resends);
-		dut->rebuild_room = static_cast<uint8_t>(room);
-		dut->m_ready = random.chance(70);
-		dut->resend_pop = dut->settled = 0;
-		dut->done_valid = dut->undo_valid = 0;
 	}
 
 	/// Its header is with ina_rebuild, and it is popped or called off; two clocks after that
 	/// its ports have their room back.
-	void finish_some()
+	void finish_some(unsigned path)
 	{
-		for (unsigned p = 0; p < PORTS; p++)
-			while (!settled_at[p].empty() && dut.clocks >= settled_at[p].front() + 2) {
-				unsettled[p]--;
-				settled_at[p].erase(settled_at[p].begin());
+		for (unsigned p = 0; p < PORTS; p++) {
+			std::vector<uint64_t> &clocks = settled_at[path][p];
+
+			while (!clocks.empty() && dut.clocks >= clocks.front() + 2) {
+				unsettled[path][p]--;
+				clocks.erase(clocks.begin());
 			}
-		if (in_flight.empty() || !random.chance(40))
+		}
+		if (in_flight[path].empty() || !random.chance(40))
 			return;
-		const Chosen one = in_flight.front();
-		in_flight.erase(in_flight.begin());
-		dut->settled = static_cast<uint8_t>(one.mask);
+		const Chosen one = in_flight[path].front();
+		const bool undone = (one.kind == JOIN || one.kind == DOWN) && random.chance(20);
+
+		/* One end a clock, of both paths. */
+		if (one.kind != RESEND && !undone && dut->done_valid)
+			return;
+		in_flight[path].erase(in_flight[path].begin());
+		if (path == THE_JOIN)
+			dut->join_settled = static_cast<uint8_t>(one.mask);
+		else
+			dut->relay_settled = static_cast<uint8_t>(one.mask);
 		for (unsigned p = 0; p < PORTS; p++)
 			if (one.mask >> p & 1)
-				settled_at[p].push_back(dut.clocks);
+				settled_at[path][p].push_back(dut.clocks);
 		if (one.kind == RESEND) {
 			dut->resend_pop = static_cast<uint8_t>(one.mask);
 			resends &= ~one.mask;
@@ -197,30 +318,54 @@ class Pick
 					resending[p] = false;
 			return;
 		}
-		const bool undone = one.kind != RAW && random.chance(20);
-		const bool is_part = one.kind == JOIN && one.part;
-		dut->done_valid = !undone;
-		dut->undo_valid = undone;
-		dut->undo_part = is_part;
-		dut->done_job = dut->undo_job = static_cast<uint8_t>(one.job);
-		finished_job = static_cast<int>(one.job);
 		if (undone)
-			made(one.job, is_part) = (made(one.job, is_part) - 1) & 0xFFFF;
+			undo(path, one);
+		else
+			end(one);
+		finished.push_back(one.job);
+	}
+
+	void undo(unsigned path, const Chosen &one)
+	{
+		unsigned &count = (path == THE_JOIN ? here : above)[one.job];
+
+		count = (count - 1) & 0xFFFF;
+		if (path == THE_JOIN) {
+			dut->join_undo = 1;
+			dut->join_undo_job = static_cast<uint8_t>(one.job);
+		} else {
+			dut->relay_undo = 1;
+			dut->relay_undo_job = static_cast<uint8_t>(one.job);
+		}
+		for (unsigned p = 0; p < PORTS; p++) {
+			unsigned &unchosen = waiting[p][one.job];
+
+			unchosen = std::min(unchosen + (one.from >> p & 1), there[p][one.job]);
+		}
+	}
+
+	void end(const Chosen &one)
+	{
+		dut->done_valid = 1;
+		dut->done_job = static_cast<uint8_t>(one.job);
 		for (unsigned p = 0; p < PORTS; p++) {
 			unsigned &all = there[p][one.job], &unchosen = waiting[p][one.job];
 
-			if (undone)
-				unchosen += one.from >> p & 1;
-			else if ((one.mask >> p & 1) && all > 0)
-				all--;
+			/* What is not chosen stays, but for what went raw. */
+			all -= (one.mask >> p & 1) && all > (one.kind == RAW ? 0 : unchosen);
 			unchosen = std::min(unchosen, all);
 		}
 	}
 
-	/// The sums of a job that have been chosen, or the parts.
-	unsigned &made(unsigned job, bool is_part)
+	/// Is it the sum from above that a port's retransmission wants?
+	bool wants_above(unsigned port) const
 	{
-		return is_part ? parts[job] : sums[job];
+		return border[resend_job[port]] && !part[port];
+	}
+	/// The sums of the kind it wants that have been chosen.
+	unsigned wanted(unsigned port) const
+	{
+		return (wants_above(port) ? above : here)[resend_job[port]];
 	}
 
 	/// Where the sum of a job's children leaves, and where the one from above does.
@@ -237,27 +382,38 @@ class Pick
 		return (behind[j] || was_behind[j]) && (ports >> j % PORTS & 1);
 	}
 
-	bool has_credit(unsigned ports) const
+	unsigned path_of(unsigned choice) const
+	{
+		if (choice >= RESEND_AT)
+			return THE_RELAY;
+		return choice >= JOBS && (uplinks >> (choice - JOBS) % PORTS & 1) ? THE_RELAY
+		                                                                  : THE_JOIN;
+	}
+
+	bool has_credit(unsigned path, unsigned ports) const
 	{
 		for (unsigned p = 0; p < PORTS; p++)
-			if ((ports >> p & 1) && (!(room >> p & 1) || unsettled[p] >= CHOSEN_MAX))
+			if ((ports >> p & 1) &&
+			    (!(room[path] >> p & 1) || unsettled[path][p] >= CHOSEN_MAX))
 				return false;
 		return true;
 	}
 
 	bool is_eligible(unsigned choice) const
 	{
+		const unsigned path = path_of(choice);
+
 		if (choice >= DOWN_AT) {
 			const unsigned j = choice - DOWN_AT;
 
 			return down[j] && !closing[j] && !broken[j] &&
 			       waiting[__builtin_ctz(down[j])][j] > 0 &&
-			       !is_behind(j, down_out(j)) && has_credit(down_out(j));
+			       !is_behind(j, down_out(j)) && has_credit(path, down_out(j));
 		}
 		if (choice >= RESEND_AT) {
 			const unsigned p = choice - RESEND_AT;
 
-			return (resends >> p & 1) && !resending[p] && has_credit(1u << p);
+			return (resends >> p & 1) && !resending[p] && has_credit(path, 1u << p);
 		}
 		const bool raw = choice >= JOBS;
 		const unsigned j = raw ? (choice - JOBS) / PORTS : choice;
@@ -267,53 +423,57 @@ class Pick
 		if (raw) {
 			const unsigned p = (choice - JOBS) % PORTS;
 
+			/* Behind what is held there may be one more, that is not seen. */
 			return ((mask[j] | down[j]) >> p & 1) && there[p][j] > 0 && ahead[j] == 0 &&
-			       has_credit(1u << p);
+			       !held[THE_JOIN] && !held[THE_RELAY] && has_credit(path, 1u << p);
 		}
 		for (unsigned p = 0; p < PORTS; p++)
 			if ((mask[j] >> p & 1) && waiting[p][j] == 0)
 				return false;
-		return complete[j] && !is_behind(j, join_out(j)) && has_credit(join_out(j));
+		return complete[j] && !is_behind(j, join_out(j)) && has_credit(path, join_out(j));
 	}
 
-	void check_choice(unsigned take, unsigned issue_job)
+	void check_choice(unsigned path, const Chosen &now, unsigned take, unsigned issue_job,
+	                  bool issue_raw)
 	{
-		const unsigned choice = choice_of(), kind = dut->m_kind, ports = dut->m_mask;
-		const unsigned from = dut->m_from;
+		const unsigned choice = choice_of(now), kind = now.kind, ports = now.mask;
 
+		CHECK(path_of(choice) == path, "kind %u of ports %x on the other path", kind,
+		      now.from);
 		counts[kind]++;
-		CHECK(take == (kind == RESEND ? 0 : from), "chosen on %x, taken on %x", from, take);
+		raw_up += kind == RAW && path == THE_RELAY;
+		while_held[path] += held[1 - path];
+		CHECK(take == (kind == RESEND ? 0 : now.from), "chosen on %x, taken on %x",
+		      now.from, take);
 		for (unsigned p = 0; p < PORTS; p++)
-			if ((from >> p & 1) && kind != RESEND) {
-				unsigned &count = (kind == RAW ? there : waiting)[p][dut->m_job];
+			if ((now.from >> p & 1) && kind != RESEND) {
+				unsigned &count = (kind == RAW ? there : waiting)[p][now.job];
 
-				CHECK(count > 0, "nothing waits on port %u of job %u", p,
-				      dut->m_job);
+				CHECK(count > 0, "nothing waits on port %u of job %u", p, now.job);
 				count -= kind != RAW;
 			}
 		for (unsigned p = 0; p < PORTS; p++)
 			if (ports >> p & 1) {
-				CHECK(++unsettled[p] <= CHOSEN_MAX, "port %u has no room", p);
-				if (kind == RESEND) {
-					CHECK((resends >> p & 1) && !resending[p],
-					      "port %u has nothing to resend", p);
-					resending[p] = true;
-				}
+				CHECK(++unsettled[path][p] <= CHOSEN_MAX, "port %u has no room", p);
+				if (kind == RESEND)
+					check_answer(p, now);
 			}
-		for (unsigned p = 0; p < PORTS; p++)
-			if (ports >> p & 1)
-				check_answer(kind, p);
+		CHECK(path == THE_JOIN || kind == RESEND || !dut->m_relay_dropped,
+		      "no answer, and dropped");
 		merged += kind == RESEND && (ports & (ports - 1));
 		if (kind != RESEND) {
-			CHECK(issue_job == dut->m_job, "taken from job %u", issue_job);
-			CHECK(kind != RAW || ahead[dut->m_job] == 0, "raw behind others");
-			ahead[dut->m_job]++;
-			unsigned &count = made(dut->m_job, kind == JOIN && dut->m_part);
+			CHECK(issue_job == now.job, "taken from job %u", issue_job);
+			CHECK(issue_raw == (kind == RAW), "taken at the head: %u", issue_raw);
+			CHECK(kind != RAW || ahead[now.job] == 0, "raw behind others");
+			ahead[now.job]++;
+			unsigned &count = (kind == DOWN ? above : here)[now.job];
 			count = (count + (kind != RAW)) & 0xFFFF;
-			go_slot = static_cast<unsigned>(random.below(SLOTS));
+			go_slot[path] = static_cast<unsigned>(random.below(SLOTS));
 		}
 		for (unsigned i = 0; i < CHOICES; i++) {
-			const bool goes = kind == RESEND && i >= RESEND_AT
+			if (path_of(i) != path)
+				continue;
+			const bool goes = kind == RESEND && i >= RESEND_AT && i < DOWN_AT
 			                          ? ports >> (i - RESEND_AT) & 1
 			                          : i == choice;
 			const bool could = eligible_for[i] > LOOK_CLOCKS && !goes;
@@ -323,75 +483,90 @@ class Pick
 		}
 	}
 
-	void check_answer(unsigned kind, unsigned port)
+	void check_answer(unsigned port, const Chosen &now)
 	{
-		// A join that is called off in this clock still counts.
-		const bool undone = dut->undo_valid && dut->undo_job == dut->m_job &&
-		                    dut->undo_part == dut->m_part;
-		const unsigned since =
-		        (made(dut->m_job, dut->m_part) + undone - ordinal[port]) & 0xFFFF;
-		const bool lost = kind == RESEND && !probe[port] && since > SLOTS;
+		CHECK((resends >> port & 1) && !resending[port], "port %u has nothing to resend",
+		      port);
+		resending[port] = true;
+		CHECK(dut->m_relay_probe == probe[port] && now.job == resend_job[port] &&
+		              now.slot == ordinal[port] % SLOTS &&
+		              dut->m_relay_quads == quads[port],
+		      "another port's answer");
+		CHECK(dut->m_relay_above == wants_above(port), "from above: %u",
+		      dut->m_relay_above);
+		/* One that is called off in this clock still counts. One that was chosen behind
+		 * what the join did not take counts too, and is not seen. */
+		const bool from_above = wants_above(port);
+		const bool undone = from_above ? dut->relay_undo && dut->relay_undo_job == now.job
+		                               : dut->join_undo && dut->join_undo_job == now.job;
+		const unsigned since = (wanted(port) + undone - ordinal[port]) & 0xFFFF;
+		const bool unseen = !from_above && was_held;
+		const bool lost = !probe[port] && since > SLOTS;
+		const bool may_be = lost || (!probe[port] && unseen && since + 1 > SLOTS);
 
-		CHECK(dut->m_dropped == lost, "%u sums since the one that is asked for: dropped %u",
-		      since, dut->m_dropped);
-		dropping |= unsigned{lost} << port;
-		dropped += lost;
-		if (kind == RESEND)
-			CHECK(dut->m_probe == probe[port] && dut->m_part == part[port] &&
-			              dut->m_job == resend_job[port] &&
-			              dut->m_slot == ordinal[port] % SLOTS,
-			      "another port's answer");
+		CHECK(dut->m_relay_dropped == lost || dut->m_relay_dropped == may_be,
+		      "%u sums since the one that is asked for: dropped %u", since,
+		      dut->m_relay_dropped);
+		dropping |= unsigned{dut->m_relay_dropped} << port;
+		dropped += dut->m_relay_dropped;
 	}
 
-	/// Nothing goes, so nothing could for as long as a choice takes.
+	/// Nothing goes, so nothing could for as long as a choice takes; nothing on one path, so
+	/// nothing of that path could for as long as the turns of all others take.
 	void check_idle()
 	{
-		for (unsigned i = 0; i < CHOICES; i++)
-			CHECK(eligible_for[i] <= 2 * LOOK_CLOCKS, "clock %llu: choice %u could go",
+		for (unsigned i = 0; i < CHOICES; i++) {
+			const unsigned other = idle_clocks[1 - path_of(i)];
+			const unsigned idle = idle_clocks[path_of(i)];
+			const bool waits = eligible_for[i] > 2 * LOOK_CLOCKS &&
+			                   std::min(idle, other) > 2 * LOOK_CLOCKS;
+			const bool path_waits = eligible_for[i] > PATH_CLOCKS && idle > PATH_CLOCKS;
+
+			CHECK(!waits && !path_waits, "clock %llu: choice %u could go",
 			      static_cast<unsigned long long>(dut.clocks), i);
+		}
 	}
 
-	unsigned choice_of() const
+	unsigned choice_of(const Chosen &now) const
 	{
-		const unsigned port = static_cast<unsigned>(__builtin_ctz(dut.top.m_mask));
+		const unsigned port = static_cast<unsigned>(__builtin_ctz(now.mask)), job = now.job;
 
-		const unsigned job = dut.top.m_job;
-
-		if (dut.top.m_kind == JOIN) {
-			CHECK(dut.top.m_from == mask[job] && dut.top.m_mask == join_out(job),
+		if (now.kind == JOIN) {
+			CHECK(now.from == mask[job] && now.mask == join_out(job),
 			      "a join without some of its ports");
-			CHECK(dut.top.m_part == (border[job] != 0), "a part, or not: %u",
-			      dut.top.m_part);
+			CHECK(now.part == (border[job] != 0), "a part, or not: %u", now.part);
 			return job;
 		}
-		if (dut.top.m_kind == DOWN) {
-			CHECK(dut.top.m_from == down[job] && dut.top.m_mask == down_out(job),
+		if (now.kind == DOWN) {
+			CHECK(now.from == down[job] && now.mask == down_out(job),
 			      "a sum from above without some of its ports");
-			CHECK(dut.top.m_part, "not held against the part");
 			return DOWN_AT + job;
 		}
-		CHECK(dut.top.m_from == dut.top.m_mask, "from %x to %x", dut.top.m_from,
-		      dut.top.m_mask);
-		if (dut.top.m_kind == RESEND)
+		CHECK(now.from == now.mask, "from %x to %x", now.from, now.mask);
+		if (now.kind == RESEND)
 			return RESEND_AT + port;
-		CHECK((dut.top.m_mask & (dut.top.m_mask - 1)) == 0, "several ports");
-		return JOBS + dut.top.m_job * PORTS + port;
+		CHECK((now.mask & (now.mask - 1)) == 0, "several ports");
+		return JOBS + job * PORTS + port;
 	}
 };
 
 /// One clock after the other with all ports' retransmissions as they are: the masks that are
-/// chosen.
+/// chosen, of both paths.
 std::vector<unsigned> choices(bench::Dut<Vina_pick> &dut, unsigned clocks)
 {
 	std::vector<unsigned> masks;
 
-	dut->m_ready = 1;
+	dut->m_join_ready = dut->m_relay_ready = 1;
 	for (unsigned i = 0; i < clocks; i++) {
-		dut->resend_pop = dut->settled = 0;
-		if (dut->m_valid) {
-			masks.push_back(dut->m_mask);
-			dut->settled = dut->m_mask;
-			dut->resend_pop = dut->m_kind == RESEND ? dut->m_mask : 0;
+		dut->resend_pop = dut->join_settled = dut->relay_settled = 0;
+		if (dut->m_join_valid) {
+			masks.push_back(dut->m_join_mask);
+			dut->join_settled = dut->m_join_mask;
+		}
+		if (dut->m_relay_valid) {
+			masks.push_back(dut->m_relay_mask);
+			dut->relay_settled = dut->m_relay_mask;
+			dut->resend_pop = dut->m_relay_kind == RESEND ? dut->m_relay_mask : 0;
 		}
 		dut.tick();
 		if (dut->resend_pop)
@@ -411,36 +586,14 @@ void ask(bench::Dut<Vina_pick> &dut, int other, unsigned field)
 		            5u + (differs && field == 3), 4u + (differs && field == 4),
 		            differs && field == 5});
 	}
-	dut->resend_valid = (1u << PORTS) - 1;
-	dut->rebuild_room = (1u << PORTS) - 1;
-}
-
-void clear(bench::Dut<Vina_pick> &dut)
-{
-	dut->m_ready = 0;
-	dut->opened = 0;
-	dut->resend_valid = dut->resend_pop = dut->settled = 0;
-	dut->rebuild_room = 0;
-	dut->done_valid = dut->undo_valid = 0;
-	set_bits(dut->job_valid, 0, JOBS, 0);
-	set_bits(dut->job_complete, 0, JOBS, 0);
-	set_bits(dut->job_broken, 0, JOBS, 0);
-	set_bits(dut->job_closing, 0, JOBS, 0);
-	set_bits(dut->job_mask, 0, PORTS * JOBS, 0);
-	set_bits(dut->job_border, 0, PORTS * JOBS, 0);
-	set_bits(dut->job_down, 0, PORTS * JOBS, 0);
-	set_bits(dut->queue_waiting, 0, PORTS * JOBS, 0);
-	set_bits(dut->queue_ready, 0, PORTS * JOBS, 0);
-	set_bits(dut->resend_pending, 0, PORTS * JOBS, 0);
-	set_bits(dut->resend_behind, 0, PORTS * JOBS, 0);
-	dut.reset();
+	dut->resend_valid = dut->relay_room = ALL;
 }
 
 /// The same sum for several ports takes one transaction; what differs in anything, one of its own.
 void test_one_transaction()
 {
 	bench::Dut<Vina_pick> dut;
-	constexpr unsigned ALL = (1u << PORTS) - 1, CLOCKS = 40;
+	constexpr unsigned CLOCKS = 40;
 
 	clear(dut);
 	ask(dut, -1, 0);
@@ -460,34 +613,190 @@ void test_one_transaction()
 		}
 	/* A port without room does not hold up the others. */
 	ask(dut, -1, 0);
-	dut->rebuild_room = ALL & ~4u;
+	dut->relay_room = ALL & ~4u;
 	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL & ~4u}, "others wait for room");
 }
 
-/// A job's sums wait while the receiver of one of them is behind; they go when it has caught up.
+/// A job with three children, and its top above where `border` says so, whose sums have room.
+void open_job(bench::Dut<Vina_pick> &dut, unsigned job, bool border)
+{
+	constexpr unsigned UPLINK = PORTS - 1;
+
+	dut->opened = 1;
+	dut->opened_job = static_cast<uint8_t>(job);
+	dut.tick();
+	dut->opened = 0;
+	dut->uplinks = 1u << UPLINK;
+	dut->join_room = dut->relay_room = ALL;
+	set_bits(dut->job_valid, job, 1, 1);
+	set_bits(dut->job_complete, job, 1, 1);
+	set_bits(dut->job_border, 0 * JOBS + job, 1, border);
+	set_bits(dut->job_down, UPLINK * JOBS + job, 1, border);
+	for (unsigned p = 0; p < UPLINK; p++)
+		set_bits(dut->job_mask, p * JOBS + job, 1, 1);
+	dut.tick();
+}
+
+/// A job's sums wait while the receiver of one of them is behind; they go when it has caught up. A
+/// part is the border's; what came from above, all the others'.
 void test_behind()
+{
+	constexpr unsigned CHILDREN = 7, BORDER = 1, UPLINK = 8;
+	const struct {
+		bool border;
+		unsigned ready, receivers;
+	} cases[] = {{false, CHILDREN, CHILDREN},
+	             {true, CHILDREN, BORDER},
+	             {true, UPLINK, UPLINK | (CHILDREN & ~BORDER)}};
+	bench::Dut<Vina_pick> dut;
+
+	for (const auto &one : cases)
+		for (unsigned p = 0; p < PORTS; p++) {
+			const bool holds = one.receivers >> p & 1;
+
+			clear(dut);
+			set_bits(dut->resend_behind, p * JOBS, 1, 1);
+			open_job(dut, 0, one.border);
+			for (unsigned q = 0; q < PORTS; q++)
+				set_bits(dut->queue_ready, q * JOBS, 1, one.ready >> q & 1);
+			CHECK(choices(dut, 40).empty() == holds,
+			      "a sum of ports %x, port %u behind: it goes, or waits for another's",
+			      one.ready, p);
+			set_bits(dut->resend_behind, p * JOBS, 1, 0);
+			CHECK(!choices(dut, 6).empty(), "nothing goes when port %u has caught up",
+			      p);
+		}
+}
+
+/// What is chosen behind one that the join does not take counts already: its job is not quiet, and
+/// an answer whose sum it may overwrite is dropped.
+void test_chosen_behind()
 {
 	bench::Dut<Vina_pick> dut;
 
-	for (unsigned p = 0; p < PORTS; p++) {
+	for (bool lost : {false, true}) {
 		clear(dut);
-		dut->opened = 1;
-		dut->opened_job = 0;
-		dut.tick();
-		dut->opened = 0;
-		set_bits(dut->job_valid, 0, 1, 1);
-		set_bits(dut->job_complete, 0, 1, 1);
-		dut->rebuild_room = (1u << PORTS) - 1;
-		set_bits(dut->resend_behind, p * JOBS, 1, 1);
-		for (unsigned q = 0; q < PORTS; q++)
-			set_bits(dut->job_mask, q * JOBS, 1, 1);
-		dut.tick();
-		for (unsigned q = 0; q < PORTS; q++)
-			set_bits(dut->queue_ready, q * JOBS, 1, 1);
-		CHECK(choices(dut, 40).empty(), "a sum overtakes the answers of port %u", p);
-		set_bits(dut->resend_behind, p * JOBS, 1, 0);
-		CHECK(!choices(dut, 6).empty(), "nothing goes when port %u has caught up", p);
+		open_job(dut, 0, false);
+		for (unsigned p = 0; p < PORTS - 1; p++)
+			set_bits(dut->queue_ready, p * JOBS, 1, 1);
+		for (unsigned i = 0; i < 20; i++)
+			dut.tick();
+		CHECK(dut->m_join_valid, "no sum is chosen");
+		/* Two sums are chosen: the one that waits, and the one behind it. */
+		const unsigned ordinal = (2 - SLOTS - lost) & 0xFFFF;
+
+		put_resend(dut, 0, {0, 0, 0, ordinal, 4});
+		dut->resend_valid = 1;
+		for (unsigned i = 0; i < 20; i++)
+			dut.tick();
+		CHECK(dut->m_relay_valid && dut->m_relay_dropped == lost,
+		      "%u sums since the one that is asked for: dropped %u", SLOTS + lost,
+		      dut->m_relay_dropped);
 	}
+	if (JOBS < 2)
+		return;
+	clear(dut);
+	for (unsigned j = 0; j < 2; j++) {
+		open_job(dut, j, false);
+		for (unsigned p = 0; p < PORTS - 1; p++)
+			set_bits(dut->queue_ready, p * JOBS + j, 1, 1);
+	}
+	for (unsigned i = 0; i < 20; i++)
+		dut.tick();
+	CHECK(!bit(dut->job_quiet, 0) && !bit(dut->job_quiet, 1),
+	      "a job with a chosen sum is quiet");
+}
+
+/// Jobs with packets of every kind at all times: one whose top is above; one that is broken, with
+/// packets at the ports of its children, and one at the uplink; and retransmissions.
+struct Crowd {
+	explicit Crowd(bench::Dut<Vina_pick> &pick) : dut(pick)
+	{
+		clear(dut);
+		dut->uplinks = 1u << UPLINK;
+		for (unsigned j = 0; j < std::min(JOBS, 3u); j++) {
+			set_bits(dut->job_valid, j, 1, 1);
+			set_bits(dut->job_complete, j, 1, 1);
+			set_bits(dut->job_broken, j, 1, j != SUMS);
+			set_bits(dut->job_border, 0 * JOBS + j, 1, 1);
+			for (unsigned p = 0; p < UPLINK; p++)
+				set_bits(dut->job_mask, p * JOBS + j, 1, 1);
+			set_bits(dut->job_down, UPLINK * JOBS + j, 1, 1);
+			for (unsigned p = 0; p < PORTS; p++) {
+				const bool is_there =
+				        j == SUMS || (j == BROKEN_UP) == (p == UPLINK);
+
+				set_bits(dut->queue_ready, p * JOBS + j, 1, is_there);
+				set_bits(dut->queue_waiting, p * JOBS + j, 1, is_there);
+			}
+		}
+		for (unsigned p = 0; p < PORTS; p++)
+			put_resend(dut, p, {0, 0, p, p, 4});
+		dut->resend_valid = dut->join_room = dut->relay_room = ALL;
+		dut->m_join_ready = dut->m_relay_ready = 1;
+	}
+
+	/// What goes settles at once, and ends in the clocks behind it, one by one.
+	void clock()
+	{
+		Chosen now[PATHS];
+
+		for (unsigned path = 0; path < PATHS; path++) {
+			now[path] = chosen_of(dut, path);
+			if (!now[path].valid || !now[path].ready)
+				now[path].mask = 0;
+			else if (now[path].kind != RESEND)
+				ends.push_back(now[path].job);
+			if (now[path].mask)
+				counts[path][now[path].kind]++;
+		}
+		dut->join_settled = static_cast<uint8_t>(now[THE_JOIN].mask);
+		dut->relay_settled = static_cast<uint8_t>(now[THE_RELAY].mask);
+		dut->resend_pop = now[THE_RELAY].kind == RESEND ? dut->relay_settled : 0;
+		dut->done_valid = !ends.empty();
+		if (!ends.empty()) {
+			dut->done_job = static_cast<uint8_t>(ends.front());
+			ends.erase(ends.begin());
+		}
+		dut.tick();
+	}
+
+	static constexpr unsigned UPLINK = PORTS - 1, SUMS = 0, BROKEN_UP = 1;
+	bench::Dut<Vina_pick> &dut;
+	std::vector<unsigned> ends; // jobs
+	unsigned counts[PATHS][4] = {};
+};
+
+/// While one path takes nothing, or has no room, the other one goes on.
+void test_held_path()
+{
+	constexpr unsigned CLOCKS = 200, LEAST = 10; // of each kind
+	bench::Dut<Vina_pick> dut;
+
+	for (unsigned held = 0; held < PATHS; held++)
+		for (bool has_room : {false, true}) {
+			Crowd crowd(dut);
+
+			if (!has_room)
+				(held == THE_JOIN ? dut->join_room : dut->relay_room) = 0;
+			else
+				(held == THE_JOIN ? dut->m_join_ready : dut->m_relay_ready) = 0;
+			for (unsigned i = 0; i < CLOCKS; i++)
+				crowd.clock();
+			const unsigned(&went)[4] = crowd.counts[1 - held];
+			const bool raws = JOBS < 3 || went[RAW] >= LEAST;
+			const bool others = held == THE_JOIN
+			                            ? went[DOWN] >= LEAST && went[RESEND] >= LEAST
+			                            : went[JOIN] >= LEAST;
+
+			CHECK(raws && others,
+			      "path %u %s: on the other %u sums, %u raw, %u resent, %u from above",
+			      held, has_room ? "is held" : "has no room", went[JOIN], went[RAW],
+			      went[RESEND], went[DOWN]);
+			for (unsigned kind = 0; kind < 4; kind++)
+				CHECK(!crowd.counts[held][kind], "kind %u goes where it cannot",
+				      kind);
+		}
 }
 
 } // namespace
@@ -495,23 +804,31 @@ void test_behind()
 int main()
 {
 	bench::Random random(bench::seed());
+	unsigned counts[4] = {}, dropped = 0, merged = 0, raw_up = 0, while_held[PATHS] = {};
 
 	test_one_transaction();
 	test_behind();
-	unsigned downs = 0;
-
-	for (unsigned round = 0; round < 20; round++) {
+	test_chosen_behind();
+	test_held_path();
+	for (unsigned round = 0; round < ROUNDS; round++) {
 		Pick pick(random);
 
-		for (unsigned i = 0; i < 5000; i++)
+		for (unsigned i = 0; i < CLOCKS; i++)
 			pick.clock();
-		downs += pick.counts[DOWN];
-		CHECK(pick.counts[JOIN] && pick.counts[RAW] && pick.counts[RESEND] &&
-		              pick.dropped && pick.merged,
-		      "%u joins, %u raw, %u resent, %u dropped, %u for several ports",
-		      pick.counts[JOIN], pick.counts[RAW], pick.counts[RESEND], pick.dropped,
-		      pick.merged);
+		for (unsigned kind = 0; kind < 4; kind++)
+			counts[kind] += pick.counts[kind];
+		for (unsigned path = 0; path < PATHS; path++)
+			while_held[path] += pick.while_held[path];
+		dropped += pick.dropped;
+		merged += pick.merged;
+		raw_up += pick.raw_up;
 	}
-	CHECK(downs > 1000, "%u sums from above", downs);
+	CHECK(counts[JOIN] > 500 && counts[RAW] > 500 && counts[RESEND] > 1000 &&
+	              counts[DOWN] > 100 && dropped > 100 && merged > 100 && raw_up > 50,
+	      "%u joins, %u raw, %u of them at uplinks, %u resent, %u dropped, %u for several "
+	      "ports, %u from above",
+	      counts[JOIN], counts[RAW], raw_up, counts[RESEND], dropped, merged, counts[DOWN]);
+	CHECK(while_held[0] > 100 && while_held[1] > 100, "%u and %u while the other path was held",
+	      while_held[0], while_held[1]);
 	return 0;
 }

@@ -38,28 +38,79 @@ void check_watched(Vina_queue &top, const Ring &ring, unsigned job)
 	CHECK(top.sum_slot == ring.sum_end % SLOTS, "job %u: sum_slot", job);
 }
 
-/// Reads beat `beat` of the packet `ahead` of the head, its header and its length.
-void check_packet(bench::Dut<Vina_queue> &dut, const Ring &ring, unsigned job, unsigned ahead,
-                  unsigned beat)
+/// Lengths, headers and beats are read by themselves, each of any packet, or the header of a
+/// retransmission; what is not read again stays.
+class Reader
 {
-	const Packet &packet = ring.packets[ahead];
+      public:
+	Reader(bench::Random &generator, bench::Dut<Vina_queue> &queue)
+	    : random(generator), dut(queue)
+	{
+	}
 
-	dut->peek_read = dut->header_read = dut->beat_read = 1;
-	dut->peek_job = dut->read_job = static_cast<uint8_t>(job);
-	dut->peek_slot = dut->read_slot = static_cast<uint8_t>((ring.head + ahead) % SLOTS);
-	dut->read_beat = static_cast<uint8_t>(beat);
-	dut->peek_resend = dut->read_resend = 0;
-	dut.tick();
-	dut->peek_read = dut->header_read = dut->beat_read = 0;
-	dut.tick();
-	CHECK(dut->peek_quads == packet.quads, "length %u, not %u", dut->peek_quads, packet.quads);
-	CHECK(bench::get(dut->read_header, 0, bench::RECORD_BYTES) ==
-	              bench::record_of(bench::Bytes(54, packet.mark)),
-	      "header");
-	CHECK(bench::get(dut->read_data, 0, 64) ==
-	              bench::Bytes(64, static_cast<uint8_t>(packet.mark + beat)),
-	      "beat %u", beat);
-}
+	void check(const Ring (&rings)[JOBS], const Packet (&resent)[ENTRIES])
+	{
+		const Place length = draw(rings), header = draw(rings), beat = draw(rings);
+		const unsigned entry = static_cast<unsigned>(random.below(ENTRIES));
+		const bool resend = random.chance(30);
+
+		dut->peek_read = length.packet && random.chance(70);
+		dut->peek_job = static_cast<uint8_t>(length.job);
+		dut->peek_slot = static_cast<uint8_t>(length.slot);
+		if (dut->peek_read)
+			quads = length.packet->quads;
+		dut->header_read = (resend || header.packet) && random.chance(70);
+		dut->header_job = static_cast<uint8_t>(header.job);
+		dut->header_slot = static_cast<uint8_t>(header.slot);
+		dut->header_resend = resend;
+		dut->header_entry = static_cast<uint8_t>(entry);
+		if (dut->header_read)
+			record = bench::record_of(bench::Bytes(54, resend ? resent[entry].mark
+			                                                  : header.packet->mark));
+		dut->beat_read = beat.packet && random.chance(70);
+		dut->beat_job = static_cast<uint8_t>(beat.job);
+		dut->beat_slot = static_cast<uint8_t>(beat.slot);
+		if (dut->beat_read) {
+			const unsigned at =
+			        static_cast<unsigned>(random.below(beat.packet->quads / 4));
+
+			dut->beat_at = static_cast<uint8_t>(at);
+			data.assign(64, static_cast<uint8_t>(beat.packet->mark + at));
+		}
+		dut.tick();
+		dut->peek_read = dut->header_read = dut->beat_read = 0;
+		if (random.chance(30))
+			dut.tick();
+		CHECK(!quads || dut->peek_quads == quads, "length %u, not %u", dut->peek_quads,
+		      quads);
+		CHECK(record.empty() ||
+		              bench::get(dut->read_header, 0, bench::RECORD_BYTES) == record,
+		      "header");
+		CHECK(data.empty() || bench::get(dut->read_data, 0, 64) == data, "beat");
+	}
+
+      private:
+	struct Place {
+		const Packet *packet; // or none
+		unsigned job, slot;
+	};
+
+	Place draw(const Ring (&rings)[JOBS])
+	{
+		const unsigned job = static_cast<unsigned>(random.below(JOBS));
+		const Ring &ring = rings[job];
+
+		if (ring.packets.empty())
+			return {nullptr, job, 0};
+		const unsigned ahead = static_cast<unsigned>(random.below(ring.packets.size()));
+		return {&ring.packets[ahead], job, (ring.head + ahead) % SLOTS};
+	}
+
+	bench::Random &random;
+	bench::Dut<Vina_queue> &dut;
+	unsigned quads = 0;
+	bench::Bytes record, data; // what was read last
+};
 
 /// A retransmission's header goes to `entry`.
 void put_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packet)
@@ -71,27 +122,13 @@ void put_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packe
 	dut->resend_valid = 0;
 }
 
-void check_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packet)
-{
-	dut->peek_read = dut->header_read = 1;
-	dut->peek_resend = dut->read_resend = 1;
-	dut->read_entry = static_cast<uint8_t>(entry);
-	dut.tick();
-	dut->peek_read = dut->header_read = 0;
-	dut.tick();
-	CHECK(dut->peek_quads == packet.quads, "length %u at entry %u, not %u", dut->peek_quads,
-	      entry, packet.quads);
-	CHECK(bench::get(dut->read_header, 0, bench::RECORD_BYTES) ==
-	              bench::record_of(bench::Bytes(54, packet.mark)),
-	      "header at entry %u", entry);
-}
-
 } // namespace
 
 int main()
 {
 	bench::Random random(bench::seed());
 	bench::Dut<Vina_queue> dut;
+	Reader reader(random, dut);
 	Ring rings[JOBS];
 	bool is_open[JOBS] = {};
 	Packet resent[ENTRIES];
@@ -195,18 +232,10 @@ int main()
 			      "job %u: %zu packets, %u chosen, ready %u", j,
 			      rings[j].packets.size(), rings[j].chosen,
 			      static_cast<unsigned>(dut->ready >> j & 1));
-		if (!rings[job].packets.empty()) {
-			const unsigned ahead =
-			        static_cast<unsigned>(random.below(rings[job].packets.size()));
-
-			check_packet(dut, rings[job], job, ahead,
-			             static_cast<unsigned>(
-			                     random.below(rings[job].packets[ahead].quads / 4)));
-		}
+		reader.check(rings, resent);
 		if (random.chance(10)) {
 			const unsigned entry = static_cast<unsigned>(random.below(ENTRIES));
 
-			check_resend(dut, entry, resent[entry]);
 			resent[entry] = {packet.mark, packet.quads};
 			put_resend(dut, entry, resent[entry]);
 		}

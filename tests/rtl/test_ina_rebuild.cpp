@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_rebuild: random headers and payloads in, whole frames out, against frames put together here
-// with zlib's iCRC; the tag that comes beside a frame is put into it here. Output stalls at random;
-// packets start only with `room`, as ina_pick does.
+// ina_rebuild: random headers and payloads of both sources in, whole frames out, against frames put
+// together here with zlib's iCRC; the tag that comes beside a frame is put into it here. Frames
+// leave in the order in which their beats begin to come, whatever their source, and each source alone
+// has the whole line. Output stalls at random; packets start only with `room`, as ina_pick does.
 
 #include "bench.hpp"
 #include "Vina_rebuild.h"
@@ -12,26 +13,78 @@
 namespace
 {
 
-constexpr unsigned PACKETS = 4000;
+constexpr unsigned PACKETS = 2000; // of each source
 constexpr unsigned CLOCKS_MAX = 3000000;
 
-class Test
+/// The inputs of one source.
+struct Ports {
+	decltype(Vina_rebuild::s0_header_valid) header_valid;
+	decltype(Vina_rebuild::s0_header) header;
+	decltype(Vina_rebuild::s0_header_ce) header_ce;
+	decltype(Vina_rebuild::s0_begins) begins; // the clock before a first beat
+	decltype(Vina_rebuild::s0_valid) valid;
+	decltype(Vina_rebuild::s0_last) last;
+	decltype(Vina_rebuild::s0_data) data;
+	decltype(Vina_rebuild::s0_crc) crc;
+	decltype(Vina_rebuild::s0_room) room;
+};
+
+/// One source: gives headers while there is room, and the beats of the packets behind them.
+class Source
 {
       public:
-	Test() : random(bench::seed())
+	Source(bench::Random &generator, const Ports &source) : random(generator), ports(source)
 	{
-		dut->s_header_valid = 0;
-		dut->s_valid = 0;
-		dut->m_axis_tready = 0;
-		dut.reset();
+		ports.header_valid = ports.begins = ports.valid = 0;
 	}
-	/// Sends a packet: its header, and after a few clocks its beats; some packets meet in
-	/// flight.
-	void packet(size_t quads)
+
+	void clock()
+	{
+		ports.header_valid = !wanted.empty() && ports.room && random.chance(header_percent);
+		if (ports.header_valid)
+			give_header();
+		ports.valid = gives;
+		if (gives)
+			give_beat();
+		gives = !beats.empty() && random.chance(beat_percent);
+		ports.begins = gives && beats.front().index == 0;
+	}
+
+	bool begins() const
+	{
+		return ports.begins;
+	}
+	bool is_done() const
+	{
+		return wanted.empty() && expected.empty();
+	}
+	void pop()
+	{
+		expected.pop_front();
+	}
+	unsigned just_given() const
+	{
+		return ports.header_valid;
+	}
+
+	std::deque<size_t> wanted; // quads of packets whose header has not been given
+	std::deque<bench::Bytes> expected;
+	unsigned header_percent = 80, beat_percent = 80, marks = 0;
+
+      private:
+	struct Beat {
+		bool last;
+		uint32_t crc;
+		bench::Bytes payload;
+		size_t index;
+	};
+
+	void give_header()
 	{
 		bench::Packet packet;
-		const bool ce = random.chance(30);
+		const size_t quads = wanted.front();
 
+		wanted.pop_front();
 		packet.form = bench::FORMS[random.below(4)];
 		packet.vlan = static_cast<uint16_t>(random.next());
 		packet.flow_label = static_cast<uint32_t>(random.below(1 << 20));
@@ -43,12 +96,9 @@ class Test
 
 		if (!packet.form.ipv6 && random.chance(30))
 			make_checksum_small(frame);
-		while (!dut->room || random.chance(20))
-			clock();
-		bench::put_header(dut->s_header, frame, quads, bench::header_crc(frame));
-		dut->s_header_valid = 1;
-		dut->s_header_ce = ce;
-		if (ce && bench::is_ecn_capable(frame)) {
+		bench::put_header(ports.header, frame, quads, bench::header_crc(frame));
+		ports.header_ce = random.chance(30);
+		if (ports.header_ce && bench::is_ecn_capable(frame)) {
 			marks += !bench::is_congested(frame);
 			bench::put_congested(frame); // the iCRC stays
 		}
@@ -58,24 +108,8 @@ class Test
 
 		for (size_t i = 0; i <= last; i++)
 			beats.push_back({i == last, crc, packet.payload, i});
-		clock();
 	}
-	void drain()
-	{
-		while (!expected.empty() || dut->busy)
-			clock();
-		CHECK(marks == marked, "%u frames marked, must be %u", marked, marks);
-	}
-	bench::Random random;
-	unsigned ready_percent = 50;
 
-      private:
-	struct Beat {
-		bool last;
-		uint32_t crc;
-		bench::Bytes payload;
-		size_t index;
-	};
 	/// Chooses the IP identification so that updating the checksum carries round.
 	void make_checksum_small(bench::Bytes &frame)
 	{
@@ -88,32 +122,82 @@ class Test
 		bench::put_ip_checksum(frame);
 		bench::seal(frame);
 	}
-	void offer_beat()
+
+	void give_beat()
 	{
-		dut->s_valid = !beats.empty() && random.chance(80);
-		if (!dut->s_valid)
-			return;
 		const Beat &beat = beats.front();
 
-		bench::put_beat(dut->s_data, beat.payload, beat.index);
-		dut->s_last = beat.last;
-		dut->s_crc = beat.last ? beat.crc : static_cast<uint32_t>(random.next());
+		bench::put_beat(ports.data, beat.payload, beat.index);
+		ports.last = beat.last;
+		ports.crc = beat.last ? beat.crc : static_cast<uint32_t>(random.next());
 		beats.pop_front();
 	}
+
+	bench::Random &random;
+	Ports ports;
+	std::deque<Beat> beats;
+	bool gives = false; // one of them in the next clock
+};
+
+class Test
+{
+      public:
+	explicit Test(bench::Random &generator)
+	    : random(generator), sources{{random,
+	                                  {dut->s0_header_valid, dut->s0_header, dut->s0_header_ce,
+	                                   dut->s0_begins, dut->s0_valid, dut->s0_last, dut->s0_data, dut->s0_crc,
+	                                   dut->s0_room}},
+	                                 {random,
+	                                  {dut->s1_header_valid, dut->s1_header, dut->s1_header_ce,
+	                                   dut->s1_begins, dut->s1_valid, dut->s1_last, dut->s1_data, dut->s1_crc,
+	                                   dut->s1_room}}}
+	{
+		dut->m_axis_tready = 0;
+		dut.reset();
+	}
+
 	void clock()
 	{
-		CHECK(dut.clocks < CLOCKS_MAX, "%zu frames never came", expected.size());
+		CHECK(dut.clocks < CLOCKS_MAX, "%zu and %zu frames never came",
+		      sources[0].expected.size(), sources[1].expected.size());
 		dut->m_axis_tready = random.chance(ready_percent);
+		for (unsigned s = 0; s < 2; s++) {
+			sources[s].clock();
+			if (sources[s].begins())
+				order.push_back(s);
+		}
 		dut.settle();
-		CHECK(dut->busy || expected.size() == dut->s_header_valid,
-		      "not busy with %zu frames to come", expected.size());
+		for (const Source &source : sources)
+			CHECK(dut->busy || source.expected.size() == source.just_given(),
+			      "not busy with %zu frames to come", source.expected.size());
+		idle_clocks += !dut->m_axis_tvalid && has_begun;
+		has_begun |= dut->m_axis_tvalid;
 		if (dut->m_axis_tvalid && dut->m_axis_tready)
 			take();
 		dut.tick();
 		marked += dut->marked;
-		dut->s_header_valid = 0;
-		offer_beat(); // for the next clock
 	}
+
+	void drain()
+	{
+		while (!sources[0].is_done() || !sources[1].is_done())
+			clock();
+		for (unsigned i = 0; i < 4; i++)
+			clock();
+		CHECK(!dut->busy, "busy with nothing");
+		CHECK(sources[0].marks + sources[1].marks == marked,
+		      "%u frames marked, must be %u and %u", marked, sources[0].marks,
+		      sources[1].marks);
+	}
+
+	bench::Random &random;
+	bench::Dut<Vina_rebuild> dut;
+	Source sources[2];
+	unsigned ready_percent = 50;
+	unsigned idle_clocks = 0; // of the line, behind the first beat
+	unsigned frames[2] = {};
+
+      private:
 	void take()
 	{
 		const size_t count = static_cast<size_t>(__builtin_popcountll(dut->m_axis_tkeep));
@@ -135,43 +219,114 @@ class Test
 			for (int i = 0; i < 4; i++)
 				frame.insert(frame.begin() + 12 + i,
 				             static_cast<uint8_t>(tag >> 8 * i));
-		CHECK(!expected.empty(), "a frame too many");
-		CHECK(frame.size() == expected.front().size(), "frame of %zu bytes, must be %zu",
-		      frame.size(), expected.front().size());
+		const unsigned from = whose();
+		Source &source = sources[from];
+
+		CHECK(!source.expected.empty(), "a frame too many");
+		const bench::Bytes &want = source.expected.front();
+		CHECK(frame.size() == want.size(), "frame of %zu bytes, must be %zu", frame.size(),
+		      want.size());
 		for (size_t i = 0; i < frame.size(); i++)
-			CHECK(frame[i] == expected.front()[i],
-			      "byte %zu of %zu: %02x, must be %02x", i, frame.size(), frame[i],
-			      expected.front()[i]);
+			CHECK(frame[i] == want[i], "byte %zu of %zu: %02x, must be %02x", i,
+			      frame.size(), frame[i], want[i]);
+		CHECK(order.front() == from, "a frame of source %u, which began later", from);
+		order.pop_front();
+		frames[from]++;
 		frame.clear();
-		expected.pop_front();
+		source.pop();
 	}
-	bench::Dut<Vina_rebuild> dut;
-	std::deque<bench::Bytes> expected;
-	std::deque<Beat> beats;
+
+	/// Whose it is: they have drawn MACs and PSNs of their own, so the first source's unless
+	/// the other's next one is the same.
+	unsigned whose() const
+	{
+		return !sources[1].expected.empty() && sources[1].expected.front() == frame;
+	}
+
+	std::deque<unsigned> order; // of the sources' packets, as they began
 	bench::Bytes frame;
 	bool tagged = false; // the frame
 	uint32_t tag = 0;
-	unsigned marks = 0, marked = 0;
+	unsigned marked = 0;
+	bool has_begun = false;
 };
+
+/// Both at once, at any pace.
+void test_both(bench::Random &random)
+{
+	Test test(random);
+
+	for (Source &source : test.sources) {
+		for (size_t quads = 1; quads <= 256; quads++)
+			for (unsigned i = 0; i < 2; i++)
+				source.wanted.push_back(quads);
+		for (unsigned i = 0; i < PACKETS; i++)
+			source.wanted.push_back(1 + random.below(random.chance(60) ? 8 : 256));
+	}
+	while (!test.sources[0].is_done() || !test.sources[1].is_done()) {
+		test.ready_percent =
+		        random.chance(30) ? 5 : static_cast<unsigned>(20 + random.below(81));
+		for (Source &source : test.sources)
+			source.header_percent = random.chance(20) ? 2 : 80;
+		for (unsigned i = 0; i < 2000; i++)
+			test.clock();
+	}
+	test.drain();
+	CHECK(test.frames[0] == PACKETS + 512 && test.frames[1] == PACKETS + 512,
+	      "%u and %u frames", test.frames[0], test.frames[1]);
+}
+
+/// Payloads of whole beats, and a line that is always ready: a beat leaves in every clock, whether
+/// they are of one source or of both.
+void test_full_rate(bench::Random &random)
+{
+	for (unsigned who = 1; who <= 3; who++) {
+		Test test(random);
+
+		test.ready_percent = 100;
+		for (unsigned s = 0; s < 2; s++) {
+			test.sources[s].header_percent = test.sources[s].beat_percent = 100;
+			for (size_t beats = 1; (who >> s & 1) && beats <= 128; beats++)
+				test.sources[s].wanted.push_back(
+				        4 * (beats <= 64 ? beats : 129 - beats));
+		}
+		while (!test.sources[0].is_done() || !test.sources[1].is_done())
+			test.clock();
+		CHECK(test.idle_clocks == 0, "of sources %x the line is idle for %u clocks", who,
+		      test.idle_clocks);
+	}
+}
+
+/// Headers without beats, as many as there is room for, keep nothing waiting that the other source
+/// has.
+void test_late_beats(bench::Random &random)
+{
+	for (unsigned late = 0; late < 2; late++) {
+		Test test(random);
+		Source &source = test.sources[late], &other = test.sources[1 - late];
+
+		source.beat_percent = 0;
+		source.wanted.assign(100, 4);
+		for (unsigned i = 0; i < 20; i++)
+			test.clock();
+		other.wanted.assign(20, 16);
+		for (unsigned i = 0; i < 1000; i++)
+			test.clock();
+		CHECK(other.is_done(), "%zu frames wait for source %u", other.expected.size(),
+		      late);
+		source.beat_percent = 80;
+		test.drain();
+	}
+}
 
 } // namespace
 
 int main()
 {
-	Test test;
+	bench::Random random(bench::seed());
 
-	for (size_t quads = 1; quads <= 256; quads++)
-		for (unsigned i = 0; i < 4; i++)
-			test.packet(quads);
-	for (unsigned i = 0; i < PACKETS; i++) {
-		if (i % 50 == 0)
-			test.ready_percent =
-			        test.random.chance(30)
-			                ? 5
-			                : static_cast<unsigned>(20 + test.random.below(81));
-		test.packet(test.random.chance(60) ? 1 + test.random.below(8)
-		                                   : 1 + test.random.below(256));
-	}
-	test.drain();
+	test_late_beats(random);
+	test_full_rate(random);
+	test_both(random);
 	return 0;
 }

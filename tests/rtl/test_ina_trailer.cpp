@@ -12,7 +12,7 @@
 namespace
 {
 
-constexpr unsigned JOBS = 4, KIND_JOIN = 0, KIND_RESEND = 2;
+constexpr unsigned JOBS = 4;
 
 struct Beat {
 	bool first, last, starts, ends;
@@ -51,7 +51,7 @@ int main()
 		dut->s_valid = 1;
 		bench::put(dut->s_data, 0, data.data(), data.size());
 		dut->s_overflow = overflow;
-		dut->s_kind = join ? KIND_JOIN : KIND_RESEND;
+		dut->s_raw = !join;
 		dut->s_job = static_cast<uint8_t>(job);
 		dut->s_first = beat.first;
 		dut->s_last = beat.last;

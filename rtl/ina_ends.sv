@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ends of both paths' packets, one a clock: the last beat is in the history, and what waited for
+// it has left. A path's packets never end in clocks that follow each other (ina_beats), so what was
+// relayed waits for one clock at most.
+
+`default_nettype none
+
+module ina_ends #(
+    parameter  int PORT_COUNT = 4,
+    parameter  int JOB_COUNT  = 4,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic                             join_valid,
+    input  logic                             join_raw,
+    input  logic                             join_part,
+    input  logic                             join_leave,
+    input  logic [JOB_W-1:0]                 join_job,
+    input  logic [PORT_COUNT-1:0]            join_mask,
+    input  logic [ina_pkg::BEAT_INDEX_W-1:0] join_beat,
+    input  logic [2:0]                       join_quads,
+
+    input  logic                             relay_valid,  // but for retransmissions
+    input  logic                             relay_raw,
+    input  logic                             relay_leave,
+    input  logic [JOB_W-1:0]                 relay_job,
+    input  logic [PORT_COUNT-1:0]            relay_mask,
+    input  logic [ina_pkg::BEAT_INDEX_W-1:0] relay_beat,
+    input  logic [2:0]                       relay_quads,
+
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]  job_mask,
+
+    output logic                             m_valid,
+    output logic                             m_raw,
+    output logic                             m_up,       // a part has gone up
+    output logic                             m_leave,    // a LEAVE has gone out
+    output logic [PORT_COUNT-1:0]            m_left,     // ... whose
+    output logic [JOB_W-1:0]                 m_job,
+    output logic [PORT_COUNT-1:0]            m_mask,     // whose packets have left
+    output logic [PORT_COUNT-1:0]            m_counted,  // whose payloads it took, but for one from above
+    output logic [ina_pkg::BEAT_INDEX_W-1:0] m_beat,     // its last
+    output logic [2:0]                       m_quads,
+    output logic                             busy
+);
+
+  typedef struct packed {
+    logic                             raw;
+    logic                             leave;
+    logic [JOB_W-1:0]                 job;
+    logic [PORT_COUNT-1:0]            mask;
+    logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
+    logic [2:0]                       quads;
+  } end_t;
+
+  end_t joined;
+  end_t relayed;
+  end_t late;   // waits for this clock
+  end_t now;
+  logic late_valid;
+  logic sums;
+
+  assign joined  = {join_raw, join_leave, join_job, join_mask, join_beat, join_quads};
+  assign relayed = {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
+  assign now     = join_valid ? joined : late_valid ? late : relayed;
+  assign sums    = join_valid && !join_raw;
+
+  assign m_valid = join_valid || late_valid || relay_valid;
+  assign m_up    = sums && join_part;
+  assign m_leave = m_valid && now.leave;
+  assign m_raw   = now.raw;
+  assign m_job   = now.job;
+  assign m_mask  = now.mask;
+  assign m_beat  = now.beat;
+  assign m_quads = now.quads;
+  assign m_left  = m_raw ? m_mask : {PORT_COUNT{1'b1}};
+  assign busy    = late_valid;
+
+  always_comb begin
+    m_counted = m_raw ? m_mask : '0;
+    for (int p = 0; p < PORT_COUNT; p++)
+      if (sums) m_counted[p] = job_mask[p*JOB_COUNT + 32'(m_job)];
+  end
+
+  always_ff @(posedge clk) begin
+    late_valid <= join_valid && relay_valid && !rst;
+    if (relay_valid) late <= relayed;
+  end
+
+endmodule
+
+`default_nettype wire

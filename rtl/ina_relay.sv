@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the packets that need no adding past the tree, so that they cost it nothing: sums that came
+// from above, retransmissions with their sum from the history, and raw packets of the uplinks. One
+// beat a clock, without a gap between packets:
+//
+//   next      the packet's length comes from the queue, and that of what the history has
+//   stage 0   reads a beat, and with the first beat the headers; that waits while ina_join reads some
+//   stage 1   the RAMs' outputs
+//   stage 2   these in registers, for RAMs are slow; ina_alike compares them
+//   stage 3   with the first beat the packet goes on or is called off
+//   out       the beat, with zeros past the packet's end
+//
+// A sum from above leaves with the headers of all packets that have waited for it. It is held
+// against their lengths and opcodes, and against the part of the same number, which is read from the
+// history beside it. What differs breaks the job, as in ina_join.
+//
+// A retransmission of another length than its sum's is called off too: behind the end of the sum the
+// history has what others left there.
+
+`default_nettype none
+
+module ina_relay #(
+    parameter  int PORT_COUNT = 4,
+    parameter  int JOB_COUNT  = 4,
+    parameter  int SLOT_COUNT = 128,
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int HEADER_T_W = ina_pkg::HEADER_T_W
+) (
+    input  logic clk,
+    input  logic rst,
+
+    // From ina_pick.
+    input  logic                        s_valid,
+    output logic                        s_ready,
+    input  logic [1:0]                  s_kind,     // DOWN, RESEND or RAW
+    input  logic [JOB_W-1:0]            s_job,
+    input  logic [SLOT_W-1:0]           s_slot,
+    input  logic [PORT_COUNT-1:0]       s_from,     // whose payload it takes; or headers of retransmissions
+    input  logic [PORT_COUNT-1:0]       s_mask,     // where it leaves
+    input  logic                        s_above,    // of a retransmission: its sum came from above
+    input  logic                        s_probe,    // ... it is a probe
+    input  logic                        s_dropped,  // ... the sum has left the history: only taken out
+    input  logic [ina_pkg::QUADS_W-1:0] s_quads,    // ... its length
+
+    // To all ports' ina_queue, whose results come in the next clock and stay.
+    output logic                                   peek_read,
+    input  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] peek_quads,
+    input  logic                                   others_read,  // ina_join reads headers in this clock
+    output logic [PORT_COUNT-1:0]                  header_read,
+    output logic                                   read_resend,  // ... those of retransmissions
+    output logic [PORT_COUNT-1:0]                  beat_read,
+    output logic [JOB_W-1:0]                       read_job,
+    output logic [SLOT_W-1:0]                      read_slot,
+    output logic [ina_pkg::BEAT_INDEX_W-1:0]       read_beat,
+    input  logic [PORT_COUNT*HEADER_T_W-1:0]       queue_header,
+    input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]  queue_data,
+
+    // To both histories, at the same place: of what was summed here, and of what came from above.
+    output logic                        history_read,
+    input  logic [ina_pkg::BEAT_W-1:0]  here_data,
+    input  logic [ina_pkg::QUADS_W-1:0] here_quads,  // the length, as peek_quads
+    input  logic [ina_pkg::BEAT_W-1:0]  above_data,
+    input  logic [ina_pkg::QUADS_W-1:0] above_quads,
+
+    // Each port's oldest retransmission is removed when its packet begins.
+    output logic [PORT_COUNT-1:0] resend_pop,
+
+    // One clock, for ina_counters: the ports whose retransmission is answered, or dropped because
+    // its length is not the sum's.
+    output logic [PORT_COUNT-1:0] resend_answered,
+    output logic [PORT_COUNT-1:0] resend_differed,
+
+    // Jobs, as ina_verdict has them.
+    input  logic [JOB_COUNT-1:0] job_valid,
+    input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] others_over,
+    output logic [JOB_COUNT-1:0] over,
+    output logic [JOB_COUNT-1:0] closing,
+    output logic                 undo_valid,
+    output logic [JOB_W-1:0]     undo_job,
+    output logic [JOB_COUNT-1:0] mismatch,
+
+    // To ina_rebuild: the headers, before the packet's first beat.
+    output logic [PORT_COUNT-1:0]            settled,       // header_valid, or called off
+    output logic [PORT_COUNT-1:0]            header_valid,
+    output logic [PORT_COUNT*HEADER_T_W-1:0] header,
+    output logic                             header_ce,
+
+    // The beats.
+    output logic                             m_valid,
+    output logic [PORT_COUNT-1:0]            m_mask,
+    output logic [ina_pkg::BEAT_W-1:0]       m_data,
+    output logic [1:0]                       m_kind,
+    output logic [JOB_W-1:0]                 m_job,
+    output logic [SLOT_W-1:0]                m_slot,
+    output logic [ina_pkg::BEAT_INDEX_W-1:0] m_beat,
+    output logic                             m_first,
+    output logic                             m_last,
+    output logic [2:0]                       m_quads,
+    output logic                             m_leave,  // the packet is a LEAVE
+
+    output logic busy
+);
+
+  localparam int BEAT_W  = ina_pkg::BEAT_W;
+  localparam int QUADS_W = ina_pkg::QUADS_W;
+  localparam int EQUAL_W = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
+
+  // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in
+  // it.
+  typedef struct packed {
+    logic [1:0]            kind;
+    logic [JOB_W-1:0]      job;
+    logic [SLOT_W-1:0]     slot;
+    logic [PORT_COUNT-1:0] from;
+    logic [PORT_COUNT-1:0] mask;
+    logic                  above;
+    logic                  probe;
+    logic                  dropped;
+    logic                  differs;  // in length from what the history has
+  } packet_t;
+  localparam int PACKET_W = 2 + JOB_W + SLOT_W + 2 * PORT_COUNT + 4;
+
+  typedef struct packed {
+    logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
+    logic                             first;
+    logic                             last;
+    logic [2:0]                       quads;
+  } place_t;
+
+  // The next packet.
+  logic               next_valid;
+  logic               next_pop;
+  packet_t            next;
+  packet_t            next_compared;
+  logic [QUADS_W-1:0] next_resend_quads;
+  logic [QUADS_W-1:0] next_quads;
+  logic               next_resends;
+
+  assign s_ready      = !next_valid || next_pop;
+  assign peek_read    = s_valid && s_ready;
+  assign next_resends = next.kind == ina_pkg::KIND_RESEND;
+
+  always_ff @(posedge clk) begin
+    if (s_ready) next_valid <= s_valid;
+    if (peek_read) begin
+      next <= {s_kind, s_job, s_slot, s_from, s_mask, s_above, s_probe, s_dropped, 1'b0};
+      next_resend_quads <= s_quads;
+    end
+    if (rst) next_valid <= 1'b0;
+  end
+
+  always_comb begin
+    next_quads = next_resends ? next_resend_quads : '0;
+    if (next_valid && !next_resends)
+      for (int p = 0; p < PORT_COUNT; p++)
+        if (next.from[p]) next_quads = next_quads | peek_quads[p*QUADS_W +: QUADS_W];
+    next_compared = next;
+    case (next.kind)
+      ina_pkg::KIND_RESEND: next_compared.differs = !next.probe
+          && next_quads != (next.above ? above_quads : here_quads);
+      ina_pkg::KIND_DOWN:   next_compared.differs = next_quads != here_quads;
+      default:              next_compared.differs = 1'b0;
+    endcase
+  end
+
+  // Stage 0.
+  logic    s0_valid;
+  packet_t s0;
+  place_t  s0_at;
+  logic    s0_ready;
+  logic    beats_busy;
+
+  assign next_pop = next_valid && s0_ready;
+
+  ina_beats #(.SIDE_W(PACKET_W)) beats (
+      .clk, .rst, .s_valid(next_valid), .s_ready(s0_ready), .s_quads(next_quads),
+      .s_side(next_compared), .waits(others_read), .m_valid(s0_valid), .m_beat(s0_at.beat),
+      .m_first(s0_at.first), .m_last(s0_at.last), .m_quads(s0_at.quads), .m_side(s0),
+      .busy(beats_busy));
+
+  assign read_resend  = s0.kind == ina_pkg::KIND_RESEND;
+  assign beat_read    = (s0_valid && !read_resend) ? s0.from : '0;
+  assign header_read  = (s0_valid && s0_at.first) ? s0.from | s0.mask : '0;
+  assign history_read = s0_valid
+      && (read_resend || (s0.kind == ina_pkg::KIND_DOWN && s0_at.first));
+  assign read_job     = s0.job;
+  assign read_slot    = s0.slot;
+  assign read_beat    = s0_at.beat;
+
+  // Stage 1.
+  logic              s1_valid;
+  packet_t           s1;
+  place_t            s1_at;
+  logic              s1_resends;
+  logic [BEAT_W-1:0] s1_queue;  // the one port's that it takes
+
+  assign s1_resends = s1.kind == ina_pkg::KIND_RESEND;
+  assign resend_pop = (s1_valid && s1_resends && s1_at.first) ? s1.mask : '0;
+
+  always_comb begin
+    s1_queue = '0;
+    if ((s1_valid && !s1_resends) || !ina_pkg::SIMULATED)
+      for (int p = 0; p < PORT_COUNT; p++)
+        if (s1.from[p]) s1_queue = s1_queue | queue_data[p*BEAT_W +: BEAT_W];
+  end
+
+  always_ff @(posedge clk) begin
+    s1_valid <= s0_valid && !rst;
+    if (s0_valid) begin
+      s1    <= s0;
+      s1_at <= s0_at;
+    end
+  end
+
+  // Stage 2.
+  logic                             s2_valid;
+  packet_t                          s2;
+  place_t                           s2_at;
+  logic [PORT_COUNT*HEADER_T_W-1:0] s2_header;
+  logic [BEAT_W-1:0]                s2_data;
+  logic [EQUAL_W-1:0]               s2_part;  // of the part, the lanes that it must share
+
+  always_ff @(posedge clk) begin
+    s2_valid <= s1_valid && !rst;
+    if (s1_valid) begin
+      s2    <= s1;
+      s2_at <= s1_at;
+      // A probe has no payload of its own: zeros.
+      s2_data <= !s1_resends ? s1_queue : s1.probe ? '0 : s1.above ? above_data : here_data;
+      for (int p = 0; p < PORT_COUNT; p++)
+        if ((s1.from[p] || s1.mask[p]) && s1_at.first)
+          s2_header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
+      if (s1_at.first) s2_part <= here_data[EQUAL_W-1:0];
+    end
+  end
+
+  // Who it came from says what it is.
+  logic [7:0]         opcode;
+  logic [QUADS_W-1:0] quads;
+  logic [7:0]         message_type;
+  logic               marked;
+
+  always_comb begin
+    opcode = '0;
+    quads  = '0;
+    marked = 1'b0;
+    if ((s2_valid && s2_at.first) || !ina_pkg::SIMULATED) begin
+      for (int p = 0; p < PORT_COUNT; p++) begin
+        if (s2.from[p]) begin
+          opcode = opcode | s2_header[p*HEADER_T_W + ina_pkg::BTH_OPCODE_AT*8 +: 8];
+          quads  = quads | s2_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W];
+          marked = marked | s2_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT];
+        end
+      end
+    end
+  end
+
+  assign message_type = s2_data[24 +: 8];
+
+  // Stage 3.
+  logic              s3_valid;
+  packet_t           s3;
+  place_t            s3_at;
+  logic [BEAT_W-1:0] s3_data;
+  logic              s3_leave;
+  logic              s3_goes_on;
+  logic              downs;    // the first beat of what came from above
+  logic              differs;
+  logic              begins;
+  logic              answers;  // the first beat of a retransmission whose sum is there
+
+  assign downs = s2_valid && s2_at.first && s2.kind == ina_pkg::KIND_DOWN;
+
+  ina_alike #(.HEADER_COUNT(PORT_COUNT), .BEAT_COUNT(2)) alike (
+      .clk, .s_valid(downs), .s_header_mask(s2.from | s2.mask), .s_header(s2_header),
+      .s_beat_mask(2'b11), .s_lanes({s2_part, s2_data[EQUAL_W-1:0]}),
+      .s_starts(opcode == ina_pkg::RC_SEND_FIRST || opcode == ina_pkg::RC_SEND_ONLY),
+      .s_join(message_type == ina_pkg::TYPE_JOIN), .m_differs(differs));
+
+  always_ff @(posedge clk) begin
+    s3_valid <= s2_valid && !rst;
+    if (s2_valid) begin
+      s3      <= s2;
+      s3_at   <= s2_at;
+      s3_data <= s2_data;
+      if (s2_at.first) begin
+        header_ce <= downs && marked;
+        s3_leave  <= s2.kind != ina_pkg::KIND_RESEND && opcode == ina_pkg::RC_SEND_ONLY
+            && quads == QUADS_W'(ina_pkg::JOIN_QUADS)
+            && s2_data[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION
+            && message_type == ina_pkg::TYPE_LEAVE;
+        for (int p = 0; p < PORT_COUNT; p++) begin
+          if (s2.mask[p]) begin
+            header[p*HEADER_T_W +: HEADER_T_W] <= s2_header[p*HEADER_T_W +: HEADER_T_W];
+            // RoCEv2 allows no UDP checksum, and that of another payload would be wrong.
+            header[p*HEADER_T_W + ina_pkg::UDP_CHECKSUM_AT*8 +: 16] <= '0;
+          end
+        end
+      end
+    end
+  end
+
+  ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
+      .clk, .rst, .job_valid, .job_broken, .others_over,
+      .s_valid(s3_valid), .s_first(s3_at.first), .s_job(s3.job),
+      .s_sums(s3.kind == ina_pkg::KIND_DOWN), .s_wrong(differs || s3.differs), .s_leave(s3_leave),
+      .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .over, .closing,
+      .undo_valid, .undo_job, .mismatch);
+
+  assign settled      = begins ? s3.mask : '0;
+  assign header_valid = (begins && s3_goes_on) ? s3.mask : '0;
+  assign answers      = begins && s3.kind == ina_pkg::KIND_RESEND && !s3.probe && !s3.dropped;
+  assign resend_answered = (answers && !s3.differs) ? s3.mask : '0;
+  assign resend_differed = (answers && s3.differs) ? s3.mask : '0;
+
+  // Out.
+  always_ff @(posedge clk) begin
+    m_valid <= s3_goes_on && !rst;
+    if (s3_valid) begin
+      m_kind  <= s3.kind;
+      m_job   <= s3.job;
+      m_slot  <= s3.slot;
+      m_mask  <= s3.mask;
+      m_beat  <= s3_at.beat;
+      m_first <= s3_at.first;
+      m_last  <= s3_at.last;
+      m_quads <= s3_at.quads;
+      m_leave <= s3_leave;
+      m_data  <= s3_data;
+      for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
+        if (s3_at.quads <= 3'(q)) m_data[q*128 +: 128] <= '0;
+    end
+  end
+
+  logic unused;
+  assign unused = &{s3.from, s3.above};
+
+  assign busy = next_valid || beats_busy || s1_valid || s2_valid || s3_valid || m_valid || undo_valid;
+
+endmodule
+
+`default_nettype wire

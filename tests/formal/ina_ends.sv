@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_ends: every packet's end is told once, one a clock. That a path's packets never end in clocks that
+// follow each other is assumed here; ina_beats proves it (2), and nothing behind it changes the clocks
+// between two beats.
+//
+//   1. Each end of either path is told once, at once or in the next clock, with what came with it; those
+//      of a path in order.
+//   2. That a part has gone up is told with the end of a part that was summed, and of nothing else.
+//   3. A LEAVE is told with the end of one: of the port of a raw packet, else of all ports.
+//   4. Whose payloads are counted: all the job's children's with a sum, a raw packet's own, nobody's
+//      with what came from above.
+//   5. Busy while one waits.
+
+module formal_ina_ends (
+    input logic clk
+);
+  localparam int PORT_COUNT = 2;
+  localparam int JOB_COUNT  = 2;
+  localparam int JOB_W      = 1;
+  localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
+  localparam int END_W      = 2 + JOB_W + PORT_COUNT + INDEX_W + 3;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic                  join_valid;
+  (* anyseq *) logic                  join_raw;
+  (* anyseq *) logic                  join_part;
+  (* anyseq *) logic                  join_leave;
+  (* anyseq *) logic [JOB_W-1:0]      join_job;
+  (* anyseq *) logic [PORT_COUNT-1:0] join_mask;
+  (* anyseq *) logic [INDEX_W-1:0]    join_beat;
+  (* anyseq *) logic [2:0]            join_quads;
+  (* anyseq *) logic                  relay_valid;
+  (* anyseq *) logic                  relay_raw;
+  (* anyseq *) logic                  relay_leave;
+  (* anyseq *) logic [JOB_W-1:0]      relay_job;
+  (* anyseq *) logic [PORT_COUNT-1:0] relay_mask;
+  (* anyseq *) logic [INDEX_W-1:0]    relay_beat;
+  (* anyseq *) logic [2:0]            relay_quads;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
+  logic                  m_valid;
+  logic                  m_raw;
+  logic                  m_up;
+  logic                  m_leave;
+  logic [PORT_COUNT-1:0] m_left;
+  logic [JOB_W-1:0]      m_job;
+  logic [PORT_COUNT-1:0] m_mask;
+  logic [PORT_COUNT-1:0] m_counted;
+  logic [INDEX_W-1:0]    m_beat;
+  logic [2:0]            m_quads;
+  logic                  busy;
+
+  ina_ends #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
+      .clk, .rst, .join_valid, .join_raw, .join_part, .join_leave, .join_job, .join_mask, .join_beat,
+      .join_quads, .relay_valid, .relay_raw, .relay_leave, .relay_job, .relay_mask, .relay_beat,
+      .relay_quads, .job_mask, .m_valid, .m_raw, .m_up, .m_leave, .m_left, .m_job, .m_mask,
+      .m_counted, .m_beat, .m_quads, .busy);
+
+  logic joined;  // an end in the clock before
+  logic relayed;
+
+  always_ff @(posedge clk) begin
+    joined  <= join_valid && !rst;
+    relayed <= relay_valid && !rst;
+  end
+
+  always_comb begin
+    if (joined) assume (!join_valid);
+    if (relayed) assume (!relay_valid);
+    if (rst) assume (!join_valid && !relay_valid);
+  end
+
+  // The one that waits: the relay's of the clock before, if ina_join's went first.
+  logic [END_W-1:0] waiting;
+  logic             waits;
+  logic [END_W-1:0] told;
+  logic [END_W-1:0] want;
+  logic             of_join;
+
+  always_ff @(posedge clk) begin
+    waits   <= join_valid && relay_valid && !rst;
+    waiting <= {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
+  end
+
+  assign of_join = join_valid;
+  assign told = {m_raw, m_leave, m_job, m_mask, m_beat, m_quads};
+  assign want = of_join ? {join_raw, join_leave, join_job, join_mask, join_beat, join_quads}
+      : waits ? waiting : {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
+
+  logic [PORT_COUNT-1:0] children;
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_child
+    assign children[p] = job_mask[p*JOB_COUNT + 32'(m_job)];
+  end
+
+  // All that came and was not told: what waits now is all of it.
+  logic [2:0] owed;
+
+  always_ff @(posedge clk)
+    owed <= rst ? '0 : owed + 3'(join_valid) + 3'(relay_valid) - 3'(m_valid);
+
+  always_comb begin
+    if (!rst) begin
+      p1_owed:  assert (owed == 3'(waits));
+      p1_none:  assert (!(waits && (join_valid || relay_valid)));
+      p1_valid: assert (m_valid == (join_valid || waits || relay_valid));
+      if (m_valid) begin
+        p1_told:  assert (told == want);
+        p2_up:    assert (m_up == (of_join && !join_raw && join_part));
+        p3_left:  assert (m_left == (m_raw ? m_mask : '1));
+        p4_counted: assert (m_counted == (m_raw ? m_mask : of_join ? children : '0));
+      end else begin
+        p3_none:  assert (!m_leave && !m_up);
+      end
+      p5_busy:  assert (busy == waits);
+    end
+  end
+
+  always_comb begin
+    if (!rst) begin
+      late: cover (waits && m_valid);
+      both: cover (join_valid && relay_valid && owed == '0);
+    end
+  end
+endmodule
