@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-static enum ina_status advance(struct ina_hosts *hosts, struct ina_failure *failure)
+enum ina_status ina_hosts_advance(struct ina_hosts *hosts, struct ina_failure *failure)
 {
 	return hosts->doubles ? ina_doubling_advance(&hosts->doubling, failure)
 	                      : ina_ring_advance(&hosts->ring, failure);
@@ -29,14 +29,14 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 		ina_ring_start(&hosts->ring, transfer);
 	hosts->ring.rejoin = hosts->ask_rejoin;
 	hosts->ask_rejoin = false;
-	return advance(hosts, failure);
+	return ina_hosts_advance(hosts, failure);
 }
 
 static enum ina_status go_on(struct ina_hosts *hosts, enum ina_status status, int count,
                              bool *moved, struct ina_failure *failure)
 {
 	*moved = count > 0;
-	return status == INA_OK && count > 0 ? advance(hosts, failure) : status;
+	return status == INA_OK && count > 0 ? ina_hosts_advance(hosts, failure) : status;
 }
 
 static enum ina_status row_advance(void *self, bool before_wait, bool *moved,

@@ -22,6 +22,9 @@ struct ina_hosts {
 	bool rejoin;
 };
 
+/* For whoever takes completions himself: goes on as far as they allow. */
+enum ina_status ina_hosts_advance(struct ina_hosts *hosts, struct ina_failure *failure);
+
 /* Its functions take a struct ina_hosts. */
 extern const struct ina_algorithm_row ina_hosts_algorithm;
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "common/deadline.h"
-#include "hostlib/control/agreement.h"
 
 /* Between looks at the clock. */
 #define TICK_MS 1000
@@ -211,8 +210,7 @@ void ina_network_close(struct ina_network *network)
 	ina_fabric_close(&network->fabric);
 }
 
-/* Sends the message that was started, and waits: returns whether it is over in time. */
-static bool exchange(struct ina_network *network, int timeout_ms)
+bool ina_network_await_exchange(struct ina_network *network, int timeout_ms)
 {
 	struct ina_innet *innet = &network->innet;
 	int64_t deadline_ms = ina_now_ms() + timeout_ms;
@@ -237,91 +235,10 @@ bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, 
 
 	ina_innet_start(&network->innet, type,
 	                type == INA_WIRE_JOIN ? (int32_t)network->window_packets : 0, &nothing);
-	joined = exchange(network, timeout_ms) && ina_innet_is_joined(&network->innet);
+	joined = ina_network_await_exchange(network, timeout_ms) &&
+	         ina_innet_is_joined(&network->innet);
 	ina_innet_stop(&network->innet);
 	return joined;
-}
-
-/* From `from` into `to`, both in the slab. */
-static struct ina_transfer slab_transfer(const struct ina_network *network, const void *from,
-                                         void *to, size_t bytes)
-{
-	return (struct ina_transfer){
-	        .send = from,
-	        .recv = to,
-	        .total_bytes = bytes,
-	        .element_bytes = sizeof(int32_t),
-	        .type = INA_INT32,
-	        .op = INA_SUM,
-	        .send_lkey = network->memory.slab_mr->lkey,
-	        .recv_lkey = network->memory.slab_mr->lkey,
-	};
-}
-
-/* The path that comes is the predecessor's. */
-static struct ina_path *coming_path(const struct ina_network *network)
-{
-	return &network->tree.paths[network->fabric.previous[INA_PURPOSE_AGGREGATE].rank];
-}
-
-enum ina_status ina_network_expect_trace(struct ina_network *network, struct ina_failure *failure)
-{
-	struct ina_path *path = coming_path(network);
-	const struct ina_transfer transfer =
-	        slab_transfer(network, network->tree.paths[network->fabric.rank].slots, path->slots,
-	                      sizeof(path->slots));
-
-	if (network->innet.connection.limit_bytes < sizeof(path->slots))
-		return INA_OK;
-	ina_innet_start(&network->innet, INA_WIRE_TRACE, 0, &transfer);
-	return ina_innet_expect(&network->innet, failure);
-}
-
-/* Each path is one rank's to tell, and zeros at all others: the sums are the paths. */
-static enum ina_status share_paths(struct ina_network *network, int64_t deadline_ms,
-                                   struct ina_failure *failure)
-{
-	const struct ina_algorithm_row *row = &ina_hosts_algorithm;
-	struct ina_hosts *hosts = &network->hosts;
-	struct ina_path *paths = network->tree.paths;
-	const struct ina_transfer transfer =
-	        slab_transfer(network, paths, paths, (size_t)network->tree.ranks * sizeof(*paths));
-	struct ina_stats ignored = {0};
-	uint64_t until;
-	bool moved;
-	enum ina_status status = row->start(hosts, &transfer, failure);
-
-	while (status == INA_OK && !row->is_done(hosts)) {
-		if (ina_open_failed_elsewhere(network->completions.control, failure))
-			return failure->status;
-		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT,
-			                "where the other ranks are was not heard in time");
-		status = row->wait(hosts, ina_left_ms(deadline_ms, TICK_MS), &moved, failure);
-	}
-	if (status == INA_OK)
-		row->end(hosts, &ignored, &until);
-	return status;
-}
-
-enum ina_status ina_network_trace(struct ina_network *network, int timeout_ms, int64_t deadline_ms,
-                                  struct ina_failure *failure)
-{
-	struct ina_tree *tree = &network->tree;
-	enum ina_status status;
-
-	if (!ina_innet_is_busy(&network->innet))
-		return INA_OK;
-	coming_path(network)->lost = !exchange(network, timeout_ms);
-	/* As new again: the JOIN is its first message. */
-	if (!coming_path(network)->lost)
-		ina_innet_reset(&network->innet);
-	ina_innet_stop(&network->innet);
-	status = share_paths(network, deadline_ms, failure);
-	if (status == INA_OK)
-		ina_tree_make(tree, tree->paths, tree->order, tree->ranks);
-	network->innet.place = ina_tree_place(tree, network->fabric.rank);
-	return status;
 }
 
 void ina_network_drop_aggregated(struct ina_network *network)

@@ -33,22 +33,11 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 /* The connections are gone when it returns, and then the memory. Safe at any stage. */
 void ina_network_close(struct ina_network *network);
 
+/* Sends the message that was started, and waits: returns whether it is over in time. */
+bool ina_network_await_exchange(struct ina_network *network, int timeout_ms);
+
 /* A JOIN or a LEAVE of this rank: returns whether it came back as a sum of all ranks. */
 bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms);
-
-/*
- * Finds out where the ranks are: a TRACE on the aggregated connection, which is no flow yet, and an
- * all-reduce among the hosts of what all ranks' TRACEs have met. network->tree has it, the same on
- * all ranks. Gives up when another rank has failed.
- *
- * In two parts, all ranks having done the first before one begins the second: no aggregator holds
- * a TRACE back until its receiver is there, as it does with a JOIN, and what comes too early is
- * only sent again after the RNR timer, which rdma_rxe counts in jiffies. The first part does
- * nothing, and then the second one, where a TRACE is longer than a message may be.
- */
-enum ina_status ina_network_expect_trace(struct ina_network *network, struct ina_failure *failure);
-enum ina_status ina_network_trace(struct ina_network *network, int timeout_ms, int64_t deadline_ms,
-                                  struct ina_failure *failure);
 
 /* The aggregated connections end; what they still complete is ignored. */
 void ina_network_drop_aggregated(struct ina_network *network);

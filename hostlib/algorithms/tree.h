@@ -46,6 +46,12 @@ struct ina_tree {
  */
 void ina_tree_make(struct ina_tree *tree, struct ina_path *paths, int *order, int ranks);
 
+/* Can a JOIN be granted, as far as is known of the switches? */
+static inline bool ina_tree_may_sum(const struct ina_tree *tree)
+{
+	return tree->verdict == INA_TREE_UNKNOWN || tree->verdict == INA_TREE_SUMS;
+}
+
 static inline const struct ina_wire_trace_slot *ina_tree_slot(const struct ina_tree *tree, int rank,
                                                               unsigned int level)
 {

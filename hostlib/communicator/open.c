@@ -13,6 +13,7 @@
 #include "communicator.h"
 #include "fork.h"
 #include "hostlib/algorithms/alone.h"
+#include "hostlib/algorithms/trace.h"
 #include "hostlib/bootstrap/meeting.h"
 #include "hostlib/bootstrap/mesh.h"
 #include "hostlib/machine/parallel.h"
@@ -51,13 +52,6 @@ static void log_opened(const struct ina_comm *comm)
 	        options->window, comm->how);
 }
 
-/* Can a JOIN be granted, as far as is known of the switches? */
-static bool may_join(const struct ina_comm *comm)
-{
-	return comm->network.tree.verdict == INA_TREE_UNKNOWN ||
-	       comm->network.tree.verdict == INA_TREE_SUMS;
-}
-
 /* Why a JOIN was not joined, or what there is instead. */
 static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
 {
@@ -75,7 +69,7 @@ static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
 		snprintf(how, size, "aggregated");
 	else if (options->algorithm == INA_ALGORITHM_RING)
 		snprintf(how, size, "by ring, as asked for");
-	else if (!may_join(comm))
+	else if (!ina_tree_may_sum(&comm->network.tree))
 		snprintf(how, size, "by ring: %s", tree->why);
 	else if (own_joined)
 		snprintf(how, size, "by ring: another rank's JOIN was not joined");
@@ -101,7 +95,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	explain_how(comm, aggregated, own_joined);
 	if (!aggregated && options->algorithm == INA_ALGORITHM_INA) {
 		ina_innet_abandon(&network->innet, true);
-		if (!may_join(comm))
+		if (!ina_tree_may_sum(&comm->network.tree))
 			return ina_fail(failure, INA_ERR_AGGREGATOR,
 			                "%s; with algorithm auto the ring would be used",
 			                network->tree.why);
@@ -142,7 +136,7 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 		status = ina_network_open(network, &comm->control, &comm->settings, roster->job_id,
 		                          failure);
 	if (status == INA_OK && asks)
-		ina_network_expect_trace(network, failure);
+		ina_trace_expect(network, failure);
 	status = ina_agree_on(&comm->control, "path MTU", "connect to its neighbours", true, &value,
 	                      deadline_ms, failure);
 	if (status != INA_OK)
@@ -150,8 +144,8 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 
 	deadline_ms += options->join_timeout_ms;
 	if (asks)
-		status = ina_comm_find_places(comm, roster, deadline_ms, failure);
-	joined = status == INA_OK && asks && may_join(comm) &&
+		status = ina_comm_find_places(comm, deadline_ms, failure);
+	joined = status == INA_OK && asks && ina_tree_may_sum(&comm->network.tree) &&
 	         ina_network_exchange(network, INA_WIRE_JOIN, options->join_timeout_ms);
 	value = joined;
 	status = ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &value,

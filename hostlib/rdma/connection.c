@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/deadline.h"
@@ -116,7 +117,7 @@ enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready, struct i
 	return *ready ? tune(fabric, failure) : status;
 }
 
-static void find_partners(struct ina_fabric *fabric, const struct ina_roster *roster)
+static void find_partners(struct ina_fabric *fabric)
 {
 	int partners[INA_PARTNERS_MAX];
 	bool adds;
@@ -126,14 +127,20 @@ static void find_partners(struct ina_fabric *fabric, const struct ina_roster *ro
 	        ina_partners(fabric->rank, fabric->ranks, partners, &adds, &is_added);
 	for (int i = 0; i < fabric->partner_count; i++)
 		fabric->partners[i] = (struct ina_partner){
-		        .rank = partners[i], .endpoint = roster->endpoints[partners[i]]};
+		        .rank = partners[i], .endpoint = fabric->endpoints[partners[i]]};
 }
 
-void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose,
-                               const struct ina_roster *roster, int next, int previous)
+void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose, int next,
+                               int previous)
 {
-	fabric->next[purpose] = (struct ina_neighbour){next, roster->endpoints[next]};
-	fabric->previous[purpose] = (struct ina_neighbour){previous, roster->endpoints[previous]};
+	fabric->next[purpose] = (struct ina_neighbour){next, fabric->endpoints[next]};
+	fabric->previous[purpose] = (struct ina_neighbour){previous, fabric->endpoints[previous]};
+}
+
+void ina_fabric_set_rank_order(struct ina_fabric *fabric, enum ina_purpose purpose)
+{
+	ina_fabric_set_neighbours(fabric, purpose, ina_successor(fabric->rank, fabric->ranks),
+	                          ina_predecessor(fabric->rank, fabric->ranks));
 }
 
 /* Until all connections are there. */
@@ -168,12 +175,16 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure)
 {
+	size_t bytes = (size_t)fabric->ranks * sizeof(*fabric->endpoints);
+
 	fabric->job_id = roster->job_id;
+	fabric->endpoints = malloc(bytes);
+	if (!fabric->endpoints)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the ranks' addresses");
+	memcpy(fabric->endpoints, roster->endpoints, bytes);
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
-		ina_fabric_set_neighbours(fabric, (enum ina_purpose)p, roster,
-		                          ina_successor(fabric->rank, fabric->ranks),
-		                          ina_predecessor(fabric->rank, fabric->ranks));
-	find_partners(fabric, roster);
+		ina_fabric_set_rank_order(fabric, (enum ina_purpose)p);
+	find_partners(fabric);
 	for (int p = 0; p <= INA_PURPOSE_PARTNER; p++) {
 		enum ina_status status = ina_manager_begin(fabric, (enum ina_purpose)p, failure);
 

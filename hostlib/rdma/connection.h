@@ -16,9 +16,10 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure);
 
-/* The neighbours that a purpose's connections are to be made with next. */
-void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose,
-                               const struct ina_roster *roster, int next, int previous);
+/* The neighbours that a purpose's connections are to be made with next; those by rank. */
+void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose, int next,
+                               int previous);
+void ina_fabric_set_rank_order(struct ina_fabric *fabric, enum ina_purpose purpose);
 
 /* Connects for one purpose, whose neighbours are set, after ina_fabric_drop() on all ranks. */
 enum ina_status ina_fabric_reconnect(struct ina_fabric *fabric, enum ina_purpose purpose,

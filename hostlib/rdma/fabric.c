@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -167,4 +168,5 @@ void ina_fabric_close(struct ina_fabric *fabric)
 		rdma_destroy_id(fabric->listener);
 	if (fabric->events)
 		rdma_destroy_event_channel(fabric->events);
+	free(fabric->endpoints);
 }

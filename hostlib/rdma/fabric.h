@@ -54,6 +54,7 @@ struct ina_fabric {
 	struct ina_partner partners[INA_PARTNERS_MAX];
 	int partner_count;
 	struct ina_endpoint local;
+	struct ina_endpoint *endpoints; /* by rank; NULL: not met yet */
 	/* Successor and predecessor: aggregated connections may go another way round. */
 	struct ina_neighbour next[INA_PURPOSE_COUNT];
 	struct ina_neighbour previous[INA_PURPOSE_COUNT];

@@ -4,6 +4,8 @@
 
 #include "common/deadline.h"
 #include "common/random.h"
+#include "hostlib/algorithms/trace.h"
+#include "hostlib/rdma/connection.h"
 #include "hostlib/rdma/manager.h"
 
 /* Between attempts: longer each time that one fails, or does not last. */
@@ -20,7 +22,6 @@ void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_c
 {
 	context->network->hosts.ask_rejoin =
 	        context->settings->options.rank == 0 &&
-	        context->network->tree.verdict != INA_TREE_PARTED &&
 	        context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
 	        ina_now_ms() >= rejoin->next_ms;
 }
@@ -83,9 +84,11 @@ void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 
 	/* A connection that is still there is one whose JOIN was not joined. */
 	ina_network_drop_aggregated(network);
+	ina_fabric_set_rank_order(&network->fabric, INA_PURPOSE_AGGREGATE);
 	/* The same on all ranks, and nothing that an unknown peer who saw no frame can guess. */
 	network->fabric.job_id = ina_random(&job_id);
 	rejoin->due = false;
+	rejoin->placed = false;
 	vote(rejoin, context, INA_REJOIN_GATHER, true);
 }
 
@@ -94,11 +97,13 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
                                   const struct ina_recovery_context *context, bool joined)
 {
 	struct ina_stats *stats = context->stats;
+	const struct ina_tree *tree = &context->network->tree;
+	const char *how = stats->fallbacks == 0 ? "aggregated at last" : "aggregated again";
+	const char *why =
+	        rejoin->placed && !ina_tree_may_sum(tree) ? tree->why : "no JOIN was granted";
 
-	ina_log(context->log, "%s, before all-reduce %llu",
-	        !joined                 ? "by ring still: no JOIN was granted"
-	        : stats->fallbacks == 0 ? "aggregated at last"
-	                                : "aggregated again",
+	ina_log(context->log, "%s%s, before all-reduce %llu",
+	        joined ? how : "by ring still: ", joined ? "" : why,
 	        (unsigned long long)context->turn->current.number);
 	if (joined) {
 		rejoin->granted_ms = ina_now_ms();
@@ -121,6 +126,15 @@ static void start_connecting(struct ina_rejoin *rejoin, const struct ina_recover
 		vote(rejoin, context, INA_REJOIN_COUNT, false);
 }
 
+/* The connection is there: as innet uses it, and with the receive that a TRACE needs. */
+static bool make_ready(struct ina_network *network, bool traces)
+{
+	struct ina_failure ignored;
+
+	ina_network_renew_aggregated(network);
+	return !traces || ina_trace_expect(network, &ignored) == INA_OK;
+}
+
 static void go_on_connecting(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_fabric *fabric = &context->network->fabric;
@@ -132,7 +146,8 @@ static void go_on_connecting(struct ina_rejoin *rejoin, const struct ina_recover
 		vote(rejoin, context, INA_REJOIN_COUNT, false);
 	else if (ready)
 		vote(rejoin, context, INA_REJOIN_COUNT,
-		     fabric->path_mtu == context->stats->path_mtu);
+		     fabric->path_mtu == context->stats->path_mtu &&
+		             make_ready(context->network, !rejoin->placed));
 }
 
 static void send_join(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -141,12 +156,78 @@ static void send_join(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 	struct ina_network *network = context->network;
 	struct ina_failure ignored;
 
-	ina_network_renew_aggregated(network);
 	rejoin->stage = INA_REJOIN_JOIN;
 	rejoin->deadline_ms = ina_now_ms() + context->settings->options.join_timeout_ms;
 	ina_innet_start(&network->innet, INA_WIRE_JOIN, (int32_t)network->window_packets, &nothing);
 	if (ina_innet_advance(&network->innet, &ignored) != INA_OK)
 		vote(rejoin, context, INA_REJOIN_CHECK, false);
+}
+
+/* Where the ranks are is known: they JOIN, once they are connected in an order that will do. */
+static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
+                                          const struct ina_recovery_context *context)
+{
+	struct ina_network *network = context->network;
+	const struct ina_tree *tree = &network->tree;
+	int rank = network->fabric.rank;
+
+	rejoin->placed = true;
+	if (!ina_tree_may_sum(tree))
+		return end(rejoin, context, false);
+	if (ina_tree_keeps_order(tree)) {
+		send_join(rejoin, context);
+		return INA_REJOIN_UNDER_WAY;
+	}
+	ina_network_drop_aggregated(network);
+	ina_fabric_set_neighbours(&network->fabric, INA_PURPOSE_AGGREGATE,
+	                          ina_tree_successor(tree, rank), ina_tree_predecessor(tree, rank));
+	vote(rejoin, context, INA_REJOIN_GATHER, true);
+	return INA_REJOIN_UNDER_WAY;
+}
+
+static enum ina_rejoin_result go_on_sharing(struct ina_rejoin *rejoin,
+                                            const struct ina_recovery_context *context,
+                                            struct ina_failure *failure)
+{
+	bool done;
+
+	if (ina_trace_advance(context->network, &done, failure) != INA_OK)
+		return INA_REJOIN_FAILED;
+	if (done)
+		return take_places(rejoin, context);
+	if (ina_disturbed(context->control, &context->turn->current))
+		return INA_REJOIN_DISTURBED;
+	if (ina_now_ms() < context->turn->deadline_ms)
+		return INA_REJOIN_UNDER_WAY;
+	ina_fail(failure, INA_ERR_TIMEOUT, "where the other ranks are was not heard in %d ms",
+	         context->settings->options.timeout_ms);
+	return INA_REJOIN_FAILED;
+}
+
+static enum ina_rejoin_result await_trace(struct ina_rejoin *rejoin,
+                                          const struct ina_recovery_context *context,
+                                          struct ina_failure *failure)
+{
+	struct ina_network *network = context->network;
+	struct ina_failure ignored;
+	bool fine = ina_innet_advance(&network->innet, &ignored) == INA_OK;
+
+	if (fine && !ina_innet_is_exchanged(&network->innet) && ina_now_ms() < rejoin->deadline_ms)
+		return INA_REJOIN_UNDER_WAY;
+	fine = fine && ina_innet_is_exchanged(&network->innet);
+	rejoin->stage = INA_REJOIN_SHARE;
+	return ina_trace_share(network, fine, failure) == INA_OK
+	               ? go_on_sharing(rejoin, context, failure)
+	               : INA_REJOIN_FAILED;
+}
+
+static enum ina_rejoin_result send_trace(struct ina_rejoin *rejoin,
+                                         const struct ina_recovery_context *context,
+                                         struct ina_failure *failure)
+{
+	rejoin->stage = INA_REJOIN_TRACE;
+	rejoin->deadline_ms = ina_now_ms() + context->settings->options.join_timeout_ms;
+	return await_trace(rejoin, context, failure);
 }
 
 static void await_join(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -184,8 +265,10 @@ static enum ina_rejoin_result count_votes(struct ina_rejoin *rejoin,
 		return end(rejoin, context, all);
 	if (rejoin->stage == INA_REJOIN_GATHER)
 		start_connecting(rejoin, context);
-	else
+	else if (rejoin->placed || !ina_trace_fits(context->network))
 		send_join(rejoin, context);
+	else
+		return send_trace(rejoin, context, failure);
 	return INA_REJOIN_UNDER_WAY;
 }
 
@@ -193,11 +276,21 @@ enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
                                        const struct ina_recovery_context *context,
                                        struct ina_failure *failure)
 {
-	if (rejoin->stage == INA_REJOIN_CONNECT)
+	switch (rejoin->stage) {
+	case INA_REJOIN_CONNECT:
 		go_on_connecting(rejoin, context);
-	else if (rejoin->stage == INA_REJOIN_JOIN)
+		break;
+	case INA_REJOIN_TRACE:
+		return await_trace(rejoin, context, failure);
+	case INA_REJOIN_SHARE:
+		return go_on_sharing(rejoin, context, failure);
+	case INA_REJOIN_JOIN:
 		await_join(rejoin, context);
-	else
+		break;
+	case INA_REJOIN_GATHER:
+	case INA_REJOIN_COUNT:
+	case INA_REJOIN_CHECK:
 		return count_votes(rejoin, context, failure);
+	}
 	return INA_REJOIN_UNDER_WAY;
 }

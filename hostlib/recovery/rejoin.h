@@ -2,7 +2,8 @@
 /*
  * From the ring to the aggregator, again or for the first time: fresh connections, since a flow is
  * learned from a JOIN alone and a connection has one, and a fresh job id, since the old job may
- * still be known as broken.
+ * still be known as broken. The ranks find out anew where they are, since a switch may be there now
+ * that was not, or the other way round.
  *
  * Rank 0 asks for it by a flag in the messages of a ring all-reduce. So all ranks know at its end,
  * and try before the next one.
@@ -14,14 +15,17 @@
 
 enum ina_rejoin_stage {
 	INA_REJOIN_GATHER,  /* all ranks are there */
-	INA_REJOIN_CONNECT, /* fresh connections */
+	INA_REJOIN_CONNECT, /* fresh connections: in the order of ranks, then perhaps in another */
 	INA_REJOIN_COUNT,   /* all ranks are connected */
+	INA_REJOIN_TRACE,   /* the TRACE is under way */
+	INA_REJOIN_SHARE,   /* all ranks are told what all TRACEs have met */
 	INA_REJOIN_JOIN,    /* the JOIN is under way */
 	INA_REJOIN_CHECK,   /* all ranks' JOINs have come back as sums */
 };
 
 struct ina_rejoin {
-	bool due; /* before the next all-reduce: the same on all ranks */
+	bool due;    /* before the next all-reduce: the same on all ranks */
+	bool placed; /* this attempt has found out where the ranks are */
 	enum ina_rejoin_stage stage;
 	uint32_t vote;       /* this rank's, in the agreement under way */
 	int64_t deadline_ms; /* of the stage */

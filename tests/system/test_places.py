@@ -94,6 +94,29 @@ def test_where_not_all_can_sum(tmp_path, name):
     assert result.code != 0 and why in result.err + result.out, result
 
 
+# Seconds for a few all-reduces by ring: ranks try the aggregator again a second after it has refused.
+SLOW = ["--link-rate", "20M"]
+SOME = ["-b", "256K", "-e", "256K", "-n", 20, "-w", 0]
+
+
+@pytest.mark.parametrize("name", ["spine", "a"])
+def test_a_switch_that_comes_later(tmp_path, name):
+    """It lets no TRACE pass at first, and all goes by ring. Ranks find out anew where they are, and go in-network."""
+    result = perf(tmp_path, 4, [*MODEL, *SLOW, *leaves(tmp_path, [0, 2], [1, 3], **{name: {"quiet": 3000}})], SOME)
+    assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
+    assert result.stats["switches"][name]["aggregator"]["quiet_dropped"] > 0, result
+    assert (result.count("fallbacks"), result.count("rejoins")) == (0, 1), result
+    assert result.algorithms() == {"ina"}, result
+
+
+def test_a_switch_that_does_not_come(tmp_path):
+    """Ranks ask again, hear the same, and go on by ring."""
+    lab = [*MODEL, *SLOW, *leaves(tmp_path, [0, 2], [1, 3], spine={"aggregator": "off"})]
+    result = run(tmp_path, 4, lab, ["env", "INA_LOG=info", PERF, "-c", 1, *[str(word) for word in SOME]])
+    assert result.code == 0, result
+    still = [line for line in result.err.splitlines() if "by ring still: no aggregator is above both" in line]
+    assert len(still) >= 4 and len(still) % 4 == 0, result
+    assert result.aggregator["packets_joined"] == 0, result
 
 
 DRAWN = """\

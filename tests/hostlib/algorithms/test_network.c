@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_device.h"
+#include "hostlib/algorithms/trace.h"
 
 #define RANKS 3
 
@@ -122,7 +123,7 @@ static void a_trace_is_expected_before_it_is_sent(void **state)
 	struct ina_failure failure;
 
 	(void)state;
-	assert_int_equal(ina_network_expect_trace(&network, &failure), INA_OK);
+	assert_int_equal(ina_trace_expect(&network, &failure), INA_OK);
 	assert_int_equal(fake.rx[INA_PURPOSE_AGGREGATE].posted, 1);
 	assert_int_equal(fake.tx[INA_PURPOSE_AGGREGATE].posted, 0);
 }
