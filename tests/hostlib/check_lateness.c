@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ranks that come late one after the other: whoever has waited for one of them is then waited for
- * itself. To be run on every rank, in virtual time, where waiting costs nothing:
+ * itself. TOGETHER of them, one by default, are late at once: with 2, ranks 0 and 2 of 4, then 1
+ * and 3. To be run on every rank, in virtual time, where waiting costs nothing:
  *
- *	check_lateness SECONDS
+ *	check_lateness SECONDS [TOGETHER]
  *
  * Exits with 0 if every sum is right, and the aggregator made all of them: it is nobody's fault.
  */
@@ -16,15 +17,16 @@
 
 #define TURNS 2 /* of each rank */
 
-static int run(ina_comm *comm, unsigned int seconds)
+static int run(ina_comm *comm, unsigned int seconds, int together)
 {
 	int ranks = ina_comm_ranks(comm);
+	int turns = ranks / together;
 
 	for (int call = 0; call < TURNS * ranks; call++) {
 		int32_t number = ina_comm_rank(comm) + call;
 		int32_t sum = 0;
 
-		if (call % ranks == ina_comm_rank(comm))
+		if (call % turns == ina_comm_rank(comm) % turns)
 			sleep(seconds);
 		if (ina_allreduce(comm, &number, &sum, 1, INA_INT32, INA_SUM) != INA_OK) {
 			fprintf(stderr, "check_lateness: %s\n", ina_error(comm));
@@ -55,17 +57,18 @@ int main(int argc, char **argv)
 {
 	char why[INA_ERROR_SIZE];
 	ina_comm *comm;
+	int together = argc == 3 ? atoi(argv[2]) : 1;
 	int fine;
 
-	if (argc != 2 || atoi(argv[1]) < 1) {
-		fprintf(stderr, "check_lateness: wants a number of seconds\n");
+	if (argc < 2 || argc > 3 || atoi(argv[1]) < 1 || together < 1) {
+		fprintf(stderr, "check_lateness: wants seconds, and perhaps how many at once\n");
 		return 2;
 	}
 	if (ina_open(NULL, &comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "check_lateness: %s\n", why);
 		return 1;
 	}
-	fine = run(comm, (unsigned int)atoi(argv[1])) && was_aggregated(comm);
+	fine = run(comm, (unsigned int)atoi(argv[1]), together) && was_aggregated(comm);
 	ina_close(comm);
 	return !fine;
 }
