@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -19,6 +20,9 @@
 #define SEND_TIMEOUT_MS 5000
 
 static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
+
+/* What every frame has. */
+#define HEADER_BYTES offsetof(struct ina_control_frame, credential)
 
 int ina_link_prepare(int fd, int peer_timeout_ms)
 {
@@ -126,15 +130,22 @@ static enum ina_link_result check_magic(const struct ina_link *link)
 	return INA_LINK_FRAME;
 }
 
+/* How much of the frame is to be there, as far as is known; 0: it has no length that can be. */
+static size_t due_bytes(const struct ina_link *link)
+{
+	if (link->in_bytes < HEADER_BYTES)
+		return HEADER_BYTES;
+	return link->in.bytes >= HEADER_BYTES && link->in.bytes <= sizeof(link->in) ? link->in.bytes
+	                                                                            : 0;
+}
+
 enum ina_link_result ina_link_read(struct ina_link *link)
 {
 	enum ina_link_result result;
 
-	if (link->in_bytes == sizeof(link->in))
-		link->in_bytes = 0;
-	while (link->in_bytes < sizeof(link->in)) {
+	while (link->in_bytes < due_bytes(link)) {
 		ssize_t got = recv(link->fd, (char *)&link->in + link->in_bytes,
-		                   sizeof(link->in) - link->in_bytes, 0);
+		                   due_bytes(link) - link->in_bytes, 0);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -147,16 +158,25 @@ enum ina_link_result ina_link_read(struct ina_link *link)
 		if (result != INA_LINK_FRAME)
 			return result;
 	}
+	if (due_bytes(link) == 0)
+		return INA_LINK_GARBAGE;
+	memset((char *)&link->in + link->in_bytes, 0, sizeof(link->in) - link->in_bytes);
+	link->in_bytes = 0;
+	link->in.bytes = 0;
 	return is_sound(&link->in) ? INA_LINK_FRAME : INA_LINK_GARBAGE;
 }
 
-int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms)
+int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame, int64_t deadline_ms)
 {
+	struct ina_control_frame out = *frame;
+	size_t bytes = sizeof(out);
 	size_t sent = 0;
 
-	while (sent < sizeof(*frame)) {
-		ssize_t n =
-		        send(link->fd, (char *)frame + sent, sizeof(*frame) - sent, MSG_NOSIGNAL);
+	while (bytes > HEADER_BYTES && ((const char *)&out)[bytes - 1] == 0)
+		bytes--;
+	out.bytes = (uint16_t)bytes;
+	while (sent < bytes) {
+		ssize_t n = send(link->fd, (const char *)&out + sent, bytes - sent, MSG_NOSIGNAL);
 
 		if (n > 0) {
 			sent += (size_t)n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranks say to each other over TCP: frames, all of one size, and the connections that they
- * travel on.
+ * What ranks say to each other over TCP: frames, and the connections that they travel on. In memory
+ * all frames have one size. The zeros at a frame's end are not sent: at an agreement every rank
+ * hands rank 0's answer on to all its neighbours, and most of it would be the room for a text.
  */
 #ifndef INA_CONTROL_LINK_H
 #define INA_CONTROL_LINK_H
@@ -13,7 +14,7 @@
 #include "votes.h"
 
 /* "INACTRL", and as its last byte the version of all that follows. */
-#define INA_CONTROL_MAGIC 0x374C525443414E49u /* "INACTRL7" */
+#define INA_CONTROL_MAGIC 0x384C525443414E49u /* "INACTRL8" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */
@@ -125,8 +126,9 @@ struct ina_plan {
 
 struct ina_control_frame {
 	uint64_t magic;
-	uint32_t type;
-	uint32_t rank; /* whose it is; nothing in CHALLENGE and ANSWER */
+	uint16_t type;
+	uint16_t bytes; /* on its way: that are sent of it; else 0 */
+	uint32_t rank;  /* whose it is; nothing in CHALLENGE and ANSWER */
 	union {
 		struct ina_credential credential; /* of all frames up to ANSWER */
 		struct ina_hello hello;
@@ -146,8 +148,8 @@ struct ina_control_frame {
 
 /* A TCP connection, and the part of a frame that has arrived on it. */
 struct ina_link {
-	int fd; /* -1: none */
-	size_t in_bytes;
+	int fd;          /* -1: none */
+	size_t in_bytes; /* of the next one, so far */
 	struct ina_control_frame in;
 };
 
@@ -163,7 +165,8 @@ enum ina_link_result {
 enum ina_link_result ina_link_read(struct ina_link *link);
 
 /* Sends a frame, waiting while the socket is full, until the deadline. Returns 0, or -1. */
-int ina_link_send(struct ina_link *link, struct ina_control_frame *frame, int64_t deadline_ms);
+int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame,
+                  int64_t deadline_ms);
 
 /* Has the other end's kernel got all that was sent? */
 bool ina_link_is_idle(const struct ina_link *link);

@@ -416,9 +416,10 @@ static void write_control(const char *directory)
 	uint8_t bytes[3 + sizeof(struct ina_control_frame)];
 	char name[32];
 
-	for (uint32_t type = INA_CONTROL_CHALLENGE; type <= INA_CONTROL_PLAN; type++) {
+	for (uint16_t type = INA_CONTROL_CHALLENGE; type <= INA_CONTROL_PLAN; type++) {
 		struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC,
 		                                  .type = type,
+		                                  .bytes = sizeof(frame),
 		                                  .rank = type < INA_CONTROL_DECISION};
 
 		if (type == INA_CONTROL_HELLO)

@@ -207,7 +207,8 @@ static void unknown_peers_are_ignored(void **state)
 {
 	struct rank ranks[3];
 	unsigned char noise[4000];
-	struct ina_control_frame wrong = {.magic = INA_CONTROL_MAGIC, .type = 99, .rank = 1};
+	struct ina_control_frame wrong = {
+	        .magic = INA_CONTROL_MAGIC, .type = 99, .bytes = sizeof(wrong), .rank = 1};
 	int fds[100];
 	int count = 0;
 
@@ -301,10 +302,10 @@ static void another_version_at_rank_0(void **state)
 	prepare(ranks, 2);
 	ranks[0].timeout_ms = 600;
 	start_one(&ranks[0]);
-	close(unknown_peer("INACTRL6 and what that may have said", 36));
+	close(unknown_peer("INACTRL7 and what that may have said", 36));
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
-	        "sent away: somebody with version 6 of libina's control protocol, which here is 7");
+	        "sent away: somebody with version 7 of libina's control protocol, which here is 8");
 	close_all(ranks, 1);
 }
 
@@ -324,13 +325,13 @@ static void another_version_of_rank_0(void **state)
 	start_one(&ranks[1]);
 	fd = accept(listener, NULL, NULL);
 	assert_true(fd >= 0);
-	assert_int_equal(send(fd, "INACTRL8", 8, MSG_NOSIGNAL), 8);
+	assert_int_equal(send(fd, "INACTRL9", 8, MSG_NOSIGNAL), 8);
 	assert_hung_up(fd);
 	close(fd);
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and nobody has answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it speaks version 8 of libina's control protocol, this rank 7");
+	        "it speaks version 9 of libina's control protocol, this rank 8");
 	close_all(&ranks[1], 1);
 }
 

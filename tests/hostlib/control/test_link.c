@@ -97,6 +97,55 @@ static void only_known_numbers(void **state)
 	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
 }
 
+#define SHORT_BYTES 64
+
+/* Many ranks say little at once: what a frame leaves empty is not sent, and is zeros again there.
+ */
+static void a_frame_is_as_long_as_it_needs(void **state)
+{
+	struct ina_control_frame sent[3] = {
+	        {.magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_QUERY},
+	        {.magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_VOTES, .rank = 3},
+	        {.magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_DECISION, .rank = 1},
+	};
+	struct ina_link from = {.fd = -1};
+	uint8_t bytes[3 * sizeof(sent[0])];
+	ssize_t got;
+	int far[2];
+	int near[2];
+	int frames = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, far), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, near), 0);
+	memset(sent[1].votes.text, 'x', INA_CONTROL_TEXT - 1);
+	sent[2].decision.minimum = 1024;
+	for (int i = 0; i < 3; i++) {
+		struct ina_link to = {.fd = far[0]};
+
+		assert_int_equal(ina_link_send(&to, &sent[i], ina_now_ms() + 1000), 0);
+	}
+	got = recv(far[1], bytes, sizeof(bytes), 0);
+	assert_true(got > 0 && (size_t)got < 2 * SHORT_BYTES + sizeof(sent[1]));
+	/* They come byte by byte. */
+	from.fd = near[1];
+	memset(&from.in, 0xFF, sizeof(from.in));
+	for (ssize_t i = 0; i < got; i++) {
+		enum ina_link_result result;
+
+		assert_int_equal(send(near[0], bytes + i, 1, 0), 1);
+		result = ina_link_read(&from);
+		assert_true(result == INA_LINK_NOTHING || result == INA_LINK_FRAME);
+		if (result == INA_LINK_FRAME)
+			assert_memory_equal(&from.in, &sent[frames++], sizeof(from.in));
+	}
+	assert_int_equal(frames, 3);
+	for (int i = 0; i < 2; i++) {
+		close(far[i]);
+		close(near[i]);
+	}
+}
+
 /*
  * A port that the kernel may choose for a caller, and where nobody listens: sooner or later a
  * caller is at that port itself, and TCP connects it to itself.
@@ -124,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(only_known_numbers),
+	        cmocka_unit_test(a_frame_is_as_long_as_it_needs),
 	        cmocka_unit_test(not_to_itself),
 	};
 
