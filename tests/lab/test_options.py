@@ -2,7 +2,9 @@
 """Bad input: one clear line, and no host is booted."""
 
 import os
+import re
 import subprocess
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -12,6 +14,9 @@ from conftest import LAB
 def call(*arguments, **environment):
     return subprocess.run([LAB, *arguments], capture_output=True, text=True, timeout=20,
                           env=dict(os.environ, **environment))
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/man/man1/ina-lab.1"
 
 
 @pytest.mark.parametrize("arguments, what", [
@@ -78,6 +83,15 @@ def test_more_memory_than_there_is():
     run = call("run", "-n", "8", "--memory", "65536", "--", "true")
     assert run.returncode == 125
     assert "no room for 8 hosts of 65536 MiB" in run.stderr
+
+
+def test_man_page():
+    """It is well formed, and has each option of --help, and no other."""
+    offered = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", call("run", "--help").stdout, re.M)) - {"help", "usage"}
+    described = set(re.findall(r"Fl -([a-z-]+)", "\n".join(re.findall(r"^\.It (.*)$", PAGE.read_text(), re.M))))
+    assert described == offered
+    lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning", PAGE], capture_output=True, text=True)
+    assert (lint.returncode, lint.stdout) == (0, ""), lint
 
 
 def test_help_and_doctor():
