@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Have both a switch at this level, and the same one? */
@@ -24,20 +25,91 @@ static unsigned int reach(const struct ina_tree *tree, int rank)
 	return level;
 }
 
-/* What a rank knows of what is above a switch holds for all below it: the first that knows most. */
+/* Each rank by where it comes to a switch of this level. */
+struct arrivals {
+	const struct ina_tree *tree;
+	unsigned int level;
+};
+
+static int compare_arrivals(const void *a, const void *b, void *context)
+{
+	const struct arrivals *arrivals = context;
+	int rank_a = *(const int *)a;
+	int rank_b = *(const int *)b;
+	const struct ina_wire_trace_slot *at_a =
+	        ina_tree_slot(arrivals->tree, rank_a, arrivals->level);
+	const struct ina_wire_trace_slot *at_b =
+	        ina_tree_slot(arrivals->tree, rank_b, arrivals->level);
+
+	if (at_a->id != at_b->id)
+		return at_a->id < at_b->id ? -1 : 1;
+	if (at_a->port != at_b->port)
+		return at_a->port < at_b->port ? -1 : 1;
+	return rank_a - rank_b;
+}
+
+static void sort(struct ina_tree *tree, int (*compare)(const void *, const void *, void *),
+                 void *context)
+{
+	for (int r = 0; r < tree->ranks; r++)
+		tree->order[r] = r;
+	qsort_r(tree->order, (size_t)tree->ranks, sizeof(*tree->order), compare, context);
+}
+
+/* In `order` those follow each other then that come to the same switch, and by the same port. */
+static void sort_arrivals(struct ina_tree *tree, unsigned int level)
+{
+	struct arrivals arrivals = {tree, level};
+
+	sort(tree, compare_arrivals, &arrivals);
+}
+
+/*
+ * The ranks at order[from] up to order[end - 1] are below one switch: the lowest one, and what the
+ * first that knows most of what is above it knows, hold for all.
+ */
+static void unite(struct ina_tree *tree, unsigned int level, int from, int end)
+{
+	int first = tree->order[from];
+	int knows = first;
+
+	for (int i = from + 1; i < end; i++) {
+		int r = tree->order[i];
+
+		if (r < first)
+			first = r;
+		if (reach(tree, r) > reach(tree, knows) ||
+		    (reach(tree, r) == reach(tree, knows) && r < knows))
+			knows = r;
+	}
+	for (int i = from; i < end; i++) {
+		struct ina_path *path = &tree->paths[tree->order[i]];
+
+		path->first[level - 1] = first;
+		if (tree->order[i] != knows)
+			memcpy(&path->slots[level], &tree->paths[knows].slots[level],
+			       (INA_WIRE_LEVELS - level) * sizeof(path->slots[0]));
+	}
+}
+
+/* What is above each switch, and the lowest rank below it; of a rank without one, of that below. */
 static void complete(struct ina_tree *tree)
 {
-	for (unsigned int level = 1; level < INA_WIRE_LEVELS; level++) {
-		for (int r = 0; r < tree->ranks; r++) {
-			int knows = r;
+	for (unsigned int level = 1; level <= INA_WIRE_LEVELS; level++) {
+		int end;
 
-			for (int q = tree->ranks - 1; q >= 0; q--) {
-				if (share(tree, q, r, level) &&
-				    reach(tree, q) >= reach(tree, knows))
-					knows = q;
-			}
-			memcpy(&tree->paths[r].slots[level], &tree->paths[knows].slots[level],
-			       (INA_WIRE_LEVELS - level) * sizeof(struct ina_wire_trace_slot));
+		sort_arrivals(tree, level);
+		for (int from = 0; from < tree->ranks; from = end) {
+			int r = tree->order[from];
+
+			end = from + 1;
+			while (end < tree->ranks && share(tree, r, tree->order[end], level))
+				end++;
+			if (ina_tree_slot(tree, r, level)->id != 0)
+				unite(tree, level, from, end);
+			else
+				tree->paths[r].first[level - 1] =
+				        level > 1 ? tree->paths[r].first[level - 2] : r;
 		}
 	}
 }
@@ -82,17 +154,24 @@ static bool same_port(const struct ina_tree *tree, int a, int b, unsigned int le
 /* Do ranks come to a switch of this level side by side, where one sum of theirs ought to? */
 static bool is_crowded(struct ina_tree *tree, unsigned int level)
 {
-	for (int a = 0; a < tree->ranks; a++) {
-		for (int b = a + 1; b < tree->ranks; b++) {
-			if (!same_port(tree, a, b, level) || come_alike(tree, a, b, level))
-				continue;
-			snprintf(tree->why, sizeof(tree->why),
-			         "ranks %d and %d come to switch %" PRIx64
-			         " by its port %u, and nothing before it adds them up",
-			         a, b, ina_tree_slot(tree, a, level)->id,
-			         ina_tree_slot(tree, a, level)->port);
-			return true;
+	int a = 0;
+
+	sort_arrivals(tree, level);
+	for (int i = 0; i < tree->ranks; i++) {
+		int b = tree->order[i];
+
+		if (i == 0 || !same_port(tree, a, b, level)) {
+			a = b;
+			continue;
 		}
+		if (come_alike(tree, a, b, level))
+			continue;
+		snprintf(tree->why, sizeof(tree->why),
+		         "ranks %d and %d come to switch %" PRIx64
+		         " by its port %u, and nothing before it adds them up",
+		         a, b, ina_tree_slot(tree, a, level)->id,
+		         ina_tree_slot(tree, a, level)->port);
+		return true;
 	}
 	return false;
 }
@@ -124,6 +203,7 @@ static void explain_parting(struct ina_tree *tree)
 static void judge(struct ina_tree *tree)
 {
 	bool known = false;
+	unsigned int top;
 
 	for (int r = 0; r < tree->ranks; r++) {
 		known |= reach(tree, r) > 0;
@@ -136,68 +216,45 @@ static void judge(struct ina_tree *tree)
 	if (!known)
 		return;
 	tree->verdict = INA_TREE_PARTED;
-	tree->top = find_top(tree);
-	if (tree->top == 0) {
+	top = find_top(tree);
+	if (top == 0) {
 		explain_parting(tree);
 		return;
 	}
-	for (unsigned int level = 1; level <= tree->top; level++) {
+	for (unsigned int level = 1; level <= top; level++) {
 		if (is_crowded(tree, level))
 			return;
 	}
 	tree->verdict = INA_TREE_SUMS;
-}
-
-/* The lowest rank below each switch; where a rank has none at a level, that of the one below. */
-static void find_firsts(struct ina_tree *tree)
-{
-	for (int r = 0; r < tree->ranks; r++) {
-		int below = r;
-
-		for (unsigned int level = 1; level <= INA_WIRE_LEVELS; level++) {
-			int q = 0;
-
-			while (q < r && !share(tree, q, r, level))
-				q++;
-			if (ina_tree_slot(tree, r, level)->id != 0)
-				below = q;
-			tree->paths[r].first[level - 1] = below;
-		}
-	}
+	tree->top = top;
 }
 
 /*
  * Switches in the order of the lowest rank below each, from the top down: where those below each
- * switch follow each other already, the order is that of the ranks.
+ * switch follow each other already, and where there is no top, the order is that of the ranks.
  */
-static bool is_before(const struct ina_tree *tree, int a, int b)
+static int compare_places(const void *a, const void *b, void *context)
 {
+	const struct ina_tree *tree = context;
+	int rank_a = *(const int *)a;
+	int rank_b = *(const int *)b;
+
 	for (unsigned int level = tree->top; level > 0; level--) {
-		int first_a = tree->paths[a].first[level - 1];
-		int first_b = tree->paths[b].first[level - 1];
+		int first_a = tree->paths[rank_a].first[level - 1];
+		int first_b = tree->paths[rank_b].first[level - 1];
 
 		if (first_a != first_b)
-			return first_a < first_b;
+			return first_a - first_b;
 	}
-	return a < b;
+	return rank_a - rank_b;
 }
 
 void ina_tree_make(struct ina_tree *tree, struct ina_path *paths, int *order, int ranks)
 {
 	*tree = (struct ina_tree){.ranks = ranks, .paths = paths, .order = order};
 	complete(tree);
-	find_firsts(tree);
 	judge(tree);
-	for (int r = 0; r < ranks; r++) {
-		int place = r;
-
-		while (tree->verdict == INA_TREE_SUMS && place > 0 &&
-		       is_before(tree, r, order[place - 1])) {
-			order[place] = order[place - 1];
-			place--;
-		}
-		order[place] = r;
-	}
+	sort(tree, compare_places, tree);
 }
 
 bool ina_tree_keeps_order(const struct ina_tree *tree)
@@ -233,13 +290,12 @@ unsigned int ina_tree_children(const struct ina_tree *tree, int rank, unsigned i
 {
 	unsigned int children = 0;
 
-	/* Each port counts with the lowest rank that comes by it. */
-	for (int r = 0; r < tree->ranks; r++) {
-		int q = 0;
+	/* Those that come by one port follow each other. */
+	for (int place = 0; place < tree->ranks; place++) {
+		int r = tree->order[place];
 
-		while (q < r && !same_port(tree, q, r, level))
-			q++;
-		children += q == r && share(tree, r, rank, level);
+		children += share(tree, r, rank, level) &&
+		            (place == 0 || !same_port(tree, tree->order[place - 1], r, level));
 	}
 	return children;
 }

@@ -36,7 +36,7 @@ struct ina_tree {
 	struct ina_path *paths; /* by rank */
 	int *order;             /* the ranks, as their connections go round */
 	enum ina_tree_verdict verdict;
-	unsigned int top; /* its level; 0: none */
+	unsigned int top; /* its level; 0: none can sum for all */
 	char why[200];
 };
 
@@ -65,7 +65,7 @@ bool ina_tree_keeps_order(const struct ina_tree *tree);
 int ina_tree_successor(const struct ina_tree *tree, int rank);
 int ina_tree_predecessor(const struct ina_tree *tree, int rank);
 
-/* Ports by which ranks come to this rank's switch of `level`; 0: it has none. */
+/* Where all sum: ports by which ranks come to this rank's switch of `level`; 0: it has none. */
 unsigned int ina_tree_children(const struct ina_tree *tree, int rank, unsigned int level);
 
 /* What this rank's JOIN says of where it is; 0: all ranks are at one switch, or nobody knows. */
