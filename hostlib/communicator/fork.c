@@ -60,7 +60,7 @@ static void give_up_fabric(const struct ina_fabric *fabric, int nothing)
 
 static void give_up_machine(const struct ina_parallel *parallel, int nothing)
 {
-	for (int i = 0; i < INA_MAX_RANKS; i++) {
+	for (int i = 0; i < parallel->local.count; i++) {
 		give_up(parallel->local.wake[i], nothing);
 		give_up(parallel->local.alive[i], nothing);
 	}

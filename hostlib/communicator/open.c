@@ -279,7 +279,7 @@ static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_top
                                      struct ina_failure *failure)
 {
 	bool leads = topology->machine == 0 && topology->local < topology->rails;
-	struct ina_parallel *parallel = calloc(1, sizeof(*parallel));
+	struct ina_parallel *parallel = ina_parallel_new(topology);
 
 	/* Only that rank keeps it, until the bootstrap of the rail closes it. */
 	if (!parallel || !leads || topology->machines == 1) {
@@ -289,13 +289,9 @@ static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_top
 	if (!parallel)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
 	comm->parallel = parallel;
-	parallel->topology = *topology;
 	parallel->control = &comm->control;
 	parallel->turn = &comm->turn;
 	parallel->failure = &comm->failure;
-	parallel->differs = -1;
-	parallel->intra.timer_fd = -1;
-	ina_local_init(&parallel->local);
 	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->network.fabric.device);
 	/* The rails have their own. */
 	ina_network_close(&comm->network);
@@ -305,7 +301,7 @@ static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_top
 }
 
 static void find_machines(struct ina_comm *comm, const struct ina_roster *roster,
-                          struct ina_topology *topology)
+                          struct ina_topology *topology, struct ina_location *where)
 {
 	bool flat = comm->settings.options.schedule == INA_SCHEDULE_FLAT;
 	uint64_t hosts[INA_MAX_RANKS];
@@ -313,7 +309,7 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 	/* Flat: nobody has said which machine it is, and each rank counts as one. */
 	for (int r = 0; r < comm->ranks; r++)
 		hosts[r] = flat ? (uint64_t)r : roster->endpoints[r].host;
-	ina_topology_make(topology, hosts, comm->ranks, comm->rank,
+	ina_topology_make(topology, where, hosts, comm->ranks, comm->rank,
 	                  comm->settings.options.schedule);
 	comm->stats.machines = (unsigned int)topology->machines;
 	comm->stats.local_ranks = (unsigned int)topology->locals;
@@ -324,6 +320,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 {
 	int64_t deadline_ms = ina_now_ms() + comm->settings.options.open_timeout_ms;
 	struct ina_endpoint *local = &comm->network.fabric.local;
+	struct ina_location where[INA_MAX_RANKS];
 	struct ina_topology topology;
 	struct ina_roster roster;
 	int listener = -1;
@@ -339,7 +336,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 		status = ina_meet(&comm->control, &comm->settings, local, listener, deadline_ms,
 		                  &roster, failure);
 	if (status == INA_OK) {
-		find_machines(comm, &roster, &topology);
+		find_machines(comm, &roster, &topology, where);
 		if (topology.rails > 0)
 			return open_parallel(comm, &topology, &roster, listener, failure);
 	}

@@ -17,10 +17,12 @@
 
 void ina_local_init(struct ina_local *local)
 {
-	memset(local, 0, sizeof(*local));
+	local->ranks = NULL;
 	local->life = -1;
-	for (int i = 0; i < INA_MAX_RANKS; i++)
+	for (int i = 0; i < local->count; i++) {
 		local->wake[i] = local->alive[i] = -1;
+		local->gone[i] = false;
+	}
 }
 
 static void close_fd(int *fd)
@@ -167,7 +169,6 @@ enum ina_status ina_local_open(struct ina_local *local, const struct ina_topolog
 	enum ina_status status;
 
 	local->index = topology->local;
-	local->count = topology->locals;
 	local->rails = topology->rails;
 	local->segment_bytes = segment_bytes;
 	local->map_bytes = (size_t)local->count * sizeof(struct ina_local_rank) + 4096 +

@@ -46,14 +46,14 @@ struct ina_local {
 	struct ina_local_rank *ranks;
 	uint8_t *data;
 	size_t map_bytes;
-	int wake[INA_MAX_RANKS];  /* an eventfd of each rank */
-	int alive[INA_MAX_RANKS]; /* a pipe that ends with the rank; -1: has ended, or this rank's
-	                           */
-	int life;                 /* the other end of this rank's */
-	bool gone[INA_MAX_RANKS];
+	/* By local index; the caller's memory. */
+	int *wake;  /* an eventfd of each rank */
+	int *alive; /* a pipe that ends with the rank; -1: has ended, or this rank's */
+	bool *gone;
+	int life; /* the other end of this rank's */
 };
 
-/* So that ina_local_close() is safe whatever comes. */
+/* With wake, alive, gone and count filled in: ina_local_close() is safe then whatever comes. */
 void ina_local_init(struct ina_local *local);
 
 /*

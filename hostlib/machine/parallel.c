@@ -14,6 +14,7 @@
 #include "parallel.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hostlib/elements/reduce.h"
@@ -26,6 +27,36 @@
 
 /* Less than a message is not divided: it would cost every rail a message's latency. */
 #define PART_BYTES_MIN ((size_t)64 << 10)
+
+/* One piece of memory, those first whose alignment is the strictest. */
+struct ina_parallel *ina_parallel_new(const struct ina_topology *topology)
+{
+	size_t ranks = (size_t)topology->ranks;
+	size_t locals = (size_t)topology->locals;
+	size_t rails = (size_t)topology->rails;
+	struct ina_local *local;
+	struct ina_parallel *parallel =
+	        calloc(1, sizeof(*parallel) + rails * sizeof(*parallel->taking) +
+	                          ranks * sizeof(*topology->where) +
+	                          locals * (sizeof(*local->wake) + sizeof(*local->alive) +
+	                                    sizeof(*local->gone)));
+
+	if (!parallel)
+		return NULL;
+	local = &parallel->local;
+	parallel->taking = (struct ina_taking *)(parallel + 1);
+	parallel->topology = *topology;
+	parallel->topology.where = (struct ina_location *)(parallel->taking + rails);
+	memcpy(parallel->topology.where, topology->where, ranks * sizeof(*topology->where));
+	local->wake = (int *)(parallel->topology.where + ranks);
+	local->alive = local->wake + locals;
+	local->gone = (bool *)(local->alive + locals);
+	local->count = topology->locals;
+	ina_local_init(local);
+	parallel->intra.timer_fd = -1;
+	parallel->differs = -1;
+	return parallel;
+}
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -90,6 +121,7 @@ static void start_pipeline(struct ina_parallel *parallel, const struct ina_trans
 	        .segment_bytes = round_up((part + segments - 1) / segments),
 	        .steps = segments + (segments > 1 && rails > 1),
 	};
+	memset(parallel->taking, 0, rails * sizeof(*parallel->taking));
 	if (parallel->rail)
 		parallel->pipeline.rail_overflows = parallel->rail->stats.overflows;
 	own(parallel)->call = parallel->turn->current;
@@ -241,7 +273,7 @@ static enum ina_status publish(struct ina_parallel *parallel, bool *moved,
 static int64_t copy_sum(struct ina_parallel *parallel, int rail)
 {
 	const struct ina_local *local = &parallel->local;
-	uint64_t step = parallel->pipeline.taken[rail];
+	uint64_t step = parallel->taking[rail].steps;
 	size_t bytes = segment_size(parallel, step, rail);
 
 	if (bytes > 0)
@@ -252,22 +284,24 @@ static int64_t copy_sum(struct ina_parallel *parallel, int rail)
 
 static bool take(struct ina_parallel *parallel)
 {
-	struct ina_pipeline *p = &parallel->pipeline;
+	const struct ina_pipeline *p = &parallel->pipeline;
 	uint64_t all = p->steps;
 	bool moved = false;
 
 	for (int r = 0; r < parallel->topology.rails; r++) {
 		uint64_t published = atomic_load(&parallel->local.ranks[r].published);
+		struct ina_taking *taking = &parallel->taking[r];
 
-		for (; p->base + p->taken[r] < published && p->taken[r] < p->steps; p->taken[r]++) {
-			if (p->taking_ns[r] == 0)
-				p->taking_ns[r] = copy_sum(parallel, r);
-			if (!ina_intra_is_there(&parallel->intra, p->taking_ns[r]))
+		for (; p->base + taking->steps < published && taking->steps < p->steps;
+		     taking->steps++) {
+			if (taking->ready_ns == 0)
+				taking->ready_ns = copy_sum(parallel, r);
+			if (!ina_intra_is_there(&parallel->intra, taking->ready_ns))
 				break;
-			p->taking_ns[r] = 0;
+			taking->ready_ns = 0;
 			moved = true;
 		}
-		all = p->taken[r] < all ? p->taken[r] : all;
+		all = taking->steps < all ? taking->steps : all;
 	}
 	atomic_store(&own(parallel)->taken, p->base + all);
 	return moved;
@@ -276,12 +310,13 @@ static bool take(struct ina_parallel *parallel)
 /* The timer tells of what is there first of what is being read. */
 static void await_reads(struct ina_parallel *parallel)
 {
-	const struct ina_pipeline *p = &parallel->pipeline;
-	int64_t first_ns = p->adding_ns;
+	int64_t first_ns = parallel->pipeline.adding_ns;
 
 	for (int r = 0; r < parallel->topology.rails; r++) {
-		if (p->taking_ns[r] != 0 && (first_ns == 0 || p->taking_ns[r] < first_ns))
-			first_ns = p->taking_ns[r];
+		int64_t ready_ns = parallel->taking[r].ready_ns;
+
+		if (ready_ns != 0 && (first_ns == 0 || ready_ns < first_ns))
+			first_ns = ready_ns;
 	}
 	ina_intra_arm(&parallel->intra, first_ns);
 }

@@ -12,6 +12,12 @@
 #include "intra.h"
 #include "local.h"
 
+/* Sums of a rail, as far as this rank has copied them. */
+struct ina_taking {
+	uint64_t steps;
+	int64_t ready_ns; /* when what is being read is there (ina_intra_read()); 0: nothing is */
+};
+
 /* One all-reduce, as far as this rank has come with it: in steps of a segment on each rail. */
 struct ina_pipeline {
 	struct ina_transfer transfer;
@@ -22,10 +28,7 @@ struct ina_pipeline {
 	uint64_t contributed;
 	uint64_t reduced;
 	uint64_t published;
-	uint64_t taken[INA_MAX_RANKS]; /* by rail */
-	/* When what is being read is there (ina_intra_read()); 0: nothing is being read. */
-	int64_t adding_ns;
-	int64_t taking_ns[INA_MAX_RANKS];
+	int64_t adding_ns; /* when what is being read to be added up is there; 0: nothing is */
 	struct ina_request *requests[INA_LOCAL_DEPTH]; /* of the rail, by step */
 	uint64_t rail_overflows;                       /* before it */
 	bool overflow;
@@ -37,6 +40,7 @@ struct ina_parallel {
 	struct ina_intra intra;
 	struct ina_comm *rail; /* NULL: this rank owns none */
 	struct ina_pipeline pipeline;
+	struct ina_taking *taking; /* by rail */
 	/* Of the communicator of all ranks. */
 	struct ina_control *control;
 	const struct ina_turn *turn;
@@ -44,6 +48,9 @@ struct ina_parallel {
 	bool noticed; /* the latest wait ended by something other than work, or by its time */
 	int differs;  /* a local rank that is in another call; -1: none */
 };
+
+/* For so many ranks, of so many machines, and nothing open yet; NULL: no memory. To be freed. */
+struct ina_parallel *ina_parallel_new(const struct ina_topology *topology);
 
 /* Its functions take a struct ina_parallel. */
 extern const struct ina_algorithm_row ina_parallel_algorithm;

@@ -11,7 +11,7 @@
 int ina_topology_rank(const struct ina_topology *topology, int machine, int local)
 {
 	for (int r = 0; r < topology->ranks; r++) {
-		if (topology->machine_of[r] == machine && topology->local_of[r] == local)
+		if (topology->where[r].machine == machine && topology->where[r].local == local)
 			return r;
 	}
 	return -1;
@@ -25,18 +25,18 @@ static void place(struct ina_topology *topology, const uint64_t *hosts, int coun
 
 		while (earlier < r && hosts[earlier] != hosts[r])
 			earlier++;
-		topology->machine_of[r] =
-		        earlier < r ? topology->machine_of[earlier] : topology->machines++;
-		topology->local_of[r] = counts[topology->machine_of[r]]++;
+		topology->where[r].machine =
+		        earlier < r ? topology->where[earlier].machine : topology->machines++;
+		topology->where[r].local = counts[topology->where[r].machine]++;
 	}
 }
 
-void ina_topology_make(struct ina_topology *topology, const uint64_t *hosts, int ranks, int rank,
-                       enum ina_schedule schedule)
+void ina_topology_make(struct ina_topology *topology, struct ina_location *where,
+                       const uint64_t *hosts, int ranks, int rank, enum ina_schedule schedule)
 {
 	int counts[INA_MAX_RANKS] = {0};
 
-	*topology = (struct ina_topology){.ranks = ranks};
+	*topology = (struct ina_topology){.ranks = ranks, .where = where};
 	place(topology, hosts, counts);
 	topology->fewest = ranks;
 	for (int m = 0; m < topology->machines; m++) {
@@ -45,8 +45,8 @@ void ina_topology_make(struct ina_topology *topology, const uint64_t *hosts, int
 		if (counts[m] > topology->most)
 			topology->most = counts[m];
 	}
-	topology->machine = topology->machine_of[rank];
-	topology->local = topology->local_of[rank];
+	topology->machine = where[rank].machine;
+	topology->local = where[rank].local;
 	topology->locals = counts[topology->machine];
 	if (topology->most > 1 && schedule != INA_SCHEDULE_FLAT)
 		topology->rails = schedule == INA_SCHEDULE_LEADER ? 1 : topology->fewest;

@@ -11,6 +11,11 @@
 
 #include "hostlib/options/error.h"
 
+struct ina_location {
+	int machine;
+	int local;
+};
+
 struct ina_topology {
 	int ranks;
 	int machines; /* numbered by their lowest ranks */
@@ -20,16 +25,15 @@ struct ina_topology {
 	int fewest;   /* ranks of the smallest machine */
 	int most;     /* of the largest */
 	int rails;    /* 0: flat */
-	int machine_of[INA_MAX_RANKS];
-	int local_of[INA_MAX_RANKS];
+	struct ina_location *where; /* by rank; the caller's */
 };
 
 /*
- * hosts[r]: the identity of rank r's machine. With one rank a machine the schedule is flat,
- * whatever was asked for. Pure.
+ * hosts[r]: the identity of rank r's machine; where[r]: filled in. With one rank a machine the
+ * schedule is flat, whatever was asked for. Pure.
  */
-void ina_topology_make(struct ina_topology *topology, const uint64_t *hosts, int ranks, int rank,
-                       enum ina_schedule schedule);
+void ina_topology_make(struct ina_topology *topology, struct ina_location *where,
+                       const uint64_t *hosts, int ranks, int rank, enum ina_schedule schedule);
 
 /* The rank with that local index on that machine, or -1. */
 int ina_topology_rank(const struct ina_topology *topology, int machine, int local);

@@ -9,6 +9,8 @@
 
 #include "hostlib/machine/topology.h"
 
+static struct ina_location where[8];
+
 static void machines_in_turn(void **state)
 {
 	/* Ranks dealt out to two machines like cards: 0, 2, 4 and 1, 3. */
@@ -16,7 +18,7 @@ static void machines_in_turn(void **state)
 	struct ina_topology t;
 
 	(void)state;
-	ina_topology_make(&t, hosts, 5, 3, INA_SCHEDULE_AUTO);
+	ina_topology_make(&t, where, hosts, 5, 3, INA_SCHEDULE_AUTO);
 	assert_int_equal(t.machines, 2);
 	assert_int_equal(t.machine, 1);
 	assert_int_equal(t.local, 1);
@@ -35,12 +37,12 @@ static void rails_by_schedule(void **state)
 	struct ina_topology t;
 
 	(void)state;
-	ina_topology_make(&t, hosts, 8, 7, INA_SCHEDULE_PARALLEL);
+	ina_topology_make(&t, where, hosts, 8, 7, INA_SCHEDULE_PARALLEL);
 	assert_int_equal(t.rails, 3);
 	assert_int_equal(t.local, 4);
-	ina_topology_make(&t, hosts, 8, 7, INA_SCHEDULE_LEADER);
+	ina_topology_make(&t, where, hosts, 8, 7, INA_SCHEDULE_LEADER);
 	assert_int_equal(t.rails, 1);
-	ina_topology_make(&t, hosts, 8, 7, INA_SCHEDULE_FLAT);
+	ina_topology_make(&t, where, hosts, 8, 7, INA_SCHEDULE_FLAT);
 	assert_int_equal(t.rails, 0);
 	assert_int_equal(t.machines, 2);
 }
@@ -52,7 +54,7 @@ static void one_rank_a_machine_is_flat(void **state)
 
 	(void)state;
 	for (int s = INA_SCHEDULE_AUTO; s <= INA_SCHEDULE_PARALLEL; s++) {
-		ina_topology_make(&t, hosts, 4, 2, (enum ina_schedule)s);
+		ina_topology_make(&t, where, hosts, 4, 2, (enum ina_schedule)s);
 		assert_int_equal(t.rails, 0);
 		assert_int_equal(t.machines, 4);
 	}
@@ -64,7 +66,7 @@ static void one_machine(void **state)
 	struct ina_topology t;
 
 	(void)state;
-	ina_topology_make(&t, hosts, 3, 2, INA_SCHEDULE_AUTO);
+	ina_topology_make(&t, where, hosts, 3, 2, INA_SCHEDULE_AUTO);
 	assert_int_equal(t.machines, 1);
 	assert_int_equal(t.rails, 3);
 }
