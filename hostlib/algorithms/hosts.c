@@ -4,16 +4,25 @@
 
 #include <inttypes.h>
 
-enum ina_status ina_hosts_advance(struct ina_hosts *hosts, struct ina_failure *failure)
+enum ina_status ina_hosts_go_on(void *self, struct ina_failure *failure)
 {
+	struct ina_hosts *hosts = self;
+
 	return hosts->doubles ? ina_doubling_advance(&hosts->doubling, failure)
 	                      : ina_ring_advance(&hosts->ring, failure);
 }
 
-static bool awaits_message(const struct ina_hosts *hosts)
+static bool awaits_message(const void *self)
 {
+	const struct ina_hosts *hosts = self;
+
 	return hosts->doubles ? ina_doubling_awaits_message(&hosts->doubling)
 	                      : ina_ring_awaits_message(&hosts->ring);
+}
+
+void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions)
+{
+	hosts->completing = (struct ina_completing){completions, awaits_message, ina_hosts_go_on};
 }
 
 static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
@@ -29,36 +38,7 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 		ina_ring_start(&hosts->ring, transfer);
 	hosts->ring.rejoin = hosts->ask_rejoin;
 	hosts->ask_rejoin = false;
-	return ina_hosts_advance(hosts, failure);
-}
-
-static enum ina_status go_on(struct ina_hosts *hosts, enum ina_status status, int count,
-                             bool *moved, struct ina_failure *failure)
-{
-	*moved = count > 0;
-	return status == INA_OK && count > 0 ? ina_hosts_advance(hosts, failure) : status;
-}
-
-static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
-                                   struct ina_failure *failure)
-{
-	struct ina_hosts *hosts = self;
-	int count;
-	enum ina_status status = ina_completions_take(hosts->completions, before_wait,
-	                                              awaits_message(hosts), &count, failure);
-
-	return go_on(hosts, status, count, moved, failure);
-}
-
-static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
-                                struct ina_failure *failure)
-{
-	struct ina_hosts *hosts = self;
-	int count;
-	enum ina_status status = ina_completions_sleep(hosts->completions, awaits_message(hosts),
-	                                               timeout_ms, &count, failure);
-
-	return go_on(hosts, status, count, moved, failure);
+	return ina_hosts_go_on(hosts, failure);
 }
 
 static bool row_is_done(const void *self)
@@ -89,17 +69,7 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 
 static void row_abort(void *self)
 {
-	ina_fabric_silence(((struct ina_hosts *)self)->completions->fabric);
-}
-
-static int row_pollfds(const void *self, struct pollfd *fds)
-{
-	return ina_fabric_pollfds(((const struct ina_hosts *)self)->completions->fabric, fds);
-}
-
-static void row_arm(void *self)
-{
-	ina_completions_arm(((struct ina_hosts *)self)->completions);
+	ina_fabric_silence(((struct ina_hosts *)self)->completing.completions->fabric);
 }
 
 static uint32_t row_position(const void *self)
@@ -131,13 +101,13 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 const struct ina_algorithm_row ina_hosts_algorithm = {
         .registers = true,
         .start = row_start,
-        .advance = row_advance,
-        .wait = row_wait,
+        .advance = ina_completing_advance,
+        .wait = ina_completing_wait,
         .is_done = row_is_done,
         .end = row_end,
         .abort = row_abort,
-        .pollfds = row_pollfds,
-        .arm = row_arm,
+        .pollfds = ina_completing_pollfds,
+        .arm = ina_completing_arm,
         .position = row_position,
         .explain_timeout = row_explain_timeout,
 };

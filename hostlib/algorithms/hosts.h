@@ -6,11 +6,12 @@
 #ifndef INA_ALGORITHMS_HOSTS_H
 #define INA_ALGORITHMS_HOSTS_H
 
+#include "completing.h"
 #include "doubling.h"
 #include "ring.h"
 
 struct ina_hosts {
-	const struct ina_completions *completions;
+	struct ina_completing completing;
 	struct ina_ring ring;
 	struct ina_doubling doubling;
 	bool doubles; /* the latest all-reduce */
@@ -22,8 +23,11 @@ struct ina_hosts {
 	bool rejoin;
 };
 
-/* For whoever takes completions himself: goes on as far as they allow. */
-enum ina_status ina_hosts_advance(struct ina_hosts *hosts, struct ina_failure *failure);
+/* Whose completions it goes on by. */
+void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions);
+
+/* For whoever takes these himself: goes on as far as they allow. */
+enum ina_status ina_hosts_go_on(void *hosts, struct ina_failure *failure);
 
 /* Its functions take a struct ina_hosts. */
 extern const struct ina_algorithm_row ina_hosts_algorithm;

@@ -57,41 +57,26 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 }
 
 /* Nothing but a sum helps: neither may more be sent, nor will an acknowledgement allow it. */
-static bool awaits_message(const struct ina_innet *innet)
+static bool awaits_message(const void *self)
 {
+	const struct ina_innet *innet = self;
+
 	return ina_innet_is_busy(innet) && innet->received < innet->posted &&
 	       innet->unacknowledged < innet->connection.window;
 }
 
 /* After completions: the registrations that they free, and what can be posted. */
-static enum ina_status go_on(struct ina_innet *innet, enum ina_status status, int count,
-                             bool *moved, struct ina_failure *failure)
+static enum ina_status go_on(void *self, struct ina_failure *failure)
 {
+	struct ina_innet *innet = self;
+
 	ina_memory_release(innet->memory, ina_innet_acknowledged(innet));
-	*moved = count > 0;
-	return status == INA_OK && count > 0 ? ina_innet_advance(innet, failure) : status;
+	return ina_innet_advance(innet, failure);
 }
 
-static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
-                                   struct ina_failure *failure)
+void ina_innet_attach(struct ina_innet *innet, const struct ina_completions *completions)
 {
-	struct ina_innet *innet = self;
-	int count;
-	enum ina_status status = ina_completions_take(innet->completions, before_wait,
-	                                              awaits_message(innet), &count, failure);
-
-	return go_on(innet, status, count, moved, failure);
-}
-
-static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
-                                struct ina_failure *failure)
-{
-	struct ina_innet *innet = self;
-	int count;
-	enum ina_status status = ina_completions_sleep(innet->completions, awaits_message(innet),
-	                                               timeout_ms, &count, failure);
-
-	return go_on(innet, status, count, moved, failure);
+	innet->completing = (struct ina_completing){completions, awaits_message, go_on};
 }
 
 /* What is not summed, a receiver may still want from the sender's memory. */
@@ -122,18 +107,8 @@ static void row_abort(void *self)
 	struct ina_innet *innet = self;
 
 	ina_innet_abandon(innet, true);
-	ina_fabric_silence(innet->completions->fabric);
+	ina_fabric_silence(innet->completing.completions->fabric);
 	ina_innet_stop(innet);
-}
-
-static int row_pollfds(const void *self, struct pollfd *fds)
-{
-	return ina_fabric_pollfds(((const struct ina_innet *)self)->completions->fabric, fds);
-}
-
-static void row_arm(void *self)
-{
-	ina_completions_arm(((struct ina_innet *)self)->completions);
 }
 
 static uint32_t row_position(const void *self)
@@ -151,20 +126,21 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 		         ina_innet_sums(innet), ina_innet_oldest(innet)->count, timeout_ms);
 	else
 		ina_fail(failure, INA_ERR_TIMEOUT, "got no acknowledgement from rank %d in %d ms",
-		         innet->completions->fabric->next[INA_PURPOSE_AGGREGATE].rank, timeout_ms);
+		         innet->completing.completions->fabric->next[INA_PURPOSE_AGGREGATE].rank,
+		         timeout_ms);
 }
 
 const struct ina_algorithm_row ina_in_network_algorithm = {
         .registers = true,
         .has_room = row_has_room,
         .start = row_start,
-        .advance = row_advance,
-        .wait = row_wait,
+        .advance = ina_completing_advance,
+        .wait = ina_completing_wait,
         .is_done = row_is_done,
         .end = row_end,
         .abort = row_abort,
-        .pollfds = row_pollfds,
-        .arm = row_arm,
+        .pollfds = ina_completing_pollfds,
+        .arm = ina_completing_arm,
         .position = row_position,
         .explain_timeout = row_explain_timeout,
 };

@@ -8,6 +8,9 @@
 /* Its functions take a struct ina_innet. */
 extern const struct ina_algorithm_row ina_in_network_algorithm;
 
+/* Whose completions it goes on by. */
+void ina_innet_attach(struct ina_innet *innet, const struct ina_completions *completions);
+
 /*
  * Is the TRACE, JOIN or LEAVE that is under way over? A TRACE or a JOIN is when one has come and
  * one's own is acknowledged. Else a TRACE would still be under way when the connection becomes a

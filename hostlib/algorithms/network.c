@@ -188,7 +188,8 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	        .take = take,
 	        .context = network,
 	};
-	network->innet.completions = network->hosts.completions = &network->completions;
+	ina_innet_attach(&network->innet, &network->completions);
+	ina_hosts_attach(&network->hosts, &network->completions);
 	network->innet.memory = &network->memory;
 	share_memory_out(network, settings, job_id);
 	paths = (struct ina_path *)((uint8_t *)network->memory.slab + window_bytes +

@@ -10,8 +10,7 @@
 #ifndef INA_ALGORITHMS_OPERATION_H
 #define INA_ALGORITHMS_OPERATION_H
 
-#include "algorithm.h"
-#include "hostlib/rdma/completions.h"
+#include "completing.h"
 #include "hostlib/rdma/post.h"
 
 /* Transfers in a window at most. */
@@ -31,8 +30,8 @@ struct ina_operation {
 };
 
 struct ina_innet {
+	struct ina_completing completing;
 	struct ina_connection_context connection;
-	const struct ina_completions *completions;
 	struct ina_memory *memory; /* of the caller's buffers */
 	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
 	uint32_t contributors_due; /* in a message's trailer */

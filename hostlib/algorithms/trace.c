@@ -68,7 +68,7 @@ enum ina_status ina_trace_advance(struct ina_network *network, bool *done,
 	struct ina_tree *tree = &network->tree;
 	struct ina_stats ignored = {0};
 	uint64_t until;
-	enum ina_status status = ina_hosts_advance(&network->hosts, failure);
+	enum ina_status status = ina_hosts_go_on(&network->hosts, failure);
 
 	*done = status == INA_OK && row->is_done(&network->hosts);
 	if (!*done)
