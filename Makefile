@@ -116,7 +116,7 @@ bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
-bench-fabric: kernel build ## in virtual time: 16 and 56 hosts at several switches, against ring; JSON in build/ (hours)
+bench-fabric: kernel build ## in virtual time: 16 and 64 hosts at several switches, against ring; JSON in build/ (hours)
 	@tests/bench/fabric.py --build $(BUILD) --json $(BUILD)/bench-fabric.json
 
 charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)

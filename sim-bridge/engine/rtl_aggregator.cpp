@@ -13,6 +13,7 @@
 #ifndef INA_WAVES // what is there to be looked at is small
 #include "Vina_top_4.h"
 #include "Vina_top_8.h"
+#include "Vina_top_16.h"
 #endif
 #include "rtl_pipelines.hpp"
 
@@ -24,7 +25,7 @@ constexpr unsigned SLOT_COUNT = 128;
 #ifdef INA_WAVES
 constexpr unsigned PORTS_MOST = 2;
 #else
-constexpr unsigned PORTS_MOST = 8;
+constexpr unsigned PORTS_MOST = 16; // as ina_top's
 #endif
 
 static_assert(sizeof(ina_counters) == INA_COUNTER_COUNT * sizeof(uint64_t),
@@ -150,6 +151,8 @@ std::unique_ptr<Pipelines> make_pipelines(RtlEngine *rtl, const engine_config &c
 		return make<Vina_top_4, 4>(rtl, config, emit, context);
 	if (config.ports <= 8)
 		return make<Vina_top_8, 8>(rtl, config, emit, context);
+	if (config.ports <= 16)
+		return make<Vina_top_16, 16>(rtl, config, emit, context);
 #endif
 	return nullptr;
 }

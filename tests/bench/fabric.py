@@ -15,9 +15,8 @@ import tempfile
 import virtual
 
 RATE_GBPS = 100
-# A leaf has seven hosts at most: ina-bridge has the RTL with up to eight ports, and one leads up.
-FABRICS = ("leaf-spine:4x4", "leaf-spine:8x7", "tree:2x2x4")
-SMALL_FABRICS = ("leaf-spine:8x7",)
+FABRICS = ("leaf-spine:4x4", "leaf-spine:8x8", "tree:2x2x4")
+SMALL_FABRICS = ("leaf-spine:8x8",)
 CABLES_FABRIC = "leaf-spine:4x4"
 
 WANTED_OF_THEORY = 0.95    # the speed-up, of 2 (n - 1) / n

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks find out at which switches they are, and aggregate across these: in virtual time, with the model as aggregator."""
+"""Ranks find out at which switches they are, and aggregate across these: in virtual time, mostly with the model as aggregator."""
 import json
 
 import pytest
@@ -55,6 +55,16 @@ def test_bytes_between_switches(tmp_path, name):
     busy = [count for count in taken if count > SIZE // 4]
     assert len(busy) == (len(taken) if name != "2 spines" else len(taken) // 2), result
     assert all(RUNS * SIZE <= count <= 1.03 * RUNS * SIZE for count in busy), (busy, result)
+
+
+def test_leaf_of_nine_ports(tmp_path):
+    """With the RTL in every switch: eight hosts and an uplink at one leaf, one host and an uplink at another."""
+    result = perf(tmp_path, 9, [*VIRTUAL, "--aggregator", "rtl", *leaves(tmp_path, [0, 1, 2, 3, 4, 5, 6, 7], [8])],
+                  ["-b", 8, "-e", "32K", "-f", 64, "-t", "all", "-n", 1])
+    assert_all_right(result, "ina")
+    switches = {name: switch["aggregator"] for name, switch in result.stats["switches"].items()}
+    assert {name: (switch["kind"], switch["ports"]) for name, switch in switches.items()} == {"spine": ("rtl", 2), "a": ("rtl", 16), "b": ("rtl", 2)}, result
+    assert all(switch["packets_joined"] > 0 for switch in switches.values()), result
 
 
 @pytest.mark.parametrize("types", ["int32", "half"])
