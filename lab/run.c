@@ -85,6 +85,36 @@ static void describe_death(char *text, size_t size, int wait_status)
 		snprintf(text, size, "exit code %d", WEXITSTATUS(wait_status));
 }
 
+/* In virtual time: the bridge has given up, perhaps on a program that does not wait. */
+static void name_spinners(const struct run *run)
+{
+	char name[PATH_MAX];
+
+	for (int i = 0; i < run->host_count; i++)
+		if (run->hosts[i].kernel_pid &&
+		    lab_spinner_find(run->hosts[i].kernel_pid, name, sizeof(name)))
+			fprintf(stderr, "ina-lab: host %d is busy with %s\n", i, name);
+}
+
+/* Has it ended before its time? */
+static void look_at_bridge(struct run *run)
+{
+	char how[32];
+
+	if (run->stopping || !run->bridge.pid || !lab_reaper_has_ended(run->bridge.pid))
+		return;
+	run->bridge.wait_status = lab_reaper_reap(&run->reaper, run->bridge.pid);
+	run->bridge.pid = 0;
+	describe_death(how, sizeof(how), run->bridge.wait_status);
+	fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
+	if (run->options->is_virtual)
+		name_spinners(run);
+	/* Some limits only the bridge checks. */
+	const bool is_usage = isnan(run->up_s) && WIFEXITED(run->bridge.wait_status) &&
+	                      WEXITSTATUS(run->bridge.wait_status) == LAB_EXIT_USAGE;
+	stop(run, is_usage ? LAB_EXIT_USAGE : LAB_EXIT_FAILED);
+}
+
 /* A host has failed: guest-init said so, or its kernel ended. */
 static void host_died(struct run *run, struct lab_host *host)
 {
@@ -92,6 +122,9 @@ static void host_died(struct run *run, struct lab_host *host)
 	const bool had_started =
 	        host->state == LAB_HOST_RUNNING || host->state == LAB_HOST_FINISHED;
 
+	look_at_bridge(run);
+	if (run->stopping) /* without the bridge they all end */
+		return;
 	if (lab_reaper_has_ended(host->kernel_pid)) {
 		lab_host_end(host, &run->reaper);
 		describe_death(how, sizeof(how), host->wait_status);
@@ -121,22 +154,10 @@ static void listen_to(struct run *run, struct lab_host *host)
 	}
 }
 
-/* In virtual time: the bridge has given up, perhaps on a program that does not wait. */
-static void name_spinners(const struct run *run)
-{
-	char name[PATH_MAX];
-
-	for (int i = 0; i < run->host_count; i++)
-		if (run->hosts[i].kernel_pid &&
-		    lab_spinner_find(run->hosts[i].kernel_pid, name, sizeof(name)))
-			fprintf(stderr, "ina-lab: host %d is busy with %s\n", i, name);
-}
-
 /* Somebody's child has ended: a kernel, the bridge, or an orphan, which the reaper collects. */
 static void look_at_children(struct run *run)
 {
 	struct signalfd_siginfo info;
-	char how[32];
 
 	if (read(run->child_fd, &info, sizeof(info)) < 0)
 		return;
@@ -149,18 +170,7 @@ static void look_at_children(struct run *run)
 		else
 			host_died(run, host);
 	}
-	if (!run->stopping && run->bridge.pid && lab_reaper_has_ended(run->bridge.pid)) {
-		run->bridge.wait_status = lab_reaper_reap(&run->reaper, run->bridge.pid);
-		run->bridge.pid = 0;
-		describe_death(how, sizeof(how), run->bridge.wait_status);
-		fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
-		if (run->options->is_virtual)
-			name_spinners(run);
-		/* Some limits only the bridge checks. */
-		const bool is_usage = isnan(run->up_s) && WIFEXITED(run->bridge.wait_status) &&
-		                      WEXITSTATUS(run->bridge.wait_status) == LAB_EXIT_USAGE;
-		stop(run, is_usage ? LAB_EXIT_USAGE : LAB_EXIT_FAILED);
-	}
+	look_at_bridge(run);
 }
 
 static void look_at_interrupt(struct run *run)
