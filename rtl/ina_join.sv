@@ -44,6 +44,7 @@ module ina_join #(
     // To all ports' ina_queue, whose results come in the next clock and stay.
     output logic                                   peek_read,
     input  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] peek_quads,
+    output logic                                   reads_headers,
     output logic [PORT_COUNT-1:0]                  header_read,
     output logic [PORT_COUNT-1:0]                  beat_read,
     output logic [JOB_W-1:0]                       read_job,
@@ -118,11 +119,13 @@ module ina_join #(
   packet_t                     next;
   logic [ina_pkg::QUADS_W-1:0] next_quads;
 
-  assign s_ready   = !next_valid || next_pop;
+  // Not in the clock in which the one before is popped: that is known too late in it.
+  assign s_ready   = !next_valid;
   assign peek_read = s_valid && s_ready;
 
   always_ff @(posedge clk) begin
-    if (s_ready) next_valid <= s_valid;
+    if (next_pop) next_valid <= 1'b0;
+    if (peek_read) next_valid <= 1'b1;
     if (peek_read) next <= {s_raw, s_part, s_job, s_slot, s_from, s_mask};
     if (rst) next_valid <= 1'b0;
   end
@@ -149,11 +152,12 @@ module ina_join #(
       .waits(1'b0), .m_valid(s0_valid), .m_beat(s0_at.beat), .m_first(s0_at.first),
       .m_last(s0_at.last), .m_quads(s0_at.quads), .m_side(s0), .busy(beats_busy));
 
-  assign beat_read   = s0_valid ? s0.from : '0;
-  assign header_read = (s0_valid && s0_at.first) ? s0.from : '0;
-  assign read_job    = s0.job;
-  assign read_slot   = s0.slot;
-  assign read_beat   = s0_at.beat;
+  assign beat_read     = s0_valid ? s0.from : '0;
+  assign reads_headers = s0_valid && s0_at.first;
+  assign header_read   = reads_headers ? s0.from : '0;
+  assign read_job      = s0.job;
+  assign read_slot     = s0.slot;
+  assign read_beat     = s0_at.beat;
 
   // Stage 1.
   logic    s1_valid;

@@ -92,14 +92,15 @@ module ina_outbox #(
   assign unused   = &{s_header.filler, s_header.congested, header_ready, header_valid,
                       beat_ready, beat_count, crc_ready, crc_valid, crc_count};
 
-  always_ff @(posedge clk) begin : reserve
-    logic beat_pop;
+  // What leaves counts a clock later: that is known late.
+  logic beat_popped;
 
-    beat_pop = m_beat_valid && m_beat_ready;
+  always_ff @(posedge clk) begin
+    beat_popped <= m_beat_valid && m_beat_ready && !rst;
     if (rst) begin
       reserved <= '0;
-    end else if (s_header_valid || beat_pop) begin
-      reserved <= reserved + (s_header_valid ? packet_beats : '0) - RESERVED_W'(beat_pop);
+    end else if (s_header_valid || beat_popped) begin
+      reserved <= reserved + (s_header_valid ? packet_beats : '0) - RESERVED_W'(beat_popped);
     end
   end
 

@@ -181,13 +181,10 @@ module ina_pick #(
   logic                  choice_relay;  // the path
 
   ina_pick_turns #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) turns (
-      .clk, .rst, .scan, .joins, .downs, .raw_ready, .raw_room, .resends, .resend, .job_mask,
+      .clk, .rst, .uplinks, .scan, .joins, .downs, .raw_ready, .raw_room, .resends, .resend, .job_mask,
       .job_down, .job_part, .join_out, .down_out,
-      .m_valid(choice_valid), .m_kind(choice_kind), .m_jobs(choice_jobs), .m_job(choice_job),
+      .m_valid(choice_valid), .m_relay(choice_relay), .m_kind(choice_kind), .m_jobs(choice_jobs), .m_job(choice_job),
       .m_part(choice_part), .m_from(choice_from), .m_mask(choice_mask), .m_resend(choice_resend));
-
-  assign choice_relay = choice_kind == ina_pkg::KIND_DOWN || choice_kind == ina_pkg::KIND_RESEND
-      || (choice_from & uplinks) != '0;
 
   // Issue.
   logic [1:0]       m_join_kind;

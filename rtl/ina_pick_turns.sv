@@ -14,6 +14,7 @@ module ina_pick_turns #(
     input  logic clk,
     input  logic rst,
 
+    input  logic [PORT_COUNT-1:0]                     uplinks,
     input  logic                                      scan,
     input  logic [JOB_COUNT-1:0]                      joins,
     input  logic [JOB_COUNT-1:0]                      downs,
@@ -28,6 +29,7 @@ module ina_pick_turns #(
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           down_out,  // ... of those from above
 
     output logic                  m_valid,
+    output logic                  m_relay,  // its path
     output logic [1:0]            m_kind,
     output logic [JOB_COUNT-1:0]  m_jobs,   // of a sum or raw packet: one bit
     output logic [JOB_W-1:0]      m_job,
@@ -99,6 +101,7 @@ module ina_pick_turns #(
   end
 
   assign m_valid = scan_q && kind != '0;
+  assign m_relay = kind[3] || kind[2] || (kind[1] && (raw_port & uplinks) != '0);
   assign m_kind  = kind[3] ? ina_pkg::KIND_DOWN
                  : kind[2] ? ina_pkg::KIND_RESEND
                  : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;

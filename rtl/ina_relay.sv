@@ -139,12 +139,14 @@ module ina_relay #(
   logic [QUADS_W-1:0] next_quads;
   logic               next_resends;
 
-  assign s_ready      = !next_valid || next_pop;
+  // Not in the clock in which the one before is popped: that is known too late in it.
+  assign s_ready      = !next_valid;
   assign peek_read    = s_valid && s_ready;
   assign next_resends = next.kind == ina_pkg::KIND_RESEND;
 
   always_ff @(posedge clk) begin
-    if (s_ready) next_valid <= s_valid;
+    if (next_pop) next_valid <= 1'b0;
+    if (peek_read) next_valid <= 1'b1;
     if (peek_read) begin
       next <= {s_kind, s_job, s_slot, s_from, s_mask, s_above, s_probe, s_dropped, 1'b0};
       next_resend_quads <= s_quads;

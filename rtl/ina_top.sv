@@ -148,6 +148,7 @@ module ina_top #(
   logic                        join_issue_raw;
   logic [JOB_W-1:0]            join_issue_job;
   logic                        join_peek_read;
+  logic                        join_reads_headers;
   logic [PORT_COUNT-1:0]       join_header_read;
   logic [PORT_COUNT-1:0]       join_beat_read;
   logic [JOB_W-1:0]            join_read_job;
@@ -384,7 +385,8 @@ module ina_top #(
       .s_valid(join_pick_valid), .s_ready(join_pick_ready), .s_raw(join_pick_raw),
       .s_job(join_pick_job), .s_slot(join_pick_slot), .s_from(join_pick_from),
       .s_mask(join_pick_mask), .s_part(join_pick_part),
-      .peek_read(join_peek_read), .peek_quads, .header_read(join_header_read),
+      .peek_read(join_peek_read), .peek_quads, .reads_headers(join_reads_headers),
+      .header_read(join_header_read),
       .beat_read(join_beat_read), .read_job(join_read_job), .read_slot(join_read_slot),
       .read_beat(join_read_beat), .queue_header, .queue_data,
       .job_valid, .job_broken, .others_over(relay_over), .over(join_over), .closing(join_closing),
@@ -423,7 +425,7 @@ module ina_top #(
       .s_job(relay_pick_job), .s_slot(relay_pick_slot), .s_from(relay_pick_from),
       .s_mask(relay_pick_mask), .s_above(relay_pick_above), .s_probe(relay_pick_probe),
       .s_dropped(relay_pick_dropped), .s_quads(relay_pick_quads),
-      .peek_read(relay_peek_read), .peek_quads, .others_read(join_header_read != '0),
+      .peek_read(relay_peek_read), .peek_quads, .others_read(join_reads_headers),
       .header_read(relay_header_read), .read_resend(relay_read_resend),
       .beat_read(relay_beat_read), .read_job(relay_read_job), .read_slot(relay_read_slot),
       .read_beat(relay_read_beat), .queue_header, .queue_data,

@@ -51,8 +51,7 @@ module ina_trace (
   logic turning;
   logic load;
 
-  assign s_axis_tready = !busy || (!turning && m_axis_tready);
-  assign m_axis_tvalid = busy && !turning;
+  assign s_axis_tready = !busy || (m_axis_tvalid && m_axis_tready);
   assign load          = s_axis_tvalid && s_axis_tready;
 
   // Where a frame begins, as its EtherTypes tell.
@@ -95,10 +94,16 @@ module ina_trace (
   always_ff @(posedge clk) begin
     if (s_axis_tready) busy <= s_axis_tvalid;
     if (load) begin
-      in_frame <= !s_axis_tlast;
-      turning  <= s_trace;
-    end else if (&turn) turning <= 1'b0;
-    if (rst) {busy, in_frame, turning} <= '0;
+      in_frame      <= !s_axis_tlast;
+      turning       <= s_trace;
+      m_axis_tvalid <= !s_trace;
+    end else if (turning && &turn) begin
+      turning       <= 1'b0;
+      m_axis_tvalid <= 1'b1;
+    end else if (m_axis_tready) begin
+      m_axis_tvalid <= 1'b0;
+    end
+    if (rst) {busy, in_frame, turning, m_axis_tvalid} <= '0;
   end
 
   always_ff @(posedge clk) begin
