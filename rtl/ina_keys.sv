@@ -48,9 +48,14 @@ module ina_keys #(
 
     assign {search_valid[p], port, job, hash[p*HASH_W +: HASH_W], key[p*KEY_W +: KEY_W]} =
         search[p*SEARCH_W +: SEARCH_W];
-    assign search_port[p*PORT_W +: PORT_W] = PORT_W'((p + 1 + 32'(port)) % PORT_COUNT);
     assign search_job[p*JOB_W +: JOB_W]    = job[JOB_W-1:0];
     assign unused = &job;
+
+    always_comb begin
+      search_port[p*PORT_W +: PORT_W] = '0;
+      for (int o = 0; o < PORT_COUNT - 1; o++)
+        if (port == 4'(o)) search_port[p*PORT_W +: PORT_W] = PORT_W'((p + 1 + o) % PORT_COUNT);
+    end
   end
 
   // What is learned, a clock later.

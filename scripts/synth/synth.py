@@ -37,6 +37,10 @@ CONFIGURATIONS = {
                    "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0, "UPLINKS": 0}, False, NETREDUCE),
     "full": ("8 ports, 16 jobs, all formats, 32 packets of 4 KiB a queue",
              {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
+    "leaf": ("full with a port more, that leads up",
+             {"PORT_COUNT": 9, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
+    "most": ("full with 16 ports",
+             {"PORT_COUNT": 16, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
     "tiny": ("the smallest, to see that all is mapped",
              {"PORT_COUNT": 2, "JOB_COUNT": 2, "SLOT_COUNT": 8}, False, None),
 }

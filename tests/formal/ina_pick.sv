@@ -649,7 +649,7 @@ module formal_ina_pick (
             == {wanted[RESEND_W-1], wanted[RESEND_W-3 -: 21], wanted[QUADS_W-1:0]});
         p5_from:  assert (m_from[PORT_COUNT +: PORT_COUNT] == m_mask[PORT_COUNT +: PORT_COUNT]);
         p5_above: assert (m_probe || m_above == wanted_above);
-        p9_lost:  assert ((resent & known_since & lost) == '0 || m_dropped || m_probe);
+        p9_lost:  assert ((resent & known_since & lost & ~ahead) == '0 || m_dropped || m_probe);
         p9_needs: assert (!m_dropped || (!m_probe && (resent & known_since & ~nearly_lost) == '0));
       end
       p9_safe: assert ((resending & safe & known_since & lost & ~ahead) == '0);
