@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""draw.py [DATA.json]: draws system.svg, and results.svg from results.json, into its own folder, and puts the same figures into
-the tables of ../results.md.
+"""draw.py [DATA.json]: draws system.svg, results.svg from results.json and fabric.svg from fabric.json, into its own folder, and
+puts the figures of results.json into the tables of ../results.md.
 
 `tests/bench/virtual.py --parts charts --json docs/pictures/results.json` makes the data; `make charts` does both.
+`tests/bench/fabric.py --parts speed --fabrics leaf-spine:2x2,leaf-spine:4x4,leaf-spine:8x8 --largest 16M --json
+docs/pictures/fabric.json` makes those of several switches.
 The pictures have a background of their own, light or dark as the reader's screen is.
 """
 import json
@@ -118,6 +120,22 @@ def results(rows):
     write("results.svg", 770, 330, "Time against size beside ring, and speed-up against the number of hosts beside theory", parts)
 
 
+def fabric(rows):
+    """Leaves under one spine: speed-up against the number of hosts."""
+    rows = sorted(rows, key=lambda row: row["hosts"])
+    most = rows[-1]["hosts"]
+    x_at, y_at = scale(2, most, 70, 350, True), scale(0, 2, 280, 60, False)
+    parts = axes(50, 60, 320, 220, [(x_at(row["hosts"]), f"{row['hosts']} ({row['fabric'].split(':')[1].replace('x', ' × ')})") for row in rows],
+                 [(y_at(value), f"{value:g}") for value in (0, 0.5, 1, 1.5, 2)],
+                 f"Times as fast as ring: {rows[0]['size_bytes'] >> 20} MiB, 100 Gb/s", "n, number of hosts (leaves × hosts of each)")
+    parts += curve([(x_at(n), y_at(2 * (n - 1) / n)) for n in range(2, most + 1)], "theory", False)
+    parts += curve([(x_at(row["hosts"]), y_at(row["speed_up"])) for row in rows], "ina")
+    parts += [text(x_at(row["hosts"]) - 4, y_at(row["speed_up"]) - 10, f"{row['speed_up']:.2f}", "ina-text") for row in rows]
+    parts += [line(150, 234, 180, 234, "line theory"), text(186, 238, "theory: 2(n−1)/n", "small", "start"),
+              line(150, 256, 180, 256, "line ina"), text(186, 260, "in virtual time, the RTL in every switch", "small", "start")]
+    write("fabric.svg", 400, 330, "Speed-up of leaves under a spine against the number of hosts beside theory", parts)
+
+
 def size_text(size):
     shift = max(shift for shift in (0, 10, 20) if size >> shift)
     return f"{size >> shift} {('B', 'KiB', 'MiB')[shift // 10]}"
@@ -144,3 +162,4 @@ if __name__ == "__main__":
     charts = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FOLDER / "results.json").read_text())["charts"]
     results(charts)
     tables(charts)
+    fabric(json.loads((FOLDER / "fabric.json").read_text())["speed"])

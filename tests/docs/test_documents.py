@@ -37,7 +37,7 @@ def test_pictures(tmp_path):
     files = [SOURCE / "docs/results.md", *(SOURCE / "docs/pictures").glob("*.svg")]
     copies = [tmp_path / file.relative_to(SOURCE / "docs") for file in files]
     (tmp_path / "pictures").mkdir()
-    for name in "results.md", "pictures/draw.py", "pictures/results.json":
+    for name in "results.md", "pictures/draw.py", "pictures/results.json", "pictures/fabric.json":
         shutil.copy(SOURCE / "docs" / name, tmp_path / name)
     subprocess.run([tmp_path / "pictures/draw.py"], check=True)
     for file, copy in zip(files, copies):
