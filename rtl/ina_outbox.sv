@@ -12,8 +12,8 @@ module ina_outbox #(
     input  logic rst,
 
     // The header of the next packet in the path's stream that goes to this port, in their order.
-    // It may come long before the packet's first beat, or with it. s_header_valid also reserves
-    // the room of the packet's beats. A packet whose header was given must follow in full.
+    // It may come long before the packet's first beat, and comes in the clock before it at the latest.
+    // s_header_valid also reserves the room of the packet's beats. A packet whose header was given must follow in full.
     input  logic             s_header_valid,
     input  ina_pkg::header_t s_header,
     input  logic             s_header_ce,  // leave with ECN = 3, if it is ECN-capable
@@ -28,7 +28,7 @@ module ina_outbox #(
     // fit. It falls two clocks after s_header_valid at the earliest.
     output logic room,
 
-    // The oldest of each. Who takes a header knows that the packet has begun.
+    // The oldest of each. Who takes a header knows from elsewhere that it is there.
     input  logic             m_header_ready,
     output ina_pkg::header_t m_header,  // `congested`: it is to be marked
     output logic                       m_beat_valid,
