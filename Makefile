@@ -87,8 +87,8 @@ MINUTES ?= 10
 soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, in real time; memory must not grow
 	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED))
 
-scale: kernel build ## HOSTS=64 (up to 256) round a plain switch, in real and in virtual time: addresses, RDMA, sums (up to 64)
-	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^lab\.scale$$'
+scale: kernel build ## HOSTS=64 (or 16): round a plain switch, in real and in virtual time; then 16 ranks on each, with the RTL in a fabric
+	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^(lab|system)\.scale$$'
 
 lockstep: build ## RTL beside the C model for 2,000,000 random packets, and as many through drawn fabrics (PACKETS=n, FIRST=seed), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000) $(FIRST)

@@ -22,7 +22,8 @@ static uint64_t number_of(const uint8_t *mac)
 static unsigned place_of(uint64_t number, unsigned probe)
 {
 	/* Fibonacci hashing: the top bits of a product with 2^64 / phi. */
-	return (unsigned)((number * 0x9E3779B97F4A7C15u >> 32) + probe) % FORWARDING_SLOTS;
+	return (unsigned)((number * 0x9E3779B97F4A7C15u >> (64 - FORWARDING_BITS)) + probe) %
+	       FORWARDING_SLOTS;
 }
 
 static int is_group(const uint8_t *mac)

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 enum {
-	FORWARDING_SLOTS = 4096,
+	FORWARDING_BITS = 12,
+	FORWARDING_SLOTS = 1 << FORWARDING_BITS,
 	FORWARDING_PROBES = 8, /* places where an address may be */
 	FORWARDING_FLOOD = -1,
 };

@@ -10,9 +10,9 @@ import pytest
 from conftest import lines
 
 HOSTS = int(os.environ.get("INA_HOSTS", "34"))
-RANKS_MOST = 64  # of a communicator
+RING_MOST = 64  # hosts; with more a ring takes too long to simulate
 MODES = ["virtual", "real"] if "INA_HOSTS" in os.environ else ["virtual"]
-SIZES = [8, 65536] if HOSTS <= RANKS_MOST else []
+SIZES = [8, 65536] if HOSTS <= RING_MOST else [8]
 
 COMMAND = f"""
     echo host $(hostname) $INA_BIND $(cat /sys/class/infiniband/rxe0/ports/1/gids/1)
@@ -23,8 +23,8 @@ COMMAND = f"""
 
 @pytest.mark.parametrize("mode", MODES)
 def test_hosts(lab, capsys, mode):
-    """Each has a name, an address and a GID of its own, and the last one reaches the first by RDMA. In ring all-reduces of
-    all of them every element of every sum is right on every one."""
+    """Each has a name, an address and a GID of its own, and the last one reaches the first by RDMA. In all-reduces
+    among all of them every element of every sum is right on every one."""
     process = lab.start("--timeout", "1000", *(["--virtual-time"] if mode == "virtual" else []), n=HOSTS, command=COMMAND)
     process.out, process.err = process.communicate(timeout=1100)
     assert process.returncode == 0, process.err[-3000:]
