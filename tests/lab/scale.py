@@ -14,10 +14,14 @@ RING_MOST = 64  # hosts; with more a ring takes too long to simulate
 MODES = ["virtual", "real"] if "INA_HOSTS" in os.environ else ["virtual"]
 SIZES = [8, 65536] if HOSTS <= RING_MOST else [8]
 
+TRIES = 20  # a second apart: the server may not listen yet
+
 COMMAND = f"""
     echo host $(hostname) $INA_BIND $(cat /sys/class/infiniband/rxe0/ports/1/gids/1)
     if [ $INA_RANK = 0 ]; then rping -s -a $INA_BIND -C 3 >/dev/null || exit
-    elif [ $INA_RANK = {HOSTS - 1} ]; then sleep 1; rping -c -a $INA_ROOT -C 3 >/dev/null || exit; fi
+    elif [ $INA_RANK = {HOSTS - 1} ]; then
+        try=0; until rping -c -a $INA_ROOT -C 3 >/dev/null; do sleep 1; try=$((try + 1)); [ $try -lt {TRIES} ] || exit; done
+    fi
     for size in {" ".join(map(str, SIZES))}; do $INA_PERF -n 1 -w 0 -b $size -e $size || exit; done"""
 
 
