@@ -134,6 +134,8 @@ def draw_fabric(schedule, chance):
     time_ms = between(chance, 1, 150)
     if fate == "reset" and schedule.aggregator != "off":
         schedule.aggregator_fails = True
+        if schedule.algorithm == "ina":  # nothing else would do
+            schedule.algorithm = schedule.arguments[4] = "auto"
         schedule.add("at", f"{chance.choice(switches)},reset-at={milliseconds(time_ms)}")
     # Two ranks that others cannot hear at two times would be another matter.
     elif fate in ("blip", "stall") and schedule.victim < 0 and not schedule.stall_s:
