@@ -20,7 +20,9 @@
 /* Real time until the hosts have come, and until one has said who it is. */
 #define BOOT_PATIENCE_S   60
 #define HELLO_PATIENCE_MS 5000
-#define PROGRESS_S        2
+/* And for hosts of which none wants to run: somebody may be ending them, one after the other. */
+#define DEADLOCK_PATIENCE_S 2
+#define PROGRESS_S          2
 
 /* What is waited for until all hosts are there: of all of them, and of each. */
 enum { POLLED = 2, POLLED_A_PORT = 3 };
@@ -86,8 +88,8 @@ static void accept_clock(struct virtual_time *time)
 		close(fd);
 }
 
-/* Accepts and serves whoever has something to say. False: nobody had, for too long. */
-static bool serve_all(struct virtual_time *time)
+/* Accepts and serves whoever has something to say. False: nobody had. */
+static bool serve_all(struct virtual_time *time, int timeout_ms)
 {
 	struct pollfd *ready = time->polled;
 	nfds_t count = 0;
@@ -101,7 +103,7 @@ static bool serve_all(struct virtual_time *time)
 		for (unsigned i = 0; i < POLLED_A_PORT; i++)
 			ready[count++] = (struct pollfd){.fd = fds[i], .events = POLLIN};
 	}
-	if (poll(ready, count, BOOT_PATIENCE_S * 1000) == 0)
+	if (poll(ready, count, timeout_ms) == 0)
 		return false;
 	if (ready[0].revents)
 		virtual_stop(time);
@@ -116,7 +118,7 @@ static bool serve_all(struct virtual_time *time)
 		if (of_port[2].revents && !vhost_serve(&guest->device))
 			guest_end(guest);
 		if (of_port[1].revents && guest->clock_fd >= 0)
-			guest_hear_clock(guest, 0, VIRTUAL_EPOCH_NS);
+			guest_hear_clock(guest, time->now_ns, VIRTUAL_EPOCH_NS);
 	}
 	return true;
 }
@@ -129,7 +131,7 @@ static void wait_for_hosts(struct virtual_time *time)
 
 		if (state == GUEST_WAITING || state == GUEST_GONE)
 			port++;
-		else if (!serve_all(time))
+		else if (!serve_all(time, BOOT_PATIENCE_S * 1000))
 			virtual_fail(time, "host %u has not connected within %d s", port,
 			             BOOT_PATIENCE_S);
 	}
@@ -183,10 +185,27 @@ static void show_progress(struct virtual_time *time)
 	time->shown_s = now_s;
 }
 
+/*
+ * While no host wants to run: one that was ended from outside would be found to be gone in its
+ * turn, and has none. False: nobody has said anything.
+ */
+static bool hear_of_ends(struct virtual_time *time, int timeout_ms)
+{
+	if (!serve_all(time, timeout_ms))
+		return false;
+	for (unsigned port = 0; port < time->count; port++)
+		if (time->guests[port].state == GUEST_GONE)
+			virtual_lose_host(time, port);
+	return true;
+}
+
 /* The next thing that happens, in the network or on a host. */
 static void go_on(struct virtual_time *time)
 {
 	struct guest *guest = first_guest(time);
+
+	if (!guest && hear_of_ends(time, 0))
+		return;
 	const uint64_t until_ns = guest ? guest->request_ns : GUEST_NEVER;
 	const uint64_t reached_ns = fabric_step(time->fabric, until_ns);
 
@@ -202,7 +221,7 @@ static void go_on(struct virtual_time *time)
 	guest = first_guest(time);
 	if (guest)
 		virtual_run_hosts(time, guest);
-	else
+	else if (!hear_of_ends(time, DEADLOCK_PATIENCE_S * 1000))
 		virtual_fail(time, "deadlock: every host waits for a frame, and none is under way");
 }
 

@@ -69,6 +69,16 @@ def test_interrupted(lab, number, code):
     assert f"ina-lab: interrupted by signal {int(number)}" in err
 
 
+def test_interrupted_in_virtual_time(lab):
+    """Time that nobody waits for any more stands still: the bridge hears that it is to end."""
+    process = lab.start("--virtual-time", n=3, command="$INA_PERF -b 8 -e 64M -f 4 -n 1000")
+    wait_until(lambda: " 32 " in process.stdout.readline(), 60, "all-reduces of 32 bytes")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 143
+    assert "the bridge did not end well" not in err
+
+
 @pytest.mark.parametrize("stage", ["folder", "first kernel", "last kernel"])
 def test_interrupted_while_booting(lab, stage):
     begun = {"folder": lambda: list(lab.folder.iterdir()), "first kernel": lambda: lab.processes_of_host(0),
