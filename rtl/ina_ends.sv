@@ -2,7 +2,8 @@
 //
 // The ends of both paths' packets, one a clock: the last beat is in the history, and what waited for
 // it has left. A path's packets never end in clocks that follow each other (ina_beats), so what was
-// relayed waits for one clock at most.
+// relayed waits for one clock at most. The outputs are registers: who is told of an end does much
+// with it.
 
 `default_nettype none
 
@@ -43,7 +44,7 @@ module ina_ends #(
     output logic [PORT_COUNT-1:0]            m_counted,  // whose payloads it took, but for one from above
     output logic [ina_pkg::BEAT_INDEX_W-1:0] m_beat,     // its last
     output logic [2:0]                       m_quads,
-    output logic                             busy
+    output logic                             busy  // one is to be told, or is being told
 );
 
   typedef struct packed {
@@ -60,33 +61,36 @@ module ina_ends #(
   end_t late;   // waits for this clock
   end_t now;
   logic late_valid;
+  logic tells;
   logic sums;
 
   assign joined  = {join_raw, join_leave, join_job, join_mask, join_beat, join_quads};
   assign relayed = {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
   assign now     = join_valid ? joined : late_valid ? late : relayed;
+  assign tells   = join_valid || late_valid || relay_valid;
   assign sums    = join_valid && !join_raw;
-
-  assign m_valid = join_valid || late_valid || relay_valid;
-  assign m_up    = sums && join_part;
-  assign m_leave = m_valid && now.leave;
-  assign m_raw   = now.raw;
-  assign m_job   = now.job;
-  assign m_mask  = now.mask;
-  assign m_beat  = now.beat;
-  assign m_quads = now.quads;
-  assign m_left  = m_raw ? m_mask : {PORT_COUNT{1'b1}};
-  assign busy    = late_valid;
-
-  always_comb begin
-    m_counted = m_raw ? m_mask : '0;
-    for (int p = 0; p < PORT_COUNT; p++)
-      if (sums) m_counted[p] = job_mask[p*JOB_COUNT + 32'(m_job)];
-  end
+  assign busy    = late_valid || m_valid;
 
   always_ff @(posedge clk) begin
     late_valid <= join_valid && relay_valid && !rst;
     if (relay_valid) late <= relayed;
+  end
+
+  always_ff @(posedge clk) begin
+    m_valid <= tells && !rst;
+    m_up    <= sums && join_part && !rst;
+    m_leave <= tells && now.leave && !rst;
+    if (tells) begin
+      m_raw     <= now.raw;
+      m_left    <= now.raw ? now.mask : '1;
+      m_job     <= now.job;
+      m_mask    <= now.mask;
+      m_counted <= now.raw ? now.mask : '0;
+      m_beat    <= now.beat;
+      m_quads   <= now.quads;
+      for (int p = 0; p < PORT_COUNT; p++)
+        if (sums) m_counted[p] <= job_mask[p*JOB_COUNT + 32'(now.job)];
+    end
   end
 
 endmodule

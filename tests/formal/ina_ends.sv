@@ -4,13 +4,13 @@
 // follow each other is assumed here; ina_beats proves it (2), and nothing behind it changes the clocks
 // between two beats.
 //
-//   1. Each end of either path is told once, at once or in the next clock, with what came with it; those
-//      of a path in order.
+//   1. Each end of either path is told once, one or two clocks later, with what came with it; those of a
+//      path in order.
 //   2. That a part has gone up is told with the end of a part that was summed, and of nothing else.
 //   3. A LEAVE is told with the end of one: of the port of a raw packet, else of all ports.
 //   4. Whose payloads are counted: all the job's children's with a sum, a raw packet's own, nobody's
 //      with what came from above.
-//   5. Busy while one waits.
+//   5. Busy while one waits or is told.
 
 module formal_ina_ends (
     input logic clk
@@ -72,29 +72,36 @@ module formal_ina_ends (
     if (rst) assume (!join_valid && !relay_valid);
   end
 
-  // The one that waits: the relay's of the clock before, if ina_join's went first.
-  logic [END_W-1:0] waiting;
-  logic             waits;
-  logic [END_W-1:0] told;
-  logic [END_W-1:0] want;
-  logic             of_join;
+  // The one that waits: the relay's of the clock before, if ina_join's went first. What is to be told
+  // is of the clock before.
+  logic [END_W-1:0]      waiting;
+  logic                  waits;
+  logic                  any;
+  logic [END_W-1:0]      want;
+  logic                  of_join;
+  logic                  part;
+  logic [PORT_COUNT-1:0] children;
+  logic [PORT_COUNT-1:0] children_now;
+  logic [END_W-1:0]      told;
+
+  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_child
+    assign children_now[p] = job_mask[p*JOB_COUNT + 32'(join_job)];
+  end
 
   always_ff @(posedge clk) begin
-    waits   <= join_valid && relay_valid && !rst;
-    waiting <= {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
+    waits    <= join_valid && relay_valid && !rst;
+    waiting  <= {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
+    any      <= (join_valid || waits || relay_valid) && !rst;
+    of_join  <= join_valid;
+    part     <= join_part;
+    children <= children_now;
+    want     <= join_valid ? {join_raw, join_leave, join_job, join_mask, join_beat, join_quads}
+        : waits ? waiting : {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
   end
 
-  assign of_join = join_valid;
   assign told = {m_raw, m_leave, m_job, m_mask, m_beat, m_quads};
-  assign want = of_join ? {join_raw, join_leave, join_job, join_mask, join_beat, join_quads}
-      : waits ? waiting : {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
 
-  logic [PORT_COUNT-1:0] children;
-  for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_child
-    assign children[p] = job_mask[p*JOB_COUNT + 32'(m_job)];
-  end
-
-  // All that came and was not told: what waits now is all of it.
+  // All that came and was not told: what is told now, and what waits.
   logic [2:0] owed;
 
   always_ff @(posedge clk)
@@ -102,24 +109,28 @@ module formal_ina_ends (
 
   always_comb begin
     if (!rst) begin
-      p1_owed:  assert (owed == 3'(waits));
+      p1_owed:  assert (owed == 3'(waits) + 3'(any));
       p1_none:  assert (!(waits && (join_valid || relay_valid)));
-      p1_valid: assert (m_valid == (join_valid || waits || relay_valid));
+      p1_valid: assert (m_valid == any);
       if (m_valid) begin
         p1_told:  assert (told == want);
-        p2_up:    assert (m_up == (of_join && !join_raw && join_part));
+        p2_up:    assert (m_up == (of_join && !m_raw && part));
         p3_left:  assert (m_left == (m_raw ? m_mask : '1));
         p4_counted: assert (m_counted == (m_raw ? m_mask : of_join ? children : '0));
       end else begin
         p3_none:  assert (!m_leave && !m_up);
       end
-      p5_busy:  assert (busy == waits);
+      p5_busy:  assert (busy == (waits || any));
     end
   end
 
+  logic told_two;  // of one clock: the second is told now
+
+  always_ff @(posedge clk) told_two <= waits && !rst;
+
   always_comb begin
     if (!rst) begin
-      late: cover (waits && m_valid);
+      late: cover (told_two && m_valid);
       both: cover (join_valid && relay_valid && owed == '0);
     end
   end
