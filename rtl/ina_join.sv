@@ -238,8 +238,8 @@ module ina_join #(
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
       .clk, .rst, .job_valid, .job_broken, .others_over,
-      .s_valid(s3_valid), .s_first(m_first), .s_job(m_job), .s_sums(!m_raw), .s_wrong(differs),
-      .s_leave(m_leave), .s_refuse(1'b0), .begins, .m_valid, .over, .closing,
+      .s_next_job(s2.job), .s_valid(s3_valid), .s_first(m_first), .s_job(m_job), .s_sums(!m_raw),
+      .s_wrong(differs), .s_leave(m_leave), .s_refuse(1'b0), .begins, .m_valid, .over, .closing,
       .undo_valid, .undo_job, .mismatch);
 
   assign m_load       = s3_valid;

@@ -200,7 +200,6 @@ module ina_relay #(
   logic [BEAT_W-1:0] s1_queue;  // the one port's that it takes
 
   assign s1_resends = s1.kind == ina_pkg::KIND_RESEND;
-  assign resend_pop = (s1_valid && s1_resends && s1_at.first) ? s1.mask : '0;
 
   always_comb begin
     s1_queue = '0;
@@ -210,7 +209,8 @@ module ina_relay #(
   end
 
   always_ff @(posedge clk) begin
-    s1_valid <= s0_valid && !rst;
+    s1_valid   <= s0_valid && !rst;
+    resend_pop <= (s0_valid && s0_at.first && read_resend && !rst) ? s0.mask : '0;
     if (s0_valid) begin
       s1    <= s0;
       s1_at <= s0_at;
@@ -307,7 +307,7 @@ module ina_relay #(
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
       .clk, .rst, .job_valid, .job_broken, .others_over,
-      .s_valid(s3_valid), .s_first(s3_at.first), .s_job(s3.job),
+      .s_next_job(s2.job), .s_valid(s3_valid), .s_first(s3_at.first), .s_job(s3.job),
       .s_sums(s3.kind == ina_pkg::KIND_DOWN), .s_wrong(differs || s3.differs), .s_leave(s3_leave),
       .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .over, .closing,
       .undo_valid, .undo_job, .mismatch);

@@ -2,7 +2,9 @@
 //
 // Says with a packet's first beat whether the packet goes on, and what its job learns from it: a job
 // whose packets were not alike is over at once, and one whose LEAVEs have gone on is closing. Both
-// paths have one of these; what one of them knows of a job, the other knows a clock later.
+// paths have one of these; what one of them knows of a job, the other knows two clocks later. What is
+// known of a packet's job is looked up a clock before the packet begins, for much hangs on the answer;
+// with what the path's own packet says that begins in that clock.
 
 `default_nettype none
 
@@ -17,6 +19,7 @@ module ina_verdict #(
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] others_over,  // `over` of the other path
 
+    input  logic [JOB_W-1:0] s_next_job,  // of the beat that may come in the next clock
     input  logic             s_valid,
     input  logic             s_first,
     input  logic [JOB_W-1:0] s_job,
@@ -38,19 +41,23 @@ module ina_verdict #(
 );
 
   logic [JOB_COUNT-1:0] differed;
-  logic                 stale;  // chosen before its job broke or ended
+  logic [JOB_COUNT-1:0] lost;   // nothing of it is summed any more
+  logic                 stale;  // chosen before its job was
+  logic                 last;   // nothing of its job is summed behind it
   logic                 undo;
   logic                 refuse_d;
   logic                 refuse_q;
 
   assign begins   = s_valid && s_first;
   assign over     = closing | differed;
-  assign stale    = job_broken[s_job] || over[s_job] || others_over[s_job] || !job_valid[s_job];
+  assign lost     = job_broken | over | others_over | ~job_valid;
   assign undo     = s_sums && (stale || s_wrong);
+  assign last     = begins && s_sums && (s_wrong || s_leave);
   assign refuse_d = undo || s_refuse;
   assign m_valid  = s_valid && !(s_first ? refuse_d : refuse_q);
 
   always_ff @(posedge clk) begin
+    stale      <= lost[s_next_job] || (last && s_next_job == s_job);
     undo_valid <= begins && undo && !rst;
     mismatch   <= (begins && undo && !stale && !rst) ? JOB_COUNT'(1) << s_job : '0;
     if (begins) begin

@@ -16,10 +16,10 @@
 //      take part is.
 //   5. Packets of a sum that differ in opcode, length or EQUAL lanes (a JOIN has one less) do not enter,
 //      whether their headers leave or not, nor do those of a message that is no JOIN, LEAVE, or known
-//      operation on known numbers; neither does anything summed of a job that is broken, free, over by
-//      what the other path has seen, closing, or had such packets. They are called off, and the job of
-//      the first ones breaks. A job is closing from the LEAVE that enters, and is no part, until it is
-//      free.
+//      operation on known numbers; neither does anything summed of a job that is closing, had such
+//      packets, or was, in the clock before, broken, free or over by what the other path had seen. They
+//      are called off, and the job of the first ones breaks. A job is closing from the LEAVE that
+//      enters, and is no part, until it is free.
 //   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
 //      What is raw enters.
 
@@ -291,14 +291,15 @@ module formal_ina_join (
   logic [JOB_COUNT-1:0]  differed;  // its packets
   logic [JOB_COUNT-1:0]  perhaps;   // ... or those of a job that was over in any case
   logic [JOB_COUNT-1:0]  left;      // its LEAVE has entered
+  logic [JOB_COUNT-1:0]  lost;      // broken, free or over elsewhere, in the clock before
   logic                  is_leave;
 
   assign is_leave   = m_first && control && message_type == ina_pkg::TYPE_LEAVE && !m_part;
   assign called_off = settles && !m_valid;
-  assign stale      = job_broken[m_job] || left[m_job] || differed[m_job] || others_over[m_job]
-      || !job_valid[m_job];
+  assign stale      = lost[m_job] || left[m_job] || differed[m_job];
 
   always_ff @(posedge clk) begin
+    lost           <= job_broken | others_over | ~job_valid;
     was_called_off <= called_off && !rst;
     was_stale      <= stale || perhaps[m_job];
     its_job        <= m_job;

@@ -18,9 +18,9 @@
 //      retransmissions'. A sum from above is to be marked if its own packet is; nothing else.
 //   5. A sum from above leaves if and only if all packets that leave with it have its opcode and
 //      length, the part of its number has its length and, where a message starts, its EQUAL lanes (a
-//      JOIN has one less), and its job is not broken, free, over by what the other path has seen,
-//      closing, and had no such packets. Else it is called off, and its job breaks if it had been in
-//      order. A job is closing from its LEAVE on, until it is free.
+//      JOIN has one less), and its job is not closing, had no such packets, and was not, in the clock
+//      before, broken, free or over by what the other path had seen. Else it is called off, and its job
+//      breaks if it had been in order. A job is closing from its LEAVE on, until it is free.
 //   6. What is chosen is settled once: it leaves whole, or is called off whole. What is raw leaves, and
 //      probes; other retransmissions unless they are marked as dropped, or differ in length from the
 //      sum of the history that they ask for; both kinds and those that are answered are counted apart.
@@ -340,11 +340,13 @@ module formal_ina_relay (
   logic [JOB_W-1:0]     its_job;
   logic [JOB_COUNT-1:0] differed;
   logic [JOB_COUNT-1:0] left;
+  logic [JOB_COUNT-1:0] lost;  // broken, free or over elsewhere, in the clock before
 
-  assign stale = job_broken[job] || left[job] || differed[job] || others_over[job] || !job_valid[job];
+  assign stale = lost[job] || left[job] || differed[job];
   assign called_off = settles && header_valid == '0 && kind == KIND_DOWN;
 
   always_ff @(posedge clk) begin
+    lost           <= job_broken | others_over | ~job_valid;
     was_called_off <= called_off && !rst;
     breaks         <= called_off && !stale && !rst;
     its_job        <= job;

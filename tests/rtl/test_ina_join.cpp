@@ -167,13 +167,6 @@ class Join
 	void clock()
 	{
 		const Packet *offered = waiting.empty() ? nullptr : waiting.front();
-		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
-
-		/* What is before it has begun. */
-		if (next && next->ends_elsewhere)
-			dut->others_over |= static_cast<uint8_t>(1u << next->job);
-		if (next && next->breaks_before)
-			dut->job_broken |= static_cast<uint8_t>(1u << next->job);
 		dut->s_valid = offered != nullptr;
 		if (offered) {
 			dut->s_raw = offered->raw;
@@ -192,6 +185,7 @@ class Join
 
 		check_verdict();
 		check_output();
+		tell_of_job();
 		dut->clk = 1;
 		dut->eval();
 		dut.clocks++;
@@ -231,6 +225,19 @@ class Join
 		}
 		if (beat + 1 == packet.message.beats())
 			reading.pop_front();
+	}
+
+	/// What is told of the next packet's job counts for it from the clock on in which the one
+	/// before it begins.
+	void tell_of_job()
+	{
+		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
+
+		if (next && next->ends_elsewhere)
+			dut->others_over |= static_cast<uint8_t>(1u << next->job);
+		if (next && next->breaks_before)
+			dut->job_broken |= static_cast<uint8_t>(1u << next->job);
+		dut.settle();
 	}
 
 	/// A packet's verdict comes with its first beat; what its job learns from it, a clock

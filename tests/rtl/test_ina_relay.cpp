@@ -212,13 +212,6 @@ class Relay
 	void clock()
 	{
 		const Packet *offered = waiting.empty() ? nullptr : waiting.front();
-		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
-
-		/* What is before it has begun. */
-		if (next && next->ends_elsewhere)
-			dut->others_over |= static_cast<uint8_t>(1u << next->job);
-		if (next && next->breaks_before)
-			dut->job_broken |= static_cast<uint8_t>(1u << next->job);
 		/* ina_pick's promise: the port's retransmission before it has been removed. */
 		const bool held = offered && offered->is_resend() && (resending & offered->mask);
 		if (held)
@@ -234,6 +227,7 @@ class Relay
 
 		check_output();
 		check_verdict();
+		tell_of_job();
 		CHECK(popped == to_pop, "retransmissions of ports %x removed, not of %x", popped,
 		      to_pop);
 		to_pop = 0;
@@ -337,6 +331,19 @@ class Relay
 		bench::put(dut->above_data, 0, from_above ? payload : random.bytes(64).data(), 64);
 		if (beat + 1 == packet.message.beats())
 			reading.pop_front();
+	}
+
+	/// What is told of the next packet's job counts for it from the clock on in which the one
+	/// before it begins.
+	void tell_of_job()
+	{
+		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
+
+		if (next && next->ends_elsewhere)
+			dut->others_over |= static_cast<uint8_t>(1u << next->job);
+		if (next && next->breaks_before)
+			dut->job_broken |= static_cast<uint8_t>(1u << next->job);
+		dut.settle();
 	}
 
 	/// A packet's verdict comes with its first beat; what its job learns from it, a clock
