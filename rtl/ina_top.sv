@@ -356,7 +356,8 @@ module ina_top #(
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
       .search, .found);
 
-  assign job_closing = join_closing | relay_closing;
+  // Known a clock later, for ina_pick does much with it: what it has chosen meanwhile is called off.
+  always_ff @(posedge clk) job_closing <= join_closing | relay_closing;
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
       .clk, .rst,
