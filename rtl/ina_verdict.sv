@@ -52,7 +52,7 @@ module ina_verdict #(
   assign over     = closing | differed;
   assign lost     = job_broken | over | others_over | ~job_valid;
   assign undo     = s_sums && (stale || s_wrong);
-  assign last     = begins && s_sums && (s_wrong || s_leave);
+  assign last     = begins && s_sums && (s_wrong || (s_leave && !stale));
   assign refuse_d = undo || s_refuse;
   assign m_valid  = s_valid && !(s_first ? refuse_d : refuse_q);
 

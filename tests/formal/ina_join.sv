@@ -287,6 +287,7 @@ module formal_ina_join (
   logic                  stale;
   logic                  was_called_off;
   logic                  was_stale;
+  logic                  was_perhaps;
   logic [JOB_W-1:0]      its_job;
   logic [JOB_COUNT-1:0]  differed;  // its packets
   logic [JOB_COUNT-1:0]  perhaps;   // ... or those of a job that was over in any case
@@ -301,7 +302,8 @@ module formal_ina_join (
   always_ff @(posedge clk) begin
     lost           <= job_broken | others_over | ~job_valid;
     was_called_off <= called_off && !rst;
-    was_stale      <= stale || perhaps[m_job];
+    was_stale      <= stale;
+    was_perhaps    <= stale || perhaps[m_job];
     its_job        <= m_job;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (called_off && !stale && m_job == JOB_W'(j)) differed[j] <= 1'b1;
@@ -347,7 +349,7 @@ module formal_ina_join (
         p5_what:  assert (undo_job == its_job);
       end
       p5_break:   assert ((mismatch & ~((undo_valid && !was_stale) ? JOB_COUNT'(1) << its_job : '0)) == '0);
-      p5_breaks:  assert (!undo_valid || was_stale || mismatch[its_job]);
+      p5_breaks:  assert (!undo_valid || was_perhaps || mismatch[its_job]);
       p6_settled: assert (!settles || chosen != '0);
       p6_load:    assert (!m_valid || m_load);
       if (its_turn) begin
