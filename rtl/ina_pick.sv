@@ -4,9 +4,8 @@
 // one queue of a broken job, through ina_join; what came from above for a job, or a retransmission,
 // through ina_relay. The queues of uplinks are ina_relay's, raw packets too.
 //
-//   scan    what could be chosen, has room wherever it leaves, and a path that is free
-//           (ina_pick_ready)
-//   choose  one of them, by turns (ina_pick_turns)
+//   scan    what could be chosen, and has room wherever it leaves (ina_pick_ready)
+//   choose  one of them, on a path that is free, by turns (ina_pick_turns)
 //   issue   its queues move on, its slot is read; it waits as m_* in the next clock (ina_pick_issue)
 //
 // So at most every second clock brings a packet, and a job's next packet comes three clocks after
@@ -115,6 +114,9 @@ module ina_pick #(
   logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready;
   logic [PORT_COUNT-1:0]           raw_room;
   logic [PORT_COUNT-1:0]           resends;
+  logic                            any_join;
+  logic                            any_down;
+  logic                            any_resend;
   logic                            choice_valid;
 
   // Of each path: what has been chosen and is issued next.
@@ -138,7 +140,7 @@ module ina_pick #(
   ina_pkg::resend_t      relay_resend;
 
   assign busy = any || held || join_valid || relay_valid || m_join_valid || m_relay_valid;
-  assign scan = any && !choice_valid;
+  assign scan = !choice_valid && (any || !ina_pkg::SIMULATED);
 
   assign relay_resends = (relay_valid && relay_kind == ina_pkg::KIND_RESEND) ? relay_mask : '0;
 
@@ -150,25 +152,42 @@ module ina_pick #(
       .any_ahead, .resending);
 
   // Where the sum of a job leaves: one that goes up with its border, else with all it came from; one
-  // that came from above with its own flow and all that went into the part but the border.
+  // that came from above with its own flow and all that went into the part but the border. It is as it
+  // was a clock ago, and so is whether the job is complete or has a down flow: neither counts before
+  // the ports with which it came.
+  logic [JOB_COUNT-1:0]            complete_q;
+  logic [JOB_COUNT-1:0]            part_d;
   logic [JOB_COUNT-1:0]            job_part;
+  logic [PORT_COUNT*JOB_COUNT-1:0] down_q;
   logic [PORT_COUNT*JOB_COUNT-1:0] join_out;
   logic [PORT_COUNT*JOB_COUNT-1:0] down_out;
+  logic [PORT_COUNT*JOB_COUNT-1:0] next_join_out;
+  logic [PORT_COUNT*JOB_COUNT-1:0] next_down_out;
+
+  assign next_join_out = job_border | (job_mask & {PORT_COUNT{~part_d}});
+  assign next_down_out = job_down | (job_mask & ~job_border);
 
   always_comb begin
-    job_part = '0;
+    part_d = '0;
     for (int p = 0; p < PORT_COUNT; p++)
-      job_part = job_part | job_border[p*JOB_COUNT +: JOB_COUNT];
+      part_d = part_d | job_border[p*JOB_COUNT +: JOB_COUNT];
   end
 
-  assign join_out = job_border | (job_mask & {PORT_COUNT{~job_part}});
-  assign down_out = job_down | (job_mask & ~job_border);
+  always_ff @(posedge clk) begin
+    complete_q <= job_valid & job_complete;
+    job_part   <= part_d;
+    down_q     <= job_down & {PORT_COUNT{job_valid}};
+    join_out   <= next_join_out;
+    down_out   <= next_down_out;
+  end
 
   ina_pick_ready #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ready (
-      .clk, .uplinks, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_down,
-      .join_out, .down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind,
+      .clk, .uplinks, .job_valid, .job_open(job_valid & ~job_closing), .job_complete(complete_q),
+      .job_broken, .job_mask, .job_down(down_q), .join_out, .down_out, .next_join_out,
+      .next_down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind,
       .join_jobs, .join_free, .join_credit, .relay_jobs, .relay_free, .relay_credit, .relay_resends,
-      .any_ahead, .resending, .any, .held, .joins, .downs, .raw_ready, .raw_room, .resends);
+      .any_ahead, .resending, .any, .held, .joins, .downs, .raw_ready, .raw_room, .resends,
+      .any_join, .any_down, .any_resend);
 
   // Choose.
   logic [1:0]            choice_kind;
@@ -181,8 +200,9 @@ module ina_pick #(
   logic                  choice_relay;  // the path
 
   ina_pick_turns #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) turns (
-      .clk, .rst, .uplinks, .scan, .joins, .downs, .raw_ready, .raw_room, .resends, .resend, .job_mask,
-      .job_down, .job_part, .join_out, .down_out,
+      .clk, .rst, .uplinks, .scan, .join_free, .relay_free, .any_join, .any_down, .any_resend, .joins,
+      .downs, .raw_ready, .raw_room, .resends, .resend, .job_mask, .job_down, .job_part, .join_out,
+      .down_out,
       .m_valid(choice_valid), .m_relay(choice_relay), .m_kind(choice_kind), .m_jobs(choice_jobs), .m_job(choice_job),
       .m_part(choice_part), .m_from(choice_from), .m_mask(choice_mask), .m_resend(choice_resend));
 

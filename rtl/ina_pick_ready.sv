@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What could be chosen, and of it what has room wherever it leaves and a path that is free: bits for
-// all jobs and ports side by side. What is chosen and not yet issued has not moved its queues, and
-// does not count.
+// What could be chosen, and of it what has room wherever it leaves: bits for all jobs and ports side
+// by side. What is chosen and not yet issued has not moved its queues, and does not count.
 
 `default_nettype none
 
@@ -14,20 +13,23 @@ module ina_pick_ready #(
 
     input  logic [PORT_COUNT-1:0]           uplinks,
     input  logic [JOB_COUNT-1:0]            job_valid,
+    input  logic [JOB_COUNT-1:0]            job_open,   // ... and not closing
     input  logic [JOB_COUNT-1:0]            job_complete,
     input  logic [JOB_COUNT-1:0]            job_broken,
-    input  logic [JOB_COUNT-1:0]            job_closing,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] job_down,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] join_out,  // of each port, the jobs whose sums leave there
     input  logic [PORT_COUNT*JOB_COUNT-1:0] down_out,  // ... and those that came from above
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] next_join_out,  // in the next clock
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] next_down_out,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,
     input  logic [PORT_COUNT-1:0]           resend_valid,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] resend_behind,
 
     // Of each path: the job of a sum or raw packet that is chosen and not yet issued, whether another
-    // may be chosen, and which ports have room (ina_pick_issue).
+    // may be chosen, and which ports have room (ina_pick_issue). Sums and retransmissions are ready
+    // whether their path is free or not.
     input  logic [JOB_COUNT-1:0]  join_jobs,
     input  logic                  join_free,
     input  logic [PORT_COUNT-1:0] join_credit,
@@ -46,18 +48,23 @@ module ina_pick_ready #(
     output logic [JOB_COUNT-1:0]            downs,      // ... that came from above
     output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready,  // of each port, whether it has room or not
     output logic [PORT_COUNT-1:0]           raw_room,
-    output logic [PORT_COUNT-1:0]           resends
+    output logic [PORT_COUNT-1:0]           resends,
+    output logic                            any_join,   // ... of joins, downs and resends
+    output logic                            any_down,
+    output logic                            any_resend
 );
 
   logic [JOB_COUNT-1:0]  join_behind;  // a receiver of it was, a clock ago
   logic [JOB_COUNT-1:0]  down_behind;
-  logic [JOB_COUNT-1:0]  alive;
   logic [JOB_COUNT-1:0]  join_ready;
   logic [JOB_COUNT-1:0]  join_room;
   logic [JOB_COUNT-1:0]  down_ready;
   logic [JOB_COUNT-1:0]  down_room;
   logic [JOB_COUNT-1:0]  raw_jobs;
   logic [PORT_COUNT-1:0] resend_ready;
+
+  logic [PORT_COUNT*JOB_COUNT-1:0] raw_d;
+  logic [PORT_COUNT*JOB_COUNT-1:0] raw_q;
 
   always_ff @(posedge clk) begin : gather
     logic [JOB_COUNT-1:0] join_behind_d;
@@ -68,25 +75,24 @@ module ina_pick_ready #(
     down_behind_d = '0;
     for (int p = 0; p < PORT_COUNT; p++) begin
       behind        = resend_behind[p*JOB_COUNT +: JOB_COUNT];
-      join_behind_d = join_behind_d | (behind & join_out[p*JOB_COUNT +: JOB_COUNT]);
-      down_behind_d = down_behind_d | (behind & down_out[p*JOB_COUNT +: JOB_COUNT]);
+      join_behind_d = join_behind_d | (behind & next_join_out[p*JOB_COUNT +: JOB_COUNT]);
+      down_behind_d = down_behind_d | (behind & next_down_out[p*JOB_COUNT +: JOB_COUNT]);
     end
     join_behind <= join_behind_d;
     down_behind <= down_behind_d;
   end
 
-  assign alive    = job_valid & ~job_closing;
-  assign raw_jobs = alive & job_broken & ~any_ahead & ~join_jobs & ~relay_jobs;
+  assign raw_jobs = job_open & job_broken & ~any_ahead & ~join_jobs & ~relay_jobs;
   assign raw_room = (join_credit & ~uplinks & {PORT_COUNT{join_free}})
       | (relay_credit & uplinks & {PORT_COUNT{relay_free}});
 
-  assign held = (alive & (join_behind | down_behind)) != '0;
+  assign held = (job_open & (join_behind | down_behind)) != '0;
 
   always_comb begin
-    join_ready = alive & ~join_jobs & job_complete & ~job_broken & ~join_behind;
-    join_room  = {JOB_COUNT{join_free}};
+    join_ready = job_open & ~join_jobs & job_complete & ~job_broken & ~join_behind;
+    join_room  = '1;
     down_ready = '0;
-    down_room  = {JOB_COUNT{relay_free}};
+    down_room  = '1;
     for (int p = 0; p < PORT_COUNT; p++) begin
       join_ready = join_ready
           & (queue_ready[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
@@ -94,18 +100,27 @@ module ina_pick_ready #(
           | (queue_ready[p*JOB_COUNT +: JOB_COUNT] & job_down[p*JOB_COUNT +: JOB_COUNT]);
       if (!join_credit[p]) join_room = join_room & ~join_out[p*JOB_COUNT +: JOB_COUNT];
       if (!relay_credit[p]) down_room = down_room & ~down_out[p*JOB_COUNT +: JOB_COUNT];
-      raw_ready[p*JOB_COUNT +: JOB_COUNT] = raw_jobs & queue_waiting[p*JOB_COUNT +: JOB_COUNT]
-          & (job_mask[p*JOB_COUNT +: JOB_COUNT] | job_down[p*JOB_COUNT +: JOB_COUNT]);
     end
-    down_ready = down_ready & alive & ~relay_jobs & ~job_broken & ~down_behind;
+    down_ready = down_ready & job_open & ~relay_jobs & ~job_broken & ~down_behind;
   end
 
+  // Where nothing of a job is under way, its packets go on waiting: it is enough that they waited a
+  // clock ago, if none has been chosen since.
+  assign raw_d = {PORT_COUNT{raw_jobs}} & queue_waiting & (job_mask | job_down);
+
+  always_ff @(posedge clk) raw_q <= raw_d;
+
+  assign raw_ready    = raw_q & {PORT_COUNT{job_valid & ~join_jobs & ~relay_jobs}};
   assign resend_ready = resend_valid & ~resending & ~relay_resends;
 
-  assign any     = join_ready != '0 || down_ready != '0 || raw_ready != '0 || resend_ready != '0;
+  assign any     = join_ready != '0 || down_ready != '0 || raw_d != '0 || resend_ready != '0;
   assign joins   = join_ready & join_room;
   assign downs   = down_ready & down_room;
-  assign resends = resend_ready & relay_credit & {PORT_COUNT{relay_free}};
+  assign resends = resend_ready & relay_credit;
+
+  assign any_join   = joins != '0;
+  assign any_down   = downs != '0;
+  assign any_resend = resends != '0;
 
 endmodule
 

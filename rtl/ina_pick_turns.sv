@@ -16,6 +16,11 @@ module ina_pick_turns #(
 
     input  logic [PORT_COUNT-1:0]                     uplinks,
     input  logic                                      scan,
+    input  logic                                      join_free,  // another may be chosen for it
+    input  logic                                      relay_free,
+    input  logic                                      any_join,   // of joins
+    input  logic                                      any_down,
+    input  logic                                      any_resend,
     input  logic [JOB_COUNT-1:0]                      joins,
     input  logic [JOB_COUNT-1:0]                      downs,
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           raw_ready,
@@ -42,23 +47,21 @@ module ina_pick_turns #(
 
   logic                             scan_q;
   logic [PORT_COUNT*JOB_COUNT-1:0]  raw_turns;  // of each port the job whose turn it is
-  logic [PORT_COUNT*JOB_COUNT-1:0]  raws_d;
   logic [PORT_COUNT*JOB_COUNT-1:0]  raws_q;
   logic [PORT_COUNT-1:0]            raw_ports;
   logic [PORT_COUNT*PORT_COUNT-1:0] alike_q;    // of each port, whose retransmissions want the same
 
-  assign raws_d = raw_ready & raw_turns;
-
   always_comb begin
     for (int p = 0; p < PORT_COUNT; p++)
-      raw_ports[p] = raw_room[p] && raws_d[p*JOB_COUNT +: JOB_COUNT] != '0;
+      raw_ports[p] = raw_room[p]
+          && (raw_ready[p*JOB_COUNT +: JOB_COUNT] & raw_turns[p*JOB_COUNT +: JOB_COUNT]) != '0;
   end
 
   // One sum of the history serves all that want it, each with its own header.
   always_ff @(posedge clk) begin
     scan_q <= scan && !rst;
     if (scan) begin
-      raws_q <= raws_d;
+      raws_q <= raw_turns;
       for (int p = 0; p < PORT_COUNT; p++)
         for (int q = 0; q < PORT_COUNT; q++)
           alike_q[p*PORT_COUNT + q] <= resends[q]
@@ -73,10 +76,11 @@ module ina_pick_turns #(
   logic [PORT_COUNT-1:0] raw_port;
   logic [PORT_COUNT-1:0] resend_port;
 
-  ina_turn #(.WIDTH(4)) kind_turn (
+  ina_pick_kind kind_turn (
       .clk, .rst, .asks(scan),
-      .wanted({downs != '0, resends != '0, raw_ports != '0, joins != '0}),
-      .choice(kind), .served(m_valid), .which(kind));
+      .wanted({any_down && relay_free, any_resend && relay_free, raw_ports != '0,
+               any_join && join_free}),
+      .choice(kind), .served(m_valid));
   ina_turn #(.WIDTH(JOB_COUNT)) down_turn (
       .clk, .rst, .asks(scan), .wanted(downs), .choice(down_choice),
       .served(m_valid && kind[3]), .which(down_choice));

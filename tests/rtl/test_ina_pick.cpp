@@ -390,11 +390,12 @@ class Pick
 		                                                                  : THE_JOIN;
 	}
 
+	/// Room for one, also where another that is not seen yet has been chosen for the same port.
 	bool has_credit(unsigned path, unsigned ports) const
 	{
 		for (unsigned p = 0; p < PORTS; p++)
 			if ((ports >> p & 1) &&
-			    (!(room[path] >> p & 1) || unsettled[path][p] >= CHOSEN_MAX))
+			    (!(room[path] >> p & 1) || unsettled[path][p] >= CHOSEN_MAX - 1))
 				return false;
 		return true;
 	}
