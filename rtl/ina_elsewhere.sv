@@ -4,9 +4,9 @@
 // together from it and from sums that come by the other port. Beside ina_flows, in the same clocks.
 //
 // Every port shows the others a hash of each flow that it knows. All these are compared with the
-// packet's at once, with its first beat, and the result is registered. What is learned from then on
-// is compared by itself: one flow a clock at most, for ina_jobs answers one JOIN at a time. So a
-// packet is compared with every flow, and what stops the ingress are registers.
+// packet's at once, in the clock in which it goes on to the judge, and the result is registered. What
+// is learned from then on is compared by itself: one flow a clock at most, for ina_jobs answers one
+// JOIN at a time. So a packet is compared with every flow, and what stops the ingress are registers.
 //
 // Where a hash is equal and the packet has no flow here, the ingress stands still (ina_admission),
 // and the full keys are compared, one flow after the other (ina_keys): a hash that is equal by
@@ -117,37 +117,32 @@ module ina_elsewhere #(
         {known_valid[j], known_fresh[j], known_hash[j*HASH_W +: HASH_W]};
   end
 
-  // The flows of the others that have the hash of the packet that comes.
+  // The flows of the others, and those that have the hash of the packet in stage 1.
   logic [OTHER_COUNT-1:0] other_valid;
   logic [OTHER_COUNT-1:0] other_fresh;
-  logic [OTHER_COUNT-1:0] s_alike;
+  logic [OTHER_COUNT-1:0] s1_alike;
 
   for (genvar i = 0; i < OTHER_COUNT; i++) begin : gen_other
     logic [HASH_W-1:0] other_hash;
 
     assign {other_valid[i], other_fresh[i], other_hash} = others[i*KNOWN_W +: KNOWN_W];
-    assign s_alike[i] = other_hash == s_hash;
+    assign s1_alike[i] = (moves || !ina_pkg::SIMULATED) && other_valid[i] && other_hash == s1_hash;
   end
 
-  // Those of the packets in the stages, with the flow that has just been learned.
-  logic [OTHER_COUNT-1:0] s1_alike;
+  // Those that have the hash of the packet at m_*, with the flow that has just been learned.
   logic [OTHER_COUNT-1:0] m_alike;
-  logic [OTHER_COUNT-1:0] m_alike_d;
+  logic [OTHER_COUNT-1:0] still;
   logic [OTHER_COUNT-1:0] fresh;
   logic [OTHER_COUNT-1:0] differs;  // has been compared in full
   logic                   m_left;   // some are left to be compared
-  logic                   s1_fresh;
 
-  assign s1_fresh   = found.learned_hash == s1_hash;
-  assign fresh      = (moves ? s1_fresh : found.learned_hash == m_hash) ? other_fresh : '0;
-  assign m_alike_d  = ((moves ? s1_alike : m_alike & ~differs) | fresh) & other_valid;
-  assign next_alike = moves && !next_hit && (s1_alike != '0 || (s1_fresh && other_fresh != '0));
+  assign fresh      = found.learned_hash == m_hash ? other_fresh : '0;
+  assign still      = ((m_alike & ~differs) | fresh) & other_valid;
+  assign next_alike = moves && !next_hit && s1_alike != '0;
 
   always_ff @(posedge clk) begin
-    s1_alike <= (en ? s_alike : s1_fresh ? s1_alike | other_fresh : s1_alike)
-        & other_valid;
-    m_alike  <= m_alike_d;
-    m_left   <= !(moves ? next_hit : m_hit) && m_alike_d != '0;
+    m_alike <= moves ? s1_alike : still;
+    m_left  <= moves ? next_alike : !m_hit && still != '0;
     if (rst) m_left <= 1'b0;
   end
 

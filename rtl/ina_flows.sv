@@ -8,7 +8,8 @@
 //   1     the match is registered; the flow's next PSN is read and subtracted
 //   m_*   hit, job and distance are registered, and hold until the next packet
 //
-// A flow that is forgotten disappears from all stages at once.
+// A flow that is forgotten is no hit any more at m_* from the next clock on. What is compared in the
+// clock in which it is forgotten is told in stage 1.
 //
 // With `learn` and `advance` stage 1 has no packet behind the one at m_*, since ina_parse leaves a
 // clock of en free behind a contribution's last beat. So stage 1 still holds the key and PSN of the
@@ -72,7 +73,7 @@ module ina_flows #(
     match_job = '0;
     if (s_valid) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
-        if (flow_valid[j] && !forget[j] && flow_key[j] == s_key) begin
+        if (flow_valid[j] && flow_key[j] == s_key) begin
           match[j]  = 1'b1;
           match_job = match_job | JOB_W'(j);
         end
@@ -88,6 +89,10 @@ module ina_flows #(
   logic [JOB_COUNT-1:0] s1_match;
   logic [JOB_W-1:0]     s1_job;
   logic [23:0]          s1_distance;
+  logic [JOB_COUNT-1:0] forget_q;
+  logic [JOB_COUNT-1:0] gone;
+
+  assign gone = forget | forget_q;
 
   always_ff @(posedge clk) begin
     if (en) s1_first <= s_valid;
@@ -97,9 +102,10 @@ module ina_flows #(
       s1_hit   <= match != '0;
       s1_match <= match;
       s1_job   <= match_job;
-    end else if ((s1_match & forget) != '0) begin
+    end else if ((s1_match & gone) != '0) begin
       s1_hit <= 1'b0;
     end
+    forget_q <= forget;
     if (rst) s1_first <= 1'b0;
   end
 
@@ -111,7 +117,7 @@ module ina_flows #(
 
   assign moves    = en && s1_first;
   assign next_job = moves ? s1_job : m_job;
-  assign next_hit = s1_hit && (s1_match & forget) == '0;
+  assign next_hit = s1_hit && (s1_match & gone) == '0;
 
   always_ff @(posedge clk) begin
     if (moves) begin

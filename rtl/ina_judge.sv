@@ -266,7 +266,8 @@ module ina_judge #(
       .in_queue, .in_raw, .in_history, .decide, .slot(sum_slot), .ordinal(sum_ordinal));
 
   ina_judge_suspects #(.JOB_COUNT(JOB_COUNT)) suspicion (
-      .clk, .tick, .job(flow_job), .own, .suspect, .learn, .learn_job(answer_job), .puts_out);
+      .clk, .tick, .decided_job(job_q), .own(hit_valid), .suspect(suspect_q), .learn,
+      .learn_job(answer_job), .job(flow_job), .puts_out);
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
       .uplink, .probes, .decide, .answered, .granted, .held,
@@ -275,22 +276,23 @@ module ina_judge #(
       .border(job_border[flow_job]), .begun(queue_sums != '0), .job_broken(broken),
       .job_complete(job_complete[flow_job]),
       .stored, .in_queue, .in_raw, .in_history,
-      .own, .suspect, .verdict, .events(events_d));
+      .own, .suspect, .advance, .verdict, .events(events_d));
 
   ina_judge_header #(.JOB_COUNT(JOB_COUNT)) header (
-      .clk, .s_header, .s_decide(decide), .s_take(verdict.take), .s_resend(verdict.resend),
-      .s_probe(verdict.probe), .s_gap(verdict.probe && !distance[23]),
-      .s_job(flow_job), .s_answered(answered), .s_opens(opens), .s_open_job(granted_job),
+      .clk, .s_header, .s_decide(decide), .take(verdict_q.take), .opens(opens_q),
+      .resend(verdict_q.resend), .probe(verdict_q.probe),
+      .gap(verdict_q.probe && events_q[ina_pkg::COUNT_GAPS]), .job(job_q),
       .m_header(commit_header));
-
-  assign advance = own && well_formed && stored;
 
   // What follows from it. A job that is freed in the clock of the decision is not asked any more.
   logic freed_q;
+  logic suspect_q;
+  logic opens_q;
 
   always_ff @(posedge clk) begin
     token_valid <= decide;
     hit_valid   <= own;
+    suspect_q   <= suspect;
     write_valid <= s_valid && (en ? stored : opens);
     verdict_q   <= verdict;
     caught_up   <= own && (!verdict.resend || verdict.probe);
@@ -298,6 +300,7 @@ module ina_judge #(
     if (rst) begin
       token_valid <= 1'b0;
       hit_valid   <= 1'b0;
+      suspect_q   <= 1'b0;
       write_valid <= 1'b0;
       verdict_q   <= '0;
       caught_up   <= 1'b0;
@@ -308,7 +311,7 @@ module ina_judge #(
   always_ff @(posedge clk) begin
     if (s_valid) begin
       job_q       <= opens ? granted_job : flow_job;
-      write_opens <= opens;
+      opens_q     <= opens;
       write_beat  <= s_first ? '0 : beat;
     end
     if (decide) freed_q <= job_freed[flow_job];
@@ -320,6 +323,7 @@ module ina_judge #(
   assign commit_valid = verdict_q.take;
   assign hit_job      = job_q;
   assign write_job    = job_q;
+  assign write_opens  = opens_q;
   assign resend_valid = verdict_q.resend && !freed_q;
   assign resend       = {verdict_q.probe, job_border[job_q], 6'(job_q), 15'(sum_slot), sum_ordinal,
                          commit_header.quads};

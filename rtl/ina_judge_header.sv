@@ -16,15 +16,15 @@ module ina_judge_header #(
     input  logic clk,
 
     input  ina_pkg::header_t s_header,
-    input  logic             s_decide,    // the rest means something
-    input  logic             s_take,
-    input  logic             s_resend,
-    input  logic             s_probe,     // with s_resend
-    input  logic             s_gap,       // ... for a packet past a gap
-    input  logic [JOB_W-1:0] s_job,       // but of a JOIN that ina_jobs has answered
-    input  logic             s_answered,  // it is one
-    input  logic             s_opens,     // ... that was granted, for s_open_job
-    input  logic [JOB_W-1:0] s_open_job,
+    input  logic             s_decide,
+
+    // What was decided a clock ago, with m_header.
+    input  logic             take,
+    input  logic             opens,   // ... a JOIN, its flow's first packet
+    input  logic             resend,
+    input  logic             probe,   // with resend
+    input  logic             gap,     // ... for a packet past a gap
+    input  logic [JOB_W-1:0] job,
 
     output ina_pkg::header_t m_header
 );
@@ -41,27 +41,18 @@ module ina_judge_header #(
   logic                 asks;      // for an ACK by itself
   logic                 ask;       // is made to
 
-  assign asks = s_header.bytes[ACK_AT];
-  assign ask  = !asks && !s_probe
-      && (s_resend || (!s_answered && recovers[s_job]));
-
-  always_ff @(posedge clk) begin
-    if (s_gap) recovers[s_job] <= 1'b1;
-    if (s_take && asks && !s_answered) recovers[s_job] <= 1'b0;
-    if (s_opens) recovers[s_open_job] <= 1'b0;  // its first packet, the JOIN, has no s_job
-  end
-
   // What is to be edited is known late in the clock of the decision: it is done in the next one.
   ina_pkg::header_t header_q;
-  logic             ask_q;
-  logic             probe_q;
   logic [7:0]       psn_high;
   logic [7:0]       probe_psn_high;
 
+  assign asks = header_q.bytes[ACK_AT];
+  assign ask  = !asks && !probe && (resend || (!opens && recovers[job]));
+
   always_ff @(posedge clk) begin
     if (s_decide) header_q <= s_header;
-    ask_q   <= ask;
-    probe_q <= s_probe;
+    if (gap) recovers[job] <= 1'b1;
+    if (take && (asks || opens)) recovers[job] <= 1'b0;
   end
 
   assign psn_high       = header_q.bytes[PSN_AT +: 8];
@@ -69,11 +60,11 @@ module ina_judge_header #(
 
   always_comb begin
     m_header = header_q;
-    if (ask_q) begin
+    if (ask) begin
       m_header.bytes[ACK_AT] = 1'b1;
       m_header.crc = header_q.crc ^ ACK_CRC;
     end
-    if (probe_q) begin
+    if (probe) begin
       m_header.bytes[PSN_AT +: 8] = probe_psn_high;
       m_header.crc = header_q.crc
           ^ (psn_high[6] != probe_psn_high[6] ? PSN_22_CRC : 32'd0)

@@ -66,6 +66,7 @@ module ina_judge_psn #(
     // With a hit.
     output logic own,      // it is the flow's
     output logic suspect,  // it cannot be
+    output logic advance,  // it is taken; known before the rest
 
     output ina_pkg::verdict_t                 verdict,
     output logic [ina_pkg::COUNTER_COUNT-1:0] events
@@ -85,6 +86,10 @@ module ina_judge_psn #(
 
   assign far = !probe
       && (distance[23] ? distance < 24'(-2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT));
+
+  // What is stored is the expected packet, so it is not far.
+  assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere
+      && !(is_join && other_job);
 
   always_comb begin
     verdict = '0;

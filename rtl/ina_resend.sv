@@ -82,13 +82,18 @@ module ina_resend #(
     if (rst) m_entry <= '0;
   end
 
+  // What has left counts for a clock more.
   logic [COUNT_W-1:0] counts [JOB_COUNT];
+  logic               left;
+  logic [JOB_W-1:0]   left_job;
 
   always_ff @(posedge clk) begin
-    if (!(push && pop && s_job == m_job)) begin
-      if (pop) begin
-        counts[m_job]  <= counts[m_job] - 1'b1;
-        pending[m_job] <= counts[m_job] != COUNT_W'(1);
+    left     <= pop && !rst;
+    left_job <= m_job;
+    if (!(push && left && s_job == left_job)) begin
+      if (left) begin
+        counts[left_job]  <= counts[left_job] - 1'b1;
+        pending[left_job] <= counts[left_job] != COUNT_W'(1);
       end
       if (push) begin
         counts[s_job]  <= pending[s_job] ? counts[s_job] + 1'b1 : COUNT_W'(1);

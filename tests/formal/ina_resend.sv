@@ -7,11 +7,12 @@
 //   2. An entry comes out unchanged, after exactly those that were before it, under the number that
 //      it was given; no other gets this number meanwhile.
 //   3. It refuses an entry only if DEPTH are in. Nothing comes out of none; what is in comes out.
-//   4. `pending` names exactly the jobs of those that are in.
+//   4. `pending` names exactly the jobs of those that are in, or have left in the clock before.
 //   5. A job is behind from its first answer on: at least until a packet of it has come that needs
 //      none, or for `LEAST` clocks after its last answer, and then as long as something of it is in.
-//   6. Nothing else puts it behind. It is behind no longer: a clock after the last of it has left, and a packet has come that needs
-//      no answer, or no answer for `MOST` clocks. Other jobs' packets make no difference.
+//   6. Nothing else puts it behind. It is behind no longer: two clocks after the last of it has
+//      left, and one after a packet has come that needs no answer, or no answer for `MOST` clocks.
+//      Other jobs' packets make no difference.
 
 module formal_ina_resend (
     input logic clk
@@ -93,6 +94,7 @@ module formal_ina_resend (
   // The followed job.
   (* anyconst *) logic [JOB_W-1:0] job;
   logic [COUNT_W-1:0] of_job;      // that are in
+  logic               left;        // one left in the clock before
   logic               goes_back;   // it has had an answer, and nothing since that needs none
   logic [3:0]         since;       // clocks since its last answer
   logic               over;        // in the clock before: neither, and nothing of it was in
@@ -109,7 +111,8 @@ module formal_ina_resend (
 
   always_ff @(posedge clk) begin
     of_job     <= rst ? '0 : of_job + COUNT_W'(push_of_job) - COUNT_W'(pop_of_job);
-    over       <= !rst && (!goes_back || since >= 4'(MOST)) && of_job == '0;
+    left       <= !rst && pop_of_job;
+    over       <= !rst && (!goes_back || since >= 4'(MOST)) && of_job == '0 && !left;
     was_level  <= !rst && !behind[job];
     was_behind <= !rst && behind[job] && of_job != '0;
     if (rst) goes_back <= 1'b0;
@@ -131,7 +134,7 @@ module formal_ina_resend (
       p3_least:     assert (inside <= COUNT_W'(DEPTH));
       p3_empty:     assert (!m_valid || inside != '0);
       p3_comes_out: assert (!(waited && !m_valid));
-      p4_pending:   assert (pending[job] == (of_job != '0));
+      p4_pending:   assert (pending[job] == (of_job != '0 || left));
       if (goes_back && since <= 4'(LEAST)) begin
         p5_more: assert (behind[job]);
       end
