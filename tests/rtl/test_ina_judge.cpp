@@ -423,6 +423,50 @@ void test_suspects()
 	CHECK(verdict_of(judge) == TAKE && judge.dut->hit_job == 1, "a new flow is not judged");
 }
 
+/// Suspects of one beat, a clock after each other: the fourth one puts the flow out, and what comes
+/// right behind it is of no flow.
+void test_suspects_together()
+{
+	constexpr unsigned COUNT = 6;
+	bench::Packet packet;
+
+	packet.opcode = 0x0A;
+	packet.qpn = 7;
+	packet.psn = 101;
+	for (unsigned before = 0; before < 4; before++) {
+		Judge judge;
+		auto &dut = judge.dut;
+
+		judge.learn(7, 100, 0);
+		judge.queue[0].sums = 1;
+		for (unsigned i = 0; i < before; i++) {
+			show_suspect(judge, 0, 101);
+			CHECK(verdict_of(judge) == SUSPECT, "suspect %u", i);
+			judge.next();
+		}
+		dut->s_valid = 0;
+		const bench::Bytes frame = bench::make_frame(packet);
+		bench::put_header(dut->early_header, frame, 0);
+		bench::put_header(dut->s_header, frame, 0, bench::header_crc(frame));
+		dut->next_candidate = dut->s_candidate = 0;
+		dut->s_roce_data = dut->s_ok = 1;
+		for (unsigned clock = 0; clock < COUNT + 3; clock++) {
+			dut->early_valid = clock < COUNT;
+			dut->next_valid = dut->next_first = clock >= 1 && clock < COUNT + 1;
+			dut->s_valid = dut->s_first = dut->s_last = clock >= 2 && clock < COUNT + 2;
+			dut.tick();
+			if (clock < 2 || clock >= COUNT + 2)
+				continue;
+			const unsigned number = before + clock - 2; // of the suspects
+			CHECK(dut->token_valid && dut->break_valid == (number == 3) &&
+			              dut->leave_valid == (number == 3) &&
+			              dut->token_pass == (number > 3),
+			      "%u and %u: breaks %u, passes %u", before, clock - 2,
+			      dut->break_valid, dut->token_pass);
+		}
+	}
+}
+
 /// A flow that was heard of in this period between two ticks, or in the one before, stays.
 void test_silence()
 {
@@ -687,6 +731,7 @@ int main()
 	test_join_beside_a_gap();
 	test_held();
 	test_suspects();
+	test_suspects_together();
 	test_silence();
 	test_quiet_time();
 	test_ill_formed();
