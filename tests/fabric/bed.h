@@ -86,6 +86,17 @@ struct node {
 	struct cable out[PORTS_MAX];
 	struct frame *entering[PORTS_MAX]; /* at the same time, by port */
 	unsigned entering_count;
+	/* watch.c */
+	unsigned quiet_ticks;
+	struct seen {
+		unsigned generation;
+		bool was_reset; /* or heard nothing of the job from age to age */
+		bool is_heard;
+		bool may_forget;          /* there was a reset, an age, or a LEAVE from below */
+		bool has_passed_join;     /* from above, when none from below had come */
+		uint32_t joins;           /* that have come since the reset: a bit a rank */
+		uint64_t sums[HOSTS_MAX]; /* what has left as the sum of all: a bit a packet */
+	} seen[JOBS_MAX];
 };
 
 /* A rank: the requester of its own flow, the responder of its predecessor's. */
@@ -147,7 +158,6 @@ struct settings {
 	bool reuses_qpn;
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
 	bool is_clean;            /* no faults but those that RC mends */
-	bool is_noticed;          /* every fault can be read from a message */
 };
 
 /* What happens when so many frames have gone through aggregators. */
@@ -177,8 +187,9 @@ struct bed {
 	bool verbose, traces;
 	/* The verdict. */
 	unsigned wrong;     /* messages that said n and were not the sum */
-	unsigned exposed;   /* frames without a fault that could be accepted, and are not the sum */
+	unsigned exposed;   /* frames that could be accepted, and are not the sum that is due */
 	unsigned impatient; /* stalls that only the hosts' patience ended */
+	unsigned stalled;   /* those of them that may not be */
 	unsigned failed;    /* generations that were given up */
 	uint64_t frames;
 };
@@ -220,6 +231,14 @@ act node_receive;
 act node_reset;
 act node_tick;
 act node_age;
+
+/* watch.c */
+void watch_in(struct node *node, unsigned port, const struct frame *frame);
+void watch_out(struct node *node, const struct frame *frame);
+void watch_reset(struct node *node);
+void watch_tick(struct node *node);
+void watch_age(struct node *node);
+bool watch_may_stall(struct bed *bed, const struct job *job);
 
 /* packets.c: what a rank sends as its packet `index`, and what it should receive. */
 void packet_fill(struct bed *bed, const struct rank *rank, uint32_t index, struct frame *frame);

@@ -36,11 +36,9 @@ static void show_settings(const struct bed *bed)
 	       "%u, "
 	       "damage %u; jitter %u, delay %u, queue %u, slots %u, quiet %u, time-to-live %u\n",
 	       bed->host_count, bed->node_count, bed->job_count,
-	       set->is_clean     ? "no faults"
-	       : set->is_noticed ? "only faults that are noticed"
-	                         : "any faults",
-	       set->loss, set->answer_loss, set->duplicate, set->reorder, set->damage, set->jitter,
-	       set->delay, set->queue, set->slots, set->quiet, set->time_to_live);
+	       set->is_clean ? "no faults" : "faults", set->loss, set->answer_loss, set->duplicate,
+	       set->reorder, set->damage, set->jitter, set->delay, set->queue, set->slots,
+	       set->quiet, set->time_to_live);
 }
 
 /* False: something is wrong with this seed. */
@@ -58,17 +56,16 @@ static bool run(struct bed *bed, uint64_t seed, const struct wanted *wanted, str
 	bed_run(bed, END);
 	for (unsigned i = 0; i < bed->job_count; i++)
 		stalled += !bed->jobs[i].is_over;
-	bool is_spoiled = (bed->set.is_clean && bed->failed > 0) ||
-	                  (bed->set.is_noticed && bed->impatient > 0);
+	bool is_spoiled = (bed->set.is_clean && bed->failed > 0) || bed->stalled > 0;
 	bool is_well = !bed->wrong && !bed->exposed && !stalled && !is_spoiled;
 
 	if (!is_well)
 		printf("seed %llu: %u messages say that all contributed, and are not the sum; %u "
 		       "frames "
 		       "could have made such; %u jobs never end; %u given up, %u for want of "
-		       "patience\n",
+		       "patience, %u of these without a reset near the JOIN\n",
 		       (unsigned long long)seed, bed->wrong, bed->exposed, stalled, bed->failed,
-		       bed->impatient);
+		       bed->impatient, bed->stalled);
 	totals->seeds++;
 	totals->bad += !is_well;
 	totals->frames += bed->frames;

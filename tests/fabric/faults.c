@@ -81,12 +81,19 @@ static uint32_t frames_of(const struct bed *bed, const struct job *job)
 	return job->rank_count * (2 + job->messages * job->packets) * bed->nodes[0].level;
 }
 
+/* In some seeds the JOINs are met, which are few. */
+static uint32_t draw_moment(struct bed *bed, const struct job *job)
+{
+	uint32_t joins = job->rank_count * 3 * bed->nodes[0].level;
+
+	return bed_below(bed, bed_chance(bed, 300000) ? joins : 2 * frames_of(bed, job));
+}
+
 /* Faults come while packets are under way, so they are timed by these. */
 void faults_draw(struct bed *bed)
 {
 	unsigned kinds = bed_below(bed, 3); /* only what is noticed; only resets; anything */
 
-	bed->set.is_noticed = kinds == 0;
 	bed->fault_count = bed_chance(bed, 600000) ? 1 : 1 + bed_below(bed, FAULTS_MAX);
 	for (unsigned i = 0; i < bed->fault_count; i++) {
 		struct job *job = &bed->jobs[bed_below(bed, bed->job_count)];
@@ -94,7 +101,7 @@ void faults_draw(struct bed *bed)
 		        &bed->nodes[bed_chance(bed, 300000) ? 0 : bed_below(bed, bed->node_count)];
 		unsigned kind = kinds == 0 ? bed_below(bed, 3) : kinds == 1 ? 4 : bed_below(bed, 8);
 		struct fault fault = {
-		        .frames = bed_below(bed, 2 * frames_of(bed, job)),
+		        .frames = draw_moment(bed, job),
 		        .act = kind == 0   ? forge
 		               : kind == 1 ? differ
 		               : kind == 2 ? give_up

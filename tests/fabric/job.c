@@ -179,6 +179,7 @@ static void watch(struct bed *bed, void *who, uint32_t generation, struct frame 
 		end_well(bed, job);
 	} else {
 		bed->impatient++;
+		bed->stalled += !watch_may_stall(bed, job);
 		if (bed->verbose)
 			show(bed, job);
 		job_fault(bed, job);

@@ -6,8 +6,6 @@
 
 #include "bed.h"
 
-enum { PROBES_FROM = 1 << 20 };
-
 static void forward(struct node *node, struct frame *frame)
 {
 	unsigned to = frame->kind == FRAME_DATA ? frame_to(frame) : frame->to;
@@ -16,40 +14,6 @@ static void forward(struct node *node, struct frame *frame)
 		frame_free(node->bed, frame);
 	else
 		cable_send(node->bed, &node->out[node->route[to]], frame);
-}
-
-static bool leads_to_host(const struct node *node, unsigned host)
-{
-	unsigned child = node->route[host] - node->first_child_port;
-
-	return child < node->child_count && !node->children[child];
-}
-
-/*
- * Where there was no fault, no frame may leave for a host that the host could accept and that is
- * not the sum.
- */
-static void watch(struct node *node, const struct frame *frame)
-{
-	struct bed *bed = node->bed;
-	struct rank *sender = frame_sender(bed, frame);
-
-	if (!bed->set.is_clean || bed->failed > 0 || !sender ||
-	    !leads_to_host(node, frame_to(frame)) || !frame_is_intact(frame))
-		return;
-	struct job *job = sender->job;
-	const struct rank *receiver = &job->ranks[(sender->index + 1) % job->rank_count];
-	int32_t index = frame_index(sender, frame);
-
-	if (index >= (int32_t)receiver->expected && index < PROBES_FROM &&
-	    !packet_is_sum(job, (uint32_t)index, frame)) {
-		bed->exposed++;
-		if (bed->verbose)
-			printf("%llu: level %u, hosts %u to %u: job %u, packet %d to rank %u is no "
-			       "sum\n",
-			       (unsigned long long)bed->now, node->level, node->first_host,
-			       node->last_host, job->number, index, receiver->index);
-	}
 }
 
 static void show(const struct node *node, const char *way, unsigned port, const struct frame *frame)
@@ -110,7 +74,7 @@ static void emit(void *context, unsigned port, const uint8_t *bytes, size_t leng
 	memcpy(frame->bytes, bytes, length);
 	if (node->bed->traces)
 		show(node, "out", port, frame);
-	watch(node, frame);
+	watch_out(node, frame);
 	forward(node, frame);
 }
 
@@ -140,6 +104,7 @@ void node_receive(struct bed *bed, void *who, uint32_t port, struct frame *frame
 		enter(node);
 	if (bed->traces)
 		show(node, "in", port, frame);
+	watch_in(node, port, frame);
 	node->entering[port] = frame;
 	node->entering_count++;
 	if (node->entering_count >= bed->set.together)
@@ -158,6 +123,7 @@ void node_reset(struct bed *bed, void *who, uint32_t argument, struct frame *fra
 		printf("%llu: level %u, hosts %u to %u: reset\n", (unsigned long long)bed->now,
 		       node->level, node->first_host, node->last_host);
 	engine_reset(node->engine);
+	watch_reset(node);
 }
 
 void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
@@ -169,6 +135,7 @@ void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *fram
 	if (bed->traces)
 		printf("switch %u: tick\n", (unsigned)node->config.place.id);
 	engine_tick(node->engine);
+	watch_tick(node);
 	bed_at(bed, bed->now + (uint64_t)bed->set.quiet * FRAME_TIME, node_tick, node, 0, NULL);
 }
 
@@ -181,6 +148,7 @@ void node_age(struct bed *bed, void *who, uint32_t argument, struct frame *frame
 	if (bed->traces)
 		printf("switch %u: age\n", (unsigned)node->config.place.id);
 	engine_age(node->engine);
+	watch_age(node);
 	bed_at(bed, bed->now + (uint64_t)bed->set.time_to_live * FRAME_TIME, node_age, node, 0,
 	       NULL);
 }

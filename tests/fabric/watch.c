@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who stands beside a switch and sees its frames, and what it must not do by these alone. */
+#include <stdio.h>
+
+#include "bed.h"
+
+/* A reset lets SENDs through again behind so many ticks. */
+enum { QUIET_TICKS = 2 };
+
+static struct seen *seen_of(struct node *node, const struct job *job)
+{
+	struct seen *seen = &node->seen[job->number];
+
+	if (seen->generation != job->generation)
+		*seen = (struct seen){.generation = job->generation};
+	return seen;
+}
+
+static bool is_below(const struct node *node, unsigned host)
+{
+	return host >= node->first_host && host <= node->last_host;
+}
+
+static bool is_uplink(const struct node *node, unsigned port)
+{
+	return node->above && port == node->up_port;
+}
+
+static bool leads_to_host(const struct node *node, unsigned port)
+{
+	unsigned child = port - node->first_child_port;
+
+	return child < node->child_count && !node->children[child];
+}
+
+void watch_in(struct node *node, unsigned port, const struct frame *frame)
+{
+	const struct rank *sender = frame_sender(node->bed, frame);
+
+	if (!sender || !frame_is_intact(frame))
+		return;
+	struct seen *seen = seen_of(node, sender->job);
+	int32_t index = frame_index(sender, frame);
+
+	seen->is_heard = seen->is_heard || node->quiet_ticks == 0;
+	if (index == 0 && node->quiet_ticks == 0)
+		seen->joins |= 1u << sender->index;
+	/* Behind LEAVEs a switch forgets the job, a broken one before those above and below do. */
+	if (index == (int32_t)sender->leave_at && !is_uplink(node, port))
+		seen->may_forget = true;
+}
+
+/* Has this switch sent the packet with the sum of all? If it does so now, that is remembered. */
+static bool was_sum(struct seen *seen, const struct rank *sender, uint32_t index, bool is_sum)
+{
+	bool was = seen->sums[sender->index] >> index & 1;
+
+	seen->sums[sender->index] |= (uint64_t)is_sum << index;
+	return was && !seen->may_forget;
+}
+
+static bool knows_nothing(const struct node *node, const struct seen *seen, const struct job *job)
+{
+	for (unsigned i = 0; i < job->rank_count; i++)
+		if (is_below(node, job->ranks[i].host) && (seen->joins >> i & 1))
+			return false;
+	return true;
+}
+
+/*
+ * No frame may leave that its host could accept and that is not the sum: where there was no fault,
+ * none at all for a host; and behind every fault, none of which this switch has sent the sum.
+ */
+void watch_out(struct node *node, const struct frame *frame)
+{
+	struct bed *bed = node->bed;
+	struct rank *sender = frame_sender(bed, frame);
+
+	if (!sender || sender->job->is_ending || !frame_is_intact(frame))
+		return;
+	struct job *job = sender->job;
+	const struct rank *receiver = &job->ranks[(sender->index + 1) % job->rank_count];
+	struct seen *seen = seen_of(node, job);
+	int32_t index = frame_index(sender, frame);
+	unsigned port = node->route[frame_to(frame)];
+
+	if (index == 0 && !is_uplink(node, port) && !is_below(node, sender->host))
+		seen->has_passed_join = seen->has_passed_join || knows_nothing(node, seen, job);
+	if (receiver->has_failed || index < (int32_t)receiver->expected ||
+	    index > (int32_t)(job->messages * job->packets))
+		return;
+	bool is_sum = packet_is_sum(job, (uint32_t)index, frame);
+	bool must_be = was_sum(seen, sender, (uint32_t)index, is_sum) ||
+	               (bed->set.is_clean && leads_to_host(node, port));
+
+	if (must_be && !is_sum) {
+		bed->exposed++;
+		if (bed->verbose)
+			printf("%llu: level %u, hosts %u to %u: job %u, packet %d to rank %u is no "
+			       "sum\n",
+			       (unsigned long long)bed->now, node->level, node->first_host,
+			       node->last_host, job->number, index, receiver->index);
+	}
+}
+
+static void forget(struct seen *seen)
+{
+	seen->was_reset = seen->may_forget = true;
+	seen->joins = 0;
+}
+
+void watch_reset(struct node *node)
+{
+	node->quiet_ticks = QUIET_TICKS;
+	for (unsigned i = 0; i < node->bed->job_count; i++)
+		forget(seen_of(node, &node->bed->jobs[i]));
+}
+
+void watch_tick(struct node *node)
+{
+	if (node->quiet_ticks > 0)
+		node->quiet_ticks--;
+}
+
+void watch_age(struct node *node)
+{
+	for (unsigned i = 0; i < node->bed->job_count; i++) {
+		struct seen *seen = seen_of(node, &node->bed->jobs[i]);
+
+		seen->may_forget = true;
+		if (!seen->is_heard)
+			forget(seen);
+		seen->is_heard = false;
+	}
+}
+
+/* Will a JOIN that the switch lacks since its reset never come again? */
+static bool lacks_join(const struct node *node, const struct seen *seen, const struct job *job)
+{
+	for (unsigned i = 0; i < job->rank_count; i++) {
+		const struct rank *rank = &job->ranks[i];
+		unsigned to = job->ranks[(i + 1) % job->rank_count].host;
+		bool comes_by = node->route[rank->host] != node->route[to];
+
+		if (comes_by && rank->acknowledged > 0 && !(seen->joins >> i & 1))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A reset near the JOIN, the one fault that only the hosts' patience may end: a JOIN that has its
+ * ACK does not come again to the switch that waits for it, or the JOIN from above came by while the
+ * switch knew nothing of the job.
+ */
+bool watch_may_stall(struct bed *bed, const struct job *job)
+{
+	for (unsigned i = 0; i < bed->node_count; i++) {
+		struct node *node = &bed->nodes[i];
+		const struct seen *seen = seen_of(node, job);
+
+		if (seen->was_reset && (seen->has_passed_join || lacks_join(node, seen, job)))
+			return true;
+	}
+	return false;
+}
