@@ -125,87 +125,35 @@ module formal_ina_rebuild (
   // The traffic class begins 4 bits into IPv6's header, the TOS 8 into IPv4's.
   assign ecn = form[1] ? bytes[19*8+4 +: 2] : bytes[39*8 +: 2];
 
-  always_comb assume (quads != '0 && quads <= 4'(MTU / 16));
-
   for (genvar p = 0; p < PATHS; p++) begin : gen_path
-    // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
-    (* anyseq *) logic choose;
-    logic [2:0] to_come;  // chosen, their headers not given
-    logic [2:0] unknown;  // as ina_pick counts
-    logic       told_1, told_2;
-
-    always_ff @(posedge clk) begin
-      told_1  <= !rst && s_header_valid[p];
-      told_2  <= !rst && told_1;
-      to_come <= rst ? '0 : to_come + 3'(choose) - 3'(s_header_valid[p]);
-      unknown <= rst ? '0 : unknown + 3'(choose) - 3'(told_2);
-    end
-
-    always_comb begin
-      if (choose) assume (room[p] && unknown < 3'd3);
-      if (s_header_valid[p]) assume (to_come != '0);
-      if (rst) assume (!s_header_valid[p] && !s_begins[p] && !s_valid[p] && !choose);
-    end
-
-    // A packet begins in the clock before its first beat, and has its header by then.
-    (* anyseq *) logic any_begins;
-    logic begun_q;
-
-    assign s_begins[p] = any_begins;
-
-    always_ff @(posedge clk) begun_q <= s_begins[p] && !rst;
-
     logic [1:0] forms    [4];
-    logic [3:0] lengths  [4];
     logic [7:0] headers  [4];
     logic [7:0] tags     [4];
     logic [7:0] payloads [4];
     logic [1:0] ecns     [4];  // with which it must leave
+    logic       in_packet;
     logic [2:0] given;
     logic [2:0] filled;
-    logic [2:0] begun;
     logic [2:0] sent;
-    logic [1:0] in_beat;
-    logic [3:0] in_quads;
 
-    assign in_quads  = (filled == given) ? quads : lengths[filled[1:0]];
-    assign s_last[p] = 4'(in_beat) * 4 + 4 >= in_quads;
-
-    always_comb begin
-      assume (!s_begins[p] || begun != given || s_header_valid[p]);
-      assume (!s_begins[p] || (in_beat == '0 && !s_valid[p]) || (s_valid[p] && s_last[p]));
-      if (in_beat == '0) assume (s_valid[p] == begun_q);
-      assume (given - sent < 3'd4);
-    end
+    formal_feeder feeder (
+        .clk, .rst, .room(room[p]), .header_valid(s_header_valid[p]), .quads, .valid(s_valid[p]),
+        .sent_one(moves && m_axis_tlast && out_path == 1'(p)), .begins(s_begins[p]), .last(s_last[p]),
+        .in_packet, .given, .filled, .sent, .sent_quads(quads_of[p*4 +: 4]));
 
     always_ff @(posedge clk) begin
       if (s_header_valid[p]) begin
         forms[given[1:0]]   <= form;
-        lengths[given[1:0]] <= quads;
         headers[given[1:0]] <= {bytes[7:1], 1'(p)};
         tags[given[1:0]]    <= bytes[12*8 +: 8];
         ecns[given[1:0]]    <= (s_header_ce && ecn != '0) ? 2'd3 : ecn;
       end
-      if (s_valid[p] && in_beat == '0) payloads[filled[1:0]] <= s_data[7:0];
-      if (rst) begin
-        given    <= '0;
-        filled   <= '0;
-        begun    <= '0;
-        sent     <= '0;
-        in_beat  <= '0;
-      end else begin
-        given   <= given + 3'(s_header_valid[p]);
-        begun   <= begun + 3'(s_begins[p]);
-        filled  <= filled + 3'(s_valid[p] && s_last[p]);
-        sent    <= sent + 3'(moves && m_axis_tlast && out_path == 1'(p));
-        if (s_valid[p]) in_beat <= s_last[p] ? '0 : in_beat + 1'b1;
-      end
+      if (s_valid[p] && !in_packet) payloads[filled[1:0]] <= s_data[7:0];
     end
 
     assign none[p]              = sent == given;
     assign sent_of[p*3 +: 3]    = sent;
     assign form_of[p*2 +: 2]    = forms[sent[1:0]];
-    assign quads_of[p*4 +: 4]   = lengths[sent[1:0]];
     assign header_of[p*8 +: 8]  = headers[sent[1:0]];
     assign tag_of[p*8 +: 8]     = tags[sent[1:0]];
     assign payload_of[p*8 +: 8] = payloads[sent[1:0]];

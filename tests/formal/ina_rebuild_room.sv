@@ -66,8 +66,6 @@ module formal_ina_rebuild_room (
   assign moves = m_axis_tvalid && m_axis_tready;
   assign ends  = (moves && m_axis_tlast) ? (m_tagged ? 2'd2 : 2'd1) : '0;
 
-  always_comb assume (quads != '0 && quads <= 4'(MTU / 16));
-
   (* hierconn *) logic \dut.outbox_0.header_ready ;
   (* hierconn *) logic \dut.outbox_0.beat_ready ;
   (* hierconn *) logic \dut.outbox_0.crc_ready ;
@@ -83,71 +81,18 @@ module formal_ina_rebuild_room (
   assign crc_ready    = {\dut.outbox_1.crc_ready , \dut.outbox_0.crc_ready };
 
   for (genvar p = 0; p < PATHS; p++) begin : gen_path
-    // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
-    (* anyseq *) logic choose;
-    logic [2:0] to_come;  // chosen, their headers not given
-    logic [2:0] unknown;  // as ina_pick counts
-    logic       told_1, told_2;
-
-    always_ff @(posedge clk) begin
-      told_1  <= !rst && s_header_valid[p];
-      told_2  <= !rst && told_1;
-      to_come <= rst ? '0 : to_come + 3'(choose) - 3'(s_header_valid[p]);
-      unknown <= rst ? '0 : unknown + 3'(choose) - 3'(told_2);
-    end
-
-    always_comb begin
-      if (choose) assume (room[p] && unknown < 3'd3);
-      if (s_header_valid[p]) assume (to_come != '0);
-      if (rst) assume (!s_header_valid[p] && !s_begins[p] && !s_valid[p] && !choose);
-    end
-
-    // A packet begins in the clock before its first beat, and has its header by then.
-    (* anyseq *) logic any_begins;
-    logic begun_q;
-
-    assign s_begins[p] = any_begins;
-
-    always_ff @(posedge clk) begun_q <= s_begins[p] && !rst;
-
-    // The packets: given, of them begun, with all their payload, sent.
-    logic [3:0]      lengths [LIST];
+    logic            in_packet;
     logic [LIST_W:0] given;
-    logic [LIST_W:0] begun;
     logic [LIST_W:0] filled;
     logic [LIST_W:0] sent;
-    logic            in_beat;
-    logic [3:0]      in_quads;
 
-    assign in_quads  = (filled == given) ? quads : lengths[filled[LIST_W-1:0]];
-    assign s_last[p] = in_beat || in_quads <= 4'd4;
-
-    always_comb begin
-      assume (!s_begins[p] || begun != given || s_header_valid[p]);
-      assume (!s_begins[p] || (!in_beat && !s_valid[p]) || (s_valid[p] && s_last[p]));
-      if (!in_beat) assume (s_valid[p] == begun_q);
-      assume (given - sent < (LIST_W + 1)'(LIST));
-    end
-
-    always_ff @(posedge clk) begin
-      if (s_header_valid[p]) lengths[given[LIST_W-1:0]] <= quads;
-      if (rst) begin
-        given   <= '0;
-        begun   <= '0;
-        filled  <= '0;
-        sent    <= '0;
-        in_beat <= '0;
-      end else begin
-        given  <= given + (LIST_W + 1)'(s_header_valid[p]);
-        begun  <= begun + (LIST_W + 1)'(s_begins[p]);
-        filled <= filled + (LIST_W + 1)'(s_valid[p] && s_last[p]);
-        sent   <= sent + (LIST_W + 1)'(ends[p]);
-        if (s_valid[p]) in_beat <= !s_last[p];
-      end
-    end
+    formal_feeder #(.LIST_W(LIST_W)) feeder (
+        .clk, .rst, .room(room[p]), .header_valid(s_header_valid[p]), .quads, .valid(s_valid[p]),
+        .sent_one(ends[p]), .begins(s_begins[p]), .last(s_last[p]), .in_packet, .given, .filled, .sent,
+        .sent_quads());
 
     assign none[p]  = sent == given;
-    assign whole[p] = filled == given && !in_beat && !s_header_valid[p];
+    assign whole[p] = filled == given && !in_packet && !s_header_valid[p];
   end
 
   // The paths of all packets, as they began.

@@ -18,7 +18,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = "ina_pkg"
-HELPERS = ["formal_reset", "formal_stream"]
+HELPERS = ["formal_reset", "formal_stream", "formal_feeder"]
 MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
 YOSYS_LIMIT_S = 120
 SOLVER_LIMIT_S = 900
