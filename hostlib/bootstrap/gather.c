@@ -235,6 +235,16 @@ static void place(struct gathering *g, struct ina_visitor *visitor)
 }
 
 /*
+ * A rank that is in the tree: the same process, which did not hear that it had been let in, and
+ * whose first connection is not yet known to be given up? It may come when that is.
+ */
+static bool has_lost_its_way(const struct gathering *g, uint32_t rank,
+                             const struct ina_endpoint *endpoint)
+{
+	return rank != 0 && memcmp(endpoint, &g->roster->endpoints[rank], sizeof(*endpoint)) == 0;
+}
+
+/*
  * Of this job, as far as its cookie tells. Where a launcher or the user has named the job, nobody
  * else will come as a rank that disagrees, so it is the end for all. Where nobody has, it may be
  * another job's: it alone is told, and its place is still to be taken.
@@ -253,12 +263,14 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 	} else if (hello->patience_ms == 0) { /* it does not wait, but asks for whom it has */
 		name_missing(g, &misfit);
 		ina_acceptor_tell(&g->acceptor, visitor, &misfit);
-	} else if (rank == 0 || ina_ranks_have(&g->come, (int)rank)) {
+	} else if (rank != 0 && !ina_ranks_have(&g->come, (int)rank)) {
+		place(g, visitor);
+	} else if (has_lost_its_way(g, rank, &hello->endpoint)) {
+		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
+	} else {
 		ina_fail(&misfit, INA_ERR_MISMATCH,
 		         "two processes were started as rank %u: the second is turned away", rank);
 		ina_acceptor_refuse(&g->acceptor, visitor, &misfit);
-	} else {
-		place(g, visitor);
 	}
 }
 

@@ -382,20 +382,27 @@ static void the_same_rank_twice(void **state)
 	close_all(ranks, 3);
 }
 
+/* Always the same process of rank 1: it tells of the same endpoint. */
+static void call_as_rank_1(const struct rank *root, uint32_t patience_ms, struct ina_caller *caller)
+{
+	struct ina_control_frame frame = {
+	        .magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_HELLO, .rank = 1};
+
+	frame.hello = (struct ina_hello){.ranks = (uint32_t)root->options.ranks,
+	                                 .window = root->options.window,
+	                                 .message_bytes = root->options.message_bytes,
+	                                 .patience_ms = patience_ms};
+	ina_caller_open(caller, &root->settings.job, &frame, &root->settings.root, 1, 5000);
+}
+
 /* A process of rank 1 that is let in, and whose end of the connection is then the test's. */
 static enum ina_status come_as_rank_1(const struct rank *root, uint32_t patience_ms,
                                       struct ina_link *link, struct ina_failure *failure)
 {
 	static struct ina_caller caller;
-	struct ina_control_frame frame = {
-	        .magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_HELLO, .rank = 1};
 
 	failure->status = INA_OK;
-	frame.hello = (struct ina_hello){.ranks = (uint32_t)root->options.ranks,
-	                                 .window = root->options.window,
-	                                 .message_bytes = root->options.message_bytes,
-	                                 .patience_ms = patience_ms};
-	ina_caller_open(&caller, &root->settings.job, &frame, &root->settings.root, 1, 5000);
+	call_as_rank_1(root, patience_ms, &caller);
 	while (caller.state != INA_CALLER_IN && ina_caller_step(&caller, failure) == INA_OK)
 		usleep(1000);
 	*link = caller.link;
@@ -430,6 +437,35 @@ static void places_become_free(void **state)
 	prepare_later(ranks);
 	assert_int_equal(come_as_rank_1(&ranks[0], 10000, &first, &failure), INA_OK);
 	ina_link_close(&first);
+	meet_later(ranks);
+}
+
+/*
+ * It has been let in, and did not hear of it, for the network was out; nor has the other end heard
+ * yet that it has given that connection up. It is put off until then.
+ */
+static void a_process_that_lost_its_answer(void **state)
+{
+	static struct ina_caller again;
+	struct rank ranks[3];
+	struct ina_failure failure;
+	struct ina_link first;
+	int64_t until_ms;
+
+	(void)state;
+	prepare_later(ranks);
+	assert_int_equal(come_as_rank_1(&ranks[0], 10000, &first, &failure), INA_OK);
+	call_as_rank_1(&ranks[0], 10000, &again);
+	for (until_ms = ina_now_ms() + 300; ina_now_ms() < until_ms; usleep(1000)) {
+		assert_int_equal(ina_caller_step(&again, &failure), INA_OK);
+		assert_int_not_equal(again.state, INA_CALLER_IN);
+	}
+	ina_link_close(&first);
+	while (again.state != INA_CALLER_IN) {
+		assert_int_equal(ina_caller_step(&again, &failure), INA_OK);
+		usleep(1000);
+	}
+	ina_link_close(&again.link);
 	meet_later(ranks);
 }
 
@@ -701,6 +737,7 @@ int main(void)
 	        cmocka_unit_test(the_same_rank_twice),
 	        cmocka_unit_test(options_differ),
 	        cmocka_unit_test(places_become_free),
+	        cmocka_unit_test(a_process_that_lost_its_answer),
 	        cmocka_unit_test(who_waits_no_longer_is_told_why),
 	        cmocka_unit_test(another_jobs_ranks),
 	        cmocka_unit_test(a_job_without_a_name),
