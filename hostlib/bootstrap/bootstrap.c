@@ -23,6 +23,7 @@ struct joining {
 	struct ina_caller caller;
 	bool calls_parent;
 	bool asks; /* the time is up, and rank 0 is asked why */
+	bool has_lost_parent;
 	int64_t deadline_ms;
 	struct ina_children children;
 	struct ina_ranks told; /* to the parent */
@@ -177,8 +178,10 @@ static bool hear_parent(struct joining *j, struct ina_failure *failure)
 			continue;
 		}
 		ina_link_close(j->parent);
-		if (ina_parent(j->control->rank) != 0)
+		if (ina_parent(j->control->rank) != 0) {
+			j->has_lost_parent = true;
 			return false; /* there may be another one soon */
+		}
 		ina_root_text(j->settings, where);
 		ina_fail(failure, INA_ERR_PEER,
 		         result == INA_LINK_CLOSED
@@ -195,14 +198,18 @@ static enum ina_status give_up(const struct joining *j, struct ina_failure *fail
 {
 	int timeout_ms = j->settings->options.open_timeout_ms;
 	char where[INA_ROOT_TEXT];
+	char lost[64] = "";
 
 	ina_root_text(j->settings, where);
+	if (j->has_lost_parent)
+		snprintf(lost, sizeof(lost), "rank %d, which had let this one in, is gone, and ",
+		         ina_parent(j->control->rank));
 	if (j->parent->fd >= 0)
 		return ina_fail(failure, INA_ERR_TIMEOUT,
 		                "rank 0 at %s did not answer within %d ms", where, timeout_ms);
 	return ina_fail(failure, INA_ERR_TIMEOUT,
-	                "rank 0 could not be reached at %s within %d ms: %s", where, timeout_ms,
-	                j->caller.why[0] ? j->caller.why : "no answer");
+	                "%srank 0 could not be reached at %s within %d ms: %s", lost, where,
+	                timeout_ms, j->caller.why[0] ? j->caller.why : "no answer");
 }
 
 /* The time is up: rank 0 knows best who is missing. Returns false when it cannot be asked. */
