@@ -107,9 +107,9 @@ def judge_survivor(schedule, rank, lines):
         opening = line.phase == "open"
         allowed = ("INA_ERR_PEER", "INA_ERR_TIMEOUT") if opening else ("INA_ERR_PEER",)
         named = line.phase == "close" or names(schedule.victim, line.text)  # ina_close() has no text
-        if opening and schedule.algorithm == "ina" and line.status == "INA_ERR_AGGREGATOR":
-            continue  # a JOIN is not waited for until a host counts as gone
-        if line.index == schedule.communicators or line.status not in allowed or not named:
+        # A JOIN is not waited for until a host counts as gone.
+        unjoined = opening and schedule.algorithm == "ina" and line.status == "INA_ERR_AGGREGATOR"
+        if line.index == schedule.communicators or not unjoined and (line.status not in allowed or not named):
             wrong.append(complaint(line))
         if line.time_s > schedule.death_s + (OPEN_GIVEN_UP_S if opening else DEATH_KNOWN_S):
             wrong.append(f"{complaint(line)}: {line.time_s - schedule.death_s:.1f} s after the death")
