@@ -18,6 +18,9 @@
 #include "trace.h"
 #include "tree.h"
 
+/* Up to the next tick it may be no time at all, up to the one after it is a whole quiet time. */
+enum { QUIET_TICKS = 2 };
+
 struct aggregator {
 	struct aggregator_config config;
 	struct ina_counters counters;
@@ -64,6 +67,7 @@ static bool open_parts(struct aggregator *aggregator)
 	        .slot_count = config->window_packets,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,
+	        .quiet_ticks = config->has_quiet_time ? QUIET_TICKS : 0,
 	        .counters = &aggregator->counters,
 	};
 
@@ -79,8 +83,8 @@ static bool open_parts(struct aggregator *aggregator)
 			return false;
 	for (unsigned port = 0; port < config->ports; port++)
 		if (!judge_open(&aggregator->judges[port], port, config->jobs,
-		                config->has_quiet_time, &aggregator->queues[port * config->jobs],
-		                &aggregator->jobs, &aggregator->counters))
+		                &aggregator->queues[port * config->jobs], &aggregator->jobs,
+		                &aggregator->counters))
 			return false;
 	return true;
 }
@@ -200,6 +204,8 @@ void aggregator_tick(struct aggregator *aggregator)
 {
 	for (unsigned port = 0; port < aggregator->config.ports; port++)
 		judge_tick(&aggregator->judges[port]);
+	for (unsigned job = 0; job < aggregator->config.jobs; job++)
+		join_tick(&aggregator->join, job);
 }
 
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator)

@@ -187,7 +187,7 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 {
 	struct job *job = &jobs->entries[index];
 
-	if (!job->valid)
+	if (!job->valid || job->quiet > 0)
 		return false;
 	if (job->heard) {
 		job->heard = false;
@@ -198,15 +198,32 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 	return true;
 }
 
+/*
+ * A receiver that is at another switch may not have left. What passed raw behind the sums of a
+ * broken job could be put together with one that is still on its way there.
+ */
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port)
 {
 	struct job *job = &jobs->entries[index];
 
 	assert(job->valid && jobs_has_child(job, port));
 	job->left |= 1u << port;
-	if (job->left != job->port_mask)
+	if (job->left != job->port_mask || job->quiet > 0)
 		return false;
-	job->valid = false;
 	jobs->counters->jobs_closed++;
-	return true;
+	if (job->broken && (jobs->level > 1 || jobs->uplinks))
+		job->quiet = jobs->quiet_ticks;
+	job->valid = job->quiet > 0;
+	return !job->valid;
+}
+
+bool jobs_tick(struct jobs *jobs, unsigned index)
+{
+	struct job *job = &jobs->entries[index];
+
+	if (!job->valid || job->quiet == 0)
+		return false;
+	job->quiet--;
+	job->valid = job->quiet > 0;
+	return !job->valid;
 }

@@ -19,6 +19,7 @@ struct job {
 	unsigned attached;    /* those of them that have joined */
 	uint32_t port_mask;   /* their ports */
 	uint32_t left;        /* those of them whose LEAVE has gone out */
+	unsigned quiet; /* ticks until it is forgotten: all have left, its packets are dropped */
 
 	/* docs/protocol.md, Several switches. */
 	bool has_border;
@@ -40,7 +41,8 @@ struct jobs {
 	unsigned job_count;
 	unsigned port_count;
 	unsigned slot_count;
-	unsigned level; /* of this switch */
+	unsigned level;       /* of this switch */
+	unsigned quiet_ticks; /* until a quiet time that begins now is over; 0: there is none */
 	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */
 };
@@ -86,7 +88,11 @@ bool jobs_age(struct jobs *jobs, unsigned index);
  * The LEAVE of the child at `port` has gone out; with the last one the job goes, and all its flows
  * (true).
  * Not before: a receiver may still lack a sum, and must be answered with it.
+ * Where there are other switches, a broken job stays for a quiet time more.
  */
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port);
+
+/* A tick of the quiet time. True: the job's is over; it goes, and all its flows. */
+bool jobs_tick(struct jobs *jobs, unsigned index);
 
 #endif

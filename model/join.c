@@ -28,16 +28,21 @@ static void send_marked(struct join *join, unsigned port, const struct queue_slo
 	join->counters->ecn_marked += mark;
 }
 
-/* True: that was the last LEAVE, and the job is gone. That of a down flow frees nothing. */
-static bool leave(struct join *join, unsigned job, unsigned port)
+static void forget_flows(struct join *join, unsigned job)
 {
 	const struct job *entry = &join->jobs->entries[job];
 
-	if (!jobs_has_child(entry, port) || !jobs_leave(join->jobs, job, port))
+	for (unsigned port = 0; port < join->port_count; port++)
+		if (jobs_has_child(entry, port) || jobs_is_down(entry, port))
+			judge_forget(&join->judges[port], job);
+}
+
+/* True: that was the last LEAVE, and the job is gone. That of a down flow frees nothing. */
+static bool leave(struct join *join, unsigned job, unsigned port)
+{
+	if (!jobs_has_child(&join->jobs->entries[job], port) || !jobs_leave(join->jobs, job, port))
 		return false;
-	for (unsigned other = 0; other < join->port_count; other++)
-		if (jobs_has_child(entry, other) || jobs_is_down(entry, other))
-			judge_forget(&join->judges[other], job);
+	forget_flows(join, job);
 	return true;
 }
 
@@ -223,4 +228,10 @@ void join_leave(struct join *join, unsigned job, unsigned port)
 	/* A LEAVE that waited in the queue may have freed it. */
 	if (join->jobs->entries[job].valid)
 		leave(join, job, port);
+}
+
+void join_tick(struct join *join, unsigned job)
+{
+	if (jobs_tick(join->jobs, job))
+		forget_flows(join, job);
 }

@@ -43,4 +43,7 @@ void join_leave(struct join *join, unsigned job, unsigned port);
 /* The job has expired: what waits goes on raw, and the job is freed as if all had sent LEAVE. */
 void join_expire(struct join *join, unsigned job);
 
+/* A tick of the quiet time: behind a job that has been broken and left, it may be over. */
+void join_tick(struct join *join, unsigned job);
+
 #endif

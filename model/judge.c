@@ -9,22 +9,18 @@
 #include "icrc.h"
 #include "wire/ina_wire.h"
 
-/* Up to the next tick it may be no time at all, up to the one after it is a whole quiet time. */
-enum { QUIET_TICKS = 2 };
-
 /* Suspects since a flow's last packet that put it out. */
 enum { SUSPECTS_MAX = 4 };
 
 /* How far another switch's probe may be from where this one's own would be. */
 enum { PROBE_REACH = 1 << 14 };
 
-bool judge_open(struct judge *judge, unsigned port, unsigned job_count, bool has_quiet_time,
-                struct queue *queues, struct jobs *jobs, struct ina_counters *counters)
+bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
+                struct jobs *jobs, struct ina_counters *counters)
 {
 	judge->port = port;
 	judge->job_count = job_count;
-	judge->quiet_ticks = has_quiet_time ? QUIET_TICKS : 0;
-	judge->quiet = judge->quiet_ticks;
+	judge->quiet = jobs->quiet_ticks;
 	judge->flows = calloc(job_count, sizeof(*judge->flows));
 	judge->queues = queues;
 	judge->jobs = jobs;
@@ -129,7 +125,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	judge->flows[job] = (struct flow){
 	        .valid = true,
 	        .key = packet->key,
-	        .fresh = judge->quiet_ticks,
+	        .fresh = judge->jobs->quiet_ticks,
 	};
 	queue_clear(&judge->queues[job]);
 	return take(judge, (unsigned)job, packet);
@@ -218,7 +214,7 @@ static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
 {
 	int32_t slot_count = (int32_t)judge->queues[job].slot_count;
 
-	return distance >= slot_count || distance < -2 * slot_count;
+	return distance >= slot_count || distance < -2 * slot_count - 1;
 }
 
 /*
@@ -261,7 +257,7 @@ static void hear(struct judge *judge, unsigned job)
 {
 	judge->jobs->entries[job].heard = true;
 	judge->flows[job].suspects = 0;
-	judge->flows[job].fresh = judge->quiet_ticks;
+	judge->flows[job].fresh = judge->jobs->quiet_ticks;
 }
 
 struct judgement judge_packet(struct judge *judge, struct packet *packet)
@@ -278,6 +274,8 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 		                       icrc_is_right(packet)
 		               ? admit(judge, packet)
 		               : pass();
+	if (judge->jobs->entries[job].quiet > 0)
+		return discard(&judge->counters->quiet_dropped);
 
 	int32_t distance = psn_distance(packet->psn, judge->flows[job].next_psn);
 	if (!packet->candidate)

@@ -28,7 +28,6 @@ struct judge {
 	unsigned port;
 	unsigned job_count;
 	unsigned quiet;       /* ticks until the quiet time after the reset is over */
-	unsigned quiet_ticks; /* ticks until a quiet time that begins now is over */
 	struct flow *flows;   /* job_count */
 	struct queue *queues; /* job_count, of this port */
 	struct jobs *jobs;    /* shared by all ports */
@@ -54,8 +53,8 @@ struct judgement {
  * `judge` is that of `port` in the array of all ports' judges. `queues`: job_count open ones.
  * False: no memory.
  */
-bool judge_open(struct judge *judge, unsigned port, unsigned job_count, bool has_quiet_time,
-                struct queue *queues, struct jobs *jobs, struct ina_counters *counters);
+bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
+                struct jobs *jobs, struct ina_counters *counters);
 void judge_close(struct judge *judge);
 
 /*

@@ -12,6 +12,10 @@
 // another or is refused: what is under way may hang on an output that is stuck, and a JOIN that
 // waits stops its port.
 //
+// Where there are other switches, a broken job that all have left is `over`: it stays for a quiet time,
+// in which its packets are dropped, and is freed then. A receiver elsewhere may not have left: what
+// passed by raw could be put together there with a sum that is still on its way.
+//
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
 // idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
@@ -29,7 +33,8 @@ module ina_jobs #(
 ) (
     input  logic clk,
     input  logic rst,
-    input  logic age,  // one clock now and then: the end of the time-to-live
+    input  logic age,   // one clock now and then: the end of the time-to-live
+    input  logic tick,  // one clock at intervals of the quiet time
 
     // Where this switch stands; constant.
     input  logic [1:0]            level,  // 1 to 3
@@ -66,6 +71,7 @@ module ina_jobs #(
     output logic [JOB_COUNT-1:0]            job_valid,
     output logic [JOB_COUNT-1:0]            job_complete,
     output logic [JOB_COUNT-1:0]            job_broken,
+    output logic [JOB_COUNT-1:0]            job_over,  // broken, and all have left
     // For each port, the jobs
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,    // of which it has a child
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
@@ -74,6 +80,7 @@ module ina_jobs #(
 
     // One clock each, for ina_counters.
     output logic                 opened,  // with the answer
+    output logic [JOB_COUNT-1:0] newly_closed,  // all have left
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
 
@@ -259,7 +266,7 @@ module ina_jobs #(
       if (hit_valid[p]) heard_now[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
   end
 
-  assign expires = age_q ? job_valid & ~heard & ~expired : '0;
+  assign expires = age_q ? job_valid & ~heard & ~expired & ~job_over : '0;
   assign busy    = age_q || expired != '0;
 
   // Breaks that concern a job which is not broken yet.
@@ -293,13 +300,26 @@ module ina_jobs #(
       all_left = all_left
           & (left_d[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
     end
-    all_left = all_left | (job_valid & expired & job_quiet & ~waits);
+    all_left = all_left | job_over | (job_valid & expired & job_quiet & ~waits);
   end
 
+  // Up to the next tick it may be no time at all, up to the one after it is a whole quiet time.
+  logic                 several;  // other switches may have ranks of its jobs; constant
+  logic [JOB_COUNT-1:0] lingers;  // it is over in the next clock
+  logic [JOB_COUNT-1:0] ticked;   // it was over at the last tick
+  logic [JOB_COUNT-1:0] frees;
+
+  assign several = level > 2'd1 || uplinks != '0;
+  assign lingers = all_left & job_broken & {JOB_COUNT{several}} & ~(ticked & {JOB_COUNT{tick}});
+  assign frees   = all_left & ~lingers;
+
   always_ff @(posedge clk) begin
-    job_freed     <= all_left;
-    job_valid     <= job_valid & ~all_left;
-    job_complete  <= job_complete & ~all_left;
+    job_freed     <= frees;
+    job_valid     <= job_valid & ~frees;
+    job_complete  <= job_complete & ~frees;
+    job_over      <= lingers;
+    if (tick) ticked <= job_over & lingers;
+    newly_closed  <= all_left & ~job_over;
     newly_broken  <= breaks;
     newly_expired <= expires;
     job_broken    <= job_broken | breaks;
@@ -353,8 +373,11 @@ module ina_jobs #(
       job_freed     <= '0;
       job_complete  <= '0;
       job_broken    <= '0;
+      job_over      <= '0;
+      ticked        <= '0;
       expired       <= '0;
       heard         <= '0;
+      newly_closed  <= '0;
       newly_broken  <= '0;
       newly_expired <= '0;
     end

@@ -69,6 +69,7 @@ module ina_judge #(
     // The state of all jobs.
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
+    input  logic [JOB_COUNT-1:0] job_over,    // its packets are to be dropped
     input  logic [JOB_COUNT-1:0] job_border,  // of which this port has the border
     input  logic [JOB_COUNT-1:0] job_early,   // ... the down flow, and its next packet is too early
     input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget its flow
@@ -155,8 +156,6 @@ module ina_judge #(
       .next_valid, .next_first, .next_candidate, .next_lane_0, .next_join,
       .quiet(in_quiet_time), .well_formed, .is_join, .is_leave);
 
-  assign quiet = in_quiet_time && s_roce_data;
-
   // The flow, if it is a known one. It is looked up while ina_check has the packet.
   logic             flow_hit;
   logic [JOB_W-1:0] flow_job;
@@ -178,6 +177,7 @@ module ina_judge #(
   logic [JOB_COUNT-1:0] put_out;
 
   assign broken  = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
+  assign quiet   = (in_quiet_time && s_roce_data) || (hit && job_over[flow_job]);
   assign put_out = JOB_COUNT'(verdict_q.put_out) << job_q;
   assign hit     = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job);
 

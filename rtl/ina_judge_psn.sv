@@ -40,7 +40,7 @@ module ina_judge_psn #(
 
     // The packet.
     input  logic candidate,  // a contribution by its shape
-    input  logic quiet,      // a marked SEND of the quiet time
+    input  logic quiet,      // it comes in a quiet time that it falls under
     input  logic icrc_ok,
     input  logic well_formed,
     input  logic is_join,
@@ -85,7 +85,7 @@ module ina_judge_psn #(
   logic far;
 
   assign far = !probe
-      && (distance[23] ? distance < 24'(-2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT));
+      && (distance[23] ? distance < 24'(-2 * SLOT_COUNT - 1) : distance >= 24'(SLOT_COUNT));
 
   // What is stored is the expected packet, so it is not far.
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere

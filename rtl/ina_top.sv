@@ -99,6 +99,7 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
   logic [JOB_COUNT-1:0]            job_broken;
+  logic [JOB_COUNT-1:0]            job_over;
   logic [JOB_COUNT-1:0]            job_closing;
   logic [JOB_COUNT-1:0]            job_quiet;
   logic [JOB_COUNT-1:0]            job_freed;
@@ -108,6 +109,7 @@ module ina_top #(
   logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
   logic                            job_opened;
+  logic [JOB_COUNT-1:0]            job_newly_closed;
   logic [JOB_COUNT-1:0]            job_newly_broken;
   logic [JOB_COUNT-1:0]            job_newly_expired;
 
@@ -338,15 +340,15 @@ module ina_top #(
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
-      .clk, .rst, .age, .level, .uplinks,
+      .clk, .rst, .age, .tick, .level, .uplinks,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
-      .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_mask,
-      .job_border, .job_down, .job_freed,
-      .opened(job_opened), .newly_broken(job_newly_broken), .newly_expired(job_newly_expired),
-      .busy(jobs_busy));
+      .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
+      .job_mask, .job_border, .job_down, .job_freed,
+      .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
+      .newly_expired(job_newly_expired), .busy(jobs_busy));
 
   ina_parts #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) parts (
       .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(done_job),
@@ -517,7 +519,8 @@ module ina_top #(
         .trace_mark({level, 4'(p), place_id}),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
-        .job_valid, .job_complete, .job_broken, .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),
+        .job_valid, .job_complete, .job_broken, .job_over,
+        .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),
         .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]), .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
@@ -567,7 +570,7 @@ module ina_top #(
   ina_counters #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) counters_ (
       .clk, .rst,
       .judged, .passed, .marked,
-      .opened(job_opened), .freed(job_freed), .newly_broken(job_newly_broken),
+      .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
       .newly_expired(job_newly_expired), .answered(answer_sent), .differed(answer_differed),
       .dropped(answer_dropped),
       .done_valid, .done_raw, .done_mask(done_counted), .done_last_beat(done_beat),

@@ -156,6 +156,7 @@ struct settings {
 	unsigned slots;
 	unsigned together; /* frames may enter a switch at the same time */
 	bool reuses_qpn;
+	bool tells; /* who finds a fault behind the JOINs tells all, beside the fabric */
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
 	bool is_clean;            /* no faults but those that RC mends */
 };
@@ -259,7 +260,7 @@ void rank_pump(struct bed *bed, struct rank *rank);
 
 /* job.c */
 act job_begin;
-void job_fault(struct bed *bed, struct job *job);
+void job_fault(struct bed *bed, struct rank *rank);
 void job_heard(struct bed *bed, struct rank *rank);
 
 /* faults.c: draws them; strikes with those whose time has come. */

@@ -134,9 +134,10 @@ static void draw_settings(struct bed *bed)
 	set->hold = 2 * levels * (set->queue + set->delay + set->jitter + 2) + 64;
 	set->quiet = 3 * set->hold;
 	set->time_to_live = 2 * set->hold + PICK(bed, 4, 10) * set->timeout;
-	set->patience = 2 * set->quiet + 2 * set->time_to_live + 20 * set->timeout;
+	set->patience = 4 * set->quiet + 2 * set->time_to_live + 20 * set->timeout;
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
+	set->tells = bed_chance(bed, 500000);
 }
 
 /* How many children of a switch have ranks of the job? */

@@ -69,10 +69,11 @@ static void differ(struct bed *bed, void *who, uint32_t number, struct frame *fr
 static void give_up(struct bed *bed, void *who, uint32_t number, struct frame *frame)
 {
 	struct job *job = who;
+	struct rank *rank = &job->ranks[number % job->rank_count];
 
-	(void)number, (void)frame;
+	(void)frame;
 	if (job->generation > 0)
-		job_fault(bed, job);
+		job_fault(bed, rank);
 }
 
 /* How many frames go through aggregators in a job that meets no trouble, about. */

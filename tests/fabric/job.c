@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job's life as libina leads it: all ranks JOIN, send their messages and LEAVE. Where one finds a
- * fault, all hear of it beside the fabric, send a LEAVE, end their connections, and try again.
+ * fault, it sends a LEAVE; all hear of it beside the fabric, or must find it themselves. Then they
+ * end their connections, and try again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static void show(const struct bed *bed, const struct job *job)
 	}
 }
 
-void job_fault(struct bed *bed, struct job *job)
+static void end_all(struct bed *bed, struct job *job)
 {
 	if (job->is_ending)
 		return;
@@ -91,6 +92,36 @@ void job_fault(struct bed *bed, struct job *job)
 	bed->failed++;
 	for (unsigned i = 0; i < job->rank_count; i++)
 		bed_at(bed, later(bed, 100), end_rank, &job->ranks[i], job->generation, NULL);
+}
+
+/* A switch that has forgotten a broken job would learn it again from a JOIN that comes late. */
+static bool all_have_joined(const struct job *job)
+{
+	for (unsigned i = 0; i < job->rank_count; i++)
+		if (job->ranks[i].sums == 0)
+			return false;
+	return true;
+}
+
+void job_fault(struct bed *bed, struct rank *rank)
+{
+	if (bed->set.tells || !all_have_joined(rank->job))
+		end_all(bed, rank->job);
+	else
+		bed_at(bed, later(bed, 100), end_rank, rank, rank->job->generation, NULL);
+}
+
+/* Has somebody failed, and has nobody else anything to wait for? */
+static bool is_lost(const struct job *job)
+{
+	bool has_failed = false;
+
+	for (unsigned i = 0; i < job->rank_count; i++) {
+		if (!job->ranks[i].has_failed && job->ranks[i].sums < 1 + job->messages)
+			return false;
+		has_failed = has_failed || job->ranks[i].has_failed;
+	}
+	return has_failed;
 }
 
 static void end_rank(struct bed *bed, void *who, uint32_t generation, struct frame *frame)
@@ -104,7 +135,10 @@ static void end_rank(struct bed *bed, void *who, uint32_t generation, struct fra
 	if (rank->leave_at == NEVER && rank->is_started && rank->posted > 0)
 		rank->leave_at = rank->posted++;
 	rank_pump(bed, rank);
-	bed_at(bed, later(bed, 100), destroy_rank, rank, generation, NULL);
+	if (rank->job->is_ending)
+		bed_at(bed, later(bed, 100), destroy_rank, rank, generation, NULL);
+	else if (is_lost(rank->job))
+		end_all(bed, rank->job);
 }
 
 static void start_again(struct bed *bed, struct job *job)
@@ -121,7 +155,7 @@ static void destroy_rank(struct bed *bed, void *who, uint32_t generation, struct
 	struct job *job = rank->job;
 
 	(void)frame;
-	if (generation != job->generation)
+	if (generation != job->generation || !rank->is_alive)
 		return;
 	rank->is_alive = false;
 	for (unsigned i = 0; i < job->rank_count; i++)
@@ -141,18 +175,28 @@ static void end_well(struct bed *bed, struct job *job)
 		start_again(bed, job);
 }
 
-/* A rank has got on: have all sent and received everything, the LEAVEs too? */
+/* Have all sent and received everything, the LEAVEs too? */
+static bool is_done(const struct job *job)
+{
+	uint32_t all = 2 + job->messages * job->packets;
+
+	for (unsigned i = 0; i < job->rank_count; i++)
+		if (job->ranks[i].expected < all || job->ranks[i].acknowledged < all)
+			return false;
+	return true;
+}
+
+/* A rank has got on. */
 void job_heard(struct bed *bed, struct rank *rank)
 {
 	struct job *job = rank->job;
-	uint32_t all = 2 + job->messages * job->packets;
 
 	if (job->is_ending || job->is_over)
 		return;
-	for (unsigned i = 0; i < job->rank_count; i++)
-		if (job->ranks[i].expected < all || job->ranks[i].acknowledged < all)
-			return;
-	end_well(bed, job);
+	if (is_lost(job))
+		end_all(bed, job);
+	else if (is_done(job))
+		end_well(bed, job);
 }
 
 /*
@@ -182,6 +226,6 @@ static void watch(struct bed *bed, void *who, uint32_t generation, struct frame 
 		bed->stalled += !watch_may_stall(bed, job);
 		if (bed->verbose)
 			show(bed, job);
-		job_fault(bed, job);
+		end_all(bed, job);
 	}
 }

@@ -108,7 +108,7 @@ static void fail(struct bed *bed, struct rank *rank, const char *why, uint32_t i
 		printf("%llu: job %u: rank %u: packet %u: %s\n", (unsigned long long)bed->now,
 		       rank->job->number, rank->index, index, why);
 	rank->has_failed = true;
-	job_fault(bed, rank->job);
+	job_fault(bed, rank);
 }
 
 /* What the program says of a message that has come to its end. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_jobs: who is in a job, and when its context is free again. The proof follows one context of
-// the solver's choice, and keeps its own record of it from requests, answers, packets and LEAVEs. The
-// switch stands by itself.
+// the solver's choice, and keeps its own record of it from requests, answers, packets and LEAVEs. All
+// jobs are of this switch alone, at which there may be others.
 //
 //   1. At most one port is answered in a clock, and only one that asks.
 //   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
@@ -24,6 +24,8 @@
 //  10. A request is held where its id has no context, one is free and quiet, and its port has the
 //      only flow of all others; and nowhere else. It is refused only where it cannot be, its id has
 //      a context that it cannot join, or no context is free and quiet.
+//  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
+//      second tick from then on. It is closed once.
 
 module formal_ina_jobs (
     input logic clk
@@ -48,7 +50,9 @@ module formal_ina_jobs (
   logic                  answer_held;
   logic [JOB_W-1:0]      answer_job;
 
+  (* anyconst *) logic                      several;  // there are other switches
   (* anyseq *) logic                        age;
+  (* anyseq *) logic                        tick;
   (* anyseq *) logic [PORT_COUNT-1:0]       hit_valid;
   (* anyseq *) logic [PORT_COUNT-1:0]       break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0]       leave_valid;
@@ -63,18 +67,20 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
   logic [JOB_COUNT-1:0]            job_broken;
+  logic [JOB_COUNT-1:0]            job_over;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic [JOB_COUNT-1:0]            job_freed;
+  logic [JOB_COUNT-1:0]            newly_closed;
   logic [JOB_COUNT-1:0]            newly_expired;
   logic                            busy;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .age, .level(2'd1), .uplinks('0), .ask_valid, .ask,
+      .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
-      .job_valid, .job_complete, .job_broken, .job_mask, .job_border(), .job_down(), .job_freed,
-      .opened(), .newly_broken(), .newly_expired, .busy);
+      .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
+      .job_freed, .opened(), .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
   // stop asking for a while (ina_elsewhere).
@@ -162,7 +168,12 @@ module formal_ina_jobs (
   logic                  granted;
   logic                  granted_this;
   logic                  opens;
+  logic                  ends;    // nobody is left in it
   logic                  frees;
+  logic                  over;
+  logic                  over_now;
+  logic                  ticked;  // it was over at the last tick
+  logic                  tick_before;
   logic                  age_before;
   logic                  heard_before;  // a packet of it
   logic                  waits_before;
@@ -191,15 +202,17 @@ module formal_ina_jobs (
   assign opens        = granted_this && !known;
   assign newly_left   = (leaves_before & ports) | (gone & ~ports_waited & {PORT_COUNT{quiet_before}});
   assign left_now     = opens ? '0 : left | newly_left;
-  assign frees        = known && ((left | newly_left) == ports
+  assign ends         = known && ((left | newly_left) == ports || over
       || (expired && quiet_before && !waits_before));
+  assign over_now     = ends && several && broken && !(ticked && tick_before);
+  assign frees        = ends && !over_now;
   assign known_now    = opens || (known && !frees);
   assign ports_now    = opens ? answer_valid : granted_this ? ports | answer_valid : ports;
   assign id_now       = opens ? asked_id : id;
   assign ranks_now    = opens ? asked_ranks : ranks;
   assign heard_now    = heard || heard_before || granted_this;
-  assign expires      = silent && known && !expired;
-  assign expired_now  = known_now && !opens && (expired || expires);
+  assign expires      = silent && known && !expired && !over;
+  assign expired_now  = known_now && !opens && !over_now && (expired || expires);
 
   always_ff @(posedge clk) begin
     leaves_before <= rst ? '0 : leaves;
@@ -208,6 +221,9 @@ module formal_ina_jobs (
     ports_waited  <= waits;
     quiet_before  <= job_quiet[followed];
     freed_before  <= !rst && job_freed[followed];
+    tick_before   <= !rst && tick;
+    over          <= !rst && over_now;
+    ticked        <= !rst && (tick_before ? over && over_now : ticked);
     age_before    <= !rst && age;
     heard_before  <= !rst && hits != '0;
     waits_before  <= (waits & mask) != '0;
@@ -258,6 +274,8 @@ module formal_ina_jobs (
       if (expired_now) begin
         p6_expired: assert (job_broken[followed] && busy);
       end
+      p11_over:   assert (job_over[followed] == over_now);
+      p11_closed: assert (newly_closed[followed] == (ends && !over));
       if (granted && !granted_this && known_now) begin
         p7_id: assert (asked_id != id);
       end
@@ -365,6 +383,7 @@ module formal_ina_jobs (
       breaks:  cover (broken && freed_once);
       ends_silent: cover (frees && expired && left != ports && freed_once);
       goes_by: cover (frees && gone == ports && left != '0);
+      lingers: cover (frees && over);
       still_waits: cover (expired && quiet_before && waits_before);
     end
   end

@@ -22,6 +22,7 @@ module formal_ina_jobs_turns (
   logic [PORT_COUNT-1:0] answer_valid;
 
   (* anyseq *) logic                  age;
+  (* anyseq *) logic                  tick;
   (* anyseq *) logic [PORT_COUNT-1:0] hit_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] leave_valid;
@@ -35,12 +36,12 @@ module formal_ina_jobs_turns (
   (* anyconst *) logic [PORT_COUNT-1:0] uplinks;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .age, .level, .uplinks, .ask_valid, .ask,
+      .clk, .rst, .age, .tick, .level, .uplinks, .ask_valid, .ask,
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
-      .job_valid(), .job_complete(), .job_broken(), .job_mask(), .job_border(), .job_down(), .job_freed(),
-      .opened(), .newly_broken(), .newly_expired(), .busy());
+      .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
+      .job_freed(), .opened(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
 
   logic [PORT_COUNT-1:0] overtaken;
   logic [PORT_COUNT-1:0] late;

@@ -26,7 +26,8 @@
 //  11. What is answered asks for an ACK, and what is taken behind a gap, until one that asked itself
 //      has been taken; nothing else does that did not. The CRC differs by just that bit.
 //  12. Of the followed connection, whatever is decided but an answer says that none is needed.
-//  13. In the quiet time after a reset, until the second tick, no marked SEND goes on, asks or is taken.
+//  13. In the quiet time after a reset, until the second tick, no marked SEND goes on, asks or is taken;
+//      nor does anything of a flow whose job is over.
 //  14. A suspect (another request with the next PSN, a PSN out of reach, a JOIN of another job) is
 //      dropped. It puts the flow out, so that 5 holds from then on, if and only if it is the fourth
 //      at least since the flow's last packet and there were two ticks since then.
@@ -185,6 +186,7 @@ module formal_ina_judge (
   (* anyseq *) logic [JOB_W-1:0] answer_job;
   (* anyseq *) logic [JOB_COUNT-1:0] job_complete;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
+  (* anyseq *) logic [JOB_COUNT-1:0] job_over;
   (* anyseq *) logic [JOB_COUNT-1:0] job_freed;
   logic [JOB_COUNT-1:0]        has_flow;  // this port is in the job
   logic [JOB_COUNT-1:0]        broken_before;
@@ -269,7 +271,8 @@ module formal_ina_judge (
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_border('0), .job_early('0), .job_freed, .break_valid, .leave_valid, .hit_valid, .hit_job,
+      .job_complete, .job_broken, .job_over, .job_border('0), .job_early('0), .job_freed, .break_valid,
+      .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw(ina_pkg::RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
@@ -311,6 +314,7 @@ module formal_ina_judge (
   logic [FILL_W-1:0] d_sums;
   logic              d_room;
   logic              d_broken;
+  logic              d_over;
   logic              d_complete;
   logic              d_freed;
 
@@ -321,6 +325,7 @@ module formal_ina_judge (
     d_raw      <= raw_low;
     d_sums     <= queue_sums;
     d_broken   <= job_broken[job] || (break_valid && hit_job == job);
+    d_over     <= job_over[job];
     d_complete <= job_complete[job];
     d_freed    <= job_freed[job];
   end
@@ -352,7 +357,8 @@ module formal_ina_judge (
 
   logic [23:0] distance;
   logic [23:0] age;
-  logic        judged;     // a packet with a flow
+  logic        known;      // a packet with a flow
+  logic        judged;     // ... whose job is not over
   logic        far;
   logic        other_job;
   logic        suspect;
@@ -376,8 +382,9 @@ module formal_ina_judge (
 
   assign distance    = d_psn - next_psn;
   assign age         = -distance;
-  assign judged      = token_valid && ours && d_flow && !d_quiet && !granted_2;
-  assign far         = distance[23] ? age > 24'(2 * SLOT_COUNT) : distance >= 24'(SLOT_COUNT);
+  assign known       = token_valid && ours && d_flow && !d_quiet && !granted_2;
+  assign judged      = known && !(d_over && d_roce);
+  assign far         = distance[23] ? age > 24'(2 * SLOT_COUNT + 1) : distance >= 24'(SLOT_COUNT);
   assign other_job   = d_type == ina_pkg::TYPE_JOIN && d_opcode == ina_pkg::RC_SEND_ONLY
       && d_quads == 3'd3 && d_packet[JOB_ID_AT] != job_id;
   assign suspect     = judged && (d_candidate ? d_ok && (far || other_job)
@@ -455,7 +462,7 @@ module formal_ina_judge (
         p4_hit: assert (hit_valid && hit_job == job);
         p12_caught_up: assert (d_freed || caught_up == !(resend_valid && !resend_probe));
       end
-      if (token_valid && d_quiet) begin
+      if (token_valid && d_quiet || known && !judged) begin
         p13_quiet: assert (!token_pass && !commit_valid && !resend_valid && !hit_valid);
       end
       if (suspect) begin
@@ -501,6 +508,7 @@ module formal_ina_judge (
       puts_out: cover (out);
       older:    cover (decided && distance[23] && resend_valid && resend_probe);
       quiet:    cover (token_valid && d_quiet && d_candidate && d_ok);
+      over:     cover (known && !judged && d_candidate && d_ok);
       two_jobs: cover (has_flow == '1);
       beats:    cover (ours && d_flow && commit_valid && write_beat == 6'd2);
     end

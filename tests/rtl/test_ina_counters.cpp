@@ -32,7 +32,7 @@ int main()
 	uint64_t *const counts = reinterpret_cast<uint64_t *>(&want);
 
 	std::memset(&dut->judged[0], 0, sizeof(dut->judged));
-	dut->passed = dut->marked = dut->opened = dut->freed = dut->newly_broken = 0;
+	dut->passed = dut->marked = dut->opened = dut->newly_closed = dut->newly_broken = 0;
 	dut->newly_expired = dut->answered = dut->differed = dut->dropped = 0;
 	dut->done_valid = 0;
 	dut.reset();
@@ -48,7 +48,7 @@ int main()
 		dut->passed = static_cast<uint8_t>(1 + random.below(15)); // something happens
 		dut->marked = static_cast<uint8_t>(random.below(16));
 		dut->opened = random.chance(50);
-		dut->freed = static_cast<uint8_t>(random.below(16));
+		dut->newly_closed = static_cast<uint8_t>(random.below(16));
 		dut->newly_broken = static_cast<uint8_t>(random.below(16));
 		dut->newly_expired = static_cast<uint8_t>(random.chance(20) ? random.below(16) : 0);
 		dut->answered = static_cast<uint8_t>(random.below(16));
@@ -62,7 +62,7 @@ int main()
 		want.frames_passed += static_cast<unsigned>(__builtin_popcount(dut->passed));
 		want.ecn_marked += static_cast<unsigned>(__builtin_popcount(dut->marked));
 		want.jobs_opened += dut->opened;
-		want.jobs_closed += static_cast<unsigned>(__builtin_popcount(dut->freed));
+		want.jobs_closed += static_cast<unsigned>(__builtin_popcount(dut->newly_closed));
 		want.jobs_broken += static_cast<unsigned>(__builtin_popcount(dut->newly_broken));
 		want.jobs_expired += static_cast<unsigned>(__builtin_popcount(dut->newly_expired));
 		want.duplicates_answered +=
@@ -81,7 +81,7 @@ int main()
 		dut.tick();
 		CHECK(dut->busy, "an event was lost");
 		std::memset(&dut->judged[0], 0, sizeof(dut->judged));
-		dut->passed = dut->marked = dut->opened = dut->freed = dut->newly_broken = 0;
+		dut->passed = dut->marked = dut->opened = dut->newly_closed = dut->newly_broken = 0;
 		dut->newly_expired = dut->answered = dut->differed = dut->dropped = 0;
 		dut->done_valid = 0;
 		if (random.chance(50))

@@ -19,8 +19,10 @@ struct Job {
 	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
 	uint64_t id = 0;
 	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
-	unsigned border = 0, down = 0; // ports, one or none
-	bool begun = false;            // its JOIN has gone up
+	unsigned border = 0, down = 0;     // ports, one or none
+	bool begun = false;                // its JOIN has gone up
+	bool over = false, ticked = false; // left, but kept for a quiet time; a tick of it is past
+	bool closed = false;               // all have left, since this clock
 
 	bool complete() const
 	{
@@ -31,6 +33,11 @@ struct Job {
 /// Where the switch stands.
 struct Place {
 	unsigned level = 1, uplinks = 0;
+
+	bool has_others() const
+	{
+		return level > 1 || uplinks;
+	}
 };
 
 struct Request {
@@ -88,7 +95,7 @@ class Jobs
 	{
 		dut->level = static_cast<uint8_t>(at.level);
 		dut->uplinks = static_cast<uint8_t>(at.uplinks);
-		dut->age = 0;
+		dut->age = dut->tick = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->done_valid = 0;
 		for (unsigned j = 0; j < JOBS; j++)
@@ -138,7 +145,7 @@ class Jobs
 	}
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
-	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0;
+	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0;
 
       private:
 	bench::Random &random;
@@ -156,9 +163,10 @@ class Jobs
 	{
 		const bool empty = quiet[j] && !waiting[j];
 		const bool drained = job.valid && job.expired && empty;
+		const bool is_kept = at.has_others() && job.broken && !(dut->tick && job.ticked);
 
-		job.freed = false;
-		if (job.valid && job.silent && !job.expired) {
+		job.freed = job.closed = false;
+		if (job.valid && job.silent && !job.expired && !job.over) {
 			job.expired = breaking[j] = true;
 			expected_expired++;
 		}
@@ -170,10 +178,22 @@ class Jobs
 		/* What has left by its queue waits for what waits there. */
 		job.left |= leaving[j] | (quiet[j] ? job.gone & ~ready[j] : 0);
 		job.gone |= going[j];
-		if (job.valid && (job.left == job.mask || drained)) {
+		if (!job.valid || !(job.left == job.mask || drained || job.over))
+			return;
+		const bool closed = !job.over;
+
+		if (!is_kept) {
 			job = Job();
+			job.closed = closed;
 			job.freed = true;
+			return;
 		}
+		job.closed = closed;
+		overs += closed;
+		if (dut->tick)
+			job.ticked = job.over;
+		job.over = true;
+		job.expired = false;
 	}
 
 	void drive()
@@ -181,6 +201,7 @@ class Jobs
 		unsigned asks = 0;
 
 		dut->age = random.chance(1);
+		dut->tick = random.chance(3);
 		for (unsigned p = 0; p < PORTS; p++) {
 			Request &request = requests[p];
 
@@ -391,6 +412,7 @@ class Jobs
 
 			CHECK(bit(dut->job_valid, j) == job.valid, "job %u: valid", j);
 			CHECK(bit(dut->job_freed, j) == job.freed, "job %u: freed", j);
+			CHECK(bit(dut->newly_closed, j) == job.closed, "job %u: closed", j);
 			freed += job.freed;
 			broken += bit(dut->newly_broken, j);
 			expired += bit(dut->newly_expired, j);
@@ -398,6 +420,7 @@ class Jobs
 			if (!job.valid)
 				continue;
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
+			CHECK(bit(dut->job_over, j) == job.over, "job %u: over", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
 			for (unsigned p = 0; p < PORTS; p++) {
 				CHECK(bit(dut->job_mask, p * JOBS + j) == (job.mask >> p & 1),
@@ -423,6 +446,7 @@ void run(bench::Random &random, const Place &place)
 	              jobs.expired > 20 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
+	CHECK(!place.has_others() || jobs.overs > 300, "%u over", jobs.overs);
 	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 5 && jobs.downs_held > 100),
 	      "%u borders, %u down flows, %u of them held before", jobs.borders, jobs.downs,
 	      jobs.downs_held);
