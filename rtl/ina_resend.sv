@@ -48,6 +48,7 @@ module ina_resend #(
   localparam int PATIENCE_W = $clog2(PATIENCE + 1);
 
   logic [COUNT_W-1:0] count;
+  logic full;  // all entries have their numbers
   logic push;
   logic pop;
   logic unused_ready;  // the FIFO has room for one more
@@ -62,7 +63,7 @@ module ina_resend #(
   logic [JOB_W-1:0]              s_job;
 
   assign s_job   = s_resend.job[JOB_W-1:0];
-  assign s_ready = count != COUNT_W'(DEPTH);
+  assign s_ready = !full;
   assign push    = s_valid && s_ready;
   assign pop     = m_valid && m_ready;
   assign s_entry = m_entry + ina_pkg::RESEND_ENTRY_W'(count);
@@ -77,9 +78,14 @@ module ina_resend #(
 
   assign m_resend = {m_probe, m_part, 6'(m_job), 15'(m_slot), m_ordinal, m_quads};
 
+  // What is counted of each job hangs on s_ready, so it is a register.
   always_ff @(posedge clk) begin
+    if (push != pop) full <= push && count == COUNT_W'(DEPTH - 1);
     if (pop) m_entry <= m_entry + 1'b1;
-    if (rst) m_entry <= '0;
+    if (rst) begin
+      full    <= 1'b0;
+      m_entry <= '0;
+    end
   end
 
   // What has left counts for a clock more.
