@@ -148,8 +148,9 @@ module ina_jobs #(
     from_above  <= (request_port & uplinks) != '0;
   end
 
-  // Looked up: its job, or the lowest context that is free and quiet. Such a one stays so, but in
-  // the clock of job_freed, when a judge may still act for the old job.
+  // Looked up: its job, or the lowest context that was free and quiet a clock ago. Such a one stays so,
+  // but in the clock of job_freed, when a judge may still act for the old job.
+  logic [JOB_COUNT-1:0] free_q;
   logic             known_q;
   logic             found_q;
   logic [JOB_W-1:0] index_q;
@@ -166,7 +167,7 @@ module ina_jobs #(
     index_d = '0;
     if (looking) begin
       for (int j = JOB_COUNT - 1; j >= 0; j--) begin
-        if (!job_valid[j] && !job_freed[j] && job_quiet[j]) begin
+        if (free_q[j]) begin
           found_d = 1'b1;
           index_d = JOB_W'(j);
         end
@@ -187,6 +188,7 @@ module ina_jobs #(
   end
 
   always_ff @(posedge clk) begin
+    free_q <= ~job_valid & ~job_freed & job_quiet;
     if (looking) begin
       alone_q  <= alone_d;
       known_q  <= known_d;

@@ -288,15 +288,16 @@ module formal_ina_jobs (
     end
   end
 
-  // All contexts as the look-up saw them, three clocks before its answer is seen. Their ids are known
-  // from the answers that opened them.
+  // All contexts as the look-up saw them, three clocks before its answer is seen; whether they were
+  // free and quiet, four. Their ids are known from the answers that opened them.
   localparam int SEEN_W = (3 + PORT_COUNT) * JOB_COUNT;
 
   logic [63:0]                     id_of [JOB_COUNT];
+  logic [JOB_COUNT-1:0]            free_1;
   logic [SEEN_W-1:0]               seen_1, seen_2, seen_3;
   logic [JOB_COUNT-1:0]            valid_1;
   logic [JOB_COUNT-1:0]            valid_3;
-  logic [JOB_COUNT-1:0]            free_3;
+  logic [JOB_COUNT-1:0]            free_4;
   logic [JOB_COUNT-1:0]            complete_3;
   logic [PORT_COUNT*JOB_COUNT-1:0] mask_3;
   logic                            broken_1;
@@ -309,12 +310,12 @@ module formal_ina_jobs (
   logic                            may_refuse;
   logic [PORT_COUNT-1:0]           has_all;    // now: the only flow of every context
 
-  assign {valid_3, free_3, complete_3, mask_3} = seen_3;
+  assign {valid_3, free_4, complete_3, mask_3} = seen_3;
   assign possible = asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
       && asked_window != '0 && asked_window <= 32'(SLOT_COUNT);
   assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
       && (ports & answer_valid) == '0;
-  assign may_refuse = !possible || (has_id != '0 && !may_join) || (has_id == '0 && free_3 == '0);
+  assign may_refuse = !possible || (has_id != '0 && !may_join) || (has_id == '0 && free_4 == '0);
 
   always_comb begin
     has_share = 1'b0;
@@ -331,12 +332,13 @@ module formal_ina_jobs (
     for (int j = 0; j < JOB_COUNT; j++) begin
       others_alone    = alone;
       others_alone[j] = 1'b1;
-      if (free_3[j] && others_alone == '1) has_share = 1'b1;
+      if (free_4[j] && others_alone == '1) has_share = 1'b1;
     end
   end
 
   always_ff @(posedge clk) begin
-    seen_1   <= {job_valid, ~job_valid & ~job_freed & job_quiet, job_complete, job_mask};
+    free_1   <= ~job_valid & ~job_freed & job_quiet;
+    seen_1   <= {job_valid, free_1, job_complete, job_mask};
     seen_2   <= seen_1;
     seen_3   <= seen_2;
     valid_1  <= rst ? '0 : job_valid;

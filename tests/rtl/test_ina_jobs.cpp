@@ -62,7 +62,7 @@ struct Request {
 
 constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4;
 
-constexpr unsigned DECIDING_CLOCKS = 3; // of an answer
+constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
 
 /// All that decides on a request, in one clock.
 struct State {
