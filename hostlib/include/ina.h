@@ -65,7 +65,7 @@ extern "C" {
 
 /*
  * Where rank 0 waits for the others, if neither the options nor INA_ROOT name a port, and the job
- * has no cookie (INA_COOKIE, or the launcher's), from which one of the 1024 from here on would
+ * has no cookie (an option, INA_COOKIE, or the launcher's), from which one of the 1024 from here on would
  * follow.
  */
 #define INA_DEFAULT_PORT 18766
@@ -193,6 +193,12 @@ struct ina_options {
 	 */
 	void (*log)(void *log_context, const char *line);
 	void *log_context;
+
+	/*
+	 * Any text that tells this job from others, the same for all its ranks. NULL: INA_COOKIE,
+	 * or what the launcher calls the job.
+	 */
+	const char *cookie;
 };
 
 /* What has happened on a communicator so far. */

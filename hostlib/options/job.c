@@ -24,10 +24,9 @@ static struct ina_siphash_key make_key(const char *cookie, const char *secret)
 	return (struct ina_siphash_key){hash(&inner, cookie), hash(&outer, cookie)};
 }
 
-static enum ina_status read_text(const char *name, const char **text, struct ina_failure *failure)
+static enum ina_status take_text(const char *name, const char *value, const char **text,
+                                 struct ina_failure *failure)
 {
-	const char *value = getenv(name);
-
 	if (!value)
 		return INA_OK;
 	if (!*value)
@@ -38,13 +37,15 @@ static enum ina_status read_text(const char *name, const char **text, struct ina
 	return INA_OK;
 }
 
-enum ina_status ina_job_make(struct ina_job *job, const char *launched, struct ina_failure *failure)
+enum ina_status ina_job_make(struct ina_job *job, const char *given, const char *launched,
+                             struct ina_failure *failure)
 {
 	const char *cookie = launched;
 	const char *secret = "";
 
-	if (read_text("INA_COOKIE", &cookie, failure) != INA_OK ||
-	    read_text("INA_SECRET", &secret, failure) != INA_OK)
+	if (take_text(given ? "the option cookie" : "INA_COOKIE",
+	              given ? given : getenv("INA_COOKIE"), &cookie, failure) != INA_OK ||
+	    take_text("INA_SECRET", getenv("INA_SECRET"), &secret, failure) != INA_OK)
 		return failure->status;
 	job->has_cookie = *cookie != '\0';
 	job->tag = hash(&TAG, cookie);

@@ -290,7 +290,8 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 	if (status == INA_OK)
 		status = make_ranks(&settings->options, &launch, failure);
 	if (status == INA_OK)
-		status = ina_job_make(&settings->job, launch.job, failure);
+		status =
+		        ina_job_make(&settings->job, settings->options.cookie, launch.job, failure);
 	if (status == INA_OK)
 		status = make_addresses(settings, failure);
 	if (status == INA_OK)
@@ -304,6 +305,7 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 	settings->options.root = NULL;
 	settings->options.bind = NULL;
 	settings->options.device = NULL;
+	settings->options.cookie = NULL;
 	return status;
 }
 

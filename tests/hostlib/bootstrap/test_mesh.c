@@ -53,7 +53,7 @@ static int meet(void **state)
 	struct ina_failure failure;
 
 	(void)state;
-	assert_int_equal(ina_job_make(&job, "", &failure), INA_OK);
+	assert_int_equal(ina_job_make(&job, NULL, "", &failure), INA_OK);
 	memset(ranks, 0, sizeof(ranks));
 	for (int r = 0; r < RANKS; r++) {
 		struct ina_endpoint *endpoint = &roster.endpoints[r];

@@ -287,14 +287,19 @@ static void nonsense(void **state)
 	expect(NULL, 3, 8, "192.0.2.77", INA_DEFAULT_PORT);
 }
 
-static struct ina_job job(void)
+static struct ina_job job_by(const struct ina_options *options)
 {
 	struct ina_settings settings;
 	struct ina_failure failure = {INA_OK, ""};
 
-	if (ina_settings_make(&settings, NULL, &failure) != INA_OK)
+	if (ina_settings_make(&settings, options, &failure) != INA_OK)
 		fail_msg("refused: %s", failure.text);
 	return settings.job;
+}
+
+static struct ina_job job(void)
+{
+	return job_by(NULL);
 }
 
 static bool same(struct ina_job a, struct ina_job b)
@@ -325,9 +330,11 @@ static void told_apart_by(const char *const *launcher, const char *rank, const c
 
 static void jobs(void **state)
 {
+	struct ina_options options;
 	struct ina_job before;
 
 	(void)state;
+	ina_options_init(&options);
 	told_apart_by(OPEN_MPI, "OMPI_COMM_WORLD_RANK=0", "PMIX_NAMESPACE=2101215234");
 	told_apart_by(SLURM, "SLURM_PROCID=0", "SLURM_STEP_ID=2");
 	told_apart_by(SLURM, "SLURM_PROCID=0", "SLURM_JOB_ID=78");
@@ -359,6 +366,12 @@ static void jobs(void **state)
 	assert_false(same(job(), before));
 	set("INA_COOKIE=");
 	refuse(NULL, "INA_COOKIE is empty");
+
+	/* The option says it before that. */
+	options.cookie = "mine";
+	assert_true(same(job_by(&options), before));
+	options.cookie = "";
+	refuse(&options, "option cookie is empty");
 
 	/* A secret is in what proves it, and not in what is said. */
 	set("INA_COOKIE=mine");
