@@ -22,7 +22,9 @@ struct ina_transfer {
 	uint64_t total_bytes;
 	uint32_t element_bytes;
 	enum ina_type type;
-	enum ina_op op;
+	enum ina_op op;      /* not INA_AVG */
+	uint8_t number_type; /* what messages call the type */
+	uint32_t mark;       /* what messages tell the collective by: is added to `remaining` */
 	bool fixed;      /* float32 sums: by the aggregator as block floating point */
 	bool overflowed; /* in a part that is done, by another algorithm */
 	uint32_t send_lkey;

@@ -113,7 +113,7 @@ void ina_doubling_start(struct ina_doubling *doubling, const struct ina_transfer
 	struct ina_message_context *context = &doubling->context;
 
 	context->type = INA_WIRE_DATA;
-	context->number_type = (uint8_t)transfer->type;
+	context->number_type = transfer->number_type;
 	context->operation = (uint8_t)transfer->op;
 	context->exponent = 0;
 	doubling->transfer = *transfer;
@@ -147,8 +147,8 @@ static enum ina_status send_partial(struct ina_doubling *doubling, int number,
 	};
 	int error;
 
-	ina_message_frame(&slot, &doubling->context, partner->sent++, length, length,
-	                  doubling->flags);
+	ina_message_frame(&slot, &doubling->context, partner->sent++, length,
+	                  length + doubling->transfer.mark, doubling->flags);
 	memcpy(message, &slot.header, sizeof(slot.header));
 	memset(elements_in(message) + length, 0, ina_wire_padding(length));
 	memcpy(elements_in(message) + length + ina_wire_padding(length), &slot.trailer,
@@ -182,7 +182,8 @@ static enum ina_status take(struct ina_doubling *doubling, const struct ina_doub
 	uint32_t byte_len = partner->byte_len[partner->taken % 2];
 	uint32_t length = length_of(doubling);
 	struct ina_wire_header expected =
-	        ina_message_header(&doubling->context, partner->taken, length, length);
+	        ina_message_header(&doubling->context, partner->taken, length,
+	                           length + doubling->transfer.mark);
 	struct ina_slot slot = {0};
 
 	if (byte_len >= INA_MESSAGE_FRAMING) {

@@ -53,9 +53,9 @@ uint32_t ina_operation_remaining(const struct ina_innet *innet,
 
 	if (operation->context.type == INA_WIRE_JOIN)
 		return innet->place;
-	return (uint32_t)(ina_operation_is_lead(operation, number)
-	                          ? total
-	                          : total - ina_operation_offset(innet, operation, number));
+	if (!ina_operation_is_lead(operation, number))
+		total -= ina_operation_offset(innet, operation, number);
+	return (uint32_t)total + operation->transfer.mark;
 }
 
 static bool in_place(const struct ina_operation *operation)

@@ -106,7 +106,7 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	struct ina_message_context *context = &ring->connection.context;
 
 	context->type = INA_WIRE_DATA;
-	context->number_type = (uint8_t)transfer->type;
+	context->number_type = transfer->number_type;
 	context->operation = (uint8_t)transfer->op;
 	context->exponent = 0;
 	ring->transfer = *transfer;
@@ -124,7 +124,7 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 /* Ranks that disagree on the count are found at the first message: it has the whole of it. */
 static uint32_t total_of(const struct ina_ring *ring)
 {
-	return (uint32_t)ring->transfer.total_bytes;
+	return (uint32_t)ring->transfer.total_bytes + ring->transfer.mark;
 }
 
 static int post_receive(struct ina_ring *ring)

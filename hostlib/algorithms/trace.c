@@ -15,6 +15,7 @@ static struct ina_transfer slab_transfer(const struct ina_network *network, cons
 	        .element_bytes = sizeof(int32_t),
 	        .type = INA_INT32,
 	        .op = INA_SUM,
+	        .number_type = INA_WIRE_INT32,
 	        .send_lkey = network->memory.slab_mr->lkey,
 	        .recv_lkey = network->memory.slab_mr->lkey,
 	};

@@ -70,9 +70,8 @@ void ina_innet_start(struct ina_innet *innet, enum ina_wire_type type, int32_t e
 	        .count = blocks + lead,
 	        .lead = lead,
 	};
-	/* The public numbers of types and operations are those of the wire. */
 	operation->context.type = (uint8_t)type;
-	operation->context.number_type = data ? (uint8_t)transfer->type : INA_WIRE_NO_NUMBERS;
+	operation->context.number_type = data ? transfer->number_type : INA_WIRE_NO_NUMBERS;
 	operation->context.operation = data ? (uint8_t)transfer->op : INA_WIRE_NO_OPERATION;
 	operation->context.exponent = exponent;
 	innet->numbered += operation->count;

@@ -96,14 +96,20 @@ static enum ina_status check_call(ina_comm *comm, const void *send, const void *
 	}
 	if (element_bytes == 0)
 		return ina_fail(latest, INA_ERR_ARGUMENT,
-		                "all-reduce: there is no type %d: use INA_INT32, INA_FLOAT32, "
-		                "INA_BFLOAT16 or INA_FLOAT16",
+		                "all-reduce: there is no type %d: use one of enum ina_type, "
+		                "as INA_FLOAT32",
 		                (int)type);
 	if (!ina_op_name((int)op))
 		return ina_fail(
 		        latest, INA_ERR_ARGUMENT,
-		        "all-reduce: there is no operation %d: use INA_SUM, INA_MAX or INA_MIN",
+		        "all-reduce: there is no operation %d: use one of enum ina_op, as INA_SUM",
 		        (int)op);
+	if (ina_number_of_wire(type, op) == INA_WIRE_NO_NUMBERS && comm->ranks > 1 &&
+	    comm->settings.options.algorithm != INA_ALGORITHM_RING)
+		return ina_fail(latest, INA_ERR_ARGUMENT,
+		                "all-reduce: the %s of %s is nothing for an aggregator: open the "
+		                "communicator with INA_ALGORITHM_RING",
+		                ina_op_name((int)op), ina_type_name((int)type));
 	if (count > SIZE_MAX / 2 / element_bytes)
 		return ina_fail(latest, INA_ERR_ARGUMENT, "all-reduce: a count of %zu is too large",
 		                count);

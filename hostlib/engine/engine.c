@@ -8,6 +8,7 @@
 
 #include "comm.h"
 #include "common/deadline.h"
+#include "hostlib/elements/average.h"
 #include "request.h"
 
 static_assert(INA_COMM_FDS <= INA_POLLSET_FDS, "a pollset has room for all that is waited for");
@@ -144,11 +145,16 @@ static void finish(struct ina_comm *comm, enum ina_status status, uint64_t until
 static void finish_done(struct ina_comm *comm, const struct ina_algorithm_row *algorithm,
                         void *state)
 {
+	struct ina_request *request = comm->first;
 	uint64_t until;
 	bool overflow = algorithm->end(state, &comm->stats, &until);
 
+	/* An aggregator tells of sums of uint32, too, that they overflow as int32. */
+	overflow = (overflow || request->transfer.overflowed) && request->type == INA_INT32;
 	comm->stats.calls++;
-	comm->stats.overflows += overflow || comm->first->transfer.overflowed;
+	comm->stats.overflows += overflow;
+	if (request->op == INA_AVG)
+		ina_average(request->recv, request->count, request->type, comm->ranks);
 	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
 	/* Where the connection has been dropped, no send reads the memory any more: now. */

@@ -84,6 +84,31 @@ static enum ina_status hold(struct ina_request *request, const void *memory, boo
 	return status;
 }
 
+/*
+ * What messages call the type: as the aggregator, if that can combine it, which takes it for one of
+ * its own; else by the public number, which is none of these.
+ */
+static uint8_t number_type_of(const struct ina_request *request)
+{
+	enum ina_wire_number_type number = ina_number_of_wire(request->type, request->op);
+
+	return (uint8_t)(number != INA_WIRE_NO_NUMBERS ? (int)number : (int)request->type);
+}
+
+/*
+ * Zero for what the number type and operation of a message say all of; else a number that is
+ * another one for each type and operation, so that ranks that call different things are found at
+ * the first message.
+ */
+static uint32_t mark_of(const struct ina_request *request)
+{
+	if (number_type_of(request) == (uint8_t)request->type &&
+	    ina_op_under_way(request->op) == request->op)
+		return 0;
+	/* 2^32 by the golden ratio: what differs in a few bits is far apart. */
+	return ((uint32_t)request->type << 4 | (uint32_t)request->op) * 0x9E3779B1u;
+}
+
 enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure)
 {
 	struct ina_comm *comm = request->comm;
@@ -96,9 +121,11 @@ enum ina_status ina_request_prepare(struct ina_request *request, struct ina_fail
 	        .total_bytes = bytes_of(request),
 	        .element_bytes = (uint32_t)ina_type_bytes((int)request->type),
 	        .type = request->type,
-	        .op = request->op,
+	        .op = ina_op_under_way(request->op),
+	        .number_type = number_type_of(request),
+	        .mark = mark_of(request),
 	        .fixed = comm->settings.options.fixed_point && !comm->network.plain &&
-	                 request->type == INA_FLOAT32 && request->op == INA_SUM &&
+	                 request->type == INA_FLOAT32 && ina_op_under_way(request->op) == INA_SUM &&
 	                 request->count > 0,
 	};
 	if (!comm->algorithm->registers || request->count == 0)

@@ -96,12 +96,20 @@ enum ina_type {
 	INA_FLOAT32 = 2,  /* IEEE 754 binary32 */
 	INA_BFLOAT16 = 3, /* the upper half of a float32 */
 	INA_FLOAT16 = 4,  /* IEEE 754 binary16 */
+	/* What follows, the hosts add by themselves; but for sums of uint32, as those of int32. */
+	INA_FLOAT64 = 5, /* IEEE 754 binary64 */
+	INA_INT64 = 6,
+	INA_UINT8 = 7,
+	INA_UINT32 = 8,
+	INA_UINT64 = 9,
 };
 
 enum ina_op {
 	INA_SUM = 1,
 	INA_MAX = 2,
 	INA_MIN = 3,
+	INA_PROD = 4, /* the hosts make it by themselves */
+	INA_AVG = 5,  /* the sum, divided by the number of ranks */
 };
 
 enum ina_algorithm {
@@ -287,7 +295,9 @@ INA_API const char *ina_error(const ina_comm *comm);
  * addition by the ring. The order of additions is fixed for each algorithm and count, but differs
  * between the algorithms; docs/protocol.md says how far a sum may be off. INA_MAX and INA_MIN are
  * exact and the same by every algorithm: -0 is less than +0, and a NaN among the operands makes
- * the result a NaN.
+ * the result a NaN. Integers of all types are added and multiplied modulo 2 to their number of
+ * bits. INA_AVG is the sum, divided by the ranks at the end: floats are rounded to nearest even once
+ * more, integers towards zero.
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. After any other error, which all
  * ranks get, each in this call or its next, recv holds nothing of use, and all further calls

@@ -43,6 +43,7 @@ enum ina_status ina_fallback_begin(const struct ina_recovery_context *context,
 	        .element_bytes = sizeof(uint32_t),
 	        .type = INA_INT32,
 	        .op = INA_SUM,
+	        .number_type = INA_WIRE_INT32,
 	        .send_lkey = connection->lkey,
 	        .recv_lkey = connection->lkey,
 	};

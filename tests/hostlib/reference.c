@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, maxima and minima, computed in another way. */
+/* Sums, products, averages, maxima and minima, computed in another way. */
 #include "reference.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+/* Wide enough for every product of two integers; 113 bits of fraction, more than twice a float64's.
+ */
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
+__extension__ typedef _Float128 quad;
 
 struct format {
 	int exponent_bits;
@@ -60,7 +66,7 @@ double reference_value(enum ina_type type, reference_bits bits)
 	double value;
 
 	if (type == INA_INT32)
-		return (double)(int32_t)bits;
+		return (double)(int32_t)(uint32_t)bits;
 	if (magnitude > infinity_of(format))
 		return NAN;
 	value = magnitude == infinity_of(format) ? INFINITY : magnitude_of(format, magnitude);
@@ -71,10 +77,10 @@ double reference_value(enum ina_type type, reference_bits bits)
 static reference_bits round_float32(double value)
 {
 	float rounded = (float)value;
-	reference_bits bits;
+	uint32_t bits;
 
 	memcpy(&bits, &rounded, sizeof(bits));
-	return bits;
+	return isnan(value) ? FORMATS[INA_FLOAT32].nan : bits;
 }
 
 reference_bits reference_round(enum ina_type type, double value)
@@ -110,31 +116,126 @@ reference_bits reference_round(enum ina_type type, double value)
 	return low | (signbit(value) ? 0x8000u : 0);
 }
 
-static reference_bits combine_int32(enum ina_op op, int64_t a, int64_t b)
+size_t reference_bytes(enum ina_type type)
 {
-	if (op == INA_SUM)
-		return (reference_bits)(uint64_t)(a + b);
-	if (op == INA_MAX)
-		return (reference_bits)(uint64_t)(a > b ? a : b);
-	return (reference_bits)(uint64_t)(a < b ? a : b);
+	switch (type) {
+	case INA_UINT8:
+		return 1;
+	case INA_BFLOAT16:
+	case INA_FLOAT16:
+		return 2;
+	case INA_INT32:
+	case INA_FLOAT32:
+	case INA_UINT32:
+		return 4;
+	case INA_FLOAT64:
+	case INA_INT64:
+	case INA_UINT64:
+		return 8;
+	}
+	return 0;
 }
 
-static double combine_values(enum ina_op op, double a, double b)
+static bool is_float(enum ina_type type)
 {
-	if (op == INA_SUM || isnan(a) || isnan(b))
+	return type == INA_FLOAT32 || type == INA_BFLOAT16 || type == INA_FLOAT16 ||
+	       type == INA_FLOAT64;
+}
+
+static wide integer_of(enum ina_type type, reference_bits bits)
+{
+	switch (type) {
+	case INA_INT32:
+		return (int32_t)(uint32_t)bits;
+	case INA_INT64:
+		return (int64_t)bits;
+	default:
+		return bits;
+	}
+}
+
+/* Modulo 2 to the number of bits. */
+static reference_bits bits_of(enum ina_type type, wide value)
+{
+	return (reference_bits)value & (UINT64_MAX >> (64 - 8 * reference_bytes(type)));
+}
+
+static reference_bits combine_integers(enum ina_type type, enum ina_op op, reference_bits a,
+                                       reference_bits b)
+{
+	wide x = integer_of(type, a);
+	wide y = integer_of(type, b);
+
+	switch (op) {
+	case INA_SUM:
+	case INA_AVG:
+		return bits_of(type, x + y);
+	case INA_PROD: /* of 64 unsigned bits, the lower half of 128 */
+		return bits_of(type, (wide)((unsigned_wide)x * (unsigned_wide)y));
+	case INA_MAX:
+		return x > y ? a : b;
+	case INA_MIN:
+		return x < y ? a : b;
+	}
+	return 0;
+}
+
+static quad quad_of(reference_bits bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static reference_bits round_float64(quad value)
+{
+	double rounded = (double)value;
+	reference_bits bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	return value != value ? 0x7FF8000000000000 : bits;
+}
+
+static bool has_sign(quad value)
+{
+	return signbit((double)value);
+}
+
+static quad combine_values(enum ina_op op, quad a, quad b)
+{
+	if (op == INA_PROD)
+		return a * b;
+	if (op == INA_SUM || op == INA_AVG || a != a || b != b)
 		return a + b;
 	if (a == b) /* zeros may differ in sign */
-		return (op == INA_MAX) == (bool)signbit(a) ? b : a;
+		return (op == INA_MAX) == has_sign(a) ? b : a;
 	return (op == INA_MAX) == (a > b) ? a : b;
 }
 
 reference_bits reference_combine(enum ina_type type, enum ina_op op, reference_bits a,
                                  reference_bits b)
 {
-	if (type == INA_INT32)
-		return combine_int32(op, (int32_t)a, (int32_t)b);
-	return reference_round(
-	        type, combine_values(op, reference_value(type, a), reference_value(type, b)));
+	double value;
+
+	if (!is_float(type))
+		return combine_integers(type, op, a, b);
+	if (type == INA_FLOAT64)
+		return round_float64(combine_values(op, quad_of(a), quad_of(b)));
+	/* Sums and products of these have no more digits than a double. */
+	value = (double)combine_values(op, reference_value(type, a), reference_value(type, b));
+	if (op == INA_PROD && type == INA_BFLOAT16)
+		value = (float)value;
+	return reference_round(type, value);
+}
+
+reference_bits reference_average(enum ina_type type, reference_bits sum, int ranks)
+{
+	if (!is_float(type))
+		return bits_of(type, integer_of(type, sum) / ranks);
+	if (type == INA_FLOAT64)
+		return round_float64(quad_of(sum) / ranks);
+	return reference_round(type, reference_value(type, sum) / ranks);
 }
 
 /* The operands [first, first + width) of a tree, of which there are `count`. */
@@ -159,7 +260,7 @@ reference_bits reference_network(enum ina_type type, enum ina_op op, const refer
 
 	while (width < count)
 		width *= 2;
-	if (type == INA_INT32 || type == INA_FLOAT32)
+	if (reference_bytes(type) != 2)
 		return combine_tree(type, op, operands, count, 0, width);
 	for (int r = 0; r < count; r++)
 		wide[r] = round_float32(reference_value(type, operands[r]));
@@ -186,4 +287,37 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 	for (size_t step = 1; step < ranks; step++)
 		sum = reference_combine(type, op, sum, operands[(chunk + step) % ranks]);
 	return sum;
+}
+
+/* The units [first, first + width): pairs of ranks at first, then single ones. */
+static reference_bits combine_units(enum ina_type type, enum ina_op op,
+                                    const reference_bits *operands, int pairs, int first, int width)
+{
+	int half = width / 2;
+
+	if (width > 1)
+		return reference_combine(
+		        type, op, combine_units(type, op, operands, pairs, first, half),
+		        combine_units(type, op, operands, pairs, first + half, half));
+	if (first >= pairs)
+		return operands[first + pairs];
+	return reference_combine(type, op, operands[2 * first], operands[2 * first + 1]);
+}
+
+reference_bits reference_doubling(enum ina_type type, enum ina_op op,
+                                  const reference_bits *operands, int count)
+{
+	int units = 1;
+
+	while (2 * units <= count)
+		units *= 2;
+	return combine_units(type, op, operands, count - units, 0, units);
+}
+
+reference_bits reference_hosts(enum ina_type type, enum ina_op op, const reference_bits *operands,
+                               int count, size_t index, size_t elements)
+{
+	if (elements * reference_bytes(type) <= 16384)
+		return reference_doubling(type, op, operands, count);
+	return reference_ring(type, op, operands, count, index, elements);
 }

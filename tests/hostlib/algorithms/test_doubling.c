@@ -154,6 +154,7 @@ static struct ina_transfer transfer_of(const void *send, void *recv, enum ina_ty
 	                             .total_bytes = COUNT * 4,
 	                             .element_bytes = 4,
 	                             .type = type,
+	                             .number_type = (uint8_t)type,
 	                             .op = INA_SUM};
 }
 
@@ -311,13 +312,14 @@ static void another_call_is_noticed(void **state)
 	struct ina_failure failure = {INA_OK, ""};
 
 	(void)state;
-	for (int what = 0; what < 3; what++) {
+	for (int what = 0; what < 4; what++) {
 		struct ina_transfer transfer = transfer_of(values[0], values[0], INA_FLOAT32);
 
 		open_ranks(2);
 		ina_doubling_start(&ranks[0], &transfer, 0);
 		transfer.total_bytes -= what == 0 ? 4 : 0;
-		transfer.type = what == 1 ? INA_INT32 : INA_FLOAT32;
+		transfer.number_type = what == 1 ? INA_WIRE_INT32 : INA_WIRE_FLOAT32;
+		transfer.mark = what == 3;
 		transfer.op = what == 2 ? INA_MAX : INA_SUM;
 		ina_doubling_start(&ranks[1], &transfer, 0);
 		for (int r = 0; r < 2; r++)

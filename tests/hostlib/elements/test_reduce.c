@@ -12,6 +12,7 @@
 #include <pmmintrin.h>
 #endif
 
+#include "hostlib/elements/average.h"
 #include "hostlib/elements/reduce.h"
 #include "reference.h"
 
@@ -178,7 +179,7 @@ static void check_all_encodings(enum ina_type type, const uint16_t *edges, size_
 	static uint16_t result[0x10000];
 	static uint16_t portable[0x10000];
 
-	for (int op = INA_SUM; op <= INA_MIN; op++) {
+	for (int op = INA_SUM; op <= INA_PROD; op++) {
 		for (size_t round = 0; round < edge_count + 20; round++) {
 			for (uint32_t i = 0; i < 0x10000; i++) {
 				a[i] = (uint16_t)i;
@@ -194,7 +195,8 @@ static void check_all_encodings(enum ina_type type, const uint16_t *edges, size_
 
 				if (result[i] != wanted)
 					fail_msg("type %d op %d: %04x, %04x gave %04x, not %04x",
-					         (int)type, op, a[i], b[i], result[i], wanted);
+					         (int)type, op, a[i], b[i], result[i],
+					         (unsigned int)wanted);
 			}
 		}
 	}
@@ -218,45 +220,105 @@ static void all_float16(void **state)
 	check_all_encodings(INA_FLOAT16, edges, sizeof(edges) / sizeof(edges[0]));
 }
 
-/* Random bits of both 32-bit types, and pairs that differ in few of them. */
-static void all_operations_of_32_bits(void **state)
+/* Random bits; of floats, exponents that are near, too: else sums round nothing. */
+static reference_bits draw(enum ina_type type)
+{
+	reference_bits bits =
+	        (uint64_t)random() << 42 ^ (uint64_t)random() << 21 ^ (uint64_t)random();
+
+	if (type == INA_FLOAT64 && random() % 2)
+		bits = (bits & 0x801FFFFFFFFFFFFF) | 0x3FE0000000000000;
+	return bits & (UINT64_MAX >> (64 - 8 * reference_bytes(type)));
+}
+
+/* Of all types and operations: random bits, and pairs that differ in few of them. */
+static void all_operations(void **state)
 {
 	(void)state;
-	for (int round = 0; round < 200000; round++) {
-		uint32_t a = (uint32_t)random() << 1 ^ (uint32_t)random();
-		uint32_t b = round % 2 ? (uint32_t)random() << 1 ^ (uint32_t)random()
-		                       : a ^ (uint32_t)(random() & 0x80FFFFFF);
-		enum ina_type type = round % 4 < 2 ? INA_INT32 : INA_FLOAT32;
-		enum ina_op op = (enum ina_op)(INA_SUM + round % 3);
-		uint32_t result;
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+		for (int round = 0; round < 100000; round++) {
+			enum ina_op op = (enum ina_op)(INA_SUM + round % 4);
+			reference_bits a = draw((enum ina_type)type);
+			reference_bits b = round % 8 < 4 ? draw((enum ina_type)type)
+			                                 : a ^ (reference_bits)(random() & 0xFF);
+			reference_bits result = 0;
 
-		ina_reduce(&result, &a, &b, 1, type, op);
-		if (result != reference_combine(type, op, a, b))
-			fail_msg("type %d op %d: %08x, %08x gave %08x", (int)type, (int)op, a, b,
-			         result);
+			ina_reduce(&result, &a, &b, 1, (enum ina_type)type, op);
+			if (result != reference_combine((enum ina_type)type, op, a, b))
+				fail_msg("type %d op %d: %llx, %llx gave %llx", type, (int)op,
+				         (unsigned long long)a, (unsigned long long)b,
+				         (unsigned long long)result);
+		}
+	}
+}
+
+/* The bits of IEEE 754 binary64, worked by hand. */
+static void float64_edges(void **state)
+{
+	static const struct {
+		enum ina_op op;
+		uint64_t bits[3];
+	} rows[] = {
+	        {INA_SUM, {0x3FF0000000000000, 0x4000000000000000, 0x4008000000000000}},
+	        /* 1 + 2^-53: a tie, to even */
+	        {INA_SUM, {0x3FF0000000000000, 0x3CA0000000000000, 0x3FF0000000000000}},
+	        {INA_SUM, {0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000}},
+	        {INA_PROD, {0x4000000000000000, 0xC008000000000000, 0xC018000000000000}},
+	        {INA_PROD, {0x0000000000000000, 0x7FF0000000000000, 0x7FF8000000000000}},
+	        {INA_MAX, {0x8000000000000000, 0x0000000000000000, 0x0000000000000000}},
+	        {INA_MIN, {0xFFF0000000000000, 0x7FF0000000000001, 0x7FF8000000000000}},
+	};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		uint64_t result;
+
+		ina_reduce(&result, &rows[r].bits[0], &rows[r].bits[1], 1, INA_FLOAT64, rows[r].op);
+		assert_int_equal(result, rows[r].bits[2]);
+	}
+}
+
+/* Every encoding of 16 bits, and random ones of the other types, by ranks of every number. */
+static void averages(void **state)
+{
+	(void)state;
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+		for (uint32_t round = 0; round < 0x10000; round++) {
+			int ranks = 1 + (int)(random() % INA_MAX_RANKS);
+			reference_bits sum = reference_bytes((enum ina_type)type) == 2
+			                             ? round
+			                             : draw((enum ina_type)type);
+			reference_bits result = sum;
+
+			ina_average(&result, 1, (enum ina_type)type, ranks);
+			if (result != reference_average((enum ina_type)type, sum, ranks))
+				fail_msg("type %d: %llx / %d gave %llx", type,
+				         (unsigned long long)sum, ranks,
+				         (unsigned long long)result);
+		}
 	}
 }
 
 /* Any address and any count, in place and not: the same elements, and nothing beside them. */
 static void any_alignment(void **state)
 {
-	uint8_t a[4 * COUNT_MAX];
-	uint8_t b[4 * COUNT_MAX];
+	uint8_t a[8 * COUNT_MAX];
+	uint8_t b[8 * COUNT_MAX];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(a); i++) {
 		a[i] = (uint8_t)random();
 		b[i] = (uint8_t)random();
 	}
-	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
-		size_t bytes = type <= INA_FLOAT32 ? 4 : 2;
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+		size_t bytes = reference_bytes((enum ina_type)type);
 
 		for (size_t shift = 0; shift < 16; shift++) {
 			size_t count = 37 + shift;
-			uint8_t straight[4 * COUNT_MAX];
-			uint8_t from[4 * COUNT_MAX + 20];
-			uint8_t other[4 * COUNT_MAX + 20];
-			uint8_t to[4 * COUNT_MAX + 20];
+			uint8_t straight[8 * COUNT_MAX];
+			uint8_t from[8 * COUNT_MAX + 20];
+			uint8_t other[8 * COUNT_MAX + 20];
+			uint8_t to[8 * COUNT_MAX + 20];
 
 			ina_reduce(straight, a, b, count, (enum ina_type)type, INA_SUM);
 			memcpy(from + shift, a, count * bytes);
@@ -317,7 +379,9 @@ int main(void)
 		cmocka_unit_test(float16_edges),
 		cmocka_unit_test(all_bfloat16),
 		cmocka_unit_test(all_float16),
-		cmocka_unit_test(all_operations_of_32_bits),
+		cmocka_unit_test(all_operations),
+		cmocka_unit_test(float64_edges),
+		cmocka_unit_test(averages),
 		cmocka_unit_test(any_alignment),
 #if defined(__SSE2__)
 		cmocka_unit_test(the_callers_rounding_is_put_aside),

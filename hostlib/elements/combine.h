@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What two elements make, bits from bits, without branches: for loops that the compiler turns into
+ * vector code.
+ */
+#ifndef INA_ELEMENTS_COMBINE_H
+#define INA_ELEMENTS_COMBINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define FLOAT64_MAGNITUDE 0x7FFFFFFFFFFFFFFFu
+#define FLOAT64_INFINITY  0x7FF0000000000000u
+#define FLOAT64_NAN       0x7FF8000000000000u
+#define FLOAT32_MAGNITUDE 0x7FFFFFFFu
+#define FLOAT32_INFINITY  0x7F800000u
+#define FLOAT32_NAN       0x7FC00000u
+#define BFLOAT16_INFINITY 0x7F80u
+#define BFLOAT16_NAN      0x7FC0u
+#define FLOAT16_INFINITY  0x7C00u
+#define FLOAT16_NAN       0x7E00u
+
+ALWAYS_INLINE float float_of(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+ALWAYS_INLINE uint32_t bits_of(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+ALWAYS_INLINE double double_of(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+ALWAYS_INLINE uint64_t bits_of_double(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/* The canonical NaN in place of any other. */
+ALWAYS_INLINE uint64_t float64_bits(double value)
+{
+	uint64_t bits = bits_of_double(value);
+
+	return (bits & FLOAT64_MAGNITUDE) > FLOAT64_INFINITY ? FLOAT64_NAN : bits;
+}
+
+ALWAYS_INLINE uint32_t float32_bits(float value)
+{
+	uint32_t bits = bits_of(value);
+
+	return (bits & FLOAT32_MAGNITUDE) > FLOAT32_INFINITY ? FLOAT32_NAN : bits;
+}
+
+ALWAYS_INLINE float widen_bfloat16(uint16_t half)
+{
+	return float_of((uint32_t)half << 16);
+}
+
+/* To nearest, ties to even: a carry out of the fraction is the next exponent, infinity at last. */
+ALWAYS_INLINE uint16_t round_bfloat16(float value)
+{
+	uint32_t bits = bits_of(value);
+	uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+
+	return (bits & FLOAT32_MAGNITUDE) > FLOAT32_INFINITY ? BFLOAT16_NAN : (uint16_t)rounded;
+}
+
+/* binary16: exponent bias 15, 10 bits of fraction; float32: 127 and 23. */
+ALWAYS_INLINE float widen_float16(uint16_t half)
+{
+	uint32_t moved = (uint32_t)(half & 0x7FFF) << 13;
+	uint32_t normal = moved + ((127u - 15) << 23);
+	uint32_t special = moved + ((255u - 31) << 23);
+	/* A subnormal is a fraction of 2^-14 with no leading one: 2^-14 more, and less again. */
+	uint32_t tiny = bits_of(float_of(moved + (113u << 23)) - float_of(113u << 23));
+	uint32_t magnitude = moved < 1u << 23 ? tiny : moved >= 31u << 23 ? special : normal;
+
+	return float_of(magnitude | (uint32_t)(half & 0x8000) << 16);
+}
+
+ALWAYS_INLINE uint16_t round_float16(float value)
+{
+	uint32_t bits = bits_of(value);
+	uint32_t magnitude = bits & FLOAT32_MAGNITUDE;
+	uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+	uint32_t normal = (magnitude - (112u << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
+	/* Added to 0.5, whose last place is 2^-24, the smallest float16, it is rounded to that. */
+	uint32_t tiny = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
+	uint32_t rounded = magnitude < 113u << 23 ? tiny : normal;
+
+	/* 65520 is halfway between the largest finite float16 and the next, which is infinity. */
+	rounded = magnitude >= 0x477FF000u ? FLOAT16_INFINITY : rounded;
+	return magnitude > FLOAT32_INFINITY ? FLOAT16_NAN : (uint16_t)(sign | rounded);
+}
+
+/* Sums and products. */
+
+ALWAYS_INLINE uint8_t sum_uint8(uint8_t a, uint8_t b)
+{
+	return (uint8_t)(a + b);
+}
+
+ALWAYS_INLINE uint8_t prod_uint8(uint8_t a, uint8_t b)
+{
+	return (uint8_t)(a * b);
+}
+
+ALWAYS_INLINE uint32_t sum_uint32(uint32_t a, uint32_t b)
+{
+	return a + b;
+}
+
+ALWAYS_INLINE uint32_t prod_uint32(uint32_t a, uint32_t b)
+{
+	return a * b;
+}
+
+ALWAYS_INLINE uint64_t sum_uint64(uint64_t a, uint64_t b)
+{
+	return a + b;
+}
+
+ALWAYS_INLINE uint64_t prod_uint64(uint64_t a, uint64_t b)
+{
+	return a * b;
+}
+
+ALWAYS_INLINE uint64_t sum_float64(uint64_t a, uint64_t b)
+{
+	return float64_bits(double_of(a) + double_of(b));
+}
+
+ALWAYS_INLINE uint64_t prod_float64(uint64_t a, uint64_t b)
+{
+	return float64_bits(double_of(a) * double_of(b));
+}
+
+ALWAYS_INLINE uint32_t sum_float32(uint32_t a, uint32_t b)
+{
+	return float32_bits(float_of(a) + float_of(b));
+}
+
+ALWAYS_INLINE uint32_t prod_float32(uint32_t a, uint32_t b)
+{
+	return float32_bits(float_of(a) * float_of(b));
+}
+
+ALWAYS_INLINE uint16_t sum_bfloat16(uint16_t a, uint16_t b)
+{
+	return round_bfloat16(widen_bfloat16(a) + widen_bfloat16(b));
+}
+
+ALWAYS_INLINE uint16_t prod_bfloat16(uint16_t a, uint16_t b)
+{
+	return round_bfloat16(widen_bfloat16(a) * widen_bfloat16(b));
+}
+
+ALWAYS_INLINE uint16_t sum_float16(uint16_t a, uint16_t b)
+{
+	return round_float16(widen_float16(a) + widen_float16(b));
+}
+
+ALWAYS_INLINE uint16_t prod_float16(uint16_t a, uint16_t b)
+{
+	return round_float16(widen_float16(a) * widen_float16(b));
+}
+
+/*
+ * The larger and the smaller one. With the magnitude inverted where the sign is set, floats are in
+ * the order of their bits as signed integers, -0 before +0: no number need be widened.
+ */
+
+ALWAYS_INLINE int64_t order64(uint64_t bits)
+{
+	return (int64_t)(bits ^ ((uint64_t)((int64_t)bits >> 63) & FLOAT64_MAGNITUDE));
+}
+
+ALWAYS_INLINE int32_t order32(uint32_t bits)
+{
+	return (int32_t)(bits ^ ((uint32_t)((int32_t)bits >> 31) & FLOAT32_MAGNITUDE));
+}
+
+ALWAYS_INLINE int16_t order16(uint16_t bits)
+{
+	return (int16_t)(bits ^ (((int16_t)bits >> 15) & 0x7FFF));
+}
+
+ALWAYS_INLINE bool any_nan64(uint64_t a, uint64_t b)
+{
+	return ((a & FLOAT64_MAGNITUDE) > FLOAT64_INFINITY) |
+	       ((b & FLOAT64_MAGNITUDE) > FLOAT64_INFINITY);
+}
+
+ALWAYS_INLINE bool any_nan32(uint32_t a, uint32_t b)
+{
+	return ((a & FLOAT32_MAGNITUDE) > FLOAT32_INFINITY) |
+	       ((b & FLOAT32_MAGNITUDE) > FLOAT32_INFINITY);
+}
+
+ALWAYS_INLINE bool any_nan16(uint16_t a, uint16_t b, uint16_t infinity)
+{
+	return ((a & 0x7FFF) > infinity) | ((b & 0x7FFF) > infinity);
+}
+
+ALWAYS_INLINE uint8_t max_uint8(uint8_t a, uint8_t b)
+{
+	return a > b ? a : b;
+}
+
+ALWAYS_INLINE uint8_t min_uint8(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+ALWAYS_INLINE uint32_t max_uint32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+ALWAYS_INLINE uint32_t min_uint32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+ALWAYS_INLINE uint64_t max_uint64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+ALWAYS_INLINE uint64_t min_uint64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+ALWAYS_INLINE uint64_t max_int64(uint64_t a, uint64_t b)
+{
+	return (int64_t)a > (int64_t)b ? a : b;
+}
+
+ALWAYS_INLINE uint64_t min_int64(uint64_t a, uint64_t b)
+{
+	return (int64_t)a < (int64_t)b ? a : b;
+}
+
+ALWAYS_INLINE uint64_t max_float64(uint64_t a, uint64_t b)
+{
+	return any_nan64(a, b) ? FLOAT64_NAN : order64(a) > order64(b) ? a : b;
+}
+
+ALWAYS_INLINE uint64_t min_float64(uint64_t a, uint64_t b)
+{
+	return any_nan64(a, b) ? FLOAT64_NAN : order64(a) < order64(b) ? a : b;
+}
+
+ALWAYS_INLINE uint32_t max_int32(uint32_t a, uint32_t b)
+{
+	return (int32_t)a > (int32_t)b ? a : b;
+}
+
+ALWAYS_INLINE uint32_t min_int32(uint32_t a, uint32_t b)
+{
+	return (int32_t)a < (int32_t)b ? a : b;
+}
+
+ALWAYS_INLINE uint32_t max_float32(uint32_t a, uint32_t b)
+{
+	return any_nan32(a, b) ? FLOAT32_NAN : order32(a) > order32(b) ? a : b;
+}
+
+ALWAYS_INLINE uint32_t min_float32(uint32_t a, uint32_t b)
+{
+	return any_nan32(a, b) ? FLOAT32_NAN : order32(a) < order32(b) ? a : b;
+}
+
+ALWAYS_INLINE uint16_t max_bfloat16(uint16_t a, uint16_t b)
+{
+	return any_nan16(a, b, BFLOAT16_INFINITY) ? BFLOAT16_NAN : order16(a) > order16(b) ? a : b;
+}
+
+ALWAYS_INLINE uint16_t min_bfloat16(uint16_t a, uint16_t b)
+{
+	return any_nan16(a, b, BFLOAT16_INFINITY) ? BFLOAT16_NAN : order16(a) < order16(b) ? a : b;
+}
+
+ALWAYS_INLINE uint16_t max_float16(uint16_t a, uint16_t b)
+{
+	return any_nan16(a, b, FLOAT16_INFINITY) ? FLOAT16_NAN : order16(a) > order16(b) ? a : b;
+}
+
+ALWAYS_INLINE uint16_t min_float16(uint16_t a, uint16_t b)
+{
+	return any_nan16(a, b, FLOAT16_INFINITY) ? FLOAT16_NAN : order16(a) < order16(b) ? a : b;
+}
+
+#endif
