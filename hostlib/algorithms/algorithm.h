@@ -25,8 +25,8 @@ struct ina_transfer {
 	enum ina_op op;      /* not INA_AVG */
 	uint8_t number_type; /* what messages call the type */
 	uint32_t mark;       /* what messages tell the collective by: is added to `remaining` */
-	bool fixed;      /* float32 sums: by the aggregator as block floating point */
-	bool overflowed; /* in a part that is done, by another algorithm */
+	bool fixed;          /* float32 sums: by the aggregator as block floating point */
+	bool overflowed;     /* in a part that is done, by another algorithm */
 	uint32_t send_lkey;
 	uint32_t recv_lkey;
 };

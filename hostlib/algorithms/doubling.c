@@ -168,9 +168,9 @@ static void combine(struct ina_doubling *doubling, const uint8_t *received, bool
 	const uint8_t *own = elements_in(partial_at(doubling, doubling->partial));
 	uint8_t *result = elements_in(partial_at(doubling, doubling->step + 1));
 
-	if (ina_reduce(result, is_lower ? received : own, is_lower ? own : received,
-	               transfer->total_bytes / transfer->element_bytes, transfer->type,
-	               transfer->op))
+	if (ina_combine(result, is_lower ? received : own, is_lower ? own : received,
+	                transfer->total_bytes / transfer->element_bytes, transfer->type,
+	                transfer->op))
 		doubling->flags |= INA_WIRE_OVERFLOW;
 }
 
@@ -181,9 +181,8 @@ static enum ina_status take(struct ina_doubling *doubling, const struct ina_doub
 	const uint8_t *message = received_at(doubling, step->partner, partner->taken);
 	uint32_t byte_len = partner->byte_len[partner->taken % 2];
 	uint32_t length = length_of(doubling);
-	struct ina_wire_header expected =
-	        ina_message_header(&doubling->context, partner->taken, length,
-	                           length + doubling->transfer.mark);
+	struct ina_wire_header expected = ina_message_header(
+	        &doubling->context, partner->taken, length, length + doubling->transfer.mark);
 	struct ina_slot slot = {0};
 
 	if (byte_len >= INA_MESSAGE_FRAMING) {

@@ -258,10 +258,10 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 	if (slot->trailer.flags & INA_WIRE_REJOIN)
 		ring->rejoin = true;
 	if (reduces(ring, ring->in.step) &&
-	    ina_reduce(ring->transfer.recv + offset,
-	               connection->staging + place * connection->limit_bytes,
-	               ring->transfer.send + offset, length / ring->transfer.element_bytes,
-	               ring->transfer.type, ring->transfer.op))
+	    ina_combine(ring->transfer.recv + offset,
+	                connection->staging + place * connection->limit_bytes,
+	                ring->transfer.send + offset, length / ring->transfer.element_bytes,
+	                ring->transfer.type, ring->transfer.op))
 		ring->overflow = true;
 	ring->arrived++;
 	next(ring, &ring->in);

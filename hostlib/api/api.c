@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls: arguments checked, errors remembered. */
+/* The public calls but the collectives: arguments checked, errors remembered. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "common/deadline.h"
 #include "hostlib/communicator/communicator.h"
 #include "hostlib/algorithms/tree_draw.h"
-#include "hostlib/elements/number.h"
 #include "hostlib/machine/parallel.h"
 #include "plain.h"
 
@@ -82,64 +81,6 @@ const char *ina_error(const ina_comm *comm)
 	return comm ? comm->latest.text : "";
 }
 
-static enum ina_status check_call(ina_comm *comm, const void *send, const void *recv, size_t count,
-                                  enum ina_type type, enum ina_op op)
-{
-	struct ina_failure *latest = &comm->latest;
-	uintptr_t from = (uintptr_t)send;
-	uintptr_t to = (uintptr_t)recv;
-	size_t element_bytes = ina_type_bytes((int)type);
-
-	if (comm->failure.status != INA_OK) {
-		*latest = comm->failure;
-		return latest->status;
-	}
-	if (element_bytes == 0)
-		return ina_fail(latest, INA_ERR_ARGUMENT,
-		                "all-reduce: there is no type %d: use one of enum ina_type, "
-		                "as INA_FLOAT32",
-		                (int)type);
-	if (!ina_op_name((int)op))
-		return ina_fail(
-		        latest, INA_ERR_ARGUMENT,
-		        "all-reduce: there is no operation %d: use one of enum ina_op, as INA_SUM",
-		        (int)op);
-	if (ina_number_of_wire(type, op) == INA_WIRE_NO_NUMBERS && comm->ranks > 1 &&
-	    comm->settings.options.algorithm != INA_ALGORITHM_RING)
-		return ina_fail(latest, INA_ERR_ARGUMENT,
-		                "all-reduce: the %s of %s is nothing for an aggregator: open the "
-		                "communicator with INA_ALGORITHM_RING",
-		                ina_op_name((int)op), ina_type_name((int)type));
-	if (count > SIZE_MAX / 2 / element_bytes)
-		return ina_fail(latest, INA_ERR_ARGUMENT, "all-reduce: a count of %zu is too large",
-		                count);
-	if (count == 0)
-		return INA_OK;
-	if (!send || !recv)
-		return ina_fail(latest, INA_ERR_ARGUMENT, "all-reduce: %s is NULL",
-		                send ? "recv" : "send");
-	if (from != to && from < to + count * element_bytes && to < from + count * element_bytes)
-		return ina_fail(
-		        latest, INA_ERR_ARGUMENT,
-		        "all-reduce: send and recv overlap; they must be the same or apart");
-	return INA_OK;
-}
-
-enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
-                                    enum ina_type type, enum ina_op op, ina_request **request)
-{
-	enum ina_status status;
-
-	if (request)
-		*request = NULL;
-	if (!comm || !request)
-		return INA_ERR_ARGUMENT;
-	status = check_call(comm, send, recv, count, type, op);
-	if (status != INA_OK)
-		return status;
-	return ina_request_start(comm, send, recv, count, type, op, request);
-}
-
 enum ina_status ina_test(ina_request *request, int *done)
 {
 	if (!request || !done)
@@ -155,15 +96,6 @@ enum ina_status ina_test(ina_request *request, int *done)
 enum ina_status ina_wait(ina_request *request)
 {
 	return request ? ina_request_wait(request) : INA_ERR_ARGUMENT;
-}
-
-enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
-                              enum ina_type type, enum ina_op op)
-{
-	ina_request *request;
-	enum ina_status status = ina_allreduce_start(comm, send, recv, count, type, op, &request);
-
-	return status == INA_OK ? ina_wait(request) : status;
 }
 
 enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)

@@ -374,7 +374,7 @@ void ina_control_tell_stall(struct ina_control *control)
 
 	frame.stall.call = control->stall;
 	frame.stall.is_all =
-	        control->stall.kind == INA_CALL_ALLREDUCE && ina_control_children_stall(control);
+	        ina_call_is_counted(&control->stall) && ina_control_children_stall(control);
 	if (control->rank == 0 ||
 	    memcmp(&frame.stall, &control->stall_told, sizeof(frame.stall)) == 0)
 		return;

@@ -7,52 +7,59 @@
 
 #include "hostlib/elements/number.h"
 
-/* "1000 float32", and for what, where that is the difference. */
+/* " with 1000 float32", and for what, where that is the difference; " at root 2". */
 static void describe_elements(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
 	const char *type = ina_type_name(call->type);
 	const char *op = ina_op_name(call->op);
+	char root[16] = "";
 
-	snprintf(text, size, "%" PRIu64 " %s%s%s", call->count, type ? type : "elements",
-	         say_op && op ? " for their " : "", say_op && op ? op : "");
+	if (call->kind == INA_CALL_BROADCAST || call->kind == INA_CALL_REDUCE)
+		snprintf(root, sizeof(root), " at root %u", call->root);
+	snprintf(text, size, "with %" PRIu64 " %s%s%s%s", call->count, type ? type : "elements",
+	         say_op && op ? " for their " : "", say_op && op ? op : "", root);
 }
 
 static void describe_call(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
-	char elements[64];
+	const char *name = ina_call_name((enum ina_call_kind)call->kind);
+	char elements[80] = "";
 
-	describe_elements(elements, sizeof(elements), call, say_op);
-	if (call->kind == INA_CALL_ALLREDUCE)
-		snprintf(text, size, "all-reduce %" PRIu64 " with %s", call->number, elements);
-	else if (call->kind == INA_CALL_CLOSE)
-		snprintf(text, size, "ina_close after %" PRIu64 " all-reduces", call->number);
+	if (call->kind == INA_CALL_CLOSE) {
+		snprintf(text, size, "%s after %" PRIu64 " calls", name, call->number);
+		return;
+	}
+	if (call->kind != INA_CALL_BARRIER)
+		describe_elements(elements, sizeof(elements), call, say_op);
+	if (ina_call_is_counted(call))
+		snprintf(text, size, "%s %" PRIu64 "%s%s", name, call->number,
+		         elements[0] ? " " : "", elements);
 	else
-		snprintf(text, size, "nothing");
+		snprintf(text, size, "%s", name);
 }
 
 /*
  * The call of this number that the rank is in or finished last; else the one that it is in. NULL:
- * it has finished that all-reduce and others since, which is proof that all ranks agreed on it.
+ * it has finished that one and others since, which is proof that all ranks agreed on it.
  */
 static const struct ina_call *call_of(const struct ina_called *called, uint64_t number)
 {
 	const struct ina_call *current = &called->current;
 	const struct ina_call *previous = &called->previous;
 
-	if (current->kind == INA_CALL_ALLREDUCE && current->number == number)
+	if (ina_call_is_counted(current) && current->number == number)
 		return current;
-	if (previous->kind != INA_CALL_ALLREDUCE || previous->number < number)
+	if (!ina_call_is_counted(previous) || previous->number < number)
 		return current;
 	return previous->number == number ? previous : NULL;
 }
 
 static bool same_call(const struct ina_call *a, const struct ina_call *b)
 {
-	return a->kind == b->kind && a->number == b->number && a->count == b->count &&
-	       a->type == b->type && a->op == b->op;
+	return a->number == b->number && ina_calls_agree(a, b);
 }
 
-/* The earliest all-reduce behind number `after` that some rank is in, or 0. */
+/* The earliest behind number `after` that some rank is in, or 0. */
 static uint64_t next_call(const struct ina_calls *calls, uint64_t after)
 {
 	uint64_t number = 0;
@@ -60,7 +67,7 @@ static uint64_t next_call(const struct ina_calls *calls, uint64_t after)
 	for (uint32_t i = 0; i < calls->count; i++) {
 		const struct ina_call *call = &calls->called[i].current;
 
-		if (call->kind == INA_CALL_ALLREDUCE && call->number > after &&
+		if (ina_call_is_counted(call) && call->number > after &&
 		    (number == 0 || call->number < number))
 			number = call->number;
 	}
@@ -73,12 +80,12 @@ static uint64_t stuck_call(const struct ina_calls *calls)
 	return next_call(calls, 0);
 }
 
-/* Has it come to this all-reduce? And is it known what it called there? */
+/* Has it come to this one? And is it known what it called there? */
 static bool counts(const struct ina_called *called, uint64_t number)
 {
 	const struct ina_call *current = &called->current;
 
-	return !(current->kind == INA_CALL_ALLREDUCE && current->number < number) &&
+	return !(ina_call_is_counted(current) && current->number < number) &&
 	       call_of(called, number);
 }
 
@@ -99,7 +106,7 @@ static const struct ina_called *find_lowest(const struct ina_calls *calls, uint6
 	return lowest;
 }
 
-/* Of the ranks that have come to this all-reduce. */
+/* Of the ranks that have come to this one. */
 static bool compare_calls(const struct ina_calls *calls, uint64_t number,
                           struct ina_failure *failure)
 {
@@ -110,24 +117,19 @@ static bool compare_calls(const struct ina_calls *calls, uint64_t number,
 	const struct ina_call *b;
 	bool both;
 	bool say_op;
-	char mine[96];
-	char theirs[96];
+	char mine[128];
+	char theirs[128];
 
 	if (!other)
 		return false;
 	a = call_of(reference, number);
 	b = call_of(other, number);
-	both = a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE &&
-	       a->number == b->number;
+	both = ina_call_is_counted(a) && a->kind == b->kind && a->number == b->number;
 	say_op = both && a->op != b->op;
 	describe_call(mine, sizeof(mine), a, say_op);
 	describe_call(theirs, sizeof(theirs), b, say_op);
-	if (both) {
-		char elements[64];
-
-		describe_elements(elements, sizeof(elements), a, say_op);
-		snprintf(mine, sizeof(mine), "with %s", elements);
-	}
+	if (both)
+		describe_elements(mine, sizeof(mine), a, say_op);
 	ina_fail(failure, INA_ERR_MISMATCH, "rank %u called %s, rank %u %s", other->rank, theirs,
 	         reference->rank, mine);
 	return true;
@@ -138,6 +140,15 @@ bool ina_calls_differ(const struct ina_faults *faults)
 	struct ina_failure ignored;
 
 	return compare_calls(&faults->calls, stuck_call(&faults->calls), &ignored);
+}
+
+/* What the ranks that have come to it call it. */
+static const char *name_of(const struct ina_calls *calls, uint64_t number)
+{
+	const struct ina_called *called = find_lowest(calls, number, NULL);
+
+	return ina_call_name(called ? (enum ina_call_kind)call_of(called, number)->kind
+	                            : INA_CALL_ALLREDUCE);
 }
 
 static struct ina_ranks without(const struct ina_ranks *set, const struct ina_ranks *those)
@@ -167,12 +178,11 @@ enum ina_status ina_diagnose(const struct ina_faults *faults, const struct ina_r
 		return failure->status;
 	if (faults->status == INA_ERR_TIMEOUT &&
 	    ina_ranks_list(names, sizeof(names), &silent, ranks) > 0)
-		return ina_fail(failure, INA_ERR_TIMEOUT,
-		                "all-reduce %" PRIu64 " waits for %s: rank %u %s", number, names,
-		                faults->rank, faults->text);
+		return ina_fail(failure, INA_ERR_TIMEOUT, "%s %" PRIu64 " waits for %s: rank %u %s",
+		                name_of(calls, number), number, names, faults->rank, faults->text);
 	if (faults->status != INA_OK)
-		return ina_fail(failure, faults->status, "rank %u in all-reduce %" PRIu64 ": %s",
-		                faults->rank, number, faults->text);
+		return ina_fail(failure, faults->status, "rank %u in %s %" PRIu64 ": %s",
+		                faults->rank, name_of(calls, number), number, faults->text);
 	/* Ranks ahead of the one that is stuck, which only is late, may have come to blows. */
 	while ((number = next_call(calls, number)) != 0) {
 		if (compare_calls(calls, number, failure))

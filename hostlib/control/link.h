@@ -14,7 +14,7 @@
 #include "votes.h"
 
 /* "INACTRL", and as its last byte the version of all that follows. */
-#define INA_CONTROL_MAGIC 0x384C525443414E49u /* "INACTRL8" */
+#define INA_CONTROL_MAGIC 0x394C525443414E49u /* "INACTRL9" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */

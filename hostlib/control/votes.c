@@ -4,14 +4,35 @@
 
 #include <string.h>
 
+static const char *const NAMES[] = {
+        [INA_CALL_NONE] = "nothing",
+        [INA_CALL_ALLREDUCE] = "all-reduce",
+        [INA_CALL_REDUCE_SCATTER] = "reduce-scatter",
+        [INA_CALL_ALL_GATHER] = "all-gather",
+        [INA_CALL_BROADCAST] = "broadcast",
+        [INA_CALL_REDUCE] = "reduce",
+        [INA_CALL_BARRIER] = "barrier",
+        [INA_CALL_CLOSE] = "ina_close",
+};
+
+const char *ina_call_name(enum ina_call_kind kind)
+{
+	return NAMES[kind];
+}
+
+bool ina_calls_agree(const struct ina_call *a, const struct ina_call *b)
+{
+	return a->kind == b->kind && a->count == b->count && a->type == b->type && a->op == b->op &&
+	       a->root == b->root;
+}
+
 bool ina_calls_conflict(const struct ina_call *a, const struct ina_call *b)
 {
-	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_ALLREDUCE)
-		return a->number == b->number &&
-		       (a->count != b->count || a->type != b->type || a->op != b->op);
-	if (a->kind == INA_CALL_ALLREDUCE && b->kind == INA_CALL_CLOSE)
+	if (ina_call_is_counted(a) && ina_call_is_counted(b))
+		return a->number == b->number && !ina_calls_agree(a, b);
+	if (ina_call_is_counted(a) && b->kind == INA_CALL_CLOSE)
 		return a->number > b->number;
-	if (a->kind == INA_CALL_CLOSE && b->kind == INA_CALL_ALLREDUCE)
+	if (a->kind == INA_CALL_CLOSE && ina_call_is_counted(b))
 		return b->number > a->number;
 	return false;
 }
@@ -25,7 +46,7 @@ bool ina_calls_have_conflict(const struct ina_calls *calls, const struct ina_cal
 	return false;
 }
 
-/* ina_close() comes behind the all-reduces before it. */
+/* ina_close() comes behind the calls before it. */
 static uint64_t place_of(const struct ina_call *call)
 {
 	return call->number + (call->kind == INA_CALL_CLOSE);

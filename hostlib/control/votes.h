@@ -15,22 +15,40 @@
 enum ina_call_kind {
 	INA_CALL_NONE = 0,
 	INA_CALL_ALLREDUCE,
+	INA_CALL_REDUCE_SCATTER,
+	INA_CALL_ALL_GATHER,
+	INA_CALL_BROADCAST,
+	INA_CALL_REDUCE,
+	INA_CALL_BARRIER,
 	INA_CALL_CLOSE,
 };
 
-/* A collective call, as ranks compare it. */
+/* A collective call, as ranks compare it. What a kind has no use for is 0. */
 struct ina_call {
-	uint64_t number; /* ALLREDUCE: 1 for the first; CLOSE: how many came before it */
+	uint64_t number; /* 1 for the first; CLOSE: how many came before it */
 	uint64_t count;
-	uint32_t kind; /* enum ina_call_kind */
+	uint16_t kind; /* enum ina_call_kind */
+	uint16_t root;
 	uint16_t type; /* enum ina_type */
 	uint16_t op;   /* enum ina_op */
 };
 
+/* Is it one that the ranks count? */
+static inline bool ina_call_is_counted(const struct ina_call *call)
+{
+	return call->kind != INA_CALL_NONE && call->kind != INA_CALL_CLOSE;
+}
+
+/* "all-reduce"; "nothing". The strings live for ever. */
+const char *ina_call_name(enum ina_call_kind kind);
+
+/* The same call, but for the number? */
+bool ina_calls_agree(const struct ina_call *a, const struct ina_call *b);
+
 /* In which calls ranks are. */
 struct ina_called {
 	struct ina_call current;
-	struct ina_call previous; /* the all-reduce finished last */
+	struct ina_call previous; /* the one finished last */
 	uint32_t rank;            /* the lowest one of which that is so */
 	uint32_t reserved;
 };

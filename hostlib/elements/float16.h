@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /*
- * result[i] = a[i] + b[i], as ina_reduce() has it, for the first elements. Returns how many: whole
+ * result[i] = a[i] + b[i], as ina_combine() has it, for the first elements. Returns how many: whole
  * vectors of them, or 0 where the processor has no such conversions.
  */
 size_t ina_float16_sum(void *result, const void *a, const void *b, size_t count);

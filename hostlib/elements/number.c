@@ -29,6 +29,7 @@ static const struct {
         [INA_UINT8] = {"uint8", 1, INA_WIRE_NO_NUMBERS, INA_WIRE_NO_NUMBERS},
         [INA_UINT32] = {"uint32", 4, INA_WIRE_INT32, INA_WIRE_NO_NUMBERS},
         [INA_UINT64] = {"uint64", 8, INA_WIRE_NO_NUMBERS, INA_WIRE_NO_NUMBERS},
+        [INA_BYTES] = {NULL, 1, INA_WIRE_INT32, INA_WIRE_NO_NUMBERS},
 };
 
 static const char *const OPS[] = {[INA_SUM] = "sum",

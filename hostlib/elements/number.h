@@ -6,10 +6,16 @@
 #include "hostlib/include/ina.h"
 #include "wire/ina_wire.h"
 
+/*
+ * Bytes that all ranks but one have as zeros: their sum is the one's, whatever they are, also where
+ * they are added as int32. Not for callers.
+ */
+#define INA_BYTES ((enum ina_type)10)
+
 /* Bytes of an element; 0: there is no such type. */
 size_t ina_type_bytes(int type);
 
-/* "float32", "max"; NULL: there is none. The strings live for ever. */
+/* "float32", "max"; NULL: there is none that callers know. The strings live for ever. */
 const char *ina_type_name(int type);
 const char *ina_op_name(int op);
 

@@ -8,6 +8,7 @@
 #include "combine.h"
 #include "common/vector.h"
 #include "float16.h"
+#include "number.h"
 #include "rounding.h"
 
 /* Elements lie anywhere, and are looked at as numbers and as bits. */
@@ -92,12 +93,13 @@ static const each_fn EACH_OF[][INA_PROD + 1] = {
                 ROW(each_sum_float64, each_max_float64, each_min_float64, each_prod_float64),
         [INA_INT64] = ROW(each_sum_uint64, each_max_int64, each_min_int64, each_prod_uint64),
         [INA_UINT8] = ROW(each_sum_uint8, each_max_uint8, each_min_uint8, each_prod_uint8),
+        [INA_BYTES] = {[INA_SUM] = each_sum_uint8},
         [INA_UINT32] = ROW(each_sum_uint32, each_max_uint32, each_min_uint32, each_prod_uint32),
         [INA_UINT64] = ROW(each_sum_uint64, each_max_uint64, each_min_uint64, each_prod_uint64),
 };
 
-bool ina_reduce(void *result, const void *a, const void *b, size_t count, enum ina_type type,
-                enum ina_op op)
+bool ina_combine(void *result, const void *a, const void *b, size_t count, enum ina_type type,
+                 enum ina_op op)
 {
 	uint64_t mode = ina_rounding_begin();
 	bool overflow = EACH_OF[type][op](result, a, b, count);

@@ -15,7 +15,7 @@
  * overlaps neither. Returns whether an int32 sum overflowed (the result is then its two's
  * complement); false for all else.
  */
-bool ina_reduce(void *result, const void *a, const void *b, size_t count, enum ina_type type,
-                enum ina_op op);
+bool ina_combine(void *result, const void *a, const void *b, size_t count, enum ina_type type,
+                 enum ina_op op);
 
 #endif

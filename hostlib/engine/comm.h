@@ -8,15 +8,26 @@
 
 #include "hostlib/recovery/recovery.h"
 #include "pollset.h"
+#include "scratch.h"
 
-struct ina_request {
-	struct ina_comm *comm;
-	struct ina_request *next;
+/* A collective, as it was called. What a kind has no use for is 0. */
+struct ina_collective {
+	enum ina_call_kind kind;
 	const void *send;
 	void *recv;
 	size_t count;
 	enum ina_type type;
 	enum ina_op op;
+	int root;
+	uint32_t mark; /* of its messages; 0: what follows from all this */
+};
+
+struct ina_request {
+	struct ina_comm *comm;
+	struct ina_request *next;
+	struct ina_collective what;
+	/* For what the caller gives no memory for; it stays with the request for later calls. */
+	struct ina_scratch scratch;
 	bool active; /* under way, memory held: the first ones of the queue */
 	bool done;
 	enum ina_status status;
@@ -74,8 +85,8 @@ static inline bool ina_comm_is_aggregated(const struct ina_comm *comm)
 }
 
 /* Puts a checked call at the end of the queue. INA_OK, INA_ERR_MEMORY, or what it died of. */
-enum ina_status ina_request_start(struct ina_comm *comm, const void *send, void *recv, size_t count,
-                                  enum ina_type type, enum ina_op op, struct ina_request **request);
+enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
+                                  struct ina_request **request);
 
 /* Waits until it is done; then ina_request_take(). */
 enum ina_status ina_request_wait(struct ina_request *request);

@@ -6,9 +6,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "comm.h"
+#include "collective.h"
 #include "common/deadline.h"
-#include "hostlib/elements/average.h"
 #include "request.h"
 
 static_assert(INA_COMM_FDS <= INA_POLLSET_FDS, "a pollset has room for all that is waited for");
@@ -96,10 +95,11 @@ static void begin_turn(struct ina_comm *comm)
 	turn->previous = turn->current;
 	turn->current = (struct ina_call){
 	        .number = turn->previous.number + 1,
-	        .count = request->count,
-	        .kind = INA_CALL_ALLREDUCE,
-	        .type = (uint16_t)request->type,
-	        .op = (uint16_t)request->op,
+	        .count = request->what.count,
+	        .kind = (uint16_t)request->what.kind,
+	        .root = (uint16_t)request->what.root,
+	        .type = (uint16_t)request->what.type,
+	        .op = (uint16_t)request->what.op,
 	};
 	comm->control.news = true; /* what came before may concern this call */
 	turn->progressed_ms = ina_now_ms();
@@ -150,11 +150,10 @@ static void finish_done(struct ina_comm *comm, const struct ina_algorithm_row *a
 	bool overflow = algorithm->end(state, &comm->stats, &until);
 
 	/* An aggregator tells of sums of uint32, too, that they overflow as int32. */
-	overflow = (overflow || request->transfer.overflowed) && request->type == INA_INT32;
+	comm->stats.overflows +=
+	        (overflow || request->transfer.overflowed) && request->transfer.type == INA_INT32;
 	comm->stats.calls++;
-	comm->stats.overflows += overflow;
-	if (request->op == INA_AVG)
-		ina_average(request->recv, request->count, request->type, comm->ranks);
+	ina_collective_end(request);
 	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
 	/* Where the connection has been dropped, no send reads the memory any more: now. */

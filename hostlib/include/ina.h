@@ -56,7 +56,7 @@ extern "C" {
  * statistics only ever grow at their end.
  */
 #define INA_VERSION_MAJOR 0
-#define INA_VERSION_MINOR 1
+#define INA_VERSION_MINOR 2
 #define INA_VERSION_PATCH 0
 #define INA_VERSION       (INA_VERSION_MAJOR * 1000000 + INA_VERSION_MINOR * 1000 + INA_VERSION_PATCH)
 
@@ -75,13 +75,13 @@ extern "C" {
 /* A communicator: this rank's connections, memory and place among the ranks. */
 typedef struct ina_comm ina_comm;
 
-/* An all-reduce that has been started and not yet finished. */
+/* A collective that has been started and not yet finished. */
 typedef struct ina_request ina_request;
 
 enum ina_status {
 	INA_OK = 0,
 	INA_ERR_ARGUMENT, /* the call or an option makes no sense; the communicator stays usable */
-	INA_ERR_MISMATCH, /* ranks disagree: on options at open, on the call in an all-reduce */
+	INA_ERR_MISMATCH, /* ranks disagree: on options at open, or on what they call */
 	INA_ERR_PEER,     /* a rank is gone */
 	INA_ERR_TIMEOUT,  /* what was awaited did not come in time */
 	INA_ERR_DEVICE,   /* the RDMA device or a connection failed */
@@ -296,8 +296,8 @@ INA_API const char *ina_error(const ina_comm *comm);
  * between the algorithms; docs/protocol.md says how far a sum may be off. INA_MAX and INA_MIN are
  * exact and the same by every algorithm: -0 is less than +0, and a NaN among the operands makes
  * the result a NaN. Integers of all types are added and multiplied modulo 2 to their number of
- * bits. INA_AVG is the sum, divided by the ranks at the end: floats are rounded to nearest even once
- * more, integers towards zero.
+ * bits. INA_AVG is the sum, divided by the ranks at the end: floats are rounded to nearest even
+ * once more, integers towards zero.
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. After any other error, which all
  * ranks get, each in this call or its next, recv holds nothing of use, and all further calls
@@ -327,6 +327,63 @@ INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *re
 INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv,
                                             size_t count, enum ina_type type, enum ina_op op,
                                             ina_request **request);
+
+/*
+ * The other collectives. What ina_allreduce() says of memory, types, operations, errors and
+ * registrations holds for them; what ina_allreduce_start() says, for those that are started, which
+ * ina_test() and ina_wait() finish. Requests of all kinds are carried out in the order in which
+ * they were started. All ranks call the same ones in the same order, with the same counts, types,
+ * operations and roots; where they do not, all get INA_ERR_MISMATCH, which says who called what.
+ *
+ * Sums and maxima that an aggregator can make go through it, and so do broadcasts and barriers;
+ * the rest goes among the hosts. ina_comm_stats() counts what went which way.
+ */
+
+/*
+ * Block r of the sum, or what else op is, of all ranks' send goes to rank r.
+ * send: ranks * recv_count elements, the block of rank 0 first; recv: recv_count.
+ * In place: recv is send + rank * recv_count elements; the other blocks stay as they were.
+ */
+INA_API enum ina_status ina_reduce_scatter(ina_comm *comm, const void *send, void *recv,
+                                           size_t recv_count, enum ina_type type, enum ina_op op);
+INA_API enum ina_status ina_reduce_scatter_start(ina_comm *comm, const void *send, void *recv,
+                                                 size_t recv_count, enum ina_type type,
+                                                 enum ina_op op, ina_request **request);
+
+/*
+ * All ranks' send, that of rank 0 first, go to recv at every rank, bit by bit.
+ * send: send_count elements; recv: ranks * send_count.
+ * In place: send is recv + rank * send_count elements.
+ */
+INA_API enum ina_status ina_all_gather(ina_comm *comm, const void *send, void *recv,
+                                       size_t send_count, enum ina_type type);
+INA_API enum ina_status ina_all_gather_start(ina_comm *comm, const void *send, void *recv,
+                                             size_t send_count, enum ina_type type,
+                                             ina_request **request);
+
+/*
+ * The root's send goes to recv at every rank, bit by bit. send is looked at nowhere else, and may
+ * be NULL there. In place: send is recv.
+ */
+INA_API enum ina_status ina_broadcast(ina_comm *comm, const void *send, void *recv, size_t count,
+                                      enum ina_type type, int root);
+INA_API enum ina_status ina_broadcast_start(ina_comm *comm, const void *send, void *recv,
+                                            size_t count, enum ina_type type, int root,
+                                            ina_request **request);
+
+/*
+ * As ina_allreduce(), but the result goes to recv at the root alone. recv is not touched anywhere
+ * else, and may be NULL there. In place, at the root: send is recv.
+ */
+INA_API enum ina_status ina_reduce(ina_comm *comm, const void *send, void *recv, size_t count,
+                                   enum ina_type type, enum ina_op op, int root);
+INA_API enum ina_status ina_reduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
+                                         enum ina_type type, enum ina_op op, int root,
+                                         ina_request **request);
+
+/* Is done when all ranks have called it. */
+INA_API enum ina_status ina_barrier(ina_comm *comm);
+INA_API enum ina_status ina_barrier_start(ina_comm *comm, ina_request **request);
 
 /*
  * Makes what progress can be made without waiting. *done becomes 1 when the request is finished,

@@ -109,8 +109,7 @@ static bool contribute(struct ina_parallel *parallel)
 
 static bool same_call(const struct ina_call *a, const struct ina_call *b)
 {
-	return a->number == b->number && a->count == b->count && a->type == b->type &&
-	       a->op == b->op;
+	return a->number == b->number && ina_calls_agree(a, b);
 }
 
 /* Have all contributed to the step, in this same call? */
@@ -150,8 +149,8 @@ static void add_up(struct ina_parallel *parallel, uint8_t *sum, size_t bytes)
 			memcpy(sum, part, bytes);
 		else if (before)
 			p->overflow |=
-			        ina_reduce(sum, part, before, bytes / transfer->element_bytes,
-			                   transfer->type, transfer->op);
+			        ina_combine(sum, part, before, bytes / transfer->element_bytes,
+			                    transfer->type, transfer->op);
 		before = before ? sum : part;
 	}
 }
@@ -163,6 +162,7 @@ static enum ina_status reduce(struct ina_parallel *parallel, bool *moved,
 	const struct ina_transfer *transfer = &p->transfer;
 	int rail = parallel->local.index;
 	uint64_t step = p->base + p->reduced;
+	struct ina_collective what;
 	size_t bytes;
 	uint8_t *sum;
 	bool goes;
@@ -185,10 +185,15 @@ static enum ina_status reduce(struct ina_parallel *parallel, bool *moved,
 	if (!ina_intra_is_there(&parallel->intra, p->adding_ns))
 		return INA_OK;
 	p->adding_ns = 0;
-	if (goes &&
-	    ina_request_start(parallel->rail, sum, ina_local_sum(&parallel->local, rail, step),
-	                      bytes / transfer->element_bytes, transfer->type, transfer->op,
-	                      &p->requests[step % INA_LOCAL_DEPTH]) != INA_OK) {
+	what = (struct ina_collective){.kind = INA_CALL_ALLREDUCE,
+	                               .send = sum,
+	                               .recv = ina_local_sum(&parallel->local, rail, step),
+	                               .count = bytes / transfer->element_bytes,
+	                               .type = transfer->type,
+	                               .op = transfer->op,
+	                               .mark = transfer->mark};
+	if (goes && ina_request_start(parallel->rail, &what,
+	                              &p->requests[step % INA_LOCAL_DEPTH]) != INA_OK) {
 		*failure = parallel->rail->latest;
 		return failure->status;
 	}

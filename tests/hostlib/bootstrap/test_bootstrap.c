@@ -305,7 +305,7 @@ static void another_version_at_rank_0(void **state)
 	close(unknown_peer("INACTRL7 and what that may have said", 36));
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
-	        "sent away: somebody with version 7 of libina's control protocol, which here is 8");
+	        "sent away: somebody with version 7 of libina's control protocol, which here is 9");
 	close_all(ranks, 1);
 }
 
@@ -325,13 +325,13 @@ static void another_version_of_rank_0(void **state)
 	start_one(&ranks[1]);
 	fd = accept(listener, NULL, NULL);
 	assert_true(fd >= 0);
-	assert_int_equal(send(fd, "INACTRL9", 8, MSG_NOSIGNAL), 8);
+	assert_int_equal(send(fd, "INACTRL8", 8, MSG_NOSIGNAL), 8);
 	assert_hung_up(fd);
 	close(fd);
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and nobody has answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it speaks version 9 of libina's control protocol, this rank 8");
+	        "it speaks version 8 of libina's control protocol, this rank 9");
 	close_all(&ranks[1], 1);
 }
 

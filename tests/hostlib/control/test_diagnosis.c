@@ -92,6 +92,25 @@ static void types_differ(void **state)
 	       "rank 2 called all-reduce 5 with 1000 int32, rank 0 with 1000 float32");
 }
 
+static void kinds_and_roots_differ(void **state)
+{
+	(void)state;
+	faults[2].current.kind = INA_CALL_ALL_GATHER;
+	judged(INA_ERR_MISMATCH, "rank 2 called all-gather 5 with 1000 float32, rank 0 all-reduce "
+	                         "5 with 1000 float32");
+	faults[2].current = (struct ina_call){.number = 5, .kind = INA_CALL_BARRIER};
+	judged(INA_ERR_MISMATCH, "rank 2 called barrier 5, rank 0 all-reduce 5 with 1000 float32");
+	for (int r = 0; r < RANKS; r++) {
+		faults[r].current = allreduce(5, 1000, INA_FLOAT32);
+		faults[r].current.kind = INA_CALL_BROADCAST;
+		faults[r].current.root = r == 2 ? 3 : 1;
+	}
+	judged(INA_ERR_MISMATCH, "rank 2 called broadcast 5 with 1000 float32 at root 3, rank 0 "
+	                         "with 1000 float32 at root 1");
+	faults[2].current.root = 1;
+	judged(INA_ERR_AGGREGATOR, "rank 1 in broadcast 5: ");
+}
+
 /* A rank that finished the call and is in the next is no mismatch. */
 static void one_is_ahead(void **state)
 {
@@ -123,8 +142,7 @@ static void one_closes(void **state)
 	(void)state;
 	faults[2].previous = allreduce(4, 10, INA_INT32);
 	faults[2].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 4};
-	judged(INA_ERR_MISMATCH,
-	       "rank 2 called ina_close after 4 all-reduces, rank 0 all-reduce 5");
+	judged(INA_ERR_MISMATCH, "rank 2 called ina_close after 4 calls, rank 0 all-reduce 5");
 	/* Closing after the call that fails elsewhere is no mismatch. */
 	faults[2].previous = allreduce(5, 1000, INA_FLOAT32);
 	faults[2].current.number = 5;
@@ -141,8 +159,7 @@ static void one_is_late(void **state)
 		faults[r].current = allreduce(6, 77, INA_INT32);
 	}
 	faults[1].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
-	judged(INA_ERR_MISMATCH,
-	       "rank 1 called ina_close after 5 all-reduces, rank 0 all-reduce 6");
+	judged(INA_ERR_MISMATCH, "rank 1 called ina_close after 5 calls, rank 0 all-reduce 6");
 	faults[1].current = allreduce(6, 78, INA_INT32);
 	judged(INA_ERR_MISMATCH, "rank 1 called all-reduce 6 with 78 int32, rank 0 with 77 int32");
 	/* No difference is made up. */
@@ -282,6 +299,7 @@ int main(void)
 	        cmocka_unit_test_setup(aggregator_lost, all_alike),
 	        cmocka_unit_test_setup(counts_differ, all_alike),
 	        cmocka_unit_test_setup(types_differ, all_alike),
+	        cmocka_unit_test_setup(kinds_and_roots_differ, all_alike),
 	        cmocka_unit_test_setup(one_is_ahead, all_alike),
 	        cmocka_unit_test_setup(one_is_far_ahead, all_alike),
 	        cmocka_unit_test_setup(one_closes, all_alike),

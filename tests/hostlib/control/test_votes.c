@@ -22,7 +22,7 @@ static uint32_t draw(uint32_t below)
 
 static struct ina_call draw_call(void)
 {
-	uint32_t kind = draw(10) ? INA_CALL_ALLREDUCE : INA_CALL_CLOSE;
+	uint16_t kind = draw(10) ? INA_CALL_ALLREDUCE : INA_CALL_CLOSE;
 
 	return (struct ina_call){.number = 5 + draw(30),
 	                         .count = kind == INA_CALL_CLOSE ? 0 : 1000 + draw(2),

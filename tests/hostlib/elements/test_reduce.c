@@ -26,7 +26,7 @@ static void int32_edges(void **state)
 	int32_t result[6];
 
 	(void)state;
-	assert_false(ina_reduce(result, a, b, 6, INA_INT32, INA_SUM));
+	assert_false(ina_combine(result, a, b, 6, INA_INT32, INA_SUM));
 	assert_memory_equal(result, sums, sizeof(sums));
 }
 
@@ -48,7 +48,7 @@ static void int32_overflows(void **state)
 
 			a[at] = pairs[p][0];
 			b[at] = pairs[p][1];
-			assert_true(ina_reduce(result, a, b, 20, INA_INT32, INA_SUM));
+			assert_true(ina_combine(result, a, b, 20, INA_INT32, INA_SUM));
 			assert_int_equal(result[at], pairs[p][2]);
 		}
 	}
@@ -71,11 +71,11 @@ static void int32_random(void **state)
 
 			overflow |= wide > INT32_MAX || wide < INT32_MIN;
 		}
-		assert_int_equal(ina_reduce(result, a, b, count, INA_INT32, INA_SUM), overflow);
+		assert_int_equal(ina_combine(result, a, b, count, INA_INT32, INA_SUM), overflow);
 		for (size_t i = 0; i < count; i++)
 			assert_int_equal(result[i], (int32_t)(uint32_t)((int64_t)a[i] + b[i]));
 		/* In place. */
-		ina_reduce(b, a, b, count, INA_INT32, INA_SUM);
+		ina_combine(b, a, b, count, INA_INT32, INA_SUM);
 		assert_memory_equal(b, result, count * sizeof(*b));
 	}
 }
@@ -99,7 +99,7 @@ static void float32_edges(void **state)
 		uint32_t bits;
 
 		assert_false(
-		        ina_reduce(&result, &rows[r][0], &rows[r][1], 1, INA_FLOAT32, INA_SUM));
+		        ina_combine(&result, &rows[r][0], &rows[r][1], 1, INA_FLOAT32, INA_SUM));
 		memcpy(&bits, &result, sizeof(bits));
 		assert_int_equal(bits, rows[r][2]);
 	}
@@ -116,7 +116,7 @@ static void check_rows(const struct row *rows, size_t count, enum ina_type type)
 	for (size_t r = 0; r < count; r++) {
 		uint16_t result;
 
-		ina_reduce(&result, &rows[r].bits[0], &rows[r].bits[1], 1, type, rows[r].op);
+		ina_combine(&result, &rows[r].bits[0], &rows[r].bits[1], 1, type, rows[r].op);
 		assert_int_equal(result, rows[r].bits[2]);
 	}
 }
@@ -168,7 +168,7 @@ static void reduce_by_sevens(uint16_t *result, const uint16_t *a, const uint16_t
                              enum ina_type type, enum ina_op op)
 {
 	for (size_t i = 0; i < count; i += 7)
-		ina_reduce(result + i, a + i, b + i, count - i < 7 ? count - i : 7, type, op);
+		ina_combine(result + i, a + i, b + i, count - i < 7 ? count - i : 7, type, op);
 }
 
 /* Every encoding of 16 bits against edges, and against random ones of near exponents. */
@@ -186,7 +186,7 @@ static void check_all_encodings(enum ina_type type, const uint16_t *edges, size_
 				b[i] = round < edge_count ? edges[round]
 				                          : (uint16_t)(i ^ (random() & 0x87FF));
 			}
-			ina_reduce(result, a, b, 0x10000, type, (enum ina_op)op);
+			ina_combine(result, a, b, 0x10000, type, (enum ina_op)op);
 			reduce_by_sevens(portable, a, b, 0x10000, type, (enum ina_op)op);
 			assert_memory_equal(portable, result, sizeof(result));
 			for (uint32_t i = 0; i < 0x10000; i++) {
@@ -243,7 +243,7 @@ static void all_operations(void **state)
 			                                 : a ^ (reference_bits)(random() & 0xFF);
 			reference_bits result = 0;
 
-			ina_reduce(&result, &a, &b, 1, (enum ina_type)type, op);
+			ina_combine(&result, &a, &b, 1, (enum ina_type)type, op);
 			if (result != reference_combine((enum ina_type)type, op, a, b))
 				fail_msg("type %d op %d: %llx, %llx gave %llx", type, (int)op,
 				         (unsigned long long)a, (unsigned long long)b,
@@ -273,7 +273,8 @@ static void float64_edges(void **state)
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		uint64_t result;
 
-		ina_reduce(&result, &rows[r].bits[0], &rows[r].bits[1], 1, INA_FLOAT64, rows[r].op);
+		ina_combine(&result, &rows[r].bits[0], &rows[r].bits[1], 1, INA_FLOAT64,
+		            rows[r].op);
 		assert_int_equal(result, rows[r].bits[2]);
 	}
 }
@@ -320,17 +321,17 @@ static void any_alignment(void **state)
 			uint8_t other[8 * COUNT_MAX + 20];
 			uint8_t to[8 * COUNT_MAX + 20];
 
-			ina_reduce(straight, a, b, count, (enum ina_type)type, INA_SUM);
+			ina_combine(straight, a, b, count, (enum ina_type)type, INA_SUM);
 			memcpy(from + shift, a, count * bytes);
 			memset(other, 0x5A, sizeof(other));
 			memcpy(other + (15 - shift), b, count * bytes);
 			memset(to, 0x5A, sizeof(to));
-			ina_reduce(to + shift / 2, from + shift, other + (15 - shift), count,
-			           (enum ina_type)type, INA_SUM);
+			ina_combine(to + shift / 2, from + shift, other + (15 - shift), count,
+			            (enum ina_type)type, INA_SUM);
 			assert_memory_equal(to + shift / 2, straight, count * bytes);
 			assert_int_equal(to[shift / 2 + count * bytes], 0x5A);
-			ina_reduce(other + (15 - shift), from + shift, other + (15 - shift), count,
-			           (enum ina_type)type, INA_SUM);
+			ina_combine(other + (15 - shift), from + shift, other + (15 - shift), count,
+			            (enum ina_type)type, INA_SUM);
 			assert_memory_equal(other + (15 - shift), straight, count * bytes);
 			assert_int_equal(other[15 - shift + count * bytes], 0x5A);
 		}
@@ -358,8 +359,8 @@ static void the_callers_rounding_is_put_aside(void **state)
 
 	(void)state;
 	_mm_setcsr(CALLERS_MODE);
-	ina_reduce(result32, a32, b32, 5, INA_FLOAT32, INA_SUM);
-	ina_reduce(result16, a16, b16, 3, INA_BFLOAT16, INA_SUM);
+	ina_combine(result32, a32, b32, 5, INA_FLOAT32, INA_SUM);
+	ina_combine(result16, a16, b16, 3, INA_BFLOAT16, INA_SUM);
 	after = _mm_getcsr();
 	_mm_setcsr(before);
 	assert_int_equal(after, CALLERS_MODE);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collectives: arguments checked, and put into the queue. */
+#include <stdlib.h>
+
+#include "hostlib/elements/number.h"
+#include "hostlib/engine/collective.h"
+
+static enum ina_status check_elements(const struct ina_comm *comm,
+                                      const struct ina_collective *what,
+                                      struct ina_failure *failure)
+{
+	const char *name = ina_call_name(what->kind);
+	bool combines = what->kind != INA_CALL_ALL_GATHER && what->kind != INA_CALL_BROADCAST;
+
+	if (!ina_type_name((int)what->type))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: there is no type %d: use one of enum ina_type, as INA_FLOAT32",
+		                name, (int)what->type);
+	if (combines && !ina_op_name((int)what->op))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: there is no operation %d: use one of enum ina_op, as INA_SUM",
+		                name, (int)what->op);
+	if (what->count > SIZE_MAX / 2 / ina_type_bytes((int)what->type) / (size_t)comm->ranks)
+		return ina_fail(failure, INA_ERR_ARGUMENT, "%s: a count of %zu is too large", name,
+		                what->count);
+	if (what->root < 0 || what->root >= comm->ranks)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: there is no root %d: the ranks are 0 to %d", name, what->root,
+		                comm->ranks - 1);
+	if (combines && ina_number_of_wire(what->type, what->op) == INA_WIRE_NO_NUMBERS &&
+	    comm->ranks > 1 && comm->settings.options.algorithm != INA_ALGORITHM_RING)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: the %s of %s is nothing for an aggregator: open the "
+		                "communicator with INA_ALGORITHM_RING",
+		                name, ina_op_name((int)what->op), ina_type_name((int)what->type));
+	return INA_OK;
+}
+
+/* In place, the shorter one is this rank's block of the longer one, or the same. */
+static enum ina_status check_memory(const struct ina_comm *comm, const struct ina_collective *what,
+                                    struct ina_failure *failure)
+{
+	const char *name = ina_call_name(what->kind);
+	size_t send_bytes = ina_collective_send_bytes(comm, what);
+	size_t recv_bytes = ina_collective_recv_bytes(comm, what);
+	uintptr_t send = (uintptr_t)what->send;
+	uintptr_t recv = (uintptr_t)what->recv;
+	size_t rank = (size_t)comm->rank;
+
+	if ((send_bytes > 0 && !send) || (recv_bytes > 0 && !recv))
+		return ina_fail(failure, INA_ERR_ARGUMENT, "%s: %s is NULL", name,
+		                send_bytes > 0 && !send ? "send" : "recv");
+	if (send_bytes == 0 || recv_bytes == 0 || send >= recv + recv_bytes ||
+	    recv >= send + send_bytes)
+		return INA_OK;
+	if (send_bytes == recv_bytes && send != recv)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: send and recv overlap; they must be the same or apart", name);
+	if ((send_bytes > recv_bytes && recv != send + rank * recv_bytes) ||
+	    (send_bytes < recv_bytes && send != recv + rank * send_bytes))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: send and recv overlap; they must be apart, or the one this "
+		                "rank's block of the other",
+		                name);
+	return INA_OK;
+}
+
+static enum ina_status start(ina_comm *comm, const struct ina_collective *what,
+                             ina_request **request)
+{
+	if (request)
+		*request = NULL;
+	if (!comm || !request)
+		return INA_ERR_ARGUMENT;
+	if (comm->failure.status != INA_OK) {
+		comm->latest = comm->failure;
+		return comm->failure.status;
+	}
+	if (what->kind != INA_CALL_BARRIER &&
+	    (check_elements(comm, what, &comm->latest) != INA_OK ||
+	     check_memory(comm, what, &comm->latest) != INA_OK))
+		return comm->latest.status;
+	return ina_request_start(comm, what, request);
+}
+
+/* Of a blocking call, which has put its request there. */
+static enum ina_status finish(enum ina_status started, ina_request *const *request)
+{
+	return started == INA_OK ? ina_request_wait(*request) : started;
+}
+
+enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
+                                    enum ina_type type, enum ina_op op, ina_request **request)
+{
+	const struct ina_collective what = {.kind = INA_CALL_ALLREDUCE,
+	                                    .send = send,
+	                                    .recv = recv,
+	                                    .count = count,
+	                                    .type = type,
+	                                    .op = op};
+
+	return start(comm, &what, request);
+}
+
+enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
+                              enum ina_type type, enum ina_op op)
+{
+	ina_request *request;
+
+	return finish(ina_allreduce_start(comm, send, recv, count, type, op, &request), &request);
+}
+
+enum ina_status ina_reduce_scatter_start(ina_comm *comm, const void *send, void *recv,
+                                         size_t recv_count, enum ina_type type, enum ina_op op,
+                                         ina_request **request)
+{
+	const struct ina_collective what = {.kind = INA_CALL_REDUCE_SCATTER,
+	                                    .send = send,
+	                                    .recv = recv,
+	                                    .count = recv_count,
+	                                    .type = type,
+	                                    .op = op};
+
+	return start(comm, &what, request);
+}
+
+enum ina_status ina_reduce_scatter(ina_comm *comm, const void *send, void *recv, size_t recv_count,
+                                   enum ina_type type, enum ina_op op)
+{
+	ina_request *request;
+
+	return finish(ina_reduce_scatter_start(comm, send, recv, recv_count, type, op, &request),
+	              &request);
+}
+
+enum ina_status ina_all_gather_start(ina_comm *comm, const void *send, void *recv,
+                                     size_t send_count, enum ina_type type, ina_request **request)
+{
+	const struct ina_collective what = {.kind = INA_CALL_ALL_GATHER,
+	                                    .send = send,
+	                                    .recv = recv,
+	                                    .count = send_count,
+	                                    .type = type};
+
+	return start(comm, &what, request);
+}
+
+enum ina_status ina_all_gather(ina_comm *comm, const void *send, void *recv, size_t send_count,
+                               enum ina_type type)
+{
+	ina_request *request;
+
+	return finish(ina_all_gather_start(comm, send, recv, send_count, type, &request), &request);
+}
+
+enum ina_status ina_broadcast_start(ina_comm *comm, const void *send, void *recv, size_t count,
+                                    enum ina_type type, int root, ina_request **request)
+{
+	const struct ina_collective what = {.kind = INA_CALL_BROADCAST,
+	                                    .send = send,
+	                                    .recv = recv,
+	                                    .count = count,
+	                                    .type = type,
+	                                    .root = root};
+
+	return start(comm, &what, request);
+}
+
+enum ina_status ina_broadcast(ina_comm *comm, const void *send, void *recv, size_t count,
+                              enum ina_type type, int root)
+{
+	ina_request *request;
+
+	return finish(ina_broadcast_start(comm, send, recv, count, type, root, &request), &request);
+}
+
+enum ina_status ina_reduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
+                                 enum ina_type type, enum ina_op op, int root,
+                                 ina_request **request)
+{
+	const struct ina_collective what = {.kind = INA_CALL_REDUCE,
+	                                    .send = send,
+	                                    .recv = recv,
+	                                    .count = count,
+	                                    .type = type,
+	                                    .op = op,
+	                                    .root = root};
+
+	return start(comm, &what, request);
+}
+
+enum ina_status ina_reduce(ina_comm *comm, const void *send, void *recv, size_t count,
+                           enum ina_type type, enum ina_op op, int root)
+{
+	ina_request *request;
+
+	return finish(ina_reduce_start(comm, send, recv, count, type, op, root, &request),
+	              &request);
+}
+
+enum ina_status ina_barrier_start(ina_comm *comm, ina_request **request)
+{
+	const struct ina_collective what = {.kind = INA_CALL_BARRIER};
+
+	return start(comm, &what, request);
+}
+
+enum ina_status ina_barrier(ina_comm *comm)
+{
+	ina_request *request;
+
+	return finish(ina_barrier_start(comm, &request), &request);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collectives on real hosts, each blocking and started, in place and not. To be run on every
+ * rank:
+ *
+ *	check_collectives auto|ina|ring [CALLS]
+ *
+ * CALLS drawn calls are made, several at a time. Elements are such that no order of additions
+ * rounds: what is wanted is made rank by rank, by reference.c. Exits with 0 if each was so.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ina.h"
+#include "reference.h"
+
+#define BYTES_MAX   ((size_t)3 << 20)
+#define OUTSTANDING 5
+#define GUARD       0x5A
+
+enum kind { ALLREDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE, BARRIER, KINDS };
+
+static const char *const NAMES[] = {"all-reduce", "reduce-scatter", "all-gather",
+                                    "broadcast",  "reduce",         "barrier"};
+
+struct call {
+	enum kind kind;
+	enum ina_type type;
+	enum ina_op op;
+	size_t count;
+	int root;
+	bool in_place;
+	uint32_t seed;
+	uint8_t *memory; /* send, and behind it recv */
+	uint8_t *send;
+	uint8_t *recv;
+	ina_request *request;
+};
+
+static ina_comm *comm;
+static int rank;
+static int ranks;
+static uint32_t drawn;
+
+static uint32_t hash(uint32_t x)
+{
+	x = (x ^ (x >> 16)) * 0x7FEB352Du; /* Wellons, hash-prospector */
+	x = (x ^ (x >> 15)) * 0x846CA68Bu;
+	return x ^ (x >> 16);
+}
+
+static uint32_t draw(uint32_t below)
+{
+	return hash(++drawn) % below;
+}
+
+/* The bits of a small number, of each type. */
+static reference_bits small(enum ina_type type, int value)
+{
+	double wide = value;
+	reference_bits bits;
+
+	switch (type) {
+	case INA_FLOAT32:
+	case INA_BFLOAT16:
+	case INA_FLOAT16:
+		return reference_round(type, value);
+	case INA_FLOAT64:
+		memcpy(&bits, &wide, sizeof(bits));
+		return bits;
+	default:
+		return (uint64_t)(int64_t)value & (UINT64_MAX >> (64 - 8 * reference_bytes(type)));
+	}
+}
+
+/* Element `index` of a rank's send: any bits where they only travel. */
+static reference_bits element_of(const struct call *call, int of, size_t index)
+{
+	uint32_t noise = hash(call->seed ^ hash((uint32_t)of * 65537 ^ (uint32_t)index));
+
+	if (call->kind == ALL_GATHER || call->kind == BROADCAST)
+		return ((uint64_t)hash(noise) << 32 | noise) &
+		       (UINT64_MAX >> (64 - 8 * reference_bytes(call->type)));
+	if (call->op == INA_PROD)
+		return small(call->type, (int)(noise % 2) + 1);
+	return small(call->type, (int)(noise % 15) - 7);
+}
+
+static reference_bits reduced(const struct call *call, size_t index)
+{
+	reference_bits result = element_of(call, 0, index);
+
+	for (int r = 1; r < ranks; r++)
+		result =
+		        reference_combine(call->type, call->op, result, element_of(call, r, index));
+	return call->op == INA_AVG ? reference_average(call->type, result, ranks) : result;
+}
+
+/* Elements at send and at recv; 0: none are looked at. */
+static size_t sent(const struct call *call)
+{
+	switch (call->kind) {
+	case REDUCE_SCATTER:
+		return call->count * (size_t)ranks;
+	case BROADCAST:
+		return rank == call->root ? call->count : 0;
+	case BARRIER:
+		return 0;
+	default:
+		return call->count;
+	}
+}
+
+static size_t received(const struct call *call)
+{
+	switch (call->kind) {
+	case ALL_GATHER:
+		return call->count * (size_t)ranks;
+	case REDUCE:
+		return rank == call->root ? call->count : 0;
+	case BARRIER:
+		return 0;
+	default:
+		return call->count;
+	}
+}
+
+static reference_bits wanted(const struct call *call, size_t index)
+{
+	size_t own = (size_t)rank * call->count;
+
+	switch (call->kind) {
+	case REDUCE_SCATTER:
+		return reduced(call, own + index);
+	case ALL_GATHER:
+		return element_of(call, (int)(index / call->count), index % call->count);
+	case BROADCAST:
+		return element_of(call, call->root, index);
+	default:
+		return reduced(call, index);
+	}
+}
+
+static void put(uint8_t *memory, const struct call *call, size_t index, reference_bits bits)
+{
+	size_t bytes = reference_bytes(call->type);
+
+	memcpy(memory + index * bytes, &bits, bytes);
+}
+
+static reference_bits get(const uint8_t *memory, const struct call *call, size_t index)
+{
+	size_t bytes = reference_bytes(call->type);
+	reference_bits bits = 0;
+
+	memcpy(&bits, memory + index * bytes, bytes);
+	return bits;
+}
+
+/* Anything, at any address; NULL where a rank need not give memory. */
+static void prepare(struct call *call)
+{
+	static const size_t counts[] = {0, 1, 3, 777, 4099, 20011};
+	size_t bytes;
+	size_t own;
+
+	call->kind = (enum kind)draw(KINDS);
+	call->type = (enum ina_type)(1 + draw(INA_UINT64));
+	call->op = (enum ina_op)(1 + draw(INA_AVG));
+	call->count = counts[draw(6)];
+	call->root = (int)draw((uint32_t)ranks);
+	call->in_place = draw(2);
+	call->seed = draw(UINT32_MAX);
+	bytes = reference_bytes(call->type);
+	own = (size_t)rank * call->count * bytes;
+	call->send = call->memory + 1 + draw(40);
+	call->recv = call->memory + BYTES_MAX + draw(40);
+	memset(call->memory, GUARD, 2 * BYTES_MAX);
+	if (call->in_place && call->kind == ALL_GATHER)
+		call->send = call->recv + own;
+	else if (call->in_place && call->kind == REDUCE_SCATTER)
+		call->recv = call->send + own;
+	else if (call->in_place)
+		call->recv = call->send;
+	for (size_t i = 0; i < sent(call); i++)
+		put(call->send, call, i, element_of(call, rank, i));
+	if (sent(call) == 0)
+		call->send = NULL;
+	if (received(call) == 0)
+		call->recv = NULL;
+}
+
+static enum ina_status start(struct call *c)
+{
+	switch (c->kind) {
+	case ALLREDUCE:
+		return ina_allreduce_start(comm, c->send, c->recv, c->count, c->type, c->op,
+		                           &c->request);
+	case REDUCE_SCATTER:
+		return ina_reduce_scatter_start(comm, c->send, c->recv, c->count, c->type, c->op,
+		                                &c->request);
+	case ALL_GATHER:
+		return ina_all_gather_start(comm, c->send, c->recv, c->count, c->type, &c->request);
+	case BROADCAST:
+		return ina_broadcast_start(comm, c->send, c->recv, c->count, c->type, c->root,
+		                           &c->request);
+	case REDUCE:
+		return ina_reduce_start(comm, c->send, c->recv, c->count, c->type, c->op, c->root,
+		                        &c->request);
+	default:
+		return ina_barrier_start(comm, &c->request);
+	}
+}
+
+static enum ina_status block(const struct call *c)
+{
+	switch (c->kind) {
+	case ALLREDUCE:
+		return ina_allreduce(comm, c->send, c->recv, c->count, c->type, c->op);
+	case REDUCE_SCATTER:
+		return ina_reduce_scatter(comm, c->send, c->recv, c->count, c->type, c->op);
+	case ALL_GATHER:
+		return ina_all_gather(comm, c->send, c->recv, c->count, c->type);
+	case BROADCAST:
+		return ina_broadcast(comm, c->send, c->recv, c->count, c->type, c->root);
+	case REDUCE:
+		return ina_reduce(comm, c->send, c->recv, c->count, c->type, c->op, c->root);
+	default:
+		return ina_barrier(comm);
+	}
+}
+
+static int wrong(const struct call *call, const char *what, size_t index)
+{
+	fprintf(stderr,
+	        "check_collectives: rank %d, %s of %zu, type %d, op %d, root %d%s: %s, element "
+	        "%zu\n",
+	        rank, NAMES[call->kind], call->count, (int)call->type, (int)call->op, call->root,
+	        call->in_place ? ", in place" : "", what, index);
+	return 1;
+}
+
+/* The result, what was sent, and what belongs to neither. */
+static int compare(const struct call *call)
+{
+	size_t bytes = reference_bytes(call->type);
+	const uint8_t *send_end = call->send ? call->send + sent(call) * bytes : NULL;
+	const uint8_t *recv_end = call->recv ? call->recv + received(call) * bytes : NULL;
+
+	for (size_t i = 0; i < received(call); i++) {
+		if (get(call->recv, call, i) != wanted(call, i))
+			return wrong(call, "the result is wrong", i);
+	}
+	for (size_t i = 0; i < sent(call); i++) {
+		const uint8_t *at = call->send + i * bytes;
+
+		if (!(at >= call->recv && at < recv_end) &&
+		    get(call->send, call, i) != element_of(call, rank, i))
+			return wrong(call, "what was sent has changed", i);
+	}
+	for (uint8_t *at = call->memory; at < call->memory + 2 * BYTES_MAX; at++) {
+		bool given = (call->send && at >= call->send && at < send_end) ||
+		             (call->recv && at >= call->recv && at < recv_end);
+
+		if (!given && *at != GUARD)
+			return wrong(call, "a byte beside it was written", 0);
+	}
+	return 0;
+}
+
+static int run(struct call calls[OUTSTANDING], unsigned int count)
+{
+	bool blocks = count == 1;
+	int failed = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		prepare(&calls[i]);
+	for (unsigned int i = 0; i < count; i++) {
+		if ((blocks ? block(&calls[i]) : start(&calls[i])) != INA_OK)
+			failed = wrong(&calls[i], ina_error(comm), 0);
+	}
+	for (unsigned int i = 0; i < count && !blocks && !failed; i++) {
+		if (ina_wait(calls[i].request) != INA_OK)
+			failed = wrong(&calls[i], ina_error(comm), 0);
+	}
+	for (unsigned int i = 0; i < count && !failed; i++)
+		failed = compare(&calls[i]);
+	return failed;
+}
+
+static int refuses(enum ina_status status, const char *words)
+{
+	if (status == INA_ERR_ARGUMENT && strstr(ina_error(comm), words))
+		return 0;
+	fprintf(stderr, "check_collectives: got %s: \"%s\", not \"%s\"\n", ina_status_name(status),
+	        ina_error(comm), words);
+	return 1;
+}
+
+/* Each is one line that says what is wrong; nobody else notices. */
+static int check_arguments(void)
+{
+	int32_t memory[64] = {0};
+	int32_t *end = memory + 32;
+	size_t block = 32 / (size_t)ranks;
+	int failed = 0;
+
+	failed |= refuses(ina_broadcast(comm, memory, memory, 1, INA_INT32, ranks),
+	                  "broadcast: there is no root");
+	failed |= refuses(ina_reduce(comm, memory, memory, 1, INA_INT32, INA_SUM, -1),
+	                  "reduce: there is no root -1");
+	failed |= refuses(ina_reduce_scatter(comm, memory, memory + 1, block, INA_INT32, INA_SUM),
+	                  "reduce-scatter: send and recv overlap");
+	failed |= refuses(ina_all_gather(comm, memory + 1, memory, block, INA_INT32),
+	                  "all-gather: send and recv overlap");
+	failed |= refuses(ina_all_gather(comm, NULL, memory, block, INA_INT32),
+	                  "all-gather: send is NULL");
+	failed |= refuses(ina_broadcast(comm, end, NULL, 1, INA_INT32, rank), "recv is NULL");
+	failed |= refuses(ina_reduce(comm, end, NULL, 1, INA_INT32, INA_SUM, rank), "recv is NULL");
+	failed |= refuses(ina_all_gather(comm, memory, end, 1, (enum ina_type)10),
+	                  "all-gather: there is no type 10");
+	failed |= refuses(ina_reduce(comm, memory, end, 1, INA_INT32, (enum ina_op)6, 0),
+	                  "reduce: there is no operation 6");
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	const char *algorithm = argc > 1 ? argv[1] : "auto";
+	unsigned int left = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 0) : 200;
+	const char *seed = getenv("INA_SEED");
+	struct call calls[OUTSTANDING] = {0};
+	struct ina_options options;
+	char why[INA_ERROR_SIZE] = "no memory";
+	int failed = 0;
+
+	reference_init();
+	drawn = seed ? (uint32_t)strtoul(seed, NULL, 0) : 1;
+	ina_options_init(&options);
+	options.algorithm = strcmp(algorithm, "ina") == 0    ? INA_ALGORITHM_INA
+	                    : strcmp(algorithm, "ring") == 0 ? INA_ALGORITHM_RING
+	                                                     : INA_ALGORITHM_AUTO;
+	for (int i = 0; i < OUTSTANDING; i++) {
+		calls[i].memory = malloc(2 * BYTES_MAX);
+		failed |= !calls[i].memory;
+	}
+	if (failed || ina_open(&options, &comm, why, sizeof(why)) != INA_OK) {
+		fprintf(stderr, "check_collectives: %s\n", why);
+		return 1;
+	}
+	rank = ina_comm_rank(comm);
+	ranks = ina_comm_ranks(comm);
+	failed = check_arguments();
+	while (left > 0 && !failed) {
+		unsigned int count = draw(2) ? 1 : 1 + draw(OUTSTANDING);
+
+		count = count < left ? count : left;
+		failed = run(calls, count);
+		left -= count;
+	}
+	if (failed)
+		fprintf(stderr, "check_collectives: INA_SEED=%s\n", seed ? seed : "1");
+	if (ina_close(comm) != INA_OK)
+		failed = 1;
+	for (int i = 0; i < OUTSTANDING; i++)
+		free(calls[i].memory);
+	return failed;
+}
