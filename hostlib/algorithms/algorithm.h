@@ -2,7 +2,8 @@
 /*
  * What every all-reduce algorithm offers to those who run it: a row of functions. Each algorithm is
  * one file with one row; a new one is a new file. The rows are ina_in_network_algorithm,
- * ina_hosts_algorithm, ina_alone_algorithm and ina_parallel_algorithm (machine/parallel.c).
+ * ina_hosts_algorithm, ina_apart_algorithm, ina_alone_algorithm and ina_parallel_algorithm
+ * (machine/parallel.c).
  *
  * An algorithm blocks only in wait(), and for some 20 ms in abort(). A status that is not INA_OK is
  * a fault of this rank, from which the caller recovers together with the other ranks.

@@ -8,7 +8,7 @@ enum ina_status ina_hosts_go_on(void *self, struct ina_failure *failure)
 {
 	struct ina_hosts *hosts = self;
 
-	return hosts->doubles ? ina_doubling_advance(&hosts->doubling, failure)
+	return hosts->doubles ? ina_doubling_advance(hosts->doubling, failure)
 	                      : ina_ring_advance(&hosts->ring, failure);
 }
 
@@ -16,12 +16,14 @@ static bool awaits_message(const void *self)
 {
 	const struct ina_hosts *hosts = self;
 
-	return hosts->doubles ? ina_doubling_awaits_message(&hosts->doubling)
+	return hosts->doubles ? ina_doubling_awaits_message(hosts->doubling)
 	                      : ina_ring_awaits_message(&hosts->ring);
 }
 
-void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions)
+void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions,
+                      struct ina_doubling *doubling)
 {
+	hosts->doubling = doubling;
 	hosts->completing = (struct ina_completing){completions, awaits_message, ina_hosts_go_on};
 }
 
@@ -30,9 +32,9 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 {
 	struct ina_hosts *hosts = self;
 
-	hosts->doubles = ina_doubling_takes(&hosts->doubling, transfer);
+	hosts->doubles = ina_doubling_takes(hosts->doubling, transfer);
 	if (hosts->doubles)
-		ina_doubling_start(&hosts->doubling, transfer,
+		ina_doubling_start(hosts->doubling, transfer,
 		                   hosts->ask_rejoin ? INA_WIRE_REJOIN : 0u);
 	else
 		ina_ring_start(&hosts->ring, transfer);
@@ -45,14 +47,14 @@ static bool row_is_done(const void *self)
 {
 	const struct ina_hosts *hosts = self;
 
-	return hosts->doubles ? ina_doubling_done(&hosts->doubling) : ina_ring_done(&hosts->ring);
+	return hosts->doubles ? ina_doubling_done(hosts->doubling) : ina_ring_done(&hosts->ring);
 }
 
 static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 {
 	struct ina_hosts *hosts = self;
 	const struct ina_ring *ring = &hosts->ring;
-	const struct ina_doubling *doubling = &hosts->doubling;
+	const struct ina_doubling *doubling = hosts->doubling;
 
 	*until = 0;
 	if (hosts->doubles) {
@@ -76,7 +78,7 @@ static uint32_t row_position(const void *self)
 {
 	const struct ina_hosts *hosts = self;
 
-	return hosts->doubles ? hosts->doubling.came : (uint32_t)hosts->ring.in.index;
+	return hosts->doubles ? hosts->doubling->came : (uint32_t)hosts->ring.in.index;
 }
 
 static void row_explain_timeout(const void *self, int timeout_ms, struct ina_failure *failure)
@@ -87,7 +89,7 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 
 	if (hosts->doubles)
 		ina_fail(failure, INA_ERR_TIMEOUT, "got no message from rank %d in %d ms",
-		         ina_doubling_awaited(&hosts->doubling), timeout_ms);
+		         ina_doubling_awaited(hosts->doubling), timeout_ms);
 	else if (ring->in.index < ring->in_count)
 		ina_fail(failure, INA_ERR_TIMEOUT,
 		         "got no message %" PRIu64 " of %" PRIu64 " from rank %d in %d ms",

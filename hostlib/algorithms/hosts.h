@@ -13,8 +13,8 @@
 struct ina_hosts {
 	struct ina_completing completing;
 	struct ina_ring ring;
-	struct ina_doubling doubling;
-	bool doubles; /* the latest all-reduce */
+	struct ina_doubling *doubling; /* the network has one */
+	bool doubles;                  /* the latest all-reduce */
 	/*
 	 * Rank 0 asks all to JOIN again before the next transfer: set at rank 0 before start(). The
 	 * messages bring it to all, who then have `rejoin`.
@@ -24,7 +24,8 @@ struct ina_hosts {
 };
 
 /* Whose completions it goes on by. */
-void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions);
+void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions,
+                      struct ina_doubling *doubling);
 
 /* For whoever takes these himself: goes on as far as they allow. */
 enum ina_status ina_hosts_go_on(void *hosts, struct ina_failure *failure);

@@ -69,8 +69,9 @@ static enum ina_status take_aggregated(struct ina_network *network, const struct
 static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_failure *failure)
 {
 	struct ina_network *network = context;
-	struct ina_ring *ring = &network->hosts.ring;
-	struct ina_doubling *doubling = &network->hosts.doubling;
+	struct ina_ring *ring = (uint32_t)wc->wr_id == INA_APART_EPOCH ? &network->apart.hosts.ring
+	                                                               : &network->hosts.ring;
+	struct ina_doubling *doubling = &network->doubling;
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 	enum ina_status status;
 
@@ -189,16 +190,18 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	        .context = network,
 	};
 	ina_innet_attach(&network->innet, &network->completions);
-	ina_hosts_attach(&network->hosts, &network->completions);
+	ina_hosts_attach(&network->hosts, &network->completions, &network->doubling);
 	network->innet.memory = &network->memory;
 	share_memory_out(network, settings, job_id);
 	paths = (struct ina_path *)((uint8_t *)network->memory.slab + window_bytes +
 	                            doubling_bytes);
 	ina_tree_make(&network->tree, paths, (int *)(paths + ranks), options->ranks);
+	ina_apart_attach(&network->apart, &network->completions, &network->doubling,
+	                 &network->hosts.ring.connection);
 	status = ina_ring_open(&network->hosts.ring, failure);
 	if (status != INA_OK)
 		return status;
-	return ina_doubling_open(&network->hosts.doubling, &network->fabric,
+	return ina_doubling_open(&network->doubling, &network->fabric,
 	                         &network->hosts.ring.connection.context,
 	                         (uint8_t *)network->memory.slab + window_bytes,
 	                         network->memory.slab_mr->lkey, failure);
@@ -207,6 +210,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 void ina_network_close(struct ina_network *network)
 {
 	ina_fabric_disconnect(&network->fabric);
+	ina_memory_close(&network->apart.memory);
 	ina_memory_close(&network->memory);
 	ina_fabric_close(&network->fabric);
 }

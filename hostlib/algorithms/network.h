@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a flat communicator has on the network: its connections and their
- * completions, registered memory, and the state of the two algorithms that use these.
+ * completions, registered memory, and the state of the algorithms that use these.
  */
 #ifndef INA_ALGORITHMS_NETWORK_H
 #define INA_ALGORITHMS_NETWORK_H
 
+#include "apart.h"
 #include "hosts.h"
 #include "in_network.h"
 #include "tree.h"
@@ -15,7 +16,9 @@ struct ina_network {
 	struct ina_completions completions;
 	struct ina_memory memory;
 	struct ina_innet innet;
-	struct ina_hosts hosts;
+	struct ina_hosts hosts; /* in place of the aggregator */
+	struct ina_apart apart; /* beside it */
+	struct ina_doubling doubling;
 	struct ina_tree tree;        /* of the switches; its arrays are in the memory */
 	uint8_t *spare;              /* registered: the sums of a window, and 16 bytes */
 	unsigned int window_packets; /* what a JOIN says */

@@ -27,12 +27,6 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: there is no root %d: the ranks are 0 to %d", name, what->root,
 		                comm->ranks - 1);
-	if (combines && ina_number_of_wire(what->type, what->op) == INA_WIRE_NO_NUMBERS &&
-	    comm->ranks > 1 && comm->settings.options.algorithm != INA_ALGORITHM_RING)
-		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: the %s of %s is nothing for an aggregator: open the "
-		                "communicator with INA_ALGORITHM_RING",
-		                name, ina_op_name((int)what->op), ina_type_name((int)what->type));
 	return INA_OK;
 }
 

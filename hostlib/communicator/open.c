@@ -132,6 +132,7 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
 	status = ina_fabric_connect(&network->fabric, &comm->control, roster, deadline_ms, failure);
 	value = network->fabric.path_mtu;
+	network->apart.turn = &comm->turn;
 	if (status == INA_OK)
 		status = ina_network_open(network, &comm->control, &comm->settings, roster->job_id,
 		                          failure);

@@ -42,6 +42,22 @@ size_t ina_collective_recv_bytes(const struct ina_comm *comm, const struct ina_c
 	return extent_bytes(comm, what, EXTENTS[what->kind].recv);
 }
 
+/* Does it only move elements, and combine none? */
+static bool only_moves(const struct ina_collective *what)
+{
+	return what->kind == INA_CALL_ALL_GATHER || what->kind == INA_CALL_BROADCAST ||
+	       what->kind == INA_CALL_BARRIER;
+}
+
+bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_collective *what)
+{
+	/* Rails are asked for their parts; and the ring needs none beside it. */
+	if (comm->ranks == 1 || comm->parallel || comm->network.plain ||
+	    comm->settings.options.algorithm == INA_ALGORITHM_RING)
+		return false;
+	return !only_moves(what) && ina_number_of_wire(what->type, what->op) == INA_WIRE_NO_NUMBERS;
+}
+
 /*
  * What messages call the type: as the aggregator, if that can combine it, which takes it for one of
  * its own; else by the public number, which is none of these.

@@ -19,6 +19,12 @@ size_t ina_collective_send_bytes(const struct ina_comm *comm, const struct ina_c
 size_t ina_collective_recv_bytes(const struct ina_comm *comm, const struct ina_collective *what);
 
 /*
+ * Does it go among the hosts beside the aggregator? All ranks say the same, whether that is there
+ * at the moment or not: they learn of it at different times.
+ */
+bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_collective *what);
+
+/*
  * Makes the request's transfer, and does what comes before it; again, where a transfer that had not
  * brought any result begins anew. INA_OK or INA_ERR_MEMORY.
  */

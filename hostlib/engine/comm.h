@@ -28,6 +28,7 @@ struct ina_request {
 	struct ina_collective what;
 	/* For what the caller gives no memory for; it stays with the request for later calls. */
 	struct ina_scratch scratch;
+	bool apart;  /* goes by network.apart, whatever the algorithm in use */
 	bool active; /* under way, memory held: the first ones of the queue */
 	bool done;
 	enum ina_status status;
@@ -82,6 +83,17 @@ void ina_comm_use(struct ina_comm *comm, const struct ina_algorithm_row *algorit
 static inline bool ina_comm_is_aggregated(const struct ina_comm *comm)
 {
 	return comm->algorithm == &ina_in_network_algorithm && !comm->network.plain;
+}
+
+/* How the first request goes, and the state of that; without one, the algorithm in use. */
+static inline const struct ina_algorithm_row *ina_comm_row(const struct ina_comm *comm)
+{
+	return comm->first && comm->first->apart ? &ina_apart_algorithm : comm->algorithm;
+}
+
+static inline void *ina_comm_state(struct ina_comm *comm)
+{
+	return comm->first && comm->first->apart ? &comm->network.apart : comm->algorithm_state;
 }
 
 /* Puts a checked call at the end of the queue. INA_OK, INA_ERR_MEMORY, or what it died of. */

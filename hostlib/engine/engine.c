@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "collective.h"
 #include "common/deadline.h"
+#include "queue.h"
 #include "request.h"
 
 static_assert(INA_COMM_FDS <= INA_POLLSET_FDS, "a pollset has room for all that is waited for");
@@ -39,136 +39,12 @@ static void use_network(struct ina_comm *comm, bool aggregated)
 		ina_comm_use(comm, &ina_hosts_algorithm, &comm->network.hosts);
 }
 
-/* The next one that may start behind those that are under way; NULL: none may. */
-static struct ina_request *next_to_start(struct ina_comm *comm)
-{
-	const struct ina_algorithm_row *algorithm = comm->algorithm;
-	struct ina_request *next = comm->first;
-
-	if (!next || !next->active || !algorithm->has_room ||
-	    !algorithm->has_room(comm->algorithm_state))
-		return NULL;
-	while (next && next->active)
-		next = next->next;
-	for (const struct ina_request *r = comm->first; next && r != next; r = r->next) {
-		if (ina_request_depends(next, r))
-			return NULL;
-	}
-	return next;
-}
-
-/* If its buffers cannot be registered now, it starts when earlier requests are done. */
-static enum ina_status start_next(struct ina_comm *comm, struct ina_failure *failure)
-{
-	struct ina_request *next = next_to_start(comm);
-	enum ina_status status = INA_OK;
-
-	while (status == INA_OK && next && ina_request_prepare(next, failure) == INA_OK) {
-		next->active = true;
-		status = comm->algorithm->start(comm->algorithm_state, &next->transfer, failure);
-		next = next_to_start(comm);
-	}
-	return status;
-}
-
-/*
- * Starts the first request (after a fallback: what is left of it), and those that may go with it.
- */
-static enum ina_status start_first(struct ina_comm *comm, struct ina_failure *failure)
-{
-	enum ina_status status;
-
-	if (comm->algorithm == &ina_hosts_algorithm)
-		ina_rejoin_ask(&comm->recovery.rejoin, &comm->recovery.context);
-	status = comm->algorithm->start(comm->algorithm_state, &comm->first->transfer, failure);
-	return status == INA_OK ? start_next(comm, failure) : status;
-}
-
-/* The first request's turn has come: its call is the current one from now on. */
-static void begin_turn(struct ina_comm *comm)
-{
-	struct ina_request *request = comm->first;
-	struct ina_turn *turn = &comm->turn;
-
-	request->active = true;
-	turn->under_way = true;
-	turn->previous = turn->current;
-	turn->current = (struct ina_call){
-	        .number = turn->previous.number + 1,
-	        .count = request->what.count,
-	        .kind = (uint16_t)request->what.kind,
-	        .root = (uint16_t)request->what.root,
-	        .type = (uint16_t)request->what.type,
-	        .op = (uint16_t)request->what.op,
-	};
-	comm->control.news = true; /* what came before may concern this call */
-	turn->progressed_ms = ina_now_ms();
-	turn->moved = false;
-	turn->deadline_ms = turn->progressed_ms + comm->settings.options.timeout_ms;
-}
-
-/* Starts the first request if it is not under way, and those that may go with it. */
-static enum ina_status start(struct ina_comm *comm, struct ina_failure *failure)
-{
-	enum ina_status status;
-
-	if (comm->first->active)
-		return start_next(comm, failure);
-	begin_turn(comm);
-	status = ina_request_prepare(comm->first, failure);
-	if (status != INA_OK)
-		return status;
-	if (!comm->recovery.rejoin.due)
-		return start_first(comm, failure);
-	ina_recovery_rejoin(&comm->recovery);
-	return INA_OK;
-}
-
-/* Ends the first request; the next one's turn begins if it is under way already. */
-static void finish(struct ina_comm *comm, enum ina_status status, uint64_t until)
-{
-	struct ina_request *request = comm->first;
-
-	ina_end_stall(&comm->control);
-	ina_request_release(request, until);
-	request->done = true;
-	request->status = status;
-	comm->turn.under_way = false;
-	comm->first = request->next;
-	if (!comm->first)
-		comm->last = NULL;
-	else if (comm->first->active && status == INA_OK)
-		begin_turn(comm);
-}
-
-/* The first request's result is there. */
-static void finish_done(struct ina_comm *comm, const struct ina_algorithm_row *algorithm,
-                        void *state)
-{
-	struct ina_request *request = comm->first;
-	uint64_t until;
-	bool overflow = algorithm->end(state, &comm->stats, &until);
-
-	/* An aggregator tells of sums of uint32, too, that they overflow as int32. */
-	comm->stats.overflows +=
-	        (overflow || request->transfer.overflowed) && request->transfer.type == INA_INT32;
-	comm->stats.calls++;
-	ina_collective_end(request);
-	if (algorithm == &ina_hosts_algorithm)
-		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
-	/* Where the connection has been dropped, no send reads the memory any more: now. */
-	finish(comm, INA_OK, algorithm == comm->algorithm ? until : 0);
-	if (algorithm == &ina_in_network_algorithm)
-		ina_memory_release(&comm->network.memory,
-		                   ina_innet_acknowledged(&comm->network.innet));
-}
-
 void ina_comm_abort(struct ina_comm *comm)
 {
 	if (comm->algorithm)
 		comm->algorithm->abort(comm->algorithm_state);
 	while (comm->first)
-		finish(comm, comm->failure.status, 0);
+		ina_queue_finish(comm, comm->failure.status, 0);
 }
 
 /*
@@ -185,7 +61,9 @@ static enum ina_status go_on_by_ring(struct ina_comm *comm, struct ina_failure *
 	/* Complete ones just end: other ranks may have left them already, so nothing is exchanged.
 	 */
 	while (ina_innet_is_busy(innet) && ina_innet_is_summed(innet))
-		finish_done(comm, &ina_in_network_algorithm, innet);
+		ina_queue_finish_done(comm, &ina_in_network_algorithm, innet);
+	if (comm->first && comm->first->active && comm->first->apart)
+		return ina_apart_go_on(&comm->network.apart, failure);
 	if (!ina_innet_is_busy(innet))
 		return INA_OK;
 	summed_bytes = ina_innet_summed_bytes(innet);
@@ -199,16 +77,16 @@ static enum ina_status go_on_by_ring(struct ina_comm *comm, struct ina_failure *
 		r->active = false;
 	}
 	ina_innet_stop(innet);
-	return start_first(comm, failure);
+	return ina_queue_start_first(comm, failure);
 }
 
 void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure)
 {
-	const struct ina_algorithm_row *algorithm = comm->algorithm;
+	const struct ina_algorithm_row *algorithm = ina_comm_row(comm);
 
 	ina_recovery_begin(
 	        &comm->recovery, failure,
-	        algorithm && algorithm->position ? algorithm->position(comm->algorithm_state) : 0,
+	        algorithm && algorithm->position ? algorithm->position(ina_comm_state(comm)) : 0,
 	        ina_comm_is_aggregated(comm));
 	if (comm->recovery.agreement.may_recover)
 		use_network(comm, false);
@@ -233,7 +111,7 @@ bool ina_comm_recover(struct ina_comm *comm, int timeout_ms)
 	comm->turn.progressed_ms = ina_now_ms();
 	use_network(comm, result == INA_RECOVERY_REJOINED);
 	status = result == INA_RECOVERY_RING ? go_on_by_ring(comm, &failure)
-	                                     : start_first(comm, &failure);
+	                                     : ina_queue_start_first(comm, &failure);
 	if (status != INA_OK)
 		ina_comm_fault(comm, &failure);
 	return moved;
@@ -251,7 +129,7 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 	int64_t join_ms = options->join_timeout_ms;
 	int64_t patience_ms = join_ms > 8 * ack_ms ? 3 * join_ms : 24 * ack_ms;
 
-	return ina_comm_is_aggregated(comm) &&
+	return ina_comm_is_aggregated(comm) && !comm->first->apart &&
 	       now_ms - comm->turn.progressed_ms >= INA_STALL_MS + patience_ms &&
 	       ina_all_stalled(&comm->control);
 }
@@ -285,7 +163,7 @@ static bool is_disturbed(struct ina_comm *comm)
 /* Nothing has come for a moment: is anything wrong? */
 static void look_around(struct ina_comm *comm)
 {
-	const struct ina_algorithm_row *algorithm = comm->algorithm;
+	const struct ina_algorithm_row *algorithm = ina_comm_row(comm);
 	struct ina_failure failure;
 	int64_t now_ms = read_clock(comm);
 	int64_t waited_ms = now_ms - comm->turn.progressed_ms;
@@ -297,10 +175,10 @@ static void look_around(struct ina_comm *comm)
 	    ina_fabric_attend(&comm->network.fabric, &failure) != INA_OK) {
 		ina_comm_fault(comm, &failure);
 	} else if (algorithm->find_fault &&
-	           algorithm->find_fault(comm->algorithm_state, waited_ms, &failure)) {
+	           algorithm->find_fault(ina_comm_state(comm), waited_ms, &failure)) {
 		ina_comm_fault(comm, &failure);
 	} else if (now_ms >= comm->turn.deadline_ms) {
-		algorithm->explain_timeout(comm->algorithm_state, comm->settings.options.timeout_ms,
+		algorithm->explain_timeout(ina_comm_state(comm), comm->settings.options.timeout_ms,
 		                           &failure);
 		ina_comm_fault(comm, &failure);
 	} else if (aggregator_is_dead(comm, now_ms)) {
@@ -319,8 +197,8 @@ static void look_around(struct ina_comm *comm)
 static enum ina_status advance(struct ina_comm *comm, int timeout_ms, bool before_wait, bool *moved,
                                struct ina_failure *failure)
 {
-	const struct ina_algorithm_row *algorithm = comm->algorithm;
-	void *state = comm->algorithm_state;
+	const struct ina_algorithm_row *algorithm = ina_comm_row(comm);
+	void *state = ina_comm_state(comm);
 	enum ina_status status = algorithm->advance(state, before_wait, moved, failure);
 	int64_t left_ms;
 
@@ -344,14 +222,14 @@ static bool go_on(struct ina_comm *comm, int timeout_ms, bool before_wait)
 	enum ina_status status = advance(comm, timeout_ms, before_wait, &moved, &failure);
 
 	if (status == INA_OK && moved)
-		status = start_next(comm, &failure);
+		status = ina_queue_start_next(comm, &failure);
 	if (status != INA_OK) {
 		ina_comm_fault(comm, &failure);
 		return true;
 	}
 	while (comm->first && comm->first->active &&
-	       comm->algorithm->is_done(comm->algorithm_state)) {
-		finish_done(comm, comm->algorithm, comm->algorithm_state);
+	       ina_comm_row(comm)->is_done(ina_comm_state(comm))) {
+		ina_queue_finish_done(comm, ina_comm_row(comm), ina_comm_state(comm));
 		finished = true;
 	}
 	if (finished)
@@ -376,7 +254,7 @@ static void start_or_fault(struct ina_comm *comm)
 {
 	struct ina_failure failure;
 
-	if (!ina_comm_is_recovering(comm) && start(comm, &failure) != INA_OK)
+	if (!ina_comm_is_recovering(comm) && ina_queue_start(comm, &failure) != INA_OK)
 		ina_comm_fault(comm, &failure);
 }
 

@@ -21,7 +21,10 @@ enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collec
 		made = calloc(1, sizeof(*made));
 	if (!made)
 		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
-	*made = (struct ina_request){.comm = comm, .what = *what, .scratch = made->scratch};
+	*made = (struct ina_request){.comm = comm,
+	                             .what = *what,
+	                             .scratch = made->scratch,
+	                             .apart = ina_collective_is_apart(comm, what)};
 	if (comm->last)
 		comm->last->next = made;
 	else

@@ -26,6 +26,8 @@ static const char *purpose_name(enum ina_purpose purpose)
 static const char *missing_connection(const struct ina_fabric *fabric, char *text, size_t size)
 {
 	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
+		if (!fabric->connections[p].wanted)
+			continue;
 		if (!fabric->connections[p].tx_ready) {
 			snprintf(text, size, "the %s connection to rank %d", purpose_name(p),
 			         fabric->next[p].rank);
@@ -64,6 +66,8 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	enum ina_status status = INA_OK;
 
 	for (int p = 0; p < INA_PURPOSE_COUNT && status == INA_OK; p++) {
+		if (!fabric->connections[p].wanted)
+			continue;
 		status = set_rnr_timer(fabric, fabric->connections[p].tx->qp, failure);
 		if (status == INA_OK)
 			status = set_rnr_timer(fabric, fabric->connections[p].rx->qp, failure);
@@ -74,7 +78,10 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 		return status;
 	struct ibv_qp_attr attributes = {0};
 	struct ibv_qp_init_attr init = {0};
-	struct rdma_cm_id *id = fabric->connections[INA_PURPOSE_AGGREGATE].tx;
+	/* Without an aggregator there may be none of that purpose. */
+	bool aggregates = fabric->connections[INA_PURPOSE_AGGREGATE].wanted;
+	struct rdma_cm_id *id =
+	        fabric->connections[aggregates ? INA_PURPOSE_AGGREGATE : INA_PURPOSE_RING].tx;
 	int error = ibv_query_qp(id->qp, &attributes, IBV_QP_PATH_MTU | IBV_QP_AV, &init);
 
 	if (error != 0)
@@ -175,6 +182,8 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure)
 {
+	static const enum ina_purpose at_open[] = {INA_PURPOSE_AGGREGATE, INA_PURPOSE_RING,
+	                                           INA_PURPOSE_PARTNER};
 	size_t bytes = (size_t)fabric->ranks * sizeof(*fabric->endpoints);
 
 	fabric->job_id = roster->job_id;
@@ -185,8 +194,8 @@ enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
 		ina_fabric_set_rank_order(fabric, (enum ina_purpose)p);
 	find_partners(fabric);
-	for (int p = 0; p <= INA_PURPOSE_PARTNER; p++) {
-		enum ina_status status = ina_manager_begin(fabric, (enum ina_purpose)p, failure);
+	for (size_t i = 0; i < sizeof(at_open) / sizeof(at_open[0]); i++) {
+		enum ina_status status = ina_manager_begin(fabric, at_open[i], failure);
 
 		if (status != INA_OK)
 			return status;

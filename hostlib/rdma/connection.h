@@ -8,9 +8,9 @@
 #include "hostlib/control/control.h"
 
 /*
- * Connects to the successor and from the predecessor, rank by rank, for both purposes. Gives up
- * when another rank has failed (then the failure is INA_ERR_PEER, and the agreement that follows
- * says more).
+ * Connects to the successor and from the predecessor, rank by rank, for the purposes that are
+ * always there. Gives up when another rank has failed (then the failure is INA_ERR_PEER, and the
+ * agreement that follows says more).
  */
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
                                    const struct ina_roster *roster, int64_t deadline_ms,

@@ -23,7 +23,7 @@ static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure
 	struct ibv_context *context = fabric->listener->verbs;
 	/* Two sends and two receives a message of each purpose, and some for credits and partners.
 	 */
-	int entries = (int)(8 * fabric->window + fabric->receives + 64) + 16 * INA_PARTNERS_MAX;
+	int entries = (int)(12 * fabric->window + fabric->receives + 64) + 16 * INA_PARTNERS_MAX;
 
 	fabric->pd = ibv_alloc_pd(context);
 	fabric->channel = ibv_create_comp_channel(context);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The RDMA side: one device, one completion queue, and reliable connections: to a successor in a
- * ring, one that a switch may aggregate and one for the ring algorithm; and one to each partner of
- * recursive doubling.
+ * ring, one that a switch may aggregate and one or two for the ring algorithm; and one to each
+ * partner of recursive doubling.
  */
 #ifndef INA_RDMA_FABRIC_H
 #define INA_RDMA_FABRIC_H
@@ -18,7 +18,9 @@
 enum ina_purpose {
 	INA_PURPOSE_AGGREGATE, /* marked with the traffic class of aggregation */
 	INA_PURPOSE_RING,
-	INA_PURPOSE_COUNT,                       /* of neighbours' connections */
+	INA_PURPOSE_APART, /* another ring, for what an aggregator is not asked; when first needed
+	                    */
+	INA_PURPOSE_COUNT, /* of neighbours' connections */
 	INA_PURPOSE_PARTNER = INA_PURPOSE_COUNT, /* of one queue pair, both ways */
 };
 
@@ -28,6 +30,7 @@ struct ina_connection {
 	struct rdma_cm_id *rx;
 	bool tx_ready;
 	bool rx_ready;
+	bool wanted; /* it is being made, or there */
 };
 
 /* Of a ring of connections. */

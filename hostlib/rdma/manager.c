@@ -147,6 +147,8 @@ enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose pu
 	enum ina_status status = INA_OK;
 
 	fabric->attempt = (struct ina_failure){INA_OK, ""};
+	if (purpose < INA_PURPOSE_COUNT)
+		fabric->connections[purpose].wanted = true;
 	for (int i = 0; i < count && status == INA_OK; i++) {
 		if (ends[i].purpose == purpose && ends[i].connects)
 			status = begin(fabric, &ends[i], failure);

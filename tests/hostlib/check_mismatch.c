@@ -20,6 +20,10 @@
  *	window  rank 1 has another window
  *	fixed   rank 1 wants float32 as fixed point
  *	exit    rank 1 exits without closing
+ *	kind    rank 1 broadcasts int32, the others add so many up: the same messages, but for a
+ *mark root    rank 1 has another root than the others apart   rank 1 adds float64, for which no
+ *aggregator is asked, the others float32 blocks  rank 1 gathers blocks of another size exit64  rank
+ *1 exits, the others add float64 late64  rank 1 is later for a sum of float64 than the others wait
  *	bad     rank 1 first asks for a type and an operation that do not exist: nobody else notices
  */
 #include <stdbool.h>
@@ -36,6 +40,7 @@
 
 /* A stall of 1 s until ranks talk, and 5 s for the reports of all. */
 #define SOON_S 6.5
+#define LATE_S 8.5 /* after 2 s */
 
 static float send[ELEMENTS_MAX];
 static float recv[ELEMENTS_MAX];
@@ -67,7 +72,7 @@ static int expect(const struct check *check, enum ina_status got, enum ina_statu
 {
 	double took_s = now_s() - since_s;
 	bool named = wanted == INA_OK || strstr(text, "rank 1") != NULL;
-	bool fine = got == wanted && named && took_s < SOON_S;
+	bool fine = got == wanted && named && took_s < (is(check, "late64") ? LATE_S : SOON_S);
 
 	printf("%s: %s: rank %d got %s after %.1f s: %s\n", fine ? "fine" : "WRONG", check->mode,
 	       check->rank, ina_status_name(got), took_s, text);
@@ -106,7 +111,28 @@ static int check_open(struct check *check)
 
 static enum ina_status wanted_of(const struct check *check)
 {
-	return is(check, "exit") ? INA_ERR_PEER : INA_ERR_MISMATCH;
+	if (is(check, "exit") || is(check, "exit64"))
+		return INA_ERR_PEER;
+	return is(check, "late64") ? INA_ERR_TIMEOUT : INA_ERR_MISMATCH;
+}
+
+/* The call that rank 1 makes otherwise, or makes not. */
+static enum ina_status call(const struct check *check, ina_comm *comm, size_t count,
+                            enum ina_type type, enum ina_op op)
+{
+	if (is(check, "kind") && check->odd)
+		return ina_broadcast(comm, check->send, check->recv, count, INA_INT32, 0);
+	if (is(check, "kind"))
+		type = INA_INT32;
+	if (is(check, "root"))
+		return ina_reduce(comm, check->send, check->recv, count, type, op, check->odd);
+	if (is(check, "blocks"))
+		return ina_all_gather(comm, check->send, check->recv, count + 4 * check->odd, type);
+	if ((is(check, "apart") && check->odd) || is(check, "exit64") || is(check, "late64")) {
+		type = INA_FLOAT64;
+		count = ELEMENTS_MAX / 2;
+	}
+	return ina_allreduce(comm, check->send, check->recv, count, type, op);
 }
 
 /* The modes that end in an all-reduce after one that went well. */
@@ -119,8 +145,12 @@ static int check_call(const struct check *check, ina_comm *comm)
 	double start_s = now_s();
 	enum ina_status status;
 
-	if (check->odd && is(check, "exit"))
+	if (check->odd && (is(check, "exit") || is(check, "exit64")))
 		_exit(0);
+	if (check->odd && is(check, "late64")) {
+		sleep(9);
+		start_s = now_s();
+	}
 	if (check->odd && is(check, "calls")) {
 		status = ina_close(comm);
 		return expect(check, status, wanted, "rank 1 closed", start_s);
@@ -135,10 +165,12 @@ static int check_call(const struct check *check, ina_comm *comm)
 		type = INA_INT32;
 	if (check->odd && is(check, "op"))
 		op = INA_MAX;
-	status = ina_allreduce(comm, check->send, check->recv, count, type, op);
+	status = call(check, comm, count, type, op);
 	if (expect(check, status, wanted, ina_error(comm), start_s) != 0)
 		return 1;
-	if (is(check, "op") && !strstr(ina_error(comm), "for their max"))
+	if ((is(check, "op") && !strstr(ina_error(comm), "for their max")) ||
+	    (is(check, "kind") && !strstr(ina_error(comm), "called broadcast 2 with 1000 int32")) ||
+	    (is(check, "root") && !strstr(ina_error(comm), "at root 1")))
 		return 1;
 	/* Dead, and it says so again; and closing does not hang. */
 	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);
@@ -154,9 +186,9 @@ static int check_bad(const struct check *check, ina_comm *comm)
 	enum ina_status status;
 
 	if (check->odd) {
-		status = ina_allreduce(comm, check->send, check->recv, 10, (enum ina_type)9,
+		status = ina_allreduce(comm, check->send, check->recv, 10, (enum ina_type)11,
 		                       INA_SUM);
-		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "type 9"))
+		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "type 11"))
 			return 1;
 		status = ina_allreduce(comm, check->send, check->recv, 10, INA_INT32,
 		                       (enum ina_op)7);
@@ -188,6 +220,8 @@ static int run_mode(const char *mode, int number, int rank, int ranks)
 	check.options.ranks = ranks;
 	check.options.root = root;
 	check.options.open_timeout_ms = 20000;
+	if (is(&check, "late64"))
+		check.options.timeout_ms = 2000;
 	check.send = send;
 	check.recv = recv;
 	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window") ||

@@ -86,7 +86,7 @@ static reference_bits wanted(const struct check *check, enum ina_type type, enum
 
 	for (int r = 0; r < check->ranks; r++)
 		operands[r] = element_of(check, type, r, index);
-	if (check->aggregated)
+	if (check->aggregated && is_aggregated(type, op))
 		result = reference_network(type, op, operands, check->ranks);
 	else if (check->machines)
 		result = reference_doubling(type, op, operands, check->ranks);
@@ -142,9 +142,6 @@ static int run_all(struct check *check)
 
 	for (int type = INA_INT32; type <= INA_UINT64; type++) {
 		for (int op = INA_SUM; op <= INA_AVG; op++) {
-			if (check->aggregated &&
-			    !is_aggregated((enum ina_type)type, (enum ina_op)op))
-				continue;
 			for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
 				size_t shift = number++ % 16;
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of collectives: who starts, whose turn it is, and what is done when one has ended. */
+#include "queue.h"
+
+#include "collective.h"
+#include "common/deadline.h"
+#include "request.h"
+
+/* The next one that may start behind those that are under way; NULL: none may. */
+static struct ina_request *next_to_start(struct ina_comm *comm)
+{
+	const struct ina_algorithm_row *algorithm = comm->algorithm;
+	struct ina_request *next = comm->first;
+
+	if (!next || !next->active || !algorithm->has_room ||
+	    !algorithm->has_room(comm->algorithm_state))
+		return NULL;
+	while (next && next->active)
+		next = next->next;
+	/* Each goes by its own way: one behind the other. */
+	if (comm->first->apart || (next && next->apart))
+		return NULL;
+	for (const struct ina_request *r = comm->first; next && r != next; r = r->next) {
+		if (ina_request_depends(next, r))
+			return NULL;
+	}
+	return next;
+}
+
+enum ina_status ina_queue_start_next(struct ina_comm *comm, struct ina_failure *failure)
+{
+	struct ina_request *next = next_to_start(comm);
+	enum ina_status status = INA_OK;
+
+	while (status == INA_OK && next && ina_request_prepare(next, failure) == INA_OK) {
+		next->active = true;
+		status = comm->algorithm->start(comm->algorithm_state, &next->transfer, failure);
+		next = next_to_start(comm);
+	}
+	return status;
+}
+
+enum ina_status ina_queue_start_first(struct ina_comm *comm, struct ina_failure *failure)
+{
+	enum ina_status status;
+
+	if (ina_comm_row(comm) == &ina_hosts_algorithm)
+		ina_rejoin_ask(&comm->recovery.rejoin, &comm->recovery.context);
+	status = ina_comm_row(comm)->start(ina_comm_state(comm), &comm->first->transfer, failure);
+	return status == INA_OK ? ina_queue_start_next(comm, failure) : status;
+}
+
+/* The first request's turn has come: its call is the current one from now on. */
+static void begin_turn(struct ina_comm *comm)
+{
+	struct ina_request *request = comm->first;
+	struct ina_turn *turn = &comm->turn;
+
+	request->active = true;
+	turn->under_way = true;
+	turn->previous = turn->current;
+	turn->current = (struct ina_call){
+	        .number = turn->previous.number + 1,
+	        .count = request->what.count,
+	        .kind = (uint16_t)request->what.kind,
+	        .root = (uint16_t)request->what.root,
+	        .type = (uint16_t)request->what.type,
+	        .op = (uint16_t)request->what.op,
+	};
+	comm->control.news = true; /* what came before may concern this call */
+	turn->progressed_ms = ina_now_ms();
+	turn->moved = false;
+	turn->deadline_ms = turn->progressed_ms + comm->settings.options.timeout_ms;
+}
+
+enum ina_status ina_queue_start(struct ina_comm *comm, struct ina_failure *failure)
+{
+	enum ina_status status;
+
+	if (comm->first->active)
+		return ina_queue_start_next(comm, failure);
+	begin_turn(comm);
+	status = ina_request_prepare(comm->first, failure);
+	if (status != INA_OK)
+		return status;
+	if (!comm->recovery.rejoin.due)
+		return ina_queue_start_first(comm, failure);
+	ina_recovery_rejoin(&comm->recovery);
+	return INA_OK;
+}
+
+void ina_queue_finish(struct ina_comm *comm, enum ina_status status, uint64_t until)
+{
+	struct ina_request *request = comm->first;
+
+	ina_end_stall(&comm->control);
+	ina_request_release(request, until);
+	request->done = true;
+	request->status = status;
+	comm->turn.under_way = false;
+	comm->first = request->next;
+	if (!comm->first)
+		comm->last = NULL;
+	else if (comm->first->active && status == INA_OK)
+		begin_turn(comm);
+}
+
+void ina_queue_finish_done(struct ina_comm *comm, const struct ina_algorithm_row *algorithm,
+                           void *state)
+{
+	struct ina_request *request = comm->first;
+	uint64_t until;
+	bool overflow = algorithm->end(state, &comm->stats, &until);
+
+	/* An aggregator tells of sums of uint32, too, that they overflow as int32. */
+	comm->stats.overflows +=
+	        (overflow || request->transfer.overflowed) && request->transfer.type == INA_INT32;
+	comm->stats.calls++;
+	ina_collective_end(request);
+	if (algorithm == &ina_hosts_algorithm)
+		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
+	/* Where the connection has been dropped, no send reads the memory any more: now. */
+	ina_queue_finish(comm, INA_OK, algorithm == comm->algorithm ? until : 0);
+	if (algorithm == &ina_in_network_algorithm)
+		ina_memory_release(&comm->network.memory,
+		                   ina_innet_acknowledged(&comm->network.innet));
+}
