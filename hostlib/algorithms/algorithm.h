@@ -16,6 +16,14 @@
 #include "hostlib/control/neighbours.h"
 #include "hostlib/options/error.h"
 
+/* What is wanted of an all-reduce: half of the ring, which no other algorithm has, does for a part.
+ */
+enum ina_part {
+	INA_WHOLE,
+	INA_SCATTER, /* of the elements in n blocks, rank r wants the sum of block r */
+	INA_GATHER,  /* rank r has block r of the result at recv, and all want all */
+};
+
 /* One all-reduce. */
 struct ina_transfer {
 	const uint8_t *send;
@@ -26,8 +34,9 @@ struct ina_transfer {
 	enum ina_op op;      /* not INA_AVG */
 	uint8_t number_type; /* what messages call the type */
 	uint32_t mark;       /* what messages tell the collective by: is added to `remaining` */
-	bool fixed;          /* float32 sums: by the aggregator as block floating point */
-	bool overflowed;     /* in a part that is done, by another algorithm */
+	enum ina_part part;
+	bool fixed;      /* float32 sums: by the aggregator as block floating point */
+	bool overflowed; /* in a part that is done, by another algorithm */
 	uint32_t send_lkey;
 	uint32_t recv_lkey;
 };

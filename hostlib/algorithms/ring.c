@@ -8,9 +8,14 @@
 
 #include "hostlib/elements/reduce.h"
 
-static int step_count(const struct ina_ring *ring)
+static int first_step(const struct ina_ring *ring)
 {
-	return 2 * (ring->connection.ranks - 1);
+	return ring->transfer.part == INA_GATHER ? ring->connection.ranks - 1 : 0;
+}
+
+static int end_of_steps(const struct ina_ring *ring)
+{
+	return (ring->transfer.part == INA_SCATTER ? 1 : 2) * (ring->connection.ranks - 1);
 }
 
 static bool reduces(const struct ina_ring *ring, int step)
@@ -18,13 +23,17 @@ static bool reduces(const struct ina_ring *ring, int step)
 	return step < ring->connection.ranks - 1;
 }
 
-/* A chunk's first byte and its length: count / n elements each, one more for the first ones. */
+/*
+ * A chunk's first byte and its length: count / n elements each, one more for the first ones.
+ * Between the two halves rank r has chunk r + 1: where only one of them goes, that is block r.
+ */
 static uint64_t chunk_at(const struct ina_ring *ring, int chunk, uint64_t *bytes)
 {
 	uint64_t element_bytes = ring->transfer.element_bytes;
 	uint64_t elements = ring->transfer.total_bytes / element_bytes;
 	uint64_t ranks = (uint64_t)ring->connection.ranks;
-	uint64_t number = (uint64_t)chunk;
+	bool is_half = ring->transfer.part != INA_WHOLE;
+	uint64_t number = ((uint64_t)chunk + (is_half ? ranks - 1 : 0)) % ranks;
 	uint64_t share = elements / ranks;
 	uint64_t extra = elements % ranks;
 
@@ -70,10 +79,10 @@ static void next(const struct ina_ring *ring, struct ina_ring_cursor *cursor)
 
 static uint64_t count_messages(const struct ina_ring *ring, int shift)
 {
-	struct ina_ring_cursor cursor = {.shift = shift};
+	struct ina_ring_cursor cursor = {.shift = shift, .step = first_step(ring)};
 	uint64_t count = 0;
 
-	for (cursor.step = 0; cursor.step < step_count(ring); cursor.step++)
+	for (; cursor.step < end_of_steps(ring); cursor.step++)
 		count += slices_of(ring, &cursor);
 	return count;
 }
@@ -110,8 +119,8 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	context->operation = (uint8_t)transfer->op;
 	context->exponent = 0;
 	ring->transfer = *transfer;
-	ring->out = (struct ina_ring_cursor){.shift = 0};
-	ring->in_post = (struct ina_ring_cursor){.shift = 1};
+	ring->out = (struct ina_ring_cursor){.shift = 0, .step = first_step(ring)};
+	ring->in_post = (struct ina_ring_cursor){.shift = 1, .step = first_step(ring)};
 	ring->in = ring->in_post;
 	ring->out_count = count_messages(ring, 0);
 	ring->in_count = count_messages(ring, 1);

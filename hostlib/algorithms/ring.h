@@ -9,6 +9,9 @@
  * what was received in the step before, message by message, and message k of a step can leave as
  * soon as message k of the step before has come and been added.
  *
+ * For a reduce-scatter the first half of the steps is enough, and for an all-gather the second
+ * (enum ina_part).
+ *
  * The receiver gives credits, a running count of receives posted, as the immediate data of
  * empty SENDs on the same queue pair; the sender never sends more than that.
  */
@@ -49,7 +52,7 @@ struct ina_ring {
 	struct ina_transfer transfer;
 	uint64_t out_count;             /* messages to send */
 	uint64_t in_count;              /* messages to receive */
-	uint64_t own_count;             /* messages of step 0, which wait for nobody */
+	uint64_t own_count;             /* messages of the first step, which wait for nobody */
 	uint64_t sent;                  /* sends completed */
 	struct ina_ring_cursor out;     /* next to send */
 	struct ina_ring_cursor in_post; /* next to post a receive for */

@@ -49,12 +49,27 @@ static bool only_moves(const struct ina_collective *what)
 	       what->kind == INA_CALL_BARRIER;
 }
 
+/* Rails are asked for their parts of it. */
+static bool is_flat(const struct ina_comm *comm)
+{
+	return comm->ranks > 1 && !comm->parallel && !comm->network.plain;
+}
+
+/* Is half of the ring enough? What is short goes by fewer messages as a whole. */
+static bool is_half(const struct ina_comm *comm, const struct ina_collective *what)
+{
+	return is_flat(comm) &&
+	       (what->kind == INA_CALL_REDUCE_SCATTER || what->kind == INA_CALL_ALL_GATHER) &&
+	       bytes_of(what) * (size_t)comm->ranks > INA_DOUBLING_BYTES;
+}
+
 bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_collective *what)
 {
-	/* Rails are asked for their parts; and the ring needs none beside it. */
-	if (comm->ranks == 1 || comm->parallel || comm->network.plain ||
-	    comm->settings.options.algorithm == INA_ALGORITHM_RING)
+	/* The ring needs none beside it. */
+	if (!is_flat(comm) || comm->settings.options.algorithm == INA_ALGORITHM_RING)
 		return false;
+	if (is_half(comm, what))
+		return true;
 	return !only_moves(what) && ina_number_of_wire(what->type, what->op) == INA_WIRE_NO_NUMBERS;
 }
 
@@ -108,19 +123,27 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 	};
 }
 
-/* All zeros but for what this rank brings: the sum is what all of them bring. */
+/*
+ * All zeros but for what this rank brings: the sum is what all of them bring. Where blocks go round
+ * as they are, no zeros are needed.
+ */
 static struct ina_transfer bring(const struct ina_request *request, size_t total, size_t offset,
                                  size_t bytes)
 {
 	uint8_t *recv = request->what.recv;
 
-	if (total > 0) {
+	bool half = is_half(request->comm, &request->what);
+	struct ina_transfer transfer =
+	        make_transfer(request, recv, recv, total, INA_BYTES, INA_SUM);
+
+	transfer.part = half ? INA_GATHER : INA_WHOLE;
+	if (total > 0 && !half) {
 		memset(recv, 0, offset);
 		memset(recv + offset + bytes, 0, total - offset - bytes);
 	}
 	if (bytes > 0 && request->what.send != recv + offset)
 		memcpy(recv + offset, request->what.send, bytes);
-	return make_transfer(request, recv, recv, total, INA_BYTES, INA_SUM);
+	return transfer;
 }
 
 enum ina_status ina_collective_begin(struct ina_request *request, struct ina_failure *failure)
@@ -155,6 +178,7 @@ enum ina_status ina_collective_begin(struct ina_request *request, struct ina_fai
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %zu bytes of a %s",
 		                send_bytes, ina_call_name(what->kind));
 	*transfer = make_transfer(request, what->send, recv, send_bytes, what->type, what->op);
+	transfer->part = is_half(comm, what) ? INA_SCATTER : INA_WHOLE;
 	return INA_OK;
 }
 

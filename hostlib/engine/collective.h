@@ -8,6 +8,9 @@
  *	all-gather      each rank adds its own block and zeros, as bytes: sums are what was added
  *	broadcast       the same, where only the root adds anything
  *	barrier         nothing is added
+ *
+ * Long blocks are scattered and gathered by half of the ring in place of that, without an
+ *aggregator where there is one: a rank sends (n - 1) / n of all blocks.
  */
 #ifndef INA_ENGINE_COLLECTIVE_H
 #define INA_ENGINE_COLLECTIVE_H

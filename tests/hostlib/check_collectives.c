@@ -326,6 +326,41 @@ static int check_arguments(void)
 	return failed;
 }
 
+/*
+ * What goes round half of the ring: each rank receives the messages of all blocks but one, once.
+ * Not where machines have several ranks, which hand them on through shared memory.
+ */
+static int check_halves(void)
+{
+	const size_t count = 20011;
+	float *send = calloc(count, (size_t)ranks * sizeof(*send));
+	float *recv = calloc(count, (size_t)ranks * sizeof(*recv));
+	struct ina_stats before;
+	struct ina_stats after;
+	uint64_t due;
+	int failed = !send || !recv;
+
+	ina_comm_stats(comm, &before, sizeof(before));
+	due = (count * sizeof(float) + before.message_bytes - 49) / (before.message_bytes - 48) *
+	      (uint64_t)(ranks - 1);
+	for (int gathers = 0; gathers < 2 && before.rails == 0 && !failed; gathers++) {
+		enum ina_status status =
+		        gathers ? ina_all_gather(comm, send, recv, count, INA_FLOAT32)
+		                : ina_reduce_scatter(comm, send, recv, count, INA_FLOAT32, INA_SUM);
+
+		ina_comm_stats(comm, &after, sizeof(after));
+		failed = status != INA_OK || after.messages_ring - before.messages_ring != due;
+		if (failed)
+			fprintf(stderr, "check_collectives: %s took %d messages, not %d\n",
+			        gathers ? "all-gather" : "reduce-scatter",
+			        (int)(after.messages_ring - before.messages_ring), (int)due);
+		before = after;
+	}
+	free(send);
+	free(recv);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	const char *algorithm = argc > 1 ? argv[1] : "auto";
@@ -352,7 +387,7 @@ int main(int argc, char **argv)
 	}
 	rank = ina_comm_rank(comm);
 	ranks = ina_comm_ranks(comm);
-	failed = check_arguments();
+	failed = check_arguments() || check_halves();
 	while (left > 0 && !failed) {
 		unsigned int count = draw(2) ? 1 : 1 + draw(OUTSTANDING);
 
