@@ -18,7 +18,7 @@
 #define INA_APART_EPOCH 1u
 
 struct ina_apart {
-	struct ina_hosts hosts;
+	struct ina_hosts hosts;                    /* the first member */
 	const struct ina_connection_context *like; /* what its own is made after */
 	const struct ina_turn *turn;               /* the communicator's */
 	struct ina_memory memory;                  /* slots and staging */

@@ -61,6 +61,7 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 		hosts->rejoin = (doubling->flags & INA_WIRE_REJOIN) != 0;
 		stats->messages_ring += doubling->came;
 		stats->bytes_ring += doubling->transfer.total_bytes;
+		stats->bytes_doubling += doubling->transfer.total_bytes;
 		return (doubling->flags & INA_WIRE_OVERFLOW) != 0;
 	}
 	hosts->rejoin = ring->rejoin;

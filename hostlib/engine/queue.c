@@ -4,6 +4,7 @@
 
 #include "collective.h"
 #include "common/deadline.h"
+#include "count.h"
 #include "request.h"
 
 /* The next one that may start behind those that are under way; NULL: none may. */
@@ -116,6 +117,7 @@ void ina_queue_finish_done(struct ina_comm *comm, const struct ina_algorithm_row
 	comm->stats.overflows +=
 	        (overflow || request->transfer.overflowed) && request->transfer.type == INA_INT32;
 	comm->stats.calls++;
+	ina_count_call(comm, algorithm, state);
 	ina_collective_end(request);
 	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);

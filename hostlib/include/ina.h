@@ -216,7 +216,7 @@ struct ina_stats {
 	unsigned int message_bytes;   /* of a full message, with framing */
 	unsigned int window;          /* messages */
 	char device[64];              /* RDMA device, "" for a single rank */
-	uint64_t calls;               /* all-reduces finished */
+	uint64_t calls;               /* collectives finished */
 	uint64_t messages_aggregated; /* sums received from the aggregator */
 	uint64_t messages_ring;       /* messages received from other hosts as such */
 	uint64_t bytes_aggregated; /* elements that were all-reduced by the aggregator, in bytes */
@@ -232,6 +232,21 @@ struct ina_stats {
 	uint64_t unknown_peers;    /* connections that were of no rank of this job: turned away */
 	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
 	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
+
+	/*
+	 * Which way the calls went. Where machines have several ranks, it is that of the first
+	 * rail; where all ranks are on one machine, none is counted here.
+	 */
+	uint64_t calls_aggregated; /* by the aggregator, from the first element to the last */
+	uint64_t calls_ring; /* by ring, or what was left of them when the aggregator was lost */
+	uint64_t calls_doubling; /* among the hosts by recursive doubling, being short */
+	uint64_t bytes_doubling; /* of bytes_ring, those that went so */
+	/* Why the latter two did not go by the aggregator; each is counted under one of these. */
+	uint64_t calls_unasked; /* it is not to be asked: INA_ALGORITHM_RING */
+	uint64_t calls_unfit;   /* it cannot combine the type by the operation */
+	uint64_t calls_halved;  /* long reduce-scatters and all-gathers: half a ring takes fewer
+	                           bytes */
+	uint64_t calls_without; /* it was not there, had refused, or was lost meanwhile */
 };
 
 /* INA_VERSION of the library that the program runs with. */

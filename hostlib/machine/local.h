@@ -35,7 +35,8 @@ struct ina_local_rank {
 	_Atomic uint64_t taken;     /* steps whose sums this rank has copied */
 	_Atomic uint32_t wants;     /* of enum ina_local_want */
 	_Atomic uint64_t overflow;  /* owners: the latest call in which an addition overflowed */
-	struct ina_call call;       /* valid when its first step has been contributed */
+	_Atomic uint32_t way; /* the first one: which way the latest call went (engine/count.h) */
+	struct ina_call call; /* valid when its first step has been contributed */
 };
 
 struct ina_local {

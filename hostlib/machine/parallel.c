@@ -2,6 +2,8 @@
 /* Machines with several ranks: what the engine asks for, and who waits for what. */
 #include "parallel.h"
 
+#include "hostlib/engine/count.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,11 +180,13 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 		stats->messages_ring = rail->messages_ring;
 		stats->bytes_aggregated = rail->bytes_aggregated;
 		stats->bytes_ring = rail->bytes_ring;
+		stats->bytes_doubling = rail->bytes_doubling;
 		stats->messages_retried = rail->messages_retried;
 		stats->fallbacks = rail->fallbacks;
 		stats->rejoins = rail->rejoins;
 		stats->registrations = rail->registrations;
 	}
+	ina_count_way(stats, atomic_load(&parallel->local.ranks[0].way));
 	return overflow;
 }
 

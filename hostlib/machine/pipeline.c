@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "hostlib/elements/reduce.h"
+#include "hostlib/engine/count.h"
 
 /* Less than a message is not divided: it would cost every rail a message's latency. */
 #define PART_BYTES_MIN ((size_t)64 << 10)
@@ -80,7 +81,7 @@ void ina_pipeline_start(struct ina_parallel *parallel, const struct ina_transfer
 	};
 	memset(parallel->taking, 0, rails * sizeof(*parallel->taking));
 	if (parallel->rail)
-		parallel->pipeline.rail_overflows = parallel->rail->stats.overflows;
+		parallel->pipeline.rail_before = parallel->rail->stats;
 	ina_parallel_own(parallel)->call = parallel->turn->current;
 }
 
@@ -223,7 +224,10 @@ static enum ina_status publish(struct ina_parallel *parallel, bool *moved,
 	}
 	*place = NULL;
 	p->published++;
-	p->overflow |= parallel->rail->stats.overflows != p->rail_overflows;
+	p->overflow |= parallel->rail->stats.overflows != p->rail_before.overflows;
+	if (p->published == p->steps)
+		atomic_store(&ina_parallel_own(parallel)->way,
+		             ina_way_by_rail(&p->rail_before, &parallel->rail->stats));
 	if (p->published == p->steps && p->overflow)
 		atomic_store(&ina_parallel_own(parallel)->overflow, parallel->turn->current.number);
 	atomic_store(&ina_parallel_own(parallel)->published, p->base + p->published);

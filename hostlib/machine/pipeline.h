@@ -25,7 +25,7 @@ struct ina_pipeline {
 	uint64_t published;
 	int64_t adding_ns; /* when what is being read to be added up is there; 0: nothing is */
 	struct ina_request *requests[INA_LOCAL_DEPTH]; /* of the rail, by step */
-	uint64_t rail_overflows;                       /* before it */
+	struct ina_stats rail_before;                  /* the rail's */
 	bool overflow;
 };
 

@@ -361,6 +361,33 @@ static int check_halves(void)
 	return failed;
 }
 
+/* Each call is counted under one way; and those that the aggregator has no part in, under one
+ * reason. */
+static int check_ways(const char *algorithm, uint64_t calls)
+{
+	struct ina_stats s;
+	uint64_t hosts;
+	bool asks = strcmp(algorithm, "ring") != 0;
+	bool fine;
+
+	ina_comm_stats(comm, &s, sizeof(s));
+	hosts = s.calls_ring + s.calls_doubling;
+	fine = s.calls == calls && s.calls_aggregated + hosts == calls &&
+	       s.calls_unasked + s.calls_unfit + s.calls_halved + s.calls_without == hosts &&
+	       s.calls_unasked == (asks ? 0 : calls) && s.calls_doubling > 0 && s.calls_ring > 0 &&
+	       s.bytes_doubling > 0 && s.bytes_doubling < s.bytes_ring &&
+	       (s.calls_unfit > 0) == asks && (s.calls_halved > 0) == (asks && s.rails == 0) &&
+	       (s.fallbacks > 0 || s.calls_without == 0) && (s.calls_aggregated > 0) == asks;
+	if (!fine)
+		fprintf(stderr,
+		        "check_collectives: of %d calls %d were aggregated, %d by ring, %d by "
+		        "doubling: %d unasked, %d unfit, %d halved, %d without\n",
+		        (int)s.calls, (int)s.calls_aggregated, (int)s.calls_ring,
+		        (int)s.calls_doubling, (int)s.calls_unasked, (int)s.calls_unfit,
+		        (int)s.calls_halved, (int)s.calls_without);
+	return !fine;
+}
+
 int main(int argc, char **argv)
 {
 	const char *algorithm = argc > 1 ? argv[1] : "auto";
@@ -368,6 +395,7 @@ int main(int argc, char **argv)
 	const char *seed = getenv("INA_SEED");
 	struct call calls[OUTSTANDING] = {0};
 	struct ina_options options;
+	struct ina_stats stats;
 	char why[INA_ERROR_SIZE] = "no memory";
 	int failed = 0;
 
@@ -388,6 +416,8 @@ int main(int argc, char **argv)
 	rank = ina_comm_rank(comm);
 	ranks = ina_comm_ranks(comm);
 	failed = check_arguments() || check_halves();
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	stats.calls += left;
 	while (left > 0 && !failed) {
 		unsigned int count = draw(2) ? 1 : 1 + draw(OUTSTANDING);
 
@@ -395,6 +425,7 @@ int main(int argc, char **argv)
 		failed = run(calls, count);
 		left -= count;
 	}
+	failed = failed || check_ways(algorithm, stats.calls);
 	if (failed)
 		fprintf(stderr, "check_collectives: INA_SEED=%s\n", seed ? seed : "1");
 	if (ina_close(comm) != INA_OK)
