@@ -157,27 +157,19 @@ module ina_jobs #(
   logic             possible;
   logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
   logic [JOB_COUNT-1:0] alone_d;
-  logic             known_d;
-  logic             found_d;
+  logic [JOB_COUNT-1:0] knows;    // the context that has its job
   logic [JOB_W-1:0] index_d;
 
   always_comb begin
-    known_d = 1'b0;
-    found_d = 1'b0;
+    knows   = '0;
     index_d = '0;
-    if (looking) begin
-      for (int j = JOB_COUNT - 1; j >= 0; j--) begin
-        if (free_q[j]) begin
-          found_d = 1'b1;
-          index_d = JOB_W'(j);
-        end
-      end
+    if (looking || !ina_pkg::SIMULATED) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
-        if (job_valid[j] && job_id[j] == request.job_id) begin
-          known_d = 1'b1;
-          index_d = JOB_W'(j);
-        end
+        knows[j] = job_valid[j] && job_id[j] == request.job_id;
+        if (knows[j]) index_d = index_d | JOB_W'(j);
       end
+      for (int j = JOB_COUNT - 1; j >= 0; j--)
+        if (knows == '0 && free_q[j]) index_d = JOB_W'(j);
     end
   end
 
@@ -191,8 +183,8 @@ module ina_jobs #(
     free_q <= ~job_valid & ~job_freed & job_quiet;
     if (looking) begin
       alone_q  <= alone_d;
-      known_q  <= known_d;
-      found_q  <= found_d;
+      known_q  <= knows != '0;
+      found_q  <= free_q != '0;
       index_q  <= index_d;
       possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
           && request.window != '0 && request.window <= 32'(SLOT_COUNT)
@@ -285,8 +277,11 @@ module ina_jobs #(
   logic [PORT_COUNT*JOB_COUNT-1:0] left_q;
   logic [PORT_COUNT*JOB_COUNT-1:0] left_d;
   logic [PORT_COUNT*JOB_COUNT-1:0] gone_q;    // they have left when nothing waits of them any more
+  logic [JOB_COUNT-1:0]            done_hot;
   logic [JOB_COUNT-1:0]            waits;     // something of the job is in a queue
   logic [JOB_COUNT-1:0]            all_left;
+
+  assign done_hot = done_valid ? JOB_COUNT'(1) << done_job : '0;
 
   always_comb begin
     left_d   = left_q;
@@ -294,8 +289,8 @@ module ina_jobs #(
     all_left = job_valid;
     for (int p = 0; p < PORT_COUNT; p++) begin
       left_d[p*JOB_COUNT +: JOB_COUNT] = left_d[p*JOB_COUNT +: JOB_COUNT]
-          | (gone_q[p*JOB_COUNT +: JOB_COUNT] & ~queue_waiting[p*JOB_COUNT +: JOB_COUNT] & job_quiet);
-      if (done_valid && done_mask[p]) left_d[p*JOB_COUNT + 32'(done_job)] = 1'b1;
+          | (gone_q[p*JOB_COUNT +: JOB_COUNT] & ~queue_waiting[p*JOB_COUNT +: JOB_COUNT] & job_quiet)
+          | (done_hot & {JOB_COUNT{done_mask[p]}});
       waits = waits
           | (queue_waiting[p*JOB_COUNT +: JOB_COUNT]
              & (job_mask[p*JOB_COUNT +: JOB_COUNT] | job_down[p*JOB_COUNT +: JOB_COUNT]));
