@@ -10,6 +10,7 @@
 #include "hostlib/algorithms/tree_draw.h"
 #include "hostlib/machine/parallel.h"
 #include "plain.h"
+#include "progress.h"
 
 int ina_version(void)
 {
@@ -36,7 +37,9 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 	ina_comm_init(made);
 	made->network.plain = plain;
 	if (ina_settings_make(&made->settings, options, &failure) == INA_OK &&
-	    ina_comm_open(made, &failure) == INA_OK) {
+	    ina_comm_open(made, &failure) == INA_OK &&
+	    (!made->settings.options.progress_thread ||
+	     ina_progress_start(made, &failure) == INA_OK)) {
 		*comm = made;
 		goto out_why;
 	}
@@ -69,11 +72,20 @@ enum ina_status ina_close(ina_comm *comm)
 		return INA_OK;
 	if (comm->is_parents)
 		return comm->failure.status;
+	ina_progress_stop(comm);
 	if (comm->first) /* abandoned: the end of the control connection tells the others */
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
 	ina_comm_close(comm, &failure);
 	free(comm);
 	return failure.status;
+}
+
+void ina_abort(ina_comm *comm, const char *why)
+{
+	if (!comm)
+		return;
+	ina_abort_ask(&comm->abort, why);
+	ina_progress_wake(comm);
 }
 
 const char *ina_error(const ina_comm *comm)
@@ -83,25 +95,39 @@ const char *ina_error(const ina_comm *comm)
 
 enum ina_status ina_test(ina_request *request, int *done)
 {
+	enum ina_status status = INA_OK;
+	struct ina_comm *comm;
+
 	if (!request || !done)
 		return INA_ERR_ARGUMENT;
-	if (!request->done)
-		ina_comm_step(request->comm, 0);
-	if (!request->done && request->comm->pollset.fd >= 0)
-		ina_comm_arm_pollset(request->comm, request);
+	ina_enter(comm = request->comm);
+	if (!request->done && !comm->progress)
+		ina_comm_step(comm, 0);
+	if (!request->done && comm->pollset.fd >= 0)
+		ina_comm_arm_pollset(comm, request);
 	*done = request->done;
-	return request->done ? ina_request_take(request) : INA_OK;
+	if (*done)
+		status = ina_request_take(request);
+	ina_leave(comm);
+	return status;
 }
 
 enum ina_status ina_wait(ina_request *request)
 {
-	return request ? ina_request_wait(request) : INA_ERR_ARGUMENT;
+	struct ina_comm *comm;
+	enum ina_status status;
+
+	if (!request)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm = request->comm);
+	ina_progress_await(request);
+	status = ina_request_wait(request);
+	ina_leave(comm);
+	return status;
 }
 
-enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
+static enum ina_status register_memory(ina_comm *comm, void *memory, size_t bytes)
 {
-	if (!comm)
-		return INA_ERR_ARGUMENT;
 	if (!memory || bytes == 0)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT, "ina_register: no memory given");
 	if (comm->failure.status != INA_OK) {
@@ -113,14 +139,24 @@ enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 	return ina_memory_register(&comm->network.memory, memory, bytes, &comm->latest);
 }
 
-enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
+enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
+{
+	enum ina_status status;
+
+	if (!comm)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm);
+	status = register_memory(comm, memory, bytes);
+	ina_leave(comm);
+	return status;
+}
+
+static enum ina_status deregister_memory(ina_comm *comm, const void *memory, size_t bytes)
 {
 	struct ina_failure failure;
 	enum ina_status forgotten;
 	enum ina_status status;
 
-	if (!comm)
-		return INA_ERR_ARGUMENT;
 	if (comm->is_parents) {
 		comm->latest = comm->failure;
 		return comm->failure.status;
@@ -137,10 +173,25 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 	return status == INA_OK ? forgotten : status;
 }
 
+enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
+{
+	enum ina_status status;
+
+	if (!comm)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm);
+	status = deregister_memory(comm, memory, bytes);
+	ina_leave(comm);
+	return status;
+}
+
 void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 {
-	struct ina_stats now = comm->stats;
+	struct ina_stats now;
 
+	ina_enter(comm);
+	now = comm->stats;
+	ina_leave(comm);
 	now.unknown_peers = comm->control.unknown_peers + comm->network.fabric.unknown_peers;
 	memset(stats, 0, size);
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
@@ -167,6 +218,9 @@ enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
 	if (!comm || !fd)
 		return INA_ERR_ARGUMENT;
 	*fd = -1;
+	if (comm->progress)
+		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+		                "ina_comm_fd: with progress_thread nobody need poll");
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;

@@ -4,6 +4,7 @@
 
 #include "hostlib/elements/number.h"
 #include "hostlib/engine/collective.h"
+#include "progress.h"
 
 static enum ina_status check_elements(const struct ina_comm *comm,
                                       const struct ina_collective *what,
@@ -59,13 +60,9 @@ static enum ina_status check_memory(const struct ina_comm *comm, const struct in
 	return INA_OK;
 }
 
-static enum ina_status start(ina_comm *comm, const struct ina_collective *what,
-                             ina_request **request)
+static enum ina_status start_checked(ina_comm *comm, const struct ina_collective *what,
+                                     ina_request **request)
 {
-	if (request)
-		*request = NULL;
-	if (!comm || !request)
-		return INA_ERR_ARGUMENT;
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;
@@ -77,10 +74,26 @@ static enum ina_status start(ina_comm *comm, const struct ina_collective *what,
 	return ina_request_start(comm, what, request);
 }
 
+static enum ina_status start(ina_comm *comm, const struct ina_collective *what,
+                             ina_request **request)
+{
+	enum ina_status status;
+
+	if (request)
+		*request = NULL;
+	if (!comm || !request)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm);
+	status = start_checked(comm, what, request);
+	ina_leave(comm);
+	ina_progress_wake(comm);
+	return status;
+}
+
 /* Of a blocking call, which has put its request there. */
 static enum ina_status finish(enum ina_status started, ina_request *const *request)
 {
-	return started == INA_OK ? ina_request_wait(*request) : started;
+	return started == INA_OK ? ina_wait(*request) : started;
 }
 
 enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,

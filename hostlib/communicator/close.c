@@ -61,6 +61,10 @@ static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *fail
 			ina_agree_begin(&comm->control, &vote);
 			break;
 		case INA_PENDING:
+			if (ina_comm_take_abort(comm)) {
+				*failure = comm->failure;
+				return failure->status;
+			}
 			if (comm->parallel)
 				ina_parallel_attend(comm->parallel, INA_STALL_MS);
 			else

@@ -54,7 +54,7 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 
 static bool is_status(uint32_t status)
 {
-	return status <= INA_ERR_SYSTEM; /* the last of ina.h */
+	return status <= INA_ERR_ABORTED; /* the last of ina.h */
 }
 
 static bool is_call(const struct ina_call *call)

@@ -7,6 +7,7 @@
 #define INA_ENGINE_COMM_H
 
 #include "hostlib/recovery/recovery.h"
+#include "abort.h"
 #include "pollset.h"
 #include "scratch.h"
 
@@ -64,6 +65,9 @@ struct ina_comm {
 
 	/* Machines with several ranks. */
 	struct ina_parallel *parallel; /* NULL: flat */
+
+	struct ina_abort abort;
+	struct ina_progress *progress; /* api/progress.h; NULL: no thread of the library */
 
 	/* communicator/fork.h */
 	struct ina_comm *next_watched;
@@ -143,6 +147,18 @@ void ina_comm_attend(struct ina_comm *comm);
  * device has let go of all.
  */
 enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure);
+
+/*
+ * Has any thread asked for the end (ina_abort()), and the communicator not failed before? Then it
+ * has now: the other ranks hear of it, and all requests end.
+ */
+bool ina_comm_take_abort(struct ina_comm *comm);
+
+/*
+ * Before the caller waits by these descriptors: from now on they tell of what comes. What has come
+ * is taken, until that request is done (NULL: all are), for nobody would tell of it.
+ */
+void ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until);
 
 /* The communicator has failed: all requests end with that, and nothing is written to their memory.
  */

@@ -47,6 +47,21 @@ void ina_comm_abort(struct ina_comm *comm)
 		ina_queue_finish(comm, comm->failure.status, 0);
 }
 
+bool ina_comm_take_abort(struct ina_comm *comm)
+{
+	if (!atomic_load(&comm->abort.asked) || comm->failure.status != INA_OK)
+		return false;
+	ina_fail(&comm->failure, INA_ERR_ABORTED, "rank %d aborted: %s", comm->rank,
+	         comm->abort.why);
+	comm->latest = comm->failure;
+	/* Nobody is asked, for nobody may be there. */
+	if (comm->ranks > 1)
+		ina_control_farewell(&comm->control, &comm->failure);
+	comm->recovery.phase = INA_STEADY;
+	ina_comm_abort(comm);
+	return true;
+}
+
 /*
  * The aggregator has dropped out, and all ranks have the same sums: requests of which all sums are
  * there end. What is left of the first of the others goes on by ring, and those behind it wait for
@@ -260,6 +275,8 @@ static void start_or_fault(struct ina_comm *comm)
 
 static bool step(struct ina_comm *comm, int timeout_ms, bool before_wait)
 {
+	if (ina_comm_take_abort(comm))
+		return true;
 	if (!comm->first)
 		return false;
 	start_or_fault(comm);
@@ -292,7 +309,8 @@ void ina_comm_attend(struct ina_comm *comm)
 {
 	bool moved = true;
 
-	if (comm->first || comm->ranks == 1 || comm->failure.status != INA_OK)
+	if (ina_comm_take_abort(comm) || comm->first || comm->ranks == 1 ||
+	    comm->failure.status != INA_OK)
 		return;
 	ina_control_pump(&comm->control, 0);
 	if (!ina_comm_is_recovering(comm) && ina_disturbed(&comm->control, &comm->turn.current))
@@ -330,7 +348,8 @@ enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failur
 	bool failed = comm->failure.status != INA_OK;
 
 	/* Once it has failed, its connections are stopped, and nothing is sent any more. */
-	while (memory->deferred_count > 0 && comm->failure.status == INA_OK) {
+	while (memory->deferred_count > 0 && comm->failure.status == INA_OK &&
+	       !ina_comm_take_abort(comm)) {
 		if (ina_now_ms() >= deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "got no acknowledgement from rank %d in %d ms",
@@ -342,6 +361,15 @@ enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failur
 		return INA_OK;
 	*failure = comm->failure;
 	return failure->status;
+}
+
+void ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until)
+{
+	bool moved = true;
+
+	comm->algorithm->arm(comm->algorithm_state);
+	while (comm->first && !(until && until->done) && moved)
+		moved = step(comm, 0, true);
 }
 
 int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)
@@ -375,10 +403,7 @@ enum ina_status ina_comm_open_pollset(struct ina_comm *comm, int *fd)
 void ina_comm_arm_pollset(struct ina_comm *comm, const struct ina_request *request)
 {
 	struct pollfd fds[INA_COMM_FDS];
-	bool moved = true;
 
-	comm->algorithm->arm(comm->algorithm_state);
-	while (!request->done && moved)
-		moved = step(comm, 0, true);
+	ina_comm_exhaust(comm, request);
 	ina_pollset_watch(&comm->pollset, fds, ina_comm_pollfds(comm, fds));
 }

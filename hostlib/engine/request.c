@@ -11,6 +11,7 @@ enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collec
 {
 	struct ina_request *made = comm->spare_requests;
 
+	ina_comm_take_abort(comm);
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;

@@ -20,12 +20,25 @@
  * Rank, number of ranks and the address of rank 0 come from the options, else from INA_RANK,
  * INA_RANKS and INA_ROOT, else from what mpirun, srun or torchrun set.
  *
- * Threads: a communicator, with its requests, belongs to one thread at a time.
+ * Threads: a communicator, with its requests, belongs to one thread at a time,
+ * where the option progress_thread does not say otherwise:
+ *
+ *	                        progress_thread 0        progress_thread 1
+ *	collectives, groups     one thread at a time     any thread; the order of calls is
+ *	                                                 to be the same on all ranks
+ *	ina_test, ina_wait      one thread at a time     any thread, one for each request
+ *	ina_comm_fd             one thread at a time     not at all
+ *	ina_register and the    one thread at a time     any thread
+ *	other calls on it
+ *	ina_abort               any thread at any time before ina_close
+ *	ina_close               one thread, the last call on it
+ *	requests go on          in ina_test, ina_wait    at any time
+ *
  * Different communicators may be opened, used and closed by different threads at
  * once; those that are opened at once need different ports at rank 0. The library
- * has no global state but a list of communicators, for fork(), starts no thread,
- * installs no signal handler, never exits, and prints nothing where INA_LOG=info
- * does not ask for it.
+ * has no global state but a list of communicators, for fork(), starts no thread
+ * that it was not asked for, installs no signal handler, never exits, and prints
+ * nothing where INA_LOG=info does not ask for it.
  *
  * fork(): a communicator stays with the process that has opened it. A child gives
  * up its descriptors and mappings of the device before fork() returns there, so
@@ -88,7 +101,8 @@ enum ina_status {
 	INA_ERR_MEMORY,   /* no memory, or memory that cannot be registered */
 	/* INA_ALGORITHM_INA was required, but no aggregator answered, or it was lost. */
 	INA_ERR_AGGREGATOR,
-	INA_ERR_SYSTEM, /* a system call failed */
+	INA_ERR_SYSTEM,  /* a system call failed */
+	INA_ERR_ABORTED, /* a rank has called ina_abort() */
 };
 
 enum ina_type {
@@ -207,6 +221,13 @@ struct ina_options {
 	 * or what the launcher calls the job.
 	 */
 	const char *cookie;
+
+	/*
+	 * 1: a thread of the library goes on with the requests, and does what other ranks need of
+	 * this one, also while the program is outside of the library; and any thread may call. It
+	 * costs some microseconds a call. 0: all that is done in the calls.
+	 */
+	int progress_thread;
 };
 
 /* What has happened on a communicator so far. */
@@ -436,6 +457,14 @@ INA_API enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
  * memory is forgotten all the same.
  */
 INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes);
+
+/*
+ * Ends the communicator with INA_ERR_ABORTED, at all ranks: "rank 2 aborted: why". From any thread,
+ * also while another one is inside of a call on it: that wait ends within a second. Where no thread
+ * is, it takes effect in the next call; with progress_thread, at once. As after any error, all that
+ * is left is ina_close(), which waits for nobody then. comm may be NULL, and so may why.
+ */
+INA_API void ina_abort(ina_comm *comm, const char *why);
 
 /* Copies what has happened so far; size is sizeof(*stats) as the caller knows it. */
 INA_API void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size);

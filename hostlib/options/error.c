@@ -27,6 +27,8 @@ const char *ina_status_name(enum ina_status status)
 		return "INA_ERR_AGGREGATOR";
 	case INA_ERR_SYSTEM:
 		return "INA_ERR_SYSTEM";
+	case INA_ERR_ABORTED:
+		return "INA_ERR_ABORTED";
 	}
 	return "unknown status";
 }

@@ -94,7 +94,11 @@ static enum ina_fault_outcome end(const struct ina_fault_agreement *s, struct in
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_DIAGNOSIS);
 	struct ina_ranks gone = absent(control);
 
-	if (fatal)
+	/* Who has left with an error, and is not gone, has said what it was. */
+	if (fatal && ina_ranks_count(&control->gone, control->ranks) == 0 &&
+	    control->heard.status != INA_OK)
+		*failure = control->heard;
+	else if (fatal)
 		ina_diagnose(&control->faults, &gone, control->ranks, failure);
 	else
 		name_late(control, failure);

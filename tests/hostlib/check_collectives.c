@@ -3,10 +3,11 @@
  * The collectives on real hosts, each blocking and started, in place and not. To be run on every
  * rank:
  *
- *	check_collectives auto|ina|ring [CALLS]
+ *	check_collectives auto|ina|ring [CALLS [thread]]
  *
- * CALLS drawn calls are made, several at a time. Elements are such that no order of additions
- * rounds: what is wanted is made rank by rank, by reference.c. Exits with 0 if each was so.
+ * CALLS drawn calls are made, several at a time; by the library's own thread, if that is wanted.
+ *Elements are such that no order of additions rounds: what is wanted is made rank by rank, by
+ *reference.c. Exits with 0 if each was so.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -405,6 +406,7 @@ int main(int argc, char **argv)
 	options.algorithm = strcmp(algorithm, "ina") == 0    ? INA_ALGORITHM_INA
 	                    : strcmp(algorithm, "ring") == 0 ? INA_ALGORITHM_RING
 	                                                     : INA_ALGORITHM_AUTO;
+	options.progress_thread = argc > 3;
 	for (int i = 0; i < OUTSTANDING; i++) {
 		calls[i].memory = malloc(2 * BYTES_MAX);
 		failed |= !calls[i].memory;

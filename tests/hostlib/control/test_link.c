@@ -66,9 +66,9 @@ static void only_known_numbers(void **state)
 	for (size_t i = 0; i < sizeof(with_status) / sizeof(with_status[0]); i++) {
 		memset(&frame, 0, sizeof(frame));
 		frame.type = with_status[i];
-		set_status(&frame, INA_ERR_SYSTEM);
+		set_status(&frame, INA_ERR_ABORTED);
 		assert_int_equal(make(&frame), INA_LINK_FRAME);
-		set_status(&frame, INA_ERR_SYSTEM + 1);
+		set_status(&frame, INA_ERR_ABORTED + 1);
 		assert_int_equal(make(&frame), INA_LINK_GARBAGE);
 		set_status(&frame, UINT32_MAX);
 		assert_int_equal(make(&frame), INA_LINK_GARBAGE);

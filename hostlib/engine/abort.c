@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a communicator that its program wants. */
+#include "abort.h"
+
+#include <stdio.h>
+
+void ina_abort_ask(struct ina_abort *abort, const char *why)
+{
+	if (atomic_exchange(&abort->claimed, true))
+		return;
+	snprintf(abort->why, sizeof(abort->why), "%s", why ? why : "no reason was given");
+	atomic_store(&abort->asked, true);
+}
