@@ -73,7 +73,8 @@ enum ina_status ina_close(ina_comm *comm)
 	if (comm->is_parents)
 		return comm->failure.status;
 	ina_progress_stop(comm);
-	if (comm->first) /* abandoned: the end of the control connection tells the others */
+	if (comm->first ||
+	    comm->group.first) /* abandoned: the end of the control connection tells the others */
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
 	ina_comm_close(comm, &failure);
 	free(comm);
@@ -120,8 +121,13 @@ enum ina_status ina_wait(ina_request *request)
 	if (!request)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm = request->comm);
-	ina_progress_await(request);
-	status = ina_request_wait(request);
+	if (request->is_grouped) {
+		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+		                  "ina_wait: the request's group has not been ended");
+	} else {
+		ina_progress_await(request);
+		status = ina_request_wait(request);
+	}
 	ina_leave(comm);
 	return status;
 }
@@ -161,7 +167,7 @@ static enum ina_status deregister_memory(ina_comm *comm, const void *memory, siz
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (comm->first)
+	if (comm->first || comm->group.first)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_deregister: an all-reduce is unfinished");
 	status = ina_comm_drain(comm, &comm->latest);

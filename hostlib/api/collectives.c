@@ -4,6 +4,7 @@
 
 #include "hostlib/elements/number.h"
 #include "hostlib/engine/collective.h"
+#include "hostlib/engine/group.h"
 #include "progress.h"
 
 static enum ina_status check_elements(const struct ina_comm *comm,
@@ -90,10 +91,20 @@ static enum ina_status start(ina_comm *comm, const struct ina_collective *what,
 	return status;
 }
 
-/* Of a blocking call, which has put its request there. */
+/* Of a blocking call, which has put its request there: a group is of those that are started. */
 static enum ina_status finish(enum ina_status started, ina_request *const *request)
 {
-	return started == INA_OK ? ina_wait(*request) : started;
+	ina_comm *comm;
+
+	if (started != INA_OK || !(*request)->is_grouped)
+		return started == INA_OK ? ina_wait(*request) : started;
+	comm = (*request)->comm;
+	ina_enter(comm);
+	ina_request_withdraw(*request);
+	ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+	         "a call that waits is none for a group: start it, or end the group before");
+	ina_leave(comm);
+	return INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
@@ -217,4 +228,34 @@ enum ina_status ina_barrier(ina_comm *comm)
 	ina_request *request;
 
 	return finish(ina_barrier_start(comm, &request), &request);
+}
+
+enum ina_status ina_group_start(ina_comm *comm)
+{
+	enum ina_status status = INA_OK;
+
+	if (!comm)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm);
+	if (comm->group.is_open)
+		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+		                  "ina_group_start: the group before has not been ended");
+	comm->group.is_open = true;
+	ina_leave(comm);
+	return status;
+}
+
+enum ina_status ina_group_end(ina_comm *comm)
+{
+	enum ina_status status;
+
+	if (!comm)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm);
+	status = comm->group.is_open ? ina_group_put(comm)
+	                             : ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+	                                        "ina_group_end: no group has been started");
+	ina_leave(comm);
+	ina_progress_wake(comm);
+	return status;
 }

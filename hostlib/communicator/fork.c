@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "hostlib/engine/request.h"
 #include "hostlib/machine/parallel.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -83,9 +84,12 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 	         "the communicator is the parent process's: it cannot be used after fork()");
 	comm->latest = comm->failure;
 	for (struct ina_request *r = comm->first; r; r = r->next) {
-		r->done = true;
-		r->status = comm->failure.status;
+		ina_request_end_all(r->members, comm->failure.status);
+		r->members = NULL;
 	}
+	ina_request_end_all(comm->group.first, comm->failure.status);
+	comm->group.first = NULL;
+	ina_request_end_all(comm->first, comm->failure.status);
 	comm->first = comm->last = NULL;
 }
 

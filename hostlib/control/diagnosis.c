@@ -12,10 +12,12 @@ static void describe_elements(char *text, size_t size, const struct ina_call *ca
 {
 	const char *type = ina_type_name(call->type);
 	const char *op = ina_op_name(call->op);
-	char root[16] = "";
+	char root[24] = "";
 
 	if (call->kind == INA_CALL_BROADCAST || call->kind == INA_CALL_REDUCE)
 		snprintf(root, sizeof(root), " at root %u", call->root);
+	if (call->kind == INA_CALL_ALLREDUCE && call->root != 0)
+		snprintf(root, sizeof(root), ", %u in one", call->root);
 	snprintf(text, size, "with %" PRIu64 " %s%s%s%s", call->count, type ? type : "elements",
 	         say_op && op ? " for their " : "", say_op && op ? op : "", root);
 }

@@ -28,7 +28,7 @@ struct ina_call {
 	uint64_t number; /* 1 for the first; CLOSE: how many came before it */
 	uint64_t count;
 	uint16_t kind; /* enum ina_call_kind */
-	uint16_t root;
+	uint16_t root; /* ALLREDUCE: of how many it is made, 0 if it is one */
 	uint16_t type; /* enum ina_type */
 	uint16_t op;   /* enum ina_op */
 };

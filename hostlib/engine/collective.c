@@ -146,6 +146,25 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
 	return transfer;
 }
 
+/* Of one that stands for several (group.h): their elements, one behind the other. */
+static void gather(const struct ina_request *request, uint8_t *elements)
+{
+	for (const struct ina_request *m = request->members; m; m = m->next) {
+		if (bytes_of(&m->what) > 0)
+			memcpy(elements, m->what.send, bytes_of(&m->what));
+		elements += bytes_of(&m->what);
+	}
+}
+
+static void hand_out(const struct ina_request *request, const uint8_t *elements)
+{
+	for (const struct ina_request *m = request->members; m; m = m->next) {
+		if (bytes_of(&m->what) > 0)
+			memcpy(m->what.recv, elements, bytes_of(&m->what));
+		elements += bytes_of(&m->what);
+	}
+}
+
 enum ina_status ina_collective_begin(struct ina_request *request, struct ina_failure *failure)
 {
 	const struct ina_comm *comm = request->comm;
@@ -172,12 +191,15 @@ enum ina_status ina_collective_begin(struct ina_request *request, struct ina_fai
 	default:
 		break;
 	}
-	if (recv_bytes < send_bytes)
+	if (recv_bytes < send_bytes || request->members)
 		recv = ina_scratch_get(&request->scratch, send_bytes);
 	if (!recv && send_bytes > 0)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %zu bytes of a %s",
 		                send_bytes, ina_call_name(what->kind));
-	*transfer = make_transfer(request, what->send, recv, send_bytes, what->type, what->op);
+	if (request->members)
+		gather(request, recv);
+	*transfer = make_transfer(request, request->members ? recv : what->send, recv, send_bytes,
+	                          what->type, what->op);
 	transfer->part = is_half(comm, what) ? INA_SCATTER : INA_WHOLE;
 	return INA_OK;
 }
@@ -194,5 +216,8 @@ void ina_collective_end(struct ina_request *request)
 		               (size_t)comm->rank * recv_bytes,
 		       recv_bytes);
 	if (what->op == INA_AVG && recv_bytes > 0)
-		ina_average(what->recv, what->count, what->type, comm->ranks);
+		ina_average(request->members ? ina_scratch_get(&request->scratch, 0) : what->recv,
+		            what->count, what->type, comm->ranks);
+	if (request->members)
+		hand_out(request, ina_scratch_get(&request->scratch, 0));
 }

@@ -27,6 +27,8 @@ struct ina_request {
 	struct ina_comm *comm;
 	struct ina_request *next;
 	struct ina_collective what;
+	struct ina_request *members; /* that it carries out as one (group.h); NULL: itself */
+	bool is_grouped;             /* and waits for the end of its group */
 	/* For what the caller gives no memory for; it stays with the request for later calls. */
 	struct ina_scratch scratch;
 	bool apart;  /* goes by network.apart, whatever the algorithm in use */
@@ -36,6 +38,13 @@ struct ina_request {
 	unsigned int entries[2]; /* registrations */
 	unsigned int entry_count;
 	struct ina_transfer transfer; /* while it is active */
+};
+
+/* ina_group_start() to ina_group_end() */
+struct ina_group {
+	bool is_open;
+	struct ina_request *first;
+	struct ina_request *last;
 };
 
 struct ina_comm {
@@ -56,6 +65,7 @@ struct ina_comm {
 	struct ina_request *last;
 	struct ina_request *spare_requests; /* for the next calls, which need not allocate any */
 	struct ina_turn turn;
+	struct ina_group group;
 
 	struct ina_pollset pollset;
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
@@ -103,6 +113,9 @@ static inline void *ina_comm_state(struct ina_comm *comm)
 /* Puts a checked call at the end of the queue. INA_OK, INA_ERR_MEMORY, or what it died of. */
 enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
                                   struct ina_request **request);
+
+/* Forgets the one that was started last, in a group. */
+void ina_request_withdraw(struct ina_request *request);
 
 /* Waits until it is done; then ina_request_take(). */
 enum ina_status ina_request_wait(struct ina_request *request);

@@ -100,6 +100,12 @@ void ina_queue_finish(struct ina_comm *comm, enum ina_status status, uint64_t un
 	request->status = status;
 	comm->turn.under_way = false;
 	comm->first = request->next;
+	/* Nobody but the members knows of it. */
+	if (request->members) {
+		ina_request_end_all(request->members, status);
+		request->members = NULL;
+		ina_request_take(request);
+	}
 	if (!comm->first)
 		comm->last = NULL;
 	else if (comm->first->active && status == INA_OK)

@@ -6,33 +6,91 @@
 
 #include "collective.h"
 
+struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_collective *what)
+{
+	struct ina_request *made = comm->spare_requests;
+
+	if (made)
+		comm->spare_requests = made->next;
+	else
+		made = calloc(1, sizeof(*made));
+	if (!made)
+		return NULL;
+	*made = (struct ina_request){.comm = comm,
+	                             .what = *what,
+	                             .scratch = made->scratch,
+	                             .apart = ina_collective_is_apart(comm, what)};
+	return made;
+}
+
+static void append(struct ina_request **first, struct ina_request **last,
+                   struct ina_request *request)
+{
+	if (*last)
+		(*last)->next = request;
+	else
+		*first = request;
+	*last = request;
+}
+
+void ina_request_append(struct ina_comm *comm, struct ina_request *request)
+{
+	append(&comm->first, &comm->last, request);
+}
+
+void ina_request_end_all(struct ina_request *request, enum ina_status status)
+{
+	struct ina_request *next;
+
+	for (; request; request = next) {
+		next = request->next;
+		request->is_grouped = false;
+		request->status = status;
+		request->done = true;
+	}
+}
+
 enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
                                   struct ina_request **request)
 {
-	struct ina_request *made = comm->spare_requests;
+	struct ina_request *made;
 
 	ina_comm_take_abort(comm);
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (made)
-		comm->spare_requests = made->next;
-	else
-		made = calloc(1, sizeof(*made));
+	made = ina_request_make(comm, what);
 	if (!made)
 		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
-	*made = (struct ina_request){.comm = comm,
-	                             .what = *what,
-	                             .scratch = made->scratch,
-	                             .apart = ina_collective_is_apart(comm, what)};
-	if (comm->last)
-		comm->last->next = made;
+	made->is_grouped = comm->group.is_open;
+	if (made->is_grouped)
+		append(&comm->group.first, &comm->group.last, made);
 	else
-		comm->first = made;
-	comm->last = made;
+		ina_request_append(comm, made);
 	*request = made;
 	return INA_OK;
+}
+
+static void give_back(struct ina_request *request)
+{
+	request->next = request->comm->spare_requests;
+	request->comm->spare_requests = request;
+}
+
+void ina_request_withdraw(struct ina_request *request)
+{
+	struct ina_group *group = &request->comm->group;
+	struct ina_request *before = NULL;
+
+	for (struct ina_request *r = group->first; r != request; r = r->next)
+		before = r;
+	if (before)
+		before->next = NULL;
+	else
+		group->first = NULL;
+	group->last = before;
+	give_back(request);
 }
 
 enum ina_status ina_request_take(struct ina_request *request)
@@ -41,8 +99,7 @@ enum ina_status ina_request_take(struct ina_request *request)
 
 	if (request->status != INA_OK)
 		comm->latest = comm->failure;
-	request->next = comm->spare_requests;
-	comm->spare_requests = request;
+	give_back(request);
 	return request->status;
 }
 
@@ -106,7 +163,7 @@ static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes
 	return a_bytes > 0 && b_bytes > 0 && from < to + b_bytes && to < from + a_bytes;
 }
 
-bool ina_request_depends(const struct ina_request *request, const struct ina_request *earlier)
+static bool depends(const struct ina_request *request, const struct ina_request *earlier)
 {
 	const struct ina_comm *comm = request->comm;
 	const struct ina_collective *a = &request->what;
@@ -121,11 +178,36 @@ bool ina_request_depends(const struct ina_request *request, const struct ina_req
 	       overlap(a->recv, a_recv, b->send, b_send);
 }
 
+/* Those that it stands for; or itself, and none behind it. */
+static const struct ina_request *first_of(const struct ina_request *request)
+{
+	return request->members ? request->members : request;
+}
+
+static const struct ina_request *next_of(const struct ina_request *request,
+                                         const struct ina_request *member)
+{
+	return request->members ? member->next : NULL;
+}
+
+bool ina_request_depends(const struct ina_request *request, const struct ina_request *earlier)
+{
+	for (const struct ina_request *a = first_of(request); a; a = next_of(request, a)) {
+		for (const struct ina_request *b = first_of(earlier); b; b = next_of(earlier, b)) {
+			if (depends(a, b))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void free_all(struct ina_request *first)
 {
 	while (first) {
 		struct ina_request *next = first->next;
 
+		if (first->members)
+			free_all(first->members);
 		ina_scratch_free(&first->scratch);
 		free(first);
 		first = next;
@@ -135,5 +217,6 @@ static void free_all(struct ina_request *first)
 void ina_requests_free(struct ina_comm *comm)
 {
 	free_all(comm->first);
+	free_all(comm->group.first);
 	free_all(comm->spare_requests);
 }

@@ -5,6 +5,13 @@
 
 #include "comm.h"
 
+/* A request that is nowhere yet, NULL: no memory; and its place at the end of the queue. */
+struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_collective *what);
+void ina_request_append(struct ina_comm *comm, struct ina_request *request);
+
+/* This one and those behind it are done; they are not in the queue. */
+void ina_request_end_all(struct ina_request *request, enum ina_status status);
+
 /* Makes the request's transfer, and holds its memory if the algorithm asks for that. */
 enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure);
 

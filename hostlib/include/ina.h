@@ -422,6 +422,19 @@ INA_API enum ina_status ina_barrier(ina_comm *comm);
 INA_API enum ina_status ina_barrier_start(ina_comm *comm, ina_request **request);
 
 /*
+ * A group: what is started between the two calls goes on its way together, at the second one. Small
+ * all-reduces of the same type and operation that follow one another share messages, which saves
+ * most of what many of them cost; their elements are copied once more. No result changes its bits
+ * where the order of additions does not matter; where it does, it is that of one all-reduce of all
+ * their elements. Every rank groups the same calls. Only calls that are started may be in a group,
+ * and none of them is finished before its end.
+ *
+ * Errors: INA_ERR_ARGUMENT (a group within a group, an end without a beginning), INA_ERR_MEMORY.
+ */
+INA_API enum ina_status ina_group_start(ina_comm *comm);
+INA_API enum ina_status ina_group_end(ina_comm *comm);
+
+/*
  * Makes what progress can be made without waiting. *done becomes 1 when the request is finished,
  * well or not: the status says which, and the request is freed and not to be used again.
  * Otherwise *done is 0 and INA_OK is returned. When the aggregator drops out, or an error ends the

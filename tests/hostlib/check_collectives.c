@@ -161,11 +161,9 @@ static reference_bits get(const uint8_t *memory, const struct call *call, size_t
 }
 
 /* Anything, at any address; NULL where a rank need not give memory. */
-static void prepare(struct call *call)
+static void draw_call(struct call *call)
 {
 	static const size_t counts[] = {0, 1, 3, 777, 4099, 20011};
-	size_t bytes;
-	size_t own;
 
 	call->kind = (enum kind)draw(KINDS);
 	call->type = (enum ina_type)(1 + draw(INA_UINT64));
@@ -174,8 +172,13 @@ static void prepare(struct call *call)
 	call->root = (int)draw((uint32_t)ranks);
 	call->in_place = draw(2);
 	call->seed = draw(UINT32_MAX);
-	bytes = reference_bytes(call->type);
-	own = (size_t)rank * call->count * bytes;
+}
+
+static void fill(struct call *call)
+{
+	size_t bytes = reference_bytes(call->type);
+	size_t own = (size_t)rank * call->count * bytes;
+
 	call->send = call->memory + 1 + draw(40);
 	call->recv = call->memory + BYTES_MAX + draw(40);
 	memset(call->memory, GUARD, 2 * BYTES_MAX);
@@ -191,6 +194,27 @@ static void prepare(struct call *call)
 		call->send = NULL;
 	if (received(call) == 0)
 		call->recv = NULL;
+}
+
+static void prepare(struct call *call)
+{
+	draw_call(call);
+	fill(call);
+}
+
+/* An all-reduce as the first one would be. */
+static void make_alike(struct call *call, struct call *first)
+{
+	if (first->kind != ALLREDUCE) {
+		first->kind = ALLREDUCE;
+		first->in_place = false;
+		fill(first);
+	}
+	call->kind = ALLREDUCE;
+	call->type = first->type;
+	call->op = first->op;
+	call->count %= 1000;
+	fill(call);
 }
 
 static enum ina_status start(struct call *c)
@@ -274,14 +298,22 @@ static int compare(const struct call *call)
 static int run(struct call calls[OUTSTANDING], unsigned int count)
 {
 	bool blocks = count == 1;
+	bool groups = !blocks && draw(2);
 	int failed = 0;
 
 	for (unsigned int i = 0; i < count; i++)
 		prepare(&calls[i]);
+	/* Small ones of one type and operation, to be carried out as one. */
+	for (unsigned int i = 1; i < count && groups && draw(4) > 0; i++)
+		make_alike(&calls[i], &calls[0]);
+	if (groups && ina_group_start(comm) != INA_OK)
+		failed = wrong(&calls[0], ina_error(comm), 0);
 	for (unsigned int i = 0; i < count; i++) {
 		if ((blocks ? block(&calls[i]) : start(&calls[i])) != INA_OK)
 			failed = wrong(&calls[i], ina_error(comm), 0);
 	}
+	if (groups && ina_group_end(comm) != INA_OK)
+		failed = wrong(&calls[0], ina_error(comm), 0);
 	for (unsigned int i = 0; i < count && !blocks && !failed; i++) {
 		if (ina_wait(calls[i].request) != INA_OK)
 			failed = wrong(&calls[i], ina_error(comm), 0);
@@ -364,7 +396,7 @@ static int check_halves(void)
 
 /* Each call is counted under one way; and those that the aggregator has no part in, under one
  * reason. */
-static int check_ways(const char *algorithm, uint64_t calls)
+static int check_ways(const char *algorithm)
 {
 	struct ina_stats s;
 	uint64_t hosts;
@@ -373,10 +405,10 @@ static int check_ways(const char *algorithm, uint64_t calls)
 
 	ina_comm_stats(comm, &s, sizeof(s));
 	hosts = s.calls_ring + s.calls_doubling;
-	fine = s.calls == calls && s.calls_aggregated + hosts == calls &&
+	fine = s.calls_aggregated + hosts == s.calls &&
 	       s.calls_unasked + s.calls_unfit + s.calls_halved + s.calls_without == hosts &&
-	       s.calls_unasked == (asks ? 0 : calls) && s.calls_doubling > 0 && s.calls_ring > 0 &&
-	       s.bytes_doubling > 0 && s.bytes_doubling < s.bytes_ring &&
+	       s.calls_unasked == (asks ? 0 : s.calls) && s.calls_doubling > 0 &&
+	       s.calls_ring > 0 && s.bytes_doubling > 0 && s.bytes_doubling < s.bytes_ring &&
 	       (s.calls_unfit > 0) == asks && (s.calls_halved > 0) == (asks && s.rails == 0) &&
 	       (s.fallbacks > 0 || s.calls_without == 0) && (s.calls_aggregated > 0) == asks;
 	if (!fine)
@@ -389,6 +421,37 @@ static int check_ways(const char *algorithm, uint64_t calls)
 	return !fine;
 }
 
+/* A hundred of a number each are one call; what does not belong in a group is refused. */
+static int check_groups(void)
+{
+	enum { MANY = 100 };
+	ina_request *requests[MANY];
+	int32_t values[MANY];
+	struct ina_stats before;
+	struct ina_stats after;
+	int failed = 0;
+
+	ina_comm_stats(comm, &before, sizeof(before));
+	failed |= refuses(ina_group_end(comm), "no group has been started");
+	failed |= ina_group_start(comm) != INA_OK;
+	failed |= refuses(ina_group_start(comm), "has not been ended");
+	for (int i = 0; i < MANY; i++) {
+		values[i] = i;
+		failed |= ina_allreduce_start(comm, &values[i], &values[i], 1, INA_INT32, INA_MAX,
+		                              &requests[i]) != INA_OK;
+	}
+	failed |= refuses(ina_barrier(comm), "none for a group");
+	failed |= refuses(ina_wait(requests[0]), "has not been ended");
+	failed |= ina_group_end(comm) != INA_OK;
+	for (int i = MANY; i-- > 0;)
+		failed |= ina_wait(requests[i]) != INA_OK || values[i] != i;
+	ina_comm_stats(comm, &after, sizeof(after));
+	if (failed || after.calls - before.calls != 1)
+		fprintf(stderr, "check_collectives: a group took %d calls\n",
+		        (int)(after.calls - before.calls));
+	return failed || after.calls - before.calls != 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *algorithm = argc > 1 ? argv[1] : "auto";
@@ -396,7 +459,6 @@ int main(int argc, char **argv)
 	const char *seed = getenv("INA_SEED");
 	struct call calls[OUTSTANDING] = {0};
 	struct ina_options options;
-	struct ina_stats stats;
 	char why[INA_ERROR_SIZE] = "no memory";
 	int failed = 0;
 
@@ -417,9 +479,7 @@ int main(int argc, char **argv)
 	}
 	rank = ina_comm_rank(comm);
 	ranks = ina_comm_ranks(comm);
-	failed = check_arguments() || check_halves();
-	ina_comm_stats(comm, &stats, sizeof(stats));
-	stats.calls += left;
+	failed = check_arguments() || check_halves() || check_groups();
 	while (left > 0 && !failed) {
 		unsigned int count = draw(2) ? 1 : 1 + draw(OUTSTANDING);
 
@@ -427,7 +487,7 @@ int main(int argc, char **argv)
 		failed = run(calls, count);
 		left -= count;
 	}
-	failed = failed || check_ways(algorithm, stats.calls);
+	failed = failed || check_ways(algorithm);
 	if (failed)
 		fprintf(stderr, "check_collectives: INA_SEED=%s\n", seed ? seed : "1");
 	if (ina_close(comm) != INA_OK)

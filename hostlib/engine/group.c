@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small all-reduces in one. */
+#include "group.h"
+
+#include "hostlib/elements/number.h"
+#include "request.h"
+
+static size_t bytes_of(const struct ina_request *request)
+{
+	return request->what.count * ina_type_bytes((int)request->what.type);
+}
+
+static bool is_small(const struct ina_request *request)
+{
+	return request->what.kind == INA_CALL_ALLREDUCE &&
+	       bytes_of(request) <= INA_GROUP_MEMBER_BYTES;
+}
+
+/* May it be one with those from `first` on, which have so many bytes? */
+static bool joins(const struct ina_request *first, const struct ina_request *next, size_t bytes)
+{
+	if (!is_small(first) || !is_small(next) || next->what.type != first->what.type ||
+	    next->what.op != first->what.op || bytes + bytes_of(next) > INA_GROUP_BYTES)
+		return false;
+	for (const struct ina_request *r = first; r != next; r = r->next) {
+		if (ina_request_depends(next, r))
+			return false;
+	}
+	return true;
+}
+
+/* Takes the longest run of requests that may be one off the group; returns its end. */
+static struct ina_request *take_run(struct ina_comm *comm, struct ina_collective *what)
+{
+	struct ina_request *first = comm->group.first;
+	struct ina_request *last = first;
+	size_t bytes = bytes_of(first);
+	uint32_t mark = (uint32_t)first->what.count;
+
+	*what = first->what;
+	what->root = 1;
+	while (last->next && joins(first, last->next, bytes)) {
+		last = last->next;
+		bytes += bytes_of(last);
+		what->count += last->what.count;
+		what->root++;
+		/* Other counts with the same sum are another call. */
+		mark = mark * 0x9E3779B1u + (uint32_t)last->what.count;
+	}
+	what->send = what->recv = NULL;
+	what->mark = mark * 0x9E3779B1u | 1;
+	comm->group.first = last->next;
+	last->next = NULL;
+	return first;
+}
+
+/* One for those of a run; NULL: no memory. */
+static struct ina_request *make_one(struct ina_comm *comm, struct ina_request *run,
+                                    const struct ina_collective *what)
+{
+	struct ina_request *request = run;
+
+	if (run->next) {
+		request = ina_request_make(comm, what);
+		if (request)
+			request->members = run;
+		else
+			ina_request_end_all(run, INA_ERR_MEMORY);
+	}
+	return request;
+}
+
+enum ina_status ina_group_put(struct ina_comm *comm)
+{
+	comm->group.is_open = false;
+	comm->group.last = NULL;
+	for (struct ina_request *r = comm->group.first; r; r = r->next)
+		r->is_grouped = false;
+	while (comm->group.first && comm->failure.status == INA_OK) {
+		struct ina_collective what;
+		struct ina_request *run = take_run(comm, &what);
+		struct ina_request *request = make_one(comm, run, &what);
+
+		if (request) {
+			ina_request_append(comm, request);
+			continue;
+		}
+		/* The others will call it: this rank cannot go on. */
+		ina_fail(&comm->failure, INA_ERR_MEMORY, "no memory for a group");
+		ina_comm_abort(comm);
+	}
+	ina_request_end_all(comm->group.first, comm->failure.status);
+	comm->group.first = NULL;
+	if (comm->failure.status != INA_OK)
+		comm->latest = comm->failure;
+	return comm->failure.status;
+}
