@@ -150,7 +150,8 @@ module ina_jobs #(
 
   // Looked up: its job, or the lowest context that was free and quiet a clock ago. Such a one stays so,
   // but in the clock of job_freed, when a judge may still act for the old job.
-  logic [JOB_COUNT-1:0] free_q;
+  logic             any_free;
+  logic [JOB_W-1:0] lowest_free;
   logic             known_q;
   logic             found_q;
   logic [JOB_W-1:0] index_q;
@@ -158,18 +159,16 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
   logic [JOB_COUNT-1:0] alone_d;
   logic [JOB_COUNT-1:0] knows;    // the context that has its job
-  logic [JOB_W-1:0] index_d;
+  logic [JOB_W-1:0] known_index;
 
   always_comb begin
-    knows   = '0;
-    index_d = '0;
+    knows       = '0;
+    known_index = '0;
     if (looking || !ina_pkg::SIMULATED) begin
       for (int j = 0; j < JOB_COUNT; j++) begin
         knows[j] = job_valid[j] && job_id[j] == request.job_id;
-        if (knows[j]) index_d = index_d | JOB_W'(j);
+        if (knows[j]) known_index = known_index | JOB_W'(j);
       end
-      for (int j = JOB_COUNT - 1; j >= 0; j--)
-        if (knows == '0 && free_q[j]) index_d = JOB_W'(j);
     end
   end
 
@@ -180,12 +179,18 @@ module ina_jobs #(
   end
 
   always_ff @(posedge clk) begin
-    free_q <= ~job_valid & ~job_freed & job_quiet;
+    any_free <= 1'b0;
+    for (int j = JOB_COUNT - 1; j >= 0; j--) begin
+      if (!job_valid[j] && !job_freed[j] && job_quiet[j]) begin
+        any_free    <= 1'b1;
+        lowest_free <= JOB_W'(j);
+      end
+    end
     if (looking) begin
       alone_q  <= alone_d;
       known_q  <= knows != '0;
-      found_q  <= free_q != '0;
-      index_q  <= index_d;
+      found_q  <= any_free;
+      index_q  <= knows != '0 ? known_index : lowest_free;
       possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
           && request.window != '0 && request.window <= 32'(SLOT_COUNT)
           && (!is_border || uplinks != '0);
