@@ -14,7 +14,8 @@
 //   4. It is taken into its own job, only if its iCRC is right, only with its own header (but see 11),
 //      and only if all its beats were written there: beat 0, 1, 2 and so on without a gap.
 //   5. Nothing of it is taken while it has no flow; its first packet is the JOIN that was granted.
-//   6. A frame is not both taken and passed, and nothing is taken where the queue has no room.
+//   6. A frame is not both taken and passed, and nothing is taken where the queue has no room, or of an
+//      unbroken job whose down flow is early.
 //   7. A retransmission of the followed connection is answered only if its packet has left the
 //      queue as a sum, and then always; one that still waits in the queue is neither passed nor
 //      answered; one that went raw passes; in place of an older one goes a probe.
@@ -187,6 +188,7 @@ module formal_ina_judge (
   (* anyseq *) logic [JOB_COUNT-1:0] job_complete;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
   (* anyseq *) logic [JOB_COUNT-1:0] job_over;
+  (* anyseq *) logic [JOB_COUNT-1:0] job_early;
   (* anyseq *) logic [JOB_COUNT-1:0] job_freed;
   logic [JOB_COUNT-1:0]        has_flow;  // this port is in the job
   logic [JOB_COUNT-1:0]        broken_before;
@@ -271,7 +273,7 @@ module formal_ina_judge (
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_over, .job_border('0), .job_early('0), .job_freed, .break_valid,
+      .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_freed, .break_valid,
       .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
@@ -315,6 +317,7 @@ module formal_ina_judge (
   logic              d_room;
   logic              d_broken;
   logic              d_over;
+  logic              d_early;
   logic              d_complete;
   logic              d_freed;
 
@@ -326,6 +329,7 @@ module formal_ina_judge (
     d_sums     <= queue_sums;
     d_broken   <= job_broken[job] || (break_valid && hit_job == job);
     d_over     <= job_over[job];
+    d_early    <= job_early[job];
     d_complete <= job_complete[job];
     d_freed    <= job_freed[job];
   end
@@ -437,8 +441,11 @@ module formal_ina_judge (
           p3_takes: assert (commit_valid);
         end
         if (distance == '0 && d_first && d_last && well_formed
-            && d_fill < (FILL_W + 1)'(SLOT_COUNT)) begin
+            && d_fill < (FILL_W + 1)'(SLOT_COUNT) && (!d_early || d_broken)) begin
           p3_room:  assert (commit_valid);
+        end
+        if (d_first && d_last && d_early && !d_broken) begin
+          p6_early: assert (!commit_valid);
         end
         if (distance[23] && age > 24'(d_fill)) begin
           p7_answers: assert (d_freed || (resend_valid && !resend_probe) == in_history);
