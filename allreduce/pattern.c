@@ -71,6 +71,11 @@ size_t pattern_bytes(enum ina_type type)
 	return type == INA_INT32 || type == INA_FLOAT32 ? 4 : 2;
 }
 
+static uint32_t encode_integer(uint64_t base, int rank, size_t index, int bits, enum ina_type type)
+{
+	return encode((float)small_integer(base, rank, index, bits) * scale_of(index, type), type);
+}
+
 void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count)
 {
 	enum ina_type type = pattern->type;
@@ -79,19 +84,15 @@ void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_
 	uint32_t *words = elements;
 	uint16_t *halves = elements;
 
-	if (type == INA_INT32) {
-		for (size_t i = 0; i < count; i++)
-			words[i] = (uint32_t)mix(base + i);
-	} else if (type == INA_FLOAT32) {
-		for (size_t i = 0; i < count; i++)
-			words[i] = encode((float)small_integer(base, rank, i, bits) *
-			                          scale_of(i, type),
-			                  type);
-	} else {
-		for (size_t i = 0; i < count; i++)
-			halves[i] = (uint16_t)encode((float)small_integer(base, rank, i, bits) *
-			                                     scale_of(i, type),
-			                             type);
+	for (size_t i = 0; i < count; i++) {
+		size_t index = pattern->offset + i;
+
+		if (type == INA_INT32)
+			words[i] = (uint32_t)mix(base + index);
+		else if (type == INA_FLOAT32)
+			words[i] = encode_integer(base, rank, index, bits, type);
+		else
+			halves[i] = (uint16_t)encode_integer(base, rank, index, bits, type);
 	}
 }
 
@@ -165,7 +166,7 @@ uint64_t pattern_check(const struct pattern *pattern, const void *elements, size
 	for (int r = 0; r < pattern->ranks; r++)
 		bases[r] = base_of(pattern->seed, r);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t expected = expected_bits(pattern, bases, bits, i);
+		uint32_t expected = expected_bits(pattern, bases, bits, pattern->offset + i);
 
 		uint32_t got = wide ? words[i] : halves[i];
 

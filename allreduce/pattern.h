@@ -20,7 +20,8 @@ struct pattern {
 	enum ina_op op;
 	uint64_t seed;
 	int ranks;
-	double slack; /* how far a float32 may be off and still be right; 0: not one bit */
+	size_t offset; /* of the first element */
+	double slack;  /* how far a float32 may be off and still be right; 0: not one bit */
 };
 
 /* How far a float32 sum of these data may be off in fixed point, by docs/protocol.md. */

@@ -43,7 +43,8 @@ static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum
 	                         .compared = perf->ring != NULL};
 	for (size_t t = 0; t < tensors; t++)
 		row->count += counts[t];
-	row->bytes = row->count * pattern_bytes(type);
+	row->bytes = collective_elements(perf->options.collective, row->count, perf->ranks) *
+	             pattern_bytes(type);
 	if (perf->schedules)
 		return schedules_run(perf, row, counts, tensors);
 	if (perf_run_list(perf, perf->comm, counts, tensors, type, INA_SUM, &row->result) != 0)
@@ -97,7 +98,9 @@ static int run_all(struct perf *perf)
 	for (int t = 0; t < options->type_count; t++) {
 		for (size_t bytes = options->begin_bytes; bytes <= options->end_bytes;
 		     bytes *= options->factor) {
-			size_t count = bytes / pattern_bytes(options->types[t]);
+			size_t count = collective_count(options->collective,
+			                                bytes / pattern_bytes(options->types[t]),
+			                                perf->ranks);
 
 			if (run_row(perf, &count, 1, options->types[t], NULL) != 0)
 				return -1;
@@ -164,9 +167,16 @@ static int open_all(struct perf *perf)
 	}
 	perf->rank = ina_comm_rank(perf->comm);
 	perf->ranks = ina_comm_ranks(perf->comm);
+	if (options->root >= perf->ranks) {
+		fprintf(stderr, "ina-perf: -r %d: the ranks are 0 to %d\n", options->root,
+		        perf->ranks - 1);
+		return -1;
+	}
 	perf->head = (struct perf_head){
 	        .ranks = perf->ranks,
 	        .compare = options->compare,
+	        .collective = options->collective,
+	        .root = options->root,
 	        .in_place = options->in_place,
 	        .iterations = options->iterations,
 	        .seed = options->seed,

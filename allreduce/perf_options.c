@@ -11,7 +11,8 @@
 #include "pattern.h"
 
 enum {
-	KEY_ALGORITHM = 256,
+	KEY_COLLECTIVE = 256,
+	KEY_ALGORITHM,
 	KEY_SCHEDULE,
 	KEY_SCHEDULES,
 	KEY_EXPLAIN,
@@ -39,6 +40,9 @@ static const struct argp_option OPTIONS[] = {
         {"stepfactor", 'f', "FACTOR", 0, "How many times the size before each size is (2)", 0},
         {"datatype", 't', "TYPE", 0, "int32, float, bfloat16, half or all (float)", 0},
         {"op", 'o', "OPERATION", 0, "sum, max or min (sum)", 0},
+        {"collective", KEY_COLLECTIVE, "NAME", 0,
+         "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier (all_reduce)", 0},
+        {"root", 'r', "RANK", 0, "Of broadcast and reduce (0)", 0},
         {"iters", 'n', "COUNT", 0, "All-reduces of a size that are timed (5)", 0},
         {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size that run before those (1)", 0},
         {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 0},
@@ -226,6 +230,11 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 			             "-b %zu: must be a multiple of the element size, %zu",
 			             options->begin_bytes, element_bytes);
 	}
+	if (options->collective != COLLECTIVE_ALLREDUCE &&
+	    (options->schedules || options->pick || options->resnet50))
+		argp_failure(state, 1, 0,
+		             "--schedules, --explain, --schedule model and --model are for "
+		             "all_reduce alone");
 	if (options->compare && (options->schedules || options->pick))
 		argp_failure(
 		        state, 1, 0,
@@ -255,6 +264,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case 'o':
 		options->op = op_argument(state, text);
+		return 0;
+	case KEY_COLLECTIVE:
+		if (!collective_find(text, &options->collective))
+			argp_failure(state, 1, 0,
+			             "--collective %s: must be all_reduce, reduce_scatter, "
+			             "all_gather, broadcast, reduce or barrier",
+			             text);
+		return 0;
+	case 'r':
+		options->root = (int)size_argument(state, "-r", text, 0, INA_MAX_RANKS - 1);
 		return 0;
 	case 'n':
 		options->iterations = (int)size_argument(state, "-n", text, 1, 1000000);

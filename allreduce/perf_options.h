@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hostlib/include/ina.h"
+#include "collective.h"
 
 struct perf_options {
 	size_t begin_bytes;
@@ -16,6 +16,8 @@ struct perf_options {
 	enum ina_type types[4];
 	int type_count;
 	enum ina_op op;
+	enum collective collective;
+	int root;
 	int iterations;
 	int warmups;
 	bool check;

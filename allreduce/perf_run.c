@@ -68,7 +68,7 @@ double perf_work(size_t count, enum ina_type type)
 	return WORK_OF_ANY + (double)(count * pattern_bytes(type));
 }
 
-/* One all-reduce with fresh data, timed if `result` is given, checked if asked for. */
+/* One call with fresh data, timed if `result` is given, checked if asked for. */
 static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_type type,
                     struct perf_result *result, uint64_t *wrong)
 {
@@ -83,6 +83,15 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	                         ? perf->head.fixed_bound
 	                         : 0,
 	};
+	const struct collective_call call = {
+	        .which = perf->options.collective,
+	        .rank = perf->rank,
+	        .ranks = perf->ranks,
+	        .root = perf->options.root,
+	        .send = perf->send,
+	        .recv = perf->recv,
+	        .count = count,
+	};
 	uint64_t before = 0;
 	uint64_t after = 0;
 	size_t first = 0;
@@ -93,24 +102,22 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	bool counted;
 	enum ina_status status;
 
-	pattern_fill(&pattern, perf->rank, perf->send, count);
-	if (perf->recv != perf->send)
-		memset(perf->recv, 0xEE, count * pattern_bytes(type));
+	collective_fill(&call, &pattern);
 	if (perf_sum_one(perf, comm, 1, &met) != 0)
 		return -1;
 	counted = wire_bytes_read(device, &before) == 0;
 	start = ina_now_s();
-	status = ina_allreduce(comm, perf->send, perf->recv, count, type, pattern.op);
+	status = collective_run(&call, comm, type, pattern.op);
 	end = ina_now_s();
 	if (status != INA_OK)
-		return perf_complain(comm, "all-reduce", status);
+		return perf_complain(comm, collective_name(call.which), status);
 	counted = counted && wire_bytes_read(device, &after) == 0;
 	if (result) {
 		result->time_s += end - start;
 		result->wire_bytes = counted ? result->wire_bytes + (double)(after - before) : -1;
 	}
 	if (perf->options.check)
-		found = pattern_check(&pattern, perf->recv, count, &first, &perf->head.farthest);
+		found = collective_check(&call, &pattern, &first, &perf->head.farthest);
 	if (found > 0)
 		fprintf(stderr,
 		        "ina-perf: rank %d: %" PRIu64

@@ -23,8 +23,8 @@ struct perf {
 	ina_comm *comm;
 	ina_comm *ring;              /* NULL unless compared */
 	struct schedules *schedules; /* NULL unless compared or picked from */
-	void *send;
-	void *recv; /* == send: in place */
+	uint8_t *send;
+	uint8_t *recv; /* == send: in place */
 	size_t buffer_bytes;
 	int32_t *scratch; /* SCRATCH_BYTES, for what is not measured */
 	struct perf_head head;

@@ -31,9 +31,25 @@ double perf_algbw(uint64_t bytes, double time_s)
 	return time_s > 0 ? (double)bytes / time_s / 1e9 : 0;
 }
 
-double perf_busbw(uint64_t bytes, double time_s, int ranks)
+double perf_busbw(const struct perf_head *head, uint64_t bytes, double time_s)
 {
-	return perf_algbw(bytes, time_s) * 2 * (ranks - 1) / ranks;
+	return perf_algbw(bytes, time_s) * collective_bus_factor(head->collective, head->ranks);
+}
+
+/* The others have nccl-tests' column of the root, too. */
+static bool has_root_column(const struct perf_head *head)
+{
+	return head->collective != COLLECTIVE_ALLREDUCE;
+}
+
+static void print_root(const struct perf_head *head, const char *title)
+{
+	if (!has_root_column(head))
+		return;
+	if (title)
+		printf(" %5s", title);
+	else
+		printf(" %5d", collective_has_root(head->collective) ? head->root : -1);
 }
 
 void perf_table_header(const struct perf_head *head)
@@ -46,13 +62,18 @@ void perf_table_header(const struct perf_head *head)
 	       head->ranks, stats->device[0] ? stats->device : "no device", stats->path_mtu,
 	       stats->message_bytes, stats->window, head->in_place ? "in" : "out of",
 	       head->iterations);
-	printf("#%11s %11s %8s %5s %5s %11s %7s %7s %12s %7s", "size", "count", "type", "redop",
-	       "algo", "time", "algbw", "busbw", "wire/host", "#wrong");
+	if (has_root_column(head))
+		printf("# %s\n", collective_name(head->collective));
+	printf("#%11s %11s %8s %5s", "size", "count", "type", "redop");
+	print_root(head, "root");
+	printf(" %5s %11s %7s %7s %12s %7s", "algo", "time", "algbw", "busbw", "wire/host",
+	       "#wrong");
 	if (head->compare)
 		printf(" | %11s %7s %12s %7s %8s", "ring time", "busbw", "wire/host", "#wrong",
 		       "speed-up");
-	printf("\n#%11s %11s %8s %5s %5s %11s %7s %7s %12s %7s", "(B)", "(elements)", "", "", "",
-	       "(us)", "(GB/s)", "(GB/s)", "(B)", "");
+	printf("\n#%11s %11s %8s %5s", "(B)", "(elements)", "", "");
+	print_root(head, "");
+	printf(" %5s %11s %7s %7s %12s %7s", "", "(us)", "(GB/s)", "(GB/s)", "(B)", "");
 	if (head->compare)
 		printf(" | %11s %7s %12s %7s %8s", "(us)", "(GB/s)", "(B)", "", "(x)");
 	printf("\n");
@@ -84,16 +105,18 @@ void perf_table_row(const struct perf_head *head, const struct perf_row *row)
 {
 	const struct perf_result *result = &row->result;
 
-	printf(" %11" PRIu64 " %11" PRIu64 " %8s %5s %5s %11.1f %7.4f %7.4f", row->bytes,
-	       row->count, perf_type_name(row->type), op_name(row->op),
-	       algorithm_name(result->algorithm), result->time_s * 1e6,
+	printf(" %11" PRIu64 " %11" PRIu64 " %8s %5s", row->bytes, row->count,
+	       perf_type_name(row->type),
+	       collective_combines(head->collective) ? op_name(row->op) : "none");
+	print_root(head, NULL);
+	printf(" %5s %11.1f %7.4f %7.4f", algorithm_name(result->algorithm), result->time_s * 1e6,
 	       perf_algbw(row->bytes, result->time_s),
-	       perf_busbw(row->bytes, result->time_s, head->ranks));
+	       perf_busbw(head, row->bytes, result->time_s));
 	print_wire(result->wire_bytes);
 	print_wrong(row, result->wrong);
 	if (row->compared) {
 		printf(" | %11.1f %7.4f", row->ring.time_s * 1e6,
-		       perf_busbw(row->bytes, row->ring.time_s, head->ranks));
+		       perf_busbw(head, row->bytes, row->ring.time_s));
 		print_wire(row->ring.wire_bytes);
 		print_wrong(row, row->ring.wrong);
 		printf(" %8.2f", speed_up(row));
@@ -104,12 +127,13 @@ void perf_table_row(const struct perf_head *head, const struct perf_row *row)
 	fflush(stdout);
 }
 
-static json_t *result_json(const struct perf_row *row, const struct perf_result *result, int ranks)
+static json_t *result_json(const struct perf_row *row, const struct perf_result *result,
+                           const struct perf_head *head)
 {
 	json_t *object = json_pack(
 	        "{s:s, s:f, s:f, s:f}", "algorithm", algorithm_name(result->algorithm), "time_us",
 	        result->time_s * 1e6, "algbw_GBps", perf_algbw(row->bytes, result->time_s),
-	        "busbw_GBps", perf_busbw(row->bytes, result->time_s, ranks));
+	        "busbw_GBps", perf_busbw(head, row->bytes, result->time_s));
 
 	json_object_set_new(object, "wire_bytes",
 	                    result->wire_bytes < 0 ? json_null() : json_real(result->wire_bytes));
@@ -120,13 +144,13 @@ static json_t *result_json(const struct perf_row *row, const struct perf_result 
 	return object;
 }
 
-static json_t *schedules_json(const struct perf_row *row, int ranks)
+static json_t *schedules_json(const struct perf_row *row, const struct perf_head *head)
 {
 	static const char *const names[] = {"flat", "leader", "parallel"};
 	json_t *object = json_pack("{s:s}", "picked", names[row->picked]);
 
 	for (int s = 0; s < 3; s++) {
-		json_t *one = result_json(row, &row->schedules[s], ranks);
+		json_t *one = result_json(row, &row->schedules[s], head);
 
 		json_object_set_new(one, "model_us", json_real(row->modelled_s[s] * 1e6));
 		json_object_set_new(object, names[s], one);
@@ -134,18 +158,18 @@ static json_t *schedules_json(const struct perf_row *row, int ranks)
 	return object;
 }
 
-static json_t *row_json(const struct perf_row *row, int ranks)
+static json_t *row_json(const struct perf_row *row, const struct perf_head *head)
 {
 	json_t *object = json_pack("{s:I, s:I, s:s, s:s}", "size_bytes", (json_int_t)row->bytes,
 	                           "count", (json_int_t)row->count, "type",
 	                           perf_type_name(row->type), "op", op_name(row->op));
 
 	json_object_set_new(object, "model", row->model ? json_string(row->model) : json_null());
-	json_object_set_new(object, "result", result_json(row, &row->result, ranks));
+	json_object_set_new(object, "result", result_json(row, &row->result, head));
 	if (row->has_schedules)
-		json_object_set_new(object, "schedules", schedules_json(row, ranks));
+		json_object_set_new(object, "schedules", schedules_json(row, head));
 	if (row->compared) {
-		json_object_set_new(object, "ring", result_json(row, &row->ring, ranks));
+		json_object_set_new(object, "ring", result_json(row, &row->ring, head));
 		json_object_set_new(object, "speed_up", json_real(speed_up(row)));
 	}
 	return object;
@@ -159,12 +183,13 @@ int perf_table_json(const char *path, const struct perf_head *head, const struct
 	int result;
 
 	for (size_t i = 0; i < row_count; i++)
-		json_array_append_new(list, row_json(&rows[i], head->ranks));
-	root = json_pack("{s:i, s:s, s:i, s:i, s:i, s:b, s:i, s:I, s:o}", "ranks", head->ranks,
-	                 "device", head->stats.device, "path_mtu", (int)head->stats.path_mtu,
-	                 "message_bytes", (int)head->stats.message_bytes, "window",
-	                 (int)head->stats.window, "in_place", head->in_place, "iterations",
-	                 head->iterations, "seed", (json_int_t)head->seed, "rows", list);
+		json_array_append_new(list, row_json(&rows[i], head));
+	root = json_pack("{s:i, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:I, s:o}", "ranks", head->ranks,
+	                 "collective", collective_name(head->collective), "device",
+	                 head->stats.device, "path_mtu", (int)head->stats.path_mtu, "message_bytes",
+	                 (int)head->stats.message_bytes, "window", (int)head->stats.window,
+	                 "in_place", head->in_place, "iterations", head->iterations, "seed",
+	                 (json_int_t)head->seed, "rows", list);
 	if (root && head->fixed_bound > 0)
 		json_object_set_new(root, "fixed_point",
 		                    json_pack("{s:f, s:f}", "bound", head->fixed_bound, "farthest",

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hostlib/include/ina.h"
+#include "collective.h"
 
 /* One size by one algorithm. */
 struct perf_result {
@@ -38,6 +38,8 @@ struct perf_row {
 
 struct perf_head {
 	int ranks;
+	enum collective collective;
+	int root;
 	bool compare;
 	bool in_place;
 	int iterations;
@@ -52,9 +54,10 @@ const char *perf_type_name(enum ina_type type);
 void perf_table_header(const struct perf_head *head);
 void perf_table_row(const struct perf_head *head, const struct perf_row *row);
 
-/* Bandwidths in GB/s (10^9), as NCCL defines them: data over time, and that times 2 (n - 1) / n. */
+/* Bandwidths in GB/s (10^9), as NCCL defines them: data over time, and that times
+ * what a link has to carry of them, in all-reduce 2 (n - 1) / n. */
 double perf_algbw(uint64_t bytes, double time_s);
-double perf_busbw(uint64_t bytes, double time_s, int ranks);
+double perf_busbw(const struct perf_head *head, uint64_t bytes, double time_s);
 
 /* Writes all rows to a file. Returns 0, or -1 with errno. */
 int perf_table_json(const char *path, const struct perf_head *head, const struct perf_row *rows,

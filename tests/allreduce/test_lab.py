@@ -57,6 +57,41 @@ def test_other_operations(op, tmp_path):
     assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
 
 
+# nccl-tests, doc/PERFORMANCE.md: busbw over algbw of n ranks, and whether a size is that of n blocks.
+COLLECTIVES = {"all_reduce": (lambda n: 2 * (n - 1) / n, False), "reduce_scatter": (lambda n: (n - 1) / n, True),
+               "all_gather": (lambda n: (n - 1) / n, True), "broadcast": (lambda n: 1, False),
+               "reduce": (lambda n: 1, False)}
+
+
+@pytest.mark.parametrize("place", [[], ["--in-place"]], ids=["apart", "in_place"])
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_collectives(name, place, tmp_path):
+    factor, blocks = COLLECTIVES[name]
+    path = tmp_path / "table.json"
+    result = run(3, "model", "-b", "6K", "-e", "384K", "-f", "64", "-n", "2", "-t", "all", "-r", "1", "--collective", name,
+                 "--json", str(path), *place)
+    assert result.returncode == 0, result.stdout + result.stderr
+    table = json.loads(path.read_text())
+    assert table["collective"] == name and len(table["rows"]) == 8
+    for row in table["rows"]:
+        bytes = {"int32": 4, "float": 4, "bfloat16": 2, "half": 2}[row["type"]]
+        assert row["result"]["wrong"] == 0
+        assert row["size_bytes"] == row["count"] * bytes * (3 if blocks else 1)
+        assert row["result"]["busbw_GBps"] == pytest.approx(row["result"]["algbw_GBps"] * factor(3))
+    if name != "all_reduce":
+        lines = [line.removeprefix("[0] ") for line in result.stdout.splitlines()]
+        header = next(line for line in lines if "redop" in line).strip("# ").split()
+        cells = lines[-1].split()
+        assert header[:5] == ["size", "count", "type", "redop", "root"], header
+        assert cells[header.index("root")] == ("1" if name in ("broadcast", "reduce") else "-1")
+        assert cells[header.index("redop")] == ("sum" if "reduce" in name else "none")
+
+
+def test_barriers():
+    result = run(3, "model", "-b", "4", "-e", "4", "--collective", "barrier")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 @pytest.mark.parametrize("faults", [[], ["--reset-every", "1500"]])
 def test_fixed_point(faults, tmp_path):
     """Within the bound, also where the ring takes over and hands back; and it is no float32: it is off by something."""

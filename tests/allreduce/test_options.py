@@ -35,6 +35,9 @@ def run(*arguments, **environment):
         (["--late", "1"], "RANK:SECONDS"),
         (["--late", "1:x"], "RANK:SECONDS"),
         (["--compare", "--algorithm", "ring"], "--compare"),
+        (["--collective", "scan"], "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier"),
+        (["--collective", "reduce", "--schedules"], "all_reduce alone"),
+        (["-r", "-1"], "-r -1"),
         (["what"], "what"),
     ],
 )
@@ -44,6 +47,11 @@ def test_bad_options(arguments, words):
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
+
+
+def test_no_such_root():
+    result = run("-r", "1", INA_RANKS="1", INA_RANK="0")
+    assert result.returncode == 1 and result.stderr == "ina-perf: -r 1: the ranks are 0 to 0\n"
 
 
 def test_unknown_option():
