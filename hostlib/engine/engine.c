@@ -144,7 +144,7 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 	int64_t join_ms = options->join_timeout_ms;
 	int64_t patience_ms = join_ms > 8 * ack_ms ? 3 * join_ms : 24 * ack_ms;
 
-	return ina_comm_is_aggregated(comm) && !comm->first->apart &&
+	return ina_comm_is_aggregated(comm) &&
 	       now_ms - comm->turn.progressed_ms >= INA_STALL_MS + patience_ms &&
 	       ina_all_stalled(&comm->control);
 }

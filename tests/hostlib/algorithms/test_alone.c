@@ -12,16 +12,28 @@
 
 static ina_comm *comm;
 
-static int open_alone(void **state)
+static int open_one(int progress_thread)
 {
 	struct ina_options options;
 	char why[INA_ERROR_SIZE];
 
-	(void)state;
 	ina_options_init(&options);
+	options.progress_thread = progress_thread;
 	options.rank = 0;
 	options.ranks = 1;
 	return ina_open(&options, &comm, why, sizeof(why)) == INA_OK ? 0 : -1;
+}
+
+static int open_alone(void **state)
+{
+	(void)state;
+	return open_one(0);
+}
+
+static int open_with_thread(void **state)
+{
+	(void)state;
+	return open_one(1);
 }
 
 static int close_alone(void **state)
@@ -45,6 +57,65 @@ static void the_result_is_the_contribution(void **state)
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	assert_int_equal(stats.calls, 3);
 	assert_int_equal(stats.registrations, 0);
+}
+
+static void so_it_is_of_every_collective(void **state)
+{
+	const double send[3] = {1, -2, 3};
+	double recv[3];
+
+	(void)state;
+#define COPIES(call)                                                                               \
+	do {                                                                                       \
+		memset(recv, 0, sizeof(recv));                                                     \
+		assert_int_equal(call, INA_OK);                                                    \
+		assert_memory_equal(recv, send, sizeof(send));                                     \
+	} while (0)
+	COPIES(ina_allreduce(comm, send, recv, 3, INA_FLOAT64, INA_AVG));
+	COPIES(ina_reduce_scatter(comm, send, recv, 3, INA_FLOAT64, INA_PROD));
+	COPIES(ina_all_gather(comm, send, recv, 3, INA_FLOAT64));
+	COPIES(ina_broadcast(comm, send, recv, 3, INA_FLOAT64, 0));
+	COPIES(ina_reduce(comm, send, recv, 3, INA_FLOAT64, INA_SUM, 0));
+	assert_int_equal(ina_barrier(comm), INA_OK);
+	assert_int_equal(ina_broadcast(comm, send, recv, 3, INA_FLOAT64, 1), INA_ERR_ARGUMENT);
+}
+
+static void groups_end(void **state)
+{
+	float numbers[4] = {1, 2, 3, 4};
+	ina_request *requests[4];
+
+	(void)state;
+	assert_int_equal(ina_group_start(comm), INA_OK);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(ina_allreduce_start(comm, &numbers[i], &numbers[i], 1, INA_FLOAT32,
+		                                     INA_SUM, &requests[i]),
+		                 INA_OK);
+	assert_int_equal(ina_group_end(comm), INA_OK);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(ina_wait(requests[i]), INA_OK);
+		assert_float_equal(numbers[i], i + 1, 0);
+	}
+}
+
+/* What was begun ends with the error, and so does what is begun then. */
+static void an_abort_ends_it(void **state)
+{
+	float number = 1;
+	ina_request *request;
+
+	(void)state;
+	assert_int_equal(ina_group_start(comm), INA_OK);
+	assert_int_equal(
+	        ina_allreduce_start(comm, &number, &number, 1, INA_FLOAT32, INA_SUM, &request),
+	        INA_OK);
+	ina_abort(comm, "enough");
+	ina_abort(comm, "more than enough");
+	assert_int_equal(ina_barrier(comm), INA_ERR_ABORTED);
+	assert_string_equal(ina_error(comm), "rank 0 aborted: enough");
+	assert_int_equal(ina_group_end(comm), INA_ERR_ABORTED);
+	assert_int_equal(ina_wait(request), INA_ERR_ABORTED);
+	ina_abort(NULL, NULL);
 }
 
 static void its_descriptor_is_always_readable(void **state)
@@ -83,6 +154,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(the_result_is_the_contribution, open_alone,
 	                                        close_alone),
+	        cmocka_unit_test_setup_teardown(so_it_is_of_every_collective, open_alone,
+	                                        close_alone),
+	        cmocka_unit_test_setup_teardown(so_it_is_of_every_collective, open_with_thread,
+	                                        close_alone),
+	        cmocka_unit_test_setup_teardown(groups_end, open_alone, close_alone),
+	        cmocka_unit_test_setup_teardown(groups_end, open_with_thread, close_alone),
+	        cmocka_unit_test_setup_teardown(an_abort_ends_it, open_alone, close_alone),
 	        cmocka_unit_test_setup_teardown(its_descriptor_is_always_readable, open_alone,
 	                                        close_alone),
 	        cmocka_unit_test_setup_teardown(memory_is_registered_by_nobody, open_alone,
