@@ -43,14 +43,14 @@ programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, 
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
-build: need-demo+test+formal+synth
+build: need-demo+test+torch+formal+synth
 	@$(CONFIGURE) -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
 # By itself: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and libjansson-dev are enough.
 PREFIX ?= /usr/local
-install: ## install libina, its manual and ina-perf under PREFIX=/usr/local, staged in DESTDIR=
-	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce" \
+install: ## install libina, its manual, ina-perf and, where torch is there, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
+	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce;frameworks/torch" \
 		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install
 	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD)/install

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A communicator of libina with a thread of its own: others submit calls, which the thread starts,
+// progresses and finishes in the order in which they came. It sleeps while there is nothing to do.
+#ifndef INA_TORCH_COMMUNICATOR_HPP
+#define INA_TORCH_COMMUNICATOR_HPP
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "hostlib/include/ina.h"
+
+namespace torch_ina
+{
+
+// One call: how it is started, in the communicator's thread, and what is told of its end, there
+// too. One without a request is finished as soon as it has been started.
+struct Call {
+	std::function<ina_status(ina_comm *comm, ina_request **request)> start;
+	std::function<void(ina_status status, const std::string &why)> done;
+};
+
+class Communicator
+{
+      public:
+	// Collective: opens the communicator. Throws std::runtime_error.
+	explicit Communicator(const ina_options &options);
+
+	// Closes it, when all that was submitted is finished. Collective, but if the other ranks
+	// do not come within CLOSE_PATIENCE, the thread is left behind waiting for them.
+	~Communicator();
+
+	Communicator(const Communicator &) = delete;
+	Communicator &operator=(const Communicator &) = delete;
+
+	// Throws std::runtime_error where the communicator is another process's, or closed.
+	void submit(Call call);
+
+	// What the destructor does, earlier.
+	void close();
+
+	static constexpr std::chrono::seconds CLOSE_PATIENCE{10};
+
+      private:
+	struct Shared;
+
+	std::shared_ptr<Shared> shared;
+};
+
+} // namespace torch_ina
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What torch_ina/__init__.py calls. Calls that wait give up the interpreter's lock meanwhile.
+#include <algorithm>
+#include <climits>
+#include <vector>
+
+#include <torch/csrc/utils/pybind.h>
+
+#include "process_group.hpp"
+
+namespace torch_ina
+{
+
+namespace
+{
+
+using Made = c10::weak_intrusive_ptr<ProcessGroupIna>;
+
+// Those that may be there still when Python ends.
+std::vector<Made> &all_made()
+{
+	static auto *const made = new std::vector<Made>;
+
+	return *made;
+}
+
+GroupPointer create(int rank, int size, int64_t timeout_ms, const std::string &root,
+                    const std::string &cookie, GroupPointer gloo)
+{
+	ina_options options;
+
+	ina_options_init(&options);
+	options.rank = rank;
+	options.ranks = size;
+	options.root = root.c_str();
+	options.cookie = cookie.c_str();
+	options.timeout_ms = static_cast<int>(std::clamp<int64_t>(timeout_ms, 1, INT_MAX));
+	options.open_timeout_ms = options.timeout_ms;
+	// torch frees its tensors when it likes, and tells nobody.
+	options.cache_entries = 0;
+	auto group = c10::make_intrusive<ProcessGroupIna>(rank, size, options, std::move(gloo));
+	all_made().emplace_back(group);
+	return group;
+}
+
+ProcessGroupIna &ina_group(const GroupPointer &group)
+{
+	auto *const found = dynamic_cast<ProcessGroupIna *>(group.get());
+
+	TORCH_CHECK(found, "torch_ina: the process group's backend is not ina");
+	return *found;
+}
+
+pybind11::dict stats(const GroupPointer &group)
+{
+	ina_stats stats;
+	pybind11::dict dict;
+
+	{
+		const pybind11::gil_scoped_release released;
+
+		stats = ina_group(group).stats();
+	}
+	dict["algorithm"] = stats.algorithm == INA_ALGORITHM_INA ? "ina" : "ring";
+	dict["device"] = stats.device;
+	dict["path_mtu"] = stats.path_mtu;
+	dict["calls"] = stats.calls;
+	dict["bytes_aggregated"] = stats.bytes_aggregated;
+	dict["bytes_ring"] = stats.bytes_ring;
+	dict["overflows"] = stats.overflows;
+	dict["fallbacks"] = stats.fallbacks;
+	dict["rejoins"] = stats.rejoins;
+	return dict;
+}
+
+std::string explain(const GroupPointer &group)
+{
+	return ina_group(group).explain();
+}
+
+void close_all()
+{
+	for (Made &made : all_made()) {
+		if (auto group = made.lock())
+			group->close();
+	}
+}
+
+} // namespace
+
+} // namespace torch_ina
+
+PYBIND11_MODULE(_core, module)
+{
+	using released = pybind11::call_guard<pybind11::gil_scoped_release>;
+
+	module.def("create", torch_ina::create, released());
+	module.def("stats", torch_ina::stats);
+	module.def("explain", torch_ina::explain, released());
+	module.def("close_all", torch_ina::close_all, released());
+}

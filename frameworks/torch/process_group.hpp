@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// torch's process group on libina. What libina does not do goes to an inner gloo group: route.hpp.
+#ifndef INA_TORCH_PROCESS_GROUP_HPP
+#define INA_TORCH_PROCESS_GROUP_HPP
+
+#include <string>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "communicator.hpp"
+#include "route.hpp"
+
+namespace torch_ina
+{
+
+using Tensors = std::vector<at::Tensor>;
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
+
+class ProcessGroupIna : public c10d::ProcessGroup
+{
+      public:
+	ProcessGroupIna(int rank, int size, const ina_options &options, GroupPointer gloo);
+
+	const std::string getBackendName() const override
+	{
+		return "ina";
+	}
+
+	WorkPointer allreduce(Tensors &tensors, const c10d::AllreduceOptions &options) override;
+	WorkPointer allreduce_coalesced(Tensors &tensors,
+	                                const c10d::AllreduceCoalescedOptions &options) override;
+	WorkPointer broadcast(Tensors &tensors, const c10d::BroadcastOptions &options) override;
+	WorkPointer reduce(Tensors &tensors, const c10d::ReduceOptions &options) override;
+	WorkPointer allgather(std::vector<Tensors> &outputs, Tensors &inputs,
+	                      const c10d::AllgatherOptions &options) override;
+	WorkPointer _allgather_base(at::Tensor &output, at::Tensor &input,
+	                            const c10d::AllgatherOptions &options) override;
+	WorkPointer allgather_coalesced(std::vector<Tensors> &outputs, Tensors &inputs,
+	                                const c10d::AllgatherOptions &options) override;
+	WorkPointer reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
+	                           const c10d::ReduceScatterOptions &options) override;
+	WorkPointer _reduce_scatter_base(at::Tensor &output, at::Tensor &input,
+	                                 const c10d::ReduceScatterOptions &options) override;
+	WorkPointer barrier(const c10d::BarrierOptions &options) override;
+
+	WorkPointer gather(std::vector<Tensors> &outputs, Tensors &inputs,
+	                   const c10d::GatherOptions &options) override;
+	WorkPointer scatter(Tensors &outputs, std::vector<Tensors> &inputs,
+	                    const c10d::ScatterOptions &options) override;
+	WorkPointer alltoall_base(at::Tensor &output, at::Tensor &input,
+	                          std::vector<int64_t> &output_sizes,
+	                          std::vector<int64_t> &input_sizes,
+	                          const c10d::AllToAllOptions &options) override;
+	WorkPointer send(Tensors &tensors, int rank, int tag) override;
+	WorkPointer recv(Tensors &tensors, int rank, int tag) override;
+	WorkPointer recvAnysource(Tensors &tensors, int tag) override;
+	void monitoredBarrier(const c10d::BarrierOptions &options, bool wait_all) override;
+	void setSequenceNumberForGroup() override;
+	uint64_t getSequenceNumberForGroup() override;
+
+	// What has happened on the communicator, and how its ranks are connected.
+	ina_stats stats();
+	std::string explain();
+	void close();
+
+      private:
+	WorkPointer all_reduce_by_ina(const Tensors &tensors, const c10d::ReduceOp &op,
+	                              c10d::OpType type, const char *title);
+	void check_blocks(const char *call, const at::Tensor &all, const at::Tensor &block);
+	GroupPointer by_gloo(const char *call, const at::Tensor &tensor, const char *why);
+	void ask(std::function<void(ina_comm *comm)> question);
+
+	GroupPointer gloo;
+	Log log;
+	Communicator communicator;
+};
+
+} // namespace torch_ina
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "route.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace torch_ina
+{
+
+ina_type type_of(at::ScalarType type)
+{
+	switch (type) {
+	case at::kInt:
+		return INA_INT32;
+	case at::kFloat:
+		return INA_FLOAT32;
+	case at::kBFloat16:
+		return INA_BFLOAT16;
+	case at::kHalf:
+		return INA_FLOAT16;
+	default:
+		return static_cast<ina_type>(0);
+	}
+}
+
+// An average is a sum, divided at its end.
+ina_op op_of(const c10d::ReduceOp &op)
+{
+	switch (op.op_) {
+	case c10d::ReduceOp::SUM:
+	case c10d::ReduceOp::AVG:
+		return INA_SUM;
+	case c10d::ReduceOp::MAX:
+		return INA_MAX;
+	case c10d::ReduceOp::MIN:
+		return INA_MIN;
+	default:
+		return static_cast<ina_op>(0);
+	}
+}
+
+void check_tensor(const char *call, const at::Tensor &tensor)
+{
+	TORCH_CHECK(tensor.defined(), "torch_ina: ", call, ": an undefined tensor");
+	TORCH_CHECK(tensor.layout() == at::kStrided, "torch_ina: ", call, ": the tensor is ",
+	            tensor.layout(), ": the backend takes dense ones; call to_dense() on it");
+	TORCH_CHECK(tensor.device().is_cpu(), "torch_ina: ", call, ": the tensor is on ",
+	            tensor.device(), ": the backend takes tensors on the CPU; call cpu() on it");
+	TORCH_CHECK(tensor.is_contiguous(), "torch_ina: ", call,
+	            ": the tensor is not contiguous: give it tensor.contiguous(), and copy back "
+	            "what comes of it");
+}
+
+Log::Log(int rank)
+    : rank(rank), wanted(std::getenv("INA_LOG") && std::strcmp(std::getenv("INA_LOG"), "info") == 0)
+{
+}
+
+void Log::say_once(const std::string &text)
+{
+	if (!wanted)
+		return;
+	const std::lock_guard<std::mutex> lock(mutex);
+	if (said.insert(text).second)
+		std::fprintf(stderr, "torch_ina: rank %d: %s\n", rank, text.c_str());
+}
+
+} // namespace torch_ina

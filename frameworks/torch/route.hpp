@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which collective goes by libina, and which by gloo. It depends only on what is equal on all
+// ranks: call, type and operation.
+#ifndef INA_TORCH_ROUTE_HPP
+#define INA_TORCH_ROUTE_HPP
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
+#include "hostlib/include/ina.h"
+
+namespace torch_ina
+{
+
+// 0: libina has none of it.
+ina_type type_of(at::ScalarType type);
+ina_op op_of(const c10d::ReduceOp &op);
+
+// Throws where a tensor cannot be all-reduced by anybody: it is not dense, not on the CPU, or not
+// contiguous.
+void check_tensor(const char *call, const at::Tensor &tensor);
+
+// One line to stderr for each different text, where INA_LOG=info asks for it.
+class Log
+{
+      public:
+	explicit Log(int rank);
+
+	void say_once(const std::string &text);
+
+      private:
+	const int rank;
+	const bool wanted;
+	std::mutex mutex;
+	std::set<std::string> said;
+};
+
+} // namespace torch_ina
+
+#endif
