@@ -3,9 +3,11 @@
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace torch_ina
 {
@@ -13,50 +15,65 @@ namespace torch_ina
 namespace
 {
 
-struct Pool {
+thread_local size_t depth_here = 0;
+
+struct Server {
+	explicit Server(size_t depth)
+	{
+		std::thread([this, depth] { serve(depth); }).detach();
+	}
+
+	void serve(size_t depth)
+	{
+		std::unique_lock<std::mutex> lock(mutex);
+
+		depth_here = depth;
+		for (;;) {
+			changed.wait(lock, [this] { return !waiting.empty(); });
+			std::function<void()> callbacks = std::move(waiting.front());
+			waiting.pop_front();
+			lock.unlock();
+			callbacks();
+			callbacks = nullptr;
+			lock.lock();
+		}
+	}
+
+	void submit(std::function<void()> callbacks)
+	{
+		const std::lock_guard<std::mutex> lock(mutex);
+
+		waiting.push_back(std::move(callbacks));
+		changed.notify_one();
+	}
+
 	std::mutex mutex;
 	std::condition_variable changed;
 	std::deque<std::function<void()>> waiting;
-	size_t idle = 0;
 };
 
 // Its threads never end, so neither does it.
-Pool &pool()
+Server &server(size_t depth)
 {
-	static Pool *const only = new Pool;
+	static auto *const mutex = new std::mutex;
+	static auto *const all = new std::vector<std::unique_ptr<Server>>;
+	const std::lock_guard<std::mutex> lock(*mutex);
 
-	return *only;
-}
-
-void serve()
-{
-	Pool &all = pool();
-	std::unique_lock<std::mutex> lock(all.mutex);
-
-	for (;;) {
-		all.idle++;
-		all.changed.wait(lock, [&all] { return !all.waiting.empty(); });
-		all.idle--;
-		std::function<void()> callbacks = std::move(all.waiting.front());
-		all.waiting.pop_front();
-		lock.unlock();
-		callbacks();
-		callbacks = nullptr;
-		lock.lock();
-	}
+	while (all->size() <= depth)
+		all->push_back(std::make_unique<Server>(all->size() + 1));
+	return *(*all)[depth];
 }
 
 } // namespace
 
-void run_callbacks(std::function<void()> callbacks)
+size_t callback_depth()
 {
-	Pool &all = pool();
-	const std::lock_guard<std::mutex> lock(all.mutex);
+	return depth_here;
+}
 
-	all.waiting.push_back(std::move(callbacks));
-	if (all.waiting.size() > all.idle)
-		std::thread(serve).detach();
-	all.changed.notify_one();
+void run_callbacks(size_t depth, std::function<void()> callbacks)
+{
+	server(depth).submit(std::move(callbacks));
 }
 
 } // namespace torch_ina

@@ -28,18 +28,11 @@ std::vector<Made> &all_made()
 GroupPointer create(int rank, int size, int64_t timeout_ms, const std::string &root,
                     const std::string &cookie, GroupPointer gloo)
 {
-	ina_options options;
+	const Settings settings = {rank, size,
+	                           static_cast<int>(std::clamp<int64_t>(timeout_ms, 1, INT_MAX)),
+	                           root, cookie};
+	auto group = c10::make_intrusive<ProcessGroupIna>(settings, std::move(gloo));
 
-	ina_options_init(&options);
-	options.rank = rank;
-	options.ranks = size;
-	options.root = root.c_str();
-	options.cookie = cookie.c_str();
-	options.timeout_ms = static_cast<int>(std::clamp<int64_t>(timeout_ms, 1, INT_MAX));
-	options.open_timeout_ms = options.timeout_ms;
-	// torch frees its tensors when it likes, and tells nobody.
-	options.cache_entries = 0;
-	auto group = c10::make_intrusive<ProcessGroupIna>(rank, size, options, std::move(gloo));
 	all_made().emplace_back(group);
 	return group;
 }

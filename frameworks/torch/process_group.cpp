@@ -51,10 +51,28 @@ void make_average(at::Tensor sum, int ranks)
 		sum.div_(ranks, "trunc");
 }
 
+// The strings stay the caller's.
+ina_options options_of(const Settings &settings)
+{
+	ina_options options;
+
+	ina_options_init(&options);
+	options.rank = settings.rank;
+	options.ranks = settings.size;
+	options.root = settings.root.c_str();
+	options.cookie = settings.cookie.c_str();
+	options.timeout_ms = settings.timeout_ms;
+	options.open_timeout_ms = settings.timeout_ms;
+	// torch frees its tensors when it likes, and tells nobody.
+	options.cache_entries = 0;
+	return options;
+}
+
 } // namespace
 
-ProcessGroupIna::ProcessGroupIna(int rank, int size, const ina_options &options, GroupPointer gloo)
-    : ProcessGroup(rank, size), gloo(std::move(gloo)), log(rank), communicator(options)
+ProcessGroupIna::ProcessGroupIna(const Settings &settings, GroupPointer gloo)
+    : ProcessGroup(settings.rank, settings.size), gloo(std::move(gloo)), log(settings.rank),
+      communicator(options_of(settings))
 {
 	init();
 }

@@ -19,10 +19,19 @@ using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
+// What a process group is opened with.
+struct Settings {
+	int rank;
+	int size;
+	int timeout_ms;
+	std::string root;   // address of rank 0
+	std::string cookie; // of this group alone
+};
+
 class ProcessGroupIna : public c10d::ProcessGroup
 {
       public:
-	ProcessGroupIna(int rank, int size, const ina_options &options, GroupPointer gloo);
+	ProcessGroupIna(const Settings &settings, GroupPointer gloo);
 
 	const std::string getBackendName() const override
 	{
@@ -73,7 +82,7 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	GroupPointer by_gloo(const char *call, const at::Tensor &tensor, const char *why);
 	void ask(std::function<void(ina_comm *comm)> question);
 
-	GroupPointer gloo;
+	const GroupPointer gloo;
 	Log log;
 	Communicator communicator;
 };

@@ -9,7 +9,7 @@ namespace torch_ina
 {
 
 InaWork::InaWork(int rank, c10d::OpType type, const char *title, std::vector<at::Tensor> outputs)
-    : Work(rank, type, title, outputs), outputs(std::move(outputs))
+    : Work(rank, type, title, outputs), depth(callback_depth()), outputs(std::move(outputs))
 {
 }
 
@@ -60,8 +60,9 @@ void InaWork::complete(std::exception_ptr error)
 	// The communicator's thread waits for no callback: that may itself wait for the
 	// communicator.
 	if (asked_for)
-		run_callbacks(
-		        [self = c10::intrusive_ptr<InaWork>::reclaim_copy(this)] { self->mark(); });
+		run_callbacks(depth, [self = c10::intrusive_ptr<InaWork>::reclaim_copy(this)] {
+			self->mark();
+		});
 }
 
 } // namespace torch_ina

@@ -20,8 +20,7 @@ class InaWork : public c10d::Work
 
 	std::vector<at::Tensor> result() override;
 
-	// Callbacks of the future run in a thread of their own, in the order of the works; they may
-	// wait for other works.
+	// Callbacks of the future run in a thread of their own, and may wait for other works.
 	c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
 	// Called once, in the communicator's thread; without an error if that is null.
@@ -30,6 +29,7 @@ class InaWork : public c10d::Work
       private:
 	void mark();
 
+	const size_t depth; // where it was started: callbacks.hpp
 	std::vector<at::Tensor> outputs;
 	c10::intrusive_ptr<c10::ivalue::Future> future; // made when it is asked for
 };
