@@ -67,6 +67,7 @@ struct Communicator::Shared {
 	std::deque<Call> submitted;
 	bool closing = false;
 	bool closed = false;
+	bool abandoned = false;
 };
 
 // Tells the end of a call; with it goes what the call holds.
@@ -166,7 +167,7 @@ void Communicator::close()
 	if (getpid() != shared->owner)
 		return;
 	std::unique_lock<std::mutex> lock(shared->mutex);
-	if (shared->closing)
+	if (shared->closing || shared->abandoned)
 		return;
 	shared->closing = true;
 	shared->notify();
@@ -177,6 +178,13 @@ void Communicator::close()
 		        "torch_ina: not all ranks have closed the process group within %d s of "
 		        "this one: it goes without them\n",
 		        static_cast<int>(CLOSE_PATIENCE.count()));
+}
+
+void Communicator::abandon()
+{
+	const std::lock_guard<std::mutex> lock(shared->mutex);
+
+	shared->abandoned = true;
 }
 
 Communicator::~Communicator()

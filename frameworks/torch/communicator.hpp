@@ -41,6 +41,10 @@ class Communicator
 	// What the destructor does, earlier.
 	void close();
 
+	// Leaves it as it is, for a process that is about to end: the other ranks hear of that at
+	// once.
+	void abandon();
+
 	static constexpr std::chrono::seconds CLOSE_PATIENCE{10};
 
       private:

@@ -72,11 +72,15 @@ std::string explain(const GroupPointer &group)
 	return ina_group(group).explain();
 }
 
-void close_all()
+void end_all(bool well)
 {
 	for (Made &made : all_made()) {
-		if (auto group = made.lock())
+		auto group = made.lock();
+
+		if (group && well)
 			group->close();
+		else if (group)
+			group->abandon();
 	}
 }
 
@@ -91,5 +95,5 @@ PYBIND11_MODULE(_core, module)
 	module.def("create", torch_ina::create, released());
 	module.def("stats", torch_ina::stats);
 	module.def("explain", torch_ina::explain, released());
-	module.def("close_all", torch_ina::close_all, released());
+	module.def("end_all", torch_ina::end_all, released());
 }

@@ -15,41 +15,35 @@ namespace
 
 std::string name_of(const char *call, const at::Tensor &tensor)
 {
-	return c10::str(call, " of ", tensor.numel(), " ", c10::toString(tensor.scalar_type()));
+	return tensor.defined() ? c10::str(call, " of ", tensor.numel(), " ", tensor.scalar_type())
+	                        : call;
 }
 
-// The tensors of one work: it is complete when the last of them is.
+// The calls of one work: it is complete when the last of them is.
 struct Pending {
-	Pending(c10::intrusive_ptr<InaWork> work, size_t left) : work(std::move(work)), left(left)
+	void finish(ina_status status, const std::string &why)
 	{
-	}
-
-	void finish(std::exception_ptr one)
-	{
-		if (one && !error)
-			error = std::move(one);
-		if (--left == 0)
-			work->complete(error);
+		if (status != INA_OK && !error)
+			error = std::make_exception_ptr(
+			        std::runtime_error(c10::str("torch_ina: ", name, ": ", why, " (",
+			                                    ina_status_name(status), ")")));
+		if (--left > 0)
+			return;
+		try {
+			if (!error && after)
+				after();
+		} catch (const std::exception &) {
+			error = std::current_exception();
+		}
+		work->complete(error);
 	}
 
 	c10::intrusive_ptr<InaWork> work;
+	std::string name;
 	size_t left;
 	std::exception_ptr error;
+	std::function<void()> after;
 };
-
-std::exception_ptr error_of(const std::string &name, ina_status status, const std::string &why)
-{
-	return std::make_exception_ptr(std::runtime_error(
-	        c10::str("torch_ina: ", name, ": ", why, " (", ina_status_name(status), ")")));
-}
-
-void make_average(at::Tensor sum, int ranks)
-{
-	if (c10::isFloatingType(sum.scalar_type()))
-		sum.div_(ranks);
-	else
-		sum.div_(ranks, "trunc");
-}
 
 // The strings stay the caller's.
 ina_options options_of(const Settings &settings)
@@ -77,63 +71,20 @@ ProcessGroupIna::ProcessGroupIna(const Settings &settings, GroupPointer gloo)
 	init();
 }
 
-WorkPointer ProcessGroupIna::all_reduce_by_ina(const Tensors &tensors, const c10d::ReduceOp &op,
-                                               c10d::OpType type, const char *title)
+WorkPointer ProcessGroupIna::submit(c10d::OpType type, const char *call, const at::Tensor &tensor,
+                                    Tensors outputs, std::vector<Start> starts,
+                                    std::function<void()> after)
 {
-	auto work = c10::make_intrusive<InaWork>(getRank(), type, title, tensors);
-	auto pending = std::make_shared<Pending>(work, tensors.size());
-	const bool average = op == c10d::ReduceOp::AVG;
-	const int ranks = getSize();
+	auto work = c10::make_intrusive<InaWork>(getRank(), type, call, std::move(outputs));
+	auto pending = std::make_shared<Pending>(
+	        Pending{work, name_of(call, tensor), starts.size(), nullptr, std::move(after)});
 
-	for (const at::Tensor &tensor : tensors) {
+	for (Start &start : starts)
 		communicator.submit(
-		        {[tensor, op = op_of(op)](ina_comm *comm, ina_request **request) {
-			         return ina_allreduce_start(
-			                 comm, tensor.data_ptr(), tensor.data_ptr(),
-			                 static_cast<size_t>(tensor.numel()),
-			                 type_of(tensor.scalar_type()), op, request);
-		         },
-		         [tensor, pending, average, ranks](ina_status status,
-		                                           const std::string &why) {
-			         if (status != INA_OK)
-				         return pending->finish(error_of(
-				                 name_of("all_reduce", tensor), status, why));
-			         if (average)
-				         make_average(tensor, ranks);
-			         pending->finish(nullptr);
+		        {std::move(start), [pending](ina_status status, const std::string &why) {
+			         pending->finish(status, why);
 		         }});
-	}
 	return work;
-}
-
-WorkPointer ProcessGroupIna::allreduce(Tensors &tensors, const c10d::AllreduceOptions &options)
-{
-	TORCH_CHECK(tensors.size() == 1, "torch_ina: all_reduce takes one tensor a rank, and not ",
-	            tensors.size());
-	check_tensor("all_reduce", tensors[0]);
-	if (!type_of(tensors[0].scalar_type()))
-		return by_gloo("all_reduce", tensors[0], "its type")->allreduce(tensors, options);
-	if (!op_of(options.reduceOp))
-		return by_gloo("all_reduce", tensors[0], "its operation")
-		        ->allreduce(tensors, options);
-	return all_reduce_by_ina(tensors, options.reduceOp, c10d::OpType::ALLREDUCE,
-	                         "ina:all_reduce");
-}
-
-WorkPointer ProcessGroupIna::allreduce_coalesced(Tensors &tensors,
-                                                 const c10d::AllreduceCoalescedOptions &options)
-{
-	bool known = op_of(options.reduceOp) && !tensors.empty();
-
-	for (const at::Tensor &tensor : tensors) {
-		check_tensor("all_reduce_coalesced", tensor);
-		known = known && type_of(tensor.scalar_type());
-	}
-	if (!known)
-		return by_gloo("all_reduce_coalesced", tensors.at(0), "its type or operation")
-		        ->allreduce_coalesced(tensors, options);
-	return all_reduce_by_ina(tensors, options.reduceOp, c10d::OpType::ALLREDUCE_COALESCED,
-	                         "ina:all_reduce_coalesced");
 }
 
 void ProcessGroupIna::ask(std::function<void(ina_comm *comm)> question)
@@ -171,6 +122,11 @@ std::string ProcessGroupIna::explain()
 void ProcessGroupIna::close()
 {
 	communicator.close();
+}
+
+void ProcessGroupIna::abandon()
+{
+	communicator.abandon();
 }
 
 } // namespace torch_ina

@@ -4,6 +4,7 @@
 #ifndef INA_TORCH_PROCESS_GROUP_HPP
 #define INA_TORCH_PROCESS_GROUP_HPP
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,6 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	WorkPointer send(Tensors &tensors, int rank, int tag) override;
 	WorkPointer recv(Tensors &tensors, int rank, int tag) override;
 	WorkPointer recvAnysource(Tensors &tensors, int tag) override;
-	void monitoredBarrier(const c10d::BarrierOptions &options, bool wait_all) override;
 	void setSequenceNumberForGroup() override;
 	uint64_t getSequenceNumberForGroup() override;
 
@@ -74,11 +74,23 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	ina_stats stats();
 	std::string explain();
 	void close();
+	void abandon();
 
       private:
-	WorkPointer all_reduce_by_ina(const Tensors &tensors, const c10d::ReduceOp &op,
-	                              c10d::OpType type, const char *title);
-	void check_blocks(const char *call, const at::Tensor &all, const at::Tensor &block);
+	using Start = std::function<ina_status(ina_comm *comm, ina_request **request)>;
+
+	// A work by libina, of one call or several; `after` is done at its end, if all went well.
+	// call and tensor are what errors name.
+	WorkPointer submit(c10d::OpType type, const char *call, const at::Tensor &tensor,
+	                   Tensors outputs, std::vector<Start> starts,
+	                   std::function<void()> after = nullptr);
+	WorkPointer gather_into(const char *call, const at::Tensor &all, const at::Tensor &input,
+	                        Tensors outputs, std::function<void()> after);
+	WorkPointer scatter_sum(const char *call, const at::Tensor &output, const at::Tensor &all,
+	                        const c10d::ReduceOp &op);
+	// Whether libina has the type and the operation.
+	bool can_reduce(const char *call, const at::Tensor &tensor, const c10d::ReduceOp &op);
+	void check_blocks(const char *call, const at::Tensor &all, const at::Tensor &block) const;
 	GroupPointer by_gloo(const char *call, const at::Tensor &tensor, const char *why);
 	void ask(std::function<void(ina_comm *comm)> question);
 

@@ -19,18 +19,26 @@ ina_type type_of(at::ScalarType type)
 		return INA_BFLOAT16;
 	case at::kHalf:
 		return INA_FLOAT16;
+	case at::kDouble:
+		return INA_FLOAT64;
+	case at::kLong:
+		return INA_INT64;
+	case at::kByte:
+		return INA_UINT8;
 	default:
 		return static_cast<ina_type>(0);
 	}
 }
 
-// An average is a sum, divided at its end.
 ina_op op_of(const c10d::ReduceOp &op)
 {
 	switch (op.op_) {
 	case c10d::ReduceOp::SUM:
-	case c10d::ReduceOp::AVG:
 		return INA_SUM;
+	case c10d::ReduceOp::AVG:
+		return INA_AVG;
+	case c10d::ReduceOp::PRODUCT:
+		return INA_PROD;
 	case c10d::ReduceOp::MAX:
 		return INA_MAX;
 	case c10d::ReduceOp::MIN:

@@ -17,11 +17,15 @@
 namespace torch_ina
 {
 
+// Why gloo has to do it.
+constexpr const char *NOT_ADDED = "libina adds no such type, or has no such operation";
+constexpr const char *NOT_IN_LIBINA = "libina has no such call";
+
 // 0: libina has none of it.
 ina_type type_of(at::ScalarType type);
 ina_op op_of(const c10d::ReduceOp &op);
 
-// Throws where a tensor cannot be all-reduced by anybody: it is not dense, not on the CPU, or not
+// Throws where a tensor is not what libina takes: it is not dense, not on the CPU, or not
 // contiguous.
 void check_tensor(const char *call, const at::Tensor &tensor);
 

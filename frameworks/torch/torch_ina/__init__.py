@@ -72,11 +72,10 @@ def explain(group=None):
 
 
 @atexit.register
-def _close():
-    """While Python is there, and in step with the other ranks, which may need what this rank has. One that ends by an
-    exception is gone at once: the others are to hear of it."""
-    if not hasattr(sys, "last_type"):
-        _core.close_all()
+def _end():
+    """Groups are closed while Python is there, and in step with the other ranks, which may need what this rank has. One that ends
+    by an exception is gone at once: the others are to hear of it."""
+    _core.end_all(not hasattr(sys, "last_type"))
 
 
 dist.Backend.register_backend("ina", _create)
