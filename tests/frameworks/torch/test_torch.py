@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch on hosts of a lab: what torch promises holds by the backend ina. Python takes some ten seconds to load torch on each
+host, so that each lab has much to do."""
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "system"))
+from lab import LAB, run  # noqa: E402
+
+PACKAGES = Path(LAB).resolve().parent / "frameworks" / "torch"
+PYTHON = ["env", f"PYTHONPATH={PACKAGES}", "PYTHONDONTWRITEBYTECODE=1", "GLOO_SOCKET_IFNAME=vec0", "/usr/bin/python3"]
+OPTIONS = ["--quiet", "--aggregator", "model", "--memory", "640"]
+
+
+def check(folder, n, script, *arguments, options=(), timeout_s=300):
+    return run(folder, n, [*OPTIONS, *options], [*PYTHON, HERE / script, *arguments], timeout_s)
+
+
+def assert_all_right(result, ranks):
+    assert result.code == 0, result
+    assert result.out.count("all right") == ranks, result
+
+
+def test_semantics_bit_by_bit(tmp_path):
+    """Two ranks."""
+    assert_all_right(check(tmp_path, 2, "check_semantics.py", tmp_path), 2)
+
+
+def test_semantics_within_the_bound(tmp_path):
+    assert_all_right(check(tmp_path, 4, "check_semantics.py", tmp_path), 4)
+
+
+def test_collectives(tmp_path):
+    assert_all_right(check(tmp_path, 3, "check_collectives.py"), 3)
+
+
+def test_loss(tmp_path):
+    """Each cable loses a packet of 200 each way, of what torch's own connections send too."""
+    result = check(tmp_path, 4, "check_faults.py", 3, options=["--loss-up", "0.005", "--loss-down", "0.005"])
+    assert_all_right(result, 4)
+    assert result.aggregator["packets_joined"] > 0, result
+
+
+def test_aggregator_is_reset(tmp_path):
+    result = check(tmp_path, 2, "check_faults.py", 8, options=["--reset-every", "1500"])
+    assert_all_right(result, 2)
+    assert result.stats["engine_resets"] > 0 and "fallbacks 0" not in result.out, result
+
+
+def test_a_rank_is_killed(tmp_path):
+    assert check(tmp_path, 3, "check_killed.py", "signal").out.count("all right") == 2
+
+
+def test_a_rank_ends_by_an_exception(tmp_path):
+    result = check(tmp_path, 3, "check_killed.py", "exception")
+    assert result.out.count("all right") == 2 and "the victim's own" in result.out + result.err, result
+
+
+def test_torchrun(tmp_path):
+    """It says who is who; nothing of ina-lab's. Python 3.11's iteration over flags leaves 0 out, so this torchrun has to be told
+    what to do with what the script prints."""
+    script = tmp_path / "job.sh"
+    words = " ".join(PYTHON)
+    script.write_text(f"""node=$INA_RANK; root=$INA_ROOT
+unset INA_RANK INA_RANKS INA_ROOT INA_COOKIE INA_BIND
+exec {words} -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 -r 1 -t 1 --master_addr $root --master_port 29400 \\
+    {HERE / "check_faults.py"} 2
+""")
+    result = run(tmp_path, 2, [*OPTIONS[:-1], "1000"], ["bash", script], 300)
+    assert_all_right(result, 2)
