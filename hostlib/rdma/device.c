@@ -21,8 +21,7 @@ static uint32_t gid_address(const union ibv_gid *gid)
 	return address;
 }
 
-/* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
-static uint32_t device_address(const char *name)
+uint32_t ina_device_address(const char *name)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
 	uint32_t address = 0;
@@ -77,7 +76,7 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
 	if (address->sin_addr.s_addr != 0)
 		return INA_OK;
 	if (settings->device[0]) {
-		address->sin_addr.s_addr = device_address(settings->device);
+		address->sin_addr.s_addr = ina_device_address(settings->device);
 		if (address->sin_addr.s_addr == 0)
 			return ina_fail(
 			        failure, INA_ERR_DEVICE,
@@ -91,7 +90,7 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
 		                "this host has no route to rank 0; is the network up?");
 	/* Rank 0 is on this host: any device reaches it, but none has a loopback address. */
 	if (ina_is_loopback(address->sin_addr)) {
-		uint32_t any = device_address("");
+		uint32_t any = ina_device_address("");
 
 		if (any != 0)
 			address->sin_addr.s_addr = any;

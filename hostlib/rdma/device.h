@@ -9,6 +9,9 @@
 
 #include "hostlib/options/options.h"
 
+/* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
+uint32_t ina_device_address(const char *name);
+
 /* The address whose device is to be used, its port 0. INA_OK, _DEVICE or _SYSTEM. */
 enum ina_status ina_device_find(const struct ina_settings *settings, struct sockaddr_in *address,
                                 struct ina_failure *failure);

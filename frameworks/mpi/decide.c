@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MPI has all ranks of a collective give the same count, type signature, operation and root. In a
+ * broadcast and an all-gather only the signature is the same: one rank may have a derived type
+ * where another one has many of a predefined one. So these are judged by their bytes alone.
+ */
+#include "decide.h"
+
+#include "numbers.h"
+#include "world.h"
+
+static bool is_reduction(enum ina_mpi_kind kind)
+{
+	return kind != INA_MPI_BCAST && kind != INA_MPI_ALLGATHER && kind != INA_MPI_BARRIER;
+}
+
+/* What MPI refuses, or may refuse, is for MPI to refuse. Blocks, and of how many elements. */
+static bool measure(const struct ina_mpi_call *call, size_t *blocks, size_t *count, bool *equal)
+{
+	int ranks;
+
+	*blocks = 1;
+	*equal = true;
+	if (call->comm == MPI_COMM_NULL || call->recv_type == MPI_DATATYPE_NULL)
+		return false;
+	if (PMPI_Comm_size(call->comm, &ranks) != MPI_SUCCESS)
+		return false;
+	if (call->kind == INA_MPI_REDUCE_SCATTER_BLOCK || call->kind == INA_MPI_REDUCE_SCATTER ||
+	    call->kind == INA_MPI_ALLGATHER)
+		*blocks = (size_t)ranks;
+	if (call->recv_counts) {
+		*count = (size_t)call->recv_counts[0];
+		for (int r = 0; r < ranks; r++) {
+			if (call->recv_counts[r] < 0)
+				return false;
+			*equal &= call->recv_counts[r] == call->recv_counts[0];
+		}
+		return true;
+	}
+	*count = (size_t)call->recv_count;
+	return call->recv_count >= 0;
+}
+
+/* MPI_Reduce's count and type are said at every rank; recv at the root alone. */
+static enum ina_mpi_why judge_numbers(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
+{
+	if (!ina_mpi_type(call->recv_type, &plan->type))
+		return INA_MPI_TYPE;
+	if (!ina_mpi_op(call->op, &plan->op))
+		return INA_MPI_OP;
+	return ina_mpi_combines(plan->type, plan->op) ? INA_MPI_BY_INA : INA_MPI_TYPE;
+}
+
+struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
+{
+	struct ina_mpi_plan plan = {.why = INA_MPI_ARGUMENT, .type = INA_UINT8, .op = INA_SUM};
+	size_t blocks;
+	bool equal;
+	int size = 0;
+
+	if (!ina_mpi_world.is_open || !measure(call, &blocks, &plan.count, &equal))
+		return plan;
+	if (call->kind != INA_MPI_BARRIER && PMPI_Type_size(call->recv_type, &size) != MPI_SUCCESS)
+		return plan;
+	plan.bytes = blocks * plan.count * (size_t)size;
+	if (call->kind != INA_MPI_BARRIER && equal && plan.bytes < ina_mpi_world.threshold)
+		plan.why = INA_MPI_SMALL;
+	else if (is_reduction(call->kind))
+		plan.why = equal ? judge_numbers(call, &plan) : INA_MPI_BLOCKS;
+	else
+		plan.why = INA_MPI_BY_INA;
+	if (!is_reduction(call->kind))
+		plan.count *= (size_t)size;
+	if (plan.why == INA_MPI_BY_INA && call->started && !ina_mpi_world.has_threads)
+		plan.why = INA_MPI_NO_THREADS;
+	if (plan.why != INA_MPI_BY_INA)
+		return plan;
+	plan.channel = ina_mpi_channel_of(call->comm);
+	plan.why = plan.channel->why;
+	/* A barrier alone is not worth that a communicator is opened for it. */
+	if (plan.why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER &&
+	    !ina_mpi_channel_is_begun(plan.channel))
+		plan.why = INA_MPI_UNOPENED;
+	return plan;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program calls in MPI's place. Both names of each function are ours: MPI's bindings for
+ * Fortran call the one or the other, so they come here too, with C's arguments.
+ */
+#include <stdlib.h>
+
+#include "call.h"
+#include "decide.h"
+#include "op.h"
+#include "report.h"
+#include "world.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* A generalized request asks these about a started operation: its end, and its memory's. */
+static int query(void *context, MPI_Status *status)
+{
+	const struct ina_mpi_op *op = context;
+
+	PMPI_Status_set_elements(status, MPI_BYTE, 0);
+	PMPI_Status_set_cancelled(status, 0);
+	status->MPI_SOURCE = MPI_UNDEFINED;
+	status->MPI_TAG = MPI_UNDEFINED;
+	return op->code;
+}
+
+static int let_go(void *context)
+{
+	free(context);
+	return MPI_SUCCESS;
+}
+
+/* As MPI has it: a collective cannot be cancelled. */
+static int cancel(void *context, int complete)
+{
+	(void)context;
+	(void)complete;
+	return MPI_SUCCESS;
+}
+
+static int raise_error(MPI_Comm comm, int code)
+{
+	if (code != MPI_SUCCESS)
+		PMPI_Comm_call_errhandler(comm, code);
+	return code;
+}
+
+static int out_of_memory(MPI_Comm comm)
+{
+	return raise_error(comm, MPI_ERR_NO_MEM);
+}
+
+static int do_blocking(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan)
+{
+	struct ina_mpi_op op = {.call = *call, .plan = *plan};
+
+	if (ina_mpi_op_prepare(&op) != INA_OK)
+		return out_of_memory(call->comm);
+	ina_mpi_channel_do(plan->channel, &op);
+	return raise_error(call->comm, op.code);
+}
+
+static int start(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
+                 MPI_Request *request)
+{
+	struct ina_mpi_op *op = calloc(1, sizeof(*op));
+	int code;
+
+	if (!op)
+		return out_of_memory(call->comm);
+	op->call = *call;
+	op->plan = *plan;
+	if (ina_mpi_op_prepare(op) != INA_OK) {
+		free(op);
+		return out_of_memory(call->comm);
+	}
+	code = PMPI_Grequest_start(query, let_go, cancel, op, &op->handle);
+	if (code != MPI_SUCCESS) {
+		ina_mpi_op_end(op);
+		free(op);
+		return raise_error(call->comm, code);
+	}
+	*request = op->handle;
+	ina_mpi_channel_do(plan->channel, op);
+	return MPI_SUCCESS;
+}
+
+/* Where the call goes to; what goes to MPI is counted here, the rest when it is done. */
+static bool is_ours(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
+{
+	*plan = ina_mpi_decide(call);
+	if (plan->why != INA_MPI_BY_INA)
+		ina_mpi_report(call, plan, NULL);
+	return plan->why == INA_MPI_BY_INA;
+}
+
+#define BOTH_NAMES(name)                                                                           \
+	EXPORT __typeof__(MPI_##name) MPI_##name;                                                  \
+	extern __typeof__(MPI_##name) PMPI_##name                                                  \
+	        __attribute__((alias("MPI_" #name), visibility("default")));
+INA_MPI_FUNCTIONS(BOTH_NAMES)
+
+/*
+ * A collective's two functions. FIELDS: what the call is, as members of struct ina_mpi_call;
+ * ARGUMENTS: as MPI has them.
+ */
+#define PARENTHESES(...) __VA_ARGS__
+#define COLLECTIVE(blocking, nonblocking, parameters, arguments, ...)                              \
+	int MPI_##blocking(PARENTHESES parameters)                                                 \
+	{                                                                                          \
+		struct ina_mpi_call call = {.comm = comm, __VA_ARGS__};                            \
+		struct ina_mpi_plan plan;                                                          \
+                                                                                                   \
+		return is_ours(&call, &plan) ? do_blocking(&call, &plan)                           \
+		                             : ina_mpi_real.blocking(PARENTHESES arguments);       \
+	}                                                                                          \
+	int MPI_##nonblocking(PARENTHESES parameters, MPI_Request *request)                        \
+	{                                                                                          \
+		struct ina_mpi_call call = {.comm = comm, .started = true, __VA_ARGS__};           \
+		struct ina_mpi_plan plan;                                                          \
+                                                                                                   \
+		return is_ours(&call, &plan)                                                       \
+		               ? start(&call, &plan, request)                                      \
+		               : ina_mpi_real.nonblocking(PARENTHESES arguments, request);         \
+	}
+
+COLLECTIVE(Allreduce, Iallreduce,
+           (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           (send, recv, count, type, op, comm), .kind = INA_MPI_ALLREDUCE, .send = send,
+           .recv = recv, .recv_count = count, .recv_type = type, .op = op)
+
+COLLECTIVE(Reduce, Ireduce,
+           (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
+            MPI_Comm comm),
+           (send, recv, count, type, op, root, comm), .kind = INA_MPI_REDUCE, .send = send,
+           .recv = recv, .recv_count = count, .recv_type = type, .op = op, .root = root)
+
+COLLECTIVE(Bcast, Ibcast, (void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+           (buffer, count, type, root, comm), .kind = INA_MPI_BCAST, .recv = buffer,
+           .recv_count = count, .recv_type = type, .root = root)
+
+COLLECTIVE(Barrier, Ibarrier, (MPI_Comm comm), (comm), .kind = INA_MPI_BARRIER,
+           .recv_type = MPI_BYTE)
+
+COLLECTIVE(Reduce_scatter, Ireduce_scatter,
+           (const void *send, void *recv, const int counts[], MPI_Datatype type, MPI_Op op,
+            MPI_Comm comm),
+           (send, recv, counts, type, op, comm), .kind = INA_MPI_REDUCE_SCATTER, .send = send,
+           .recv = recv, .recv_counts = counts, .recv_type = type, .op = op)
+
+COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
+           (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           (send, recv, count, type, op, comm), .kind = INA_MPI_REDUCE_SCATTER_BLOCK, .send = send,
+           .recv = recv, .recv_count = count, .recv_type = type, .op = op)
+
+COLLECTIVE(Allgather, Iallgather,
+           (const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
+            MPI_Datatype recv_type, MPI_Comm comm),
+           (send, send_count, send_type, recv, recv_count, recv_type, comm),
+           .kind = INA_MPI_ALLGATHER, .send = send, .send_count = send_count,
+           .send_type = send_type, .recv = recv, .recv_count = recv_count, .recv_type = recv_type)
+
+/* Started operations are finished by a thread of ours, which calls MPI. */
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int code;
+
+	(void)required;
+	code = ina_mpi_real.Init_thread(argc, argv, MPI_THREAD_MULTIPLE, provided);
+	if (code == MPI_SUCCESS)
+		ina_mpi_world_begin(*provided);
+	return code;
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+	int provided;
+
+	return MPI_Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+int MPI_Finalize(void)
+{
+	if (ina_mpi_world.is_open) {
+		ina_mpi_channel_close_all();
+		ina_mpi_report_print();
+		ina_mpi_world_end();
+	}
+	return ina_mpi_real.Finalize();
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+	ina_mpi_channel_close(*comm);
+	return ina_mpi_real.Comm_free(comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+	ina_mpi_channel_close(*comm);
+	return ina_mpi_real.Comm_disconnect(comm);
+}

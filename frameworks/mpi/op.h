@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call that goes by libina, from its arguments to its result. */
+#ifndef INA_MPI_OP_H
+#define INA_MPI_OP_H
+
+#include <stdbool.h>
+
+#include "call.h"
+#include "decide.h"
+
+struct ina_mpi_op {
+	struct ina_mpi_op *next;
+	struct ina_mpi_call call;
+	struct ina_mpi_plan plan;
+
+	void *scratch; /* NULL: libina reads and writes the program's own memory */
+	ina_request *request;
+	bool is_begun;
+	bool is_done;
+	enum ina_status status;
+	int code;           /* MPI's: MPI_SUCCESS, or an error with libina's text */
+	MPI_Request handle; /* of a started one: a generalized request */
+};
+
+/* INA_OK, or INA_ERR_MEMORY: before anything is sent. */
+enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op);
+
+/* Hands it to libina. */
+enum ina_status ina_mpi_op_begin(struct ina_mpi_op *op, ina_comm *comm);
+
+/* Puts the result where the program expects it, if there is one, and frees the scratch memory. */
+void ina_mpi_op_end(struct ina_mpi_op *op);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A row for each call, size and reason that has come up. */
+#include "report.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+#define SIZES 65 /* 0 bytes, and from each power of two up to the next one */
+
+static const char *const NAMES[INA_MPI_KINDS][2] = {
+        [INA_MPI_ALLREDUCE] = {"MPI_Allreduce", "MPI_Iallreduce"},
+        [INA_MPI_REDUCE] = {"MPI_Reduce", "MPI_Ireduce"},
+        [INA_MPI_BCAST] = {"MPI_Bcast", "MPI_Ibcast"},
+        [INA_MPI_BARRIER] = {"MPI_Barrier", "MPI_Ibarrier"},
+        [INA_MPI_REDUCE_SCATTER] = {"MPI_Reduce_scatter", "MPI_Ireduce_scatter"},
+        [INA_MPI_REDUCE_SCATTER_BLOCK] = {"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block"},
+        [INA_MPI_ALLGATHER] = {"MPI_Allgather", "MPI_Iallgather"},
+};
+
+static const char *const REASONS[INA_MPI_WHYS] = {
+        [INA_MPI_BY_INA] = "",
+        [INA_MPI_SMALL] = "smaller than INA_MPI_THRESHOLD",
+        [INA_MPI_TYPE] = "libina combines no such elements so",
+        [INA_MPI_OP] = "libina has no such operation",
+        [INA_MPI_BLOCKS] = "blocks of different sizes",
+        [INA_MPI_UNOPENED] = "no larger call before it on this communicator",
+        [INA_MPI_INTER] = "an intercommunicator",
+        [INA_MPI_FEW] = "one rank",
+        [INA_MPI_MANY] = "more ranks than libina takes",
+        [INA_MPI_FOREIGN] = "ranks of another MPI_COMM_WORLD",
+        [INA_MPI_NO_DEVICE] = "a rank has no RDMA device with an IPv4 address",
+        [INA_MPI_ONE_HOST] = "all ranks on one host",
+        [INA_MPI_NO_THREADS] = "this MPI has no MPI_THREAD_MULTIPLE",
+        [INA_MPI_ARGUMENT] = "arguments that MPI may refuse",
+};
+
+enum way { AGGREGATOR, RING, MPI, WAYS };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t counts[INA_MPI_KINDS][2][SIZES][INA_MPI_WHYS][WAYS];
+
+static int size_class(size_t bytes)
+{
+	return bytes == 0 ? 0 : 64 - __builtin_clzll(bytes);
+}
+
+void ina_mpi_report(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
+                    const ina_comm *comm)
+{
+	struct ina_stats stats = {.algorithm = INA_ALGORITHM_AUTO};
+	enum way way = MPI;
+
+	if (!ina_mpi_world.is_verbose)
+		return;
+	if (comm) {
+		ina_comm_stats(comm, &stats, sizeof(stats));
+		way = stats.algorithm == INA_ALGORITHM_INA ? AGGREGATOR : RING;
+	}
+	pthread_mutex_lock(&lock);
+	counts[call->kind][call->started][size_class(plan->bytes)][plan->why][way]++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void print_row(FILE *out, const char *name, int size, const uint64_t *row, const char *why)
+{
+	unsigned long long from = size == 0 ? 0 : 1ULL << (size - 1);
+
+	fprintf(out, "# %-26s %12llu %8llu %10llu %8llu %8llu  %s\n", name, from,
+	        (unsigned long long)(row[AGGREGATOR] + row[RING] + row[MPI]),
+	        (unsigned long long)row[AGGREGATOR], (unsigned long long)row[RING],
+	        (unsigned long long)row[MPI], row[RING] ? "no aggregator" : why);
+}
+
+void ina_mpi_report_print(void)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	if (!ina_mpi_world.is_verbose)
+		return;
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return;
+	fprintf(out,
+	        "# ina-mpi: rank %d\n# %-26s %12s %8s %10s %8s %8s  why not by the aggregator\n",
+	        ina_mpi_world.rank, "call", "bytes from", "count", "aggregator", "ring", "MPI");
+	for (int kind = 0; kind < INA_MPI_KINDS; kind++) {
+		for (int i = 0; i < 2 * SIZES * INA_MPI_WHYS; i++) {
+			int started = i / (SIZES * INA_MPI_WHYS);
+			int size = i / INA_MPI_WHYS % SIZES;
+			int why = i % INA_MPI_WHYS;
+			const uint64_t *row = counts[kind][started][size][why];
+
+			if (row[AGGREGATOR] + row[RING] + row[MPI] > 0)
+				print_row(out, NAMES[kind][started], size, row, REASONS[why]);
+		}
+	}
+	fclose(out);
+	fwrite(text, 1, bytes, stderr);
+	free(text);
+}

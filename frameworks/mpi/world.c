@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MPI's own functions, and what all ranks agree on when MPI begins. */
+#include "world.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/parse.h"
+#include "hostlib/rdma/device.h"
+
+/* The other MPI's library: one process cannot have both. */
+#ifdef OPEN_MPI
+#define NAME  "libina-mpi-openmpi.so"
+#define OTHER "libmpich.so.12"
+#else
+#define NAME  "libina-mpi-mpich.so"
+#define OTHER "libmpi.so.40"
+#endif
+
+/* Below it, a message is mostly latency, and MPI's algorithms for short ones are as good. */
+#define DEFAULT_THRESHOLD 16384
+
+struct ina_mpi_real ina_mpi_real;
+struct ina_mpi_world ina_mpi_world;
+
+/* By its second name: a tool that is preloaded too may have the first, and would be called twice.
+ */
+static void *find(const char *name)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (!function) {
+		fprintf(stderr,
+		        NAME ": there is no %s behind it: is this program's MPI another one?\n",
+		        name);
+		_Exit(EXIT_FAILURE);
+	}
+	return function;
+}
+
+__attribute__((constructor)) static void find_all(void)
+{
+	/* POSIX lets data pointers hold functions, ISO C does not. */
+#define FIND(name) *(void **)&ina_mpi_real.name = find("PMPI_" #name);
+	INA_MPI_FUNCTIONS(FIND)
+#undef FIND
+}
+
+static bool is_of_this_host(const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool bound = fd >= 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return bound;
+}
+
+/* INA_BIND may be another host's: some launchers give all ranks the environment of their own. */
+static uint32_t own_address(void)
+{
+	const char *text = getenv("INA_BIND");
+	struct sockaddr_in address = {.sin_family = AF_INET};
+
+	if (text && inet_pton(AF_INET, text, &address.sin_addr) == 1 && is_of_this_host(&address))
+		return address.sin_addr.s_addr;
+	return ina_device_address("");
+}
+
+static uint64_t read_threshold(void)
+{
+	const char *text = getenv("INA_MPI_THRESHOLD");
+	uint64_t bytes = DEFAULT_THRESHOLD;
+
+	if (text && !ina_parse_whole(text, 0, SIZE_MAX, &bytes)) {
+		fprintf(stderr,
+		        "ina-mpi: INA_MPI_THRESHOLD is \"%.40s\": it must be a number of bytes\n",
+		        text);
+		PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+	}
+	return bytes;
+}
+
+void ina_mpi_world_begin(int provided)
+{
+	struct ina_mpi_world *world = &ina_mpi_world;
+	const char *verbose = getenv("INA_MPI_VERBOSE");
+	uint32_t address = own_address();
+	uint64_t threshold = 0;
+	int ranks;
+
+	if (dlopen(OTHER, RTLD_LAZY | RTLD_NOLOAD)) {
+		fprintf(stderr, "ina-mpi: " NAME " is preloaded, but the program has " OTHER
+		                ": preload the one for its MPI\n");
+		_Exit(EXIT_FAILURE);
+	}
+	PMPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
+	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	PMPI_Comm_group(MPI_COMM_WORLD, &world->group);
+	PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &world->keyval,
+	                        NULL);
+	PMPI_Add_error_class(&world->error_class);
+	world->has_threads = provided == MPI_THREAD_MULTIPLE;
+	world->is_verbose = verbose && strcmp(verbose, "0") != 0;
+	if (world->rank == 0)
+		threshold = read_threshold();
+	ina_mpi_real.Bcast(&threshold, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	world->threshold = threshold;
+	world->addresses = calloc((size_t)ranks, sizeof(*world->addresses));
+	if (!world->addresses)
+		PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+	ina_mpi_real.Allgather(&address, 1, MPI_UINT32_T, world->addresses, 1, MPI_UINT32_T,
+	                       MPI_COMM_WORLD);
+	world->is_open = true;
+}
+
+void ina_mpi_world_end(void)
+{
+	ina_mpi_world.is_open = false;
+	PMPI_Group_free(&ina_mpi_world.group);
+	PMPI_Comm_free_keyval(&ina_mpi_world.keyval);
+	free(ina_mpi_world.addresses);
+}
+
+void ina_mpi_poke(void)
+{
+	int ignored;
+
+	PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &ignored, MPI_STATUS_IGNORE);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known from MPI_Init to MPI_Finalize, and the functions of MPI that are wrapped. */
+#ifndef INA_MPI_WORLD_H
+#define INA_MPI_WORLD_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Everything that the interposer defines in MPI's place. */
+#define INA_MPI_FUNCTIONS(X)                                                                       \
+	X(Init)                                                                                    \
+	X(Init_thread)                                                                             \
+	X(Finalize)                                                                                \
+	X(Comm_free)                                                                               \
+	X(Comm_disconnect)                                                                         \
+	X(Allreduce)                                                                               \
+	X(Iallreduce)                                                                              \
+	X(Reduce)                                                                                  \
+	X(Ireduce)                                                                                 \
+	X(Bcast)                                                                                   \
+	X(Ibcast)                                                                                  \
+	X(Barrier)                                                                                 \
+	X(Ibarrier)                                                                                \
+	X(Reduce_scatter)                                                                          \
+	X(Ireduce_scatter)                                                                         \
+	X(Reduce_scatter_block)                                                                    \
+	X(Ireduce_scatter_block)                                                                   \
+	X(Allgather)                                                                               \
+	X(Iallgather)
+
+/* MPI's own functions of these names. */
+struct ina_mpi_real {
+#define INA_MPI_FIELD(name) __typeof__(&MPI_##name) name;
+	INA_MPI_FUNCTIONS(INA_MPI_FIELD)
+#undef INA_MPI_FIELD
+};
+extern struct ina_mpi_real ina_mpi_real;
+
+struct ina_mpi_world {
+	bool is_open;        /* between MPI_Init and MPI_Finalize */
+	bool has_threads;    /* MPI can be called by a thread of ours */
+	bool is_verbose;     /* of this rank alone */
+	size_t threshold;    /* bytes; what is smaller is MPI's. The same on all ranks */
+	int rank;            /* in MPI_COMM_WORLD */
+	uint32_t *addresses; /* of the RDMA side of each rank of it; 0: it has none */
+	MPI_Group group;
+	int keyval;      /* of an MPI communicator: its channel */
+	int error_class; /* what an error of libina is for MPI */
+};
+extern struct ina_mpi_world ina_mpi_world;
+
+/* provided: what MPI_Init_thread() said. Collective. */
+void ina_mpi_world_begin(int provided);
+void ina_mpi_world_end(void);
+
+/* Lets MPI get on with what it has under way, where the program waits for libina: others may wait
+ * for a message of this rank. */
+void ina_mpi_poke(void);
+
+#endif

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# An MPI job on the hosts of a lab, which have no ssh, a rank on each:
+#
+#     ina-lab run -n 4 -- tests/frameworks/mpi/mpi_host.sh openmpi|mpich FOLDER PROGRAM ARGUMENT...
+#
+# Rank 0's host runs mpiexec, and the others wait for the command by which it starts its daemon there.
+# They meet in FOLDER, empty before, on the file system that the hosts share: the file named after a
+# host's address is the command for it, and `done` is there when mpiexec has ended.
+# PROGRAM may be several jobs, one after the other, separated by the argument `+++`.
+
+set -euo pipefail
+shopt -s extglob nullglob
+
+address() {
+	echo "192.0.2.$(($1 + 1))"
+}
+
+# The remote shell of mpirun and mpiexec, which call it with a host and a command (MPICH's with -x
+# before): hands the command over, and stays, until it is ended, as if it ran there.
+if [ "${INA_MPI_FOLDER:-}" ]; then
+	[ "$1" != -x ] || shift
+	host=$1
+	shift
+	if [ "$host" = "$(address 0)" ]; then exec sh -c "$*"; fi
+	order=$INA_MPI_FOLDER/$host.$PPID
+	echo "$*" >"$order.new"
+	mv "$order.new" "$order"
+	until [ -e "$order.over" ]; do sleep 0.1; done
+	exit
+fi
+
+mpi=$1 folder=$2
+shift 2
+if [ "$INA_RANK" != 0 ]; then
+	# One daemon after the other, each in the background: what mpiexec ends, it ends itself.
+	until [ -e "$folder/done" ]; do
+		for order in "$folder/$(address "$INA_RANK")".+([0-9]); do
+			[ -e "$order" ] && [ ! -e "$order.taken" ] || continue
+			touch "$order.taken"
+			{
+				sh "$order" || true
+				touch "$order.over"
+			} &
+		done
+		sleep 0.1
+	done
+	wait
+	exit
+fi
+trap 'touch "$folder/done"' EXIT
+
+hosts=$(address 0)
+ranks=$INA_RANKS
+for ((rank = 1; rank < ranks; rank++)); do hosts+=,$(address "$rank"); done
+export INA_MPI_FOLDER=$folder
+# MPICH's mpiexec gives its own environment to all ranks.
+unset INA_RANK INA_RANKS INA_ROOT INA_BIND
+if [ "$mpi" = openmpi ]; then
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	run=(mpirun.openmpi -n "$ranks" --host "${hosts//,/:1,}:1" --mca plm rsh --mca plm_rsh_agent "$0"
+		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl tcp,self --mca osc '^ucx'
+		--mca btl_tcp_if_include 192.0.2.0/24 --mca oob_tcp_if_include 192.0.2.0/24)
+else
+	# UCX would take the RDMA device, which it cannot work with.
+	run=(mpiexec.mpich -n "$ranks" -hosts "$hosts" -launcher ssh -launcher-exec "$0" -iface vec0
+		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES vec0)
+fi
+code=0
+while [ $# -gt 0 ]; do
+	job=()
+	while [ $# -gt 0 ] && [ "$1" != +++ ]; do
+		job+=("$1")
+		shift
+	done
+	[ $# -eq 0 ] || shift
+	timeout -k 5 "${INA_MPI_TIMEOUT:-120}" "${run[@]}" "${job[@]}" || code=$?
+	[ $code -eq 0 ] || echo "mpi_host.sh: exit code $code: ${job[*]}" >&2
+done
+exit "$code"
