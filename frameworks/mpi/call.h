@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A collective as the program has called it, in the one form that the rest works on. What MPI calls
- * the buffer of a broadcast, and count and type of a reduction, are recv, recv_count, recv_type.
+ * A collective as the program has called it, in the one form that the rest works on, and what has
+ * been decided about it. What MPI calls the buffer of a broadcast, and count and type of a
+ * reduction, are recv, recv_count, recv_type.
  */
 #ifndef INA_MPI_CALL_H
 #define INA_MPI_CALL_H
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "hostlib/include/ina.h"
+
+struct ina_mpi_channel;
 
 enum ina_mpi_kind {
 	INA_MPI_ALLREDUCE,
@@ -33,6 +39,36 @@ struct ina_mpi_call {
 	MPI_Datatype recv_type;
 	MPI_Op op;
 	int root;
+};
+
+/* Which way it goes: libina's, or MPI's for this reason. */
+enum ina_mpi_why {
+	INA_MPI_BY_INA,
+	INA_MPI_SMALL,
+	INA_MPI_TYPE,
+	INA_MPI_OP,
+	INA_MPI_BLOCKS,
+	INA_MPI_UNOPENED,
+	INA_MPI_INTER,
+	INA_MPI_FEW,
+	INA_MPI_MANY,
+	INA_MPI_FOREIGN,
+	INA_MPI_NO_DEVICE,
+	INA_MPI_ONE_HOST,
+	INA_MPI_NO_THREADS,
+	INA_MPI_ARGUMENT,
+	INA_MPI_WHYS
+};
+
+struct ina_mpi_plan {
+	enum ina_mpi_why why; /* INA_MPI_BY_INA: all that follows is set */
+	size_t bytes;         /* of the elements that it is about, always set */
+	size_t count;         /* of elements, or bytes where nothing is combined; a block's */
+	enum ina_type type;
+	enum ina_op op;
+	struct ina_mpi_channel *channel;
+	int rank; /* in it */
+	int ranks;
 };
 
 #endif

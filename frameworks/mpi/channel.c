@@ -38,6 +38,19 @@ static void record_error(struct ina_mpi_op *op, const char *text)
 	PMPI_Add_error_string(op->code, shown);
 }
 
+/* Hosts have combined something themselves since this was last asked, or the aggregator does all.
+ */
+static enum ina_mpi_way way_of_last(struct ina_mpi_channel *channel)
+{
+	struct ina_stats stats;
+	bool by_hosts;
+
+	ina_comm_stats(channel->comm, &stats, sizeof(stats));
+	by_hosts = stats.bytes_ring != channel->bytes_ring || stats.algorithm == INA_ALGORITHM_RING;
+	channel->bytes_ring = stats.bytes_ring;
+	return by_hosts ? INA_MPI_BY_HOSTS : INA_MPI_BY_AGGREGATOR;
+}
+
 /* The first operation is at its end: its caller, or whoever waits for its handle, goes on. */
 static void finish_first(struct ina_mpi_channel *channel)
 {
@@ -49,7 +62,7 @@ static void finish_first(struct ina_mpi_channel *channel)
 	if (op->status != INA_OK)
 		record_error(op, channel->text);
 	else
-		ina_mpi_report(&op->call, &op->plan, channel->comm);
+		ina_mpi_report(&op->call, &op->plan, way_of_last(channel));
 	ina_mpi_op_end(op);
 	if (op->call.started) {
 		channel->started--;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "hostlib/include/ina.h"
-#include "why.h"
+#include "call.h"
 
 struct ina_mpi_op;
 
@@ -38,6 +38,7 @@ struct ina_mpi_channel {
 	char text[INA_ERROR_SIZE]; /* of the latest error */
 	struct ina_mpi_op *first;  /* under way, in order */
 	struct ina_mpi_op *last;
+	uint64_t bytes_ring;  /* libina's count of them, at the end of the latest one */
 	unsigned int started; /* of these, for which nobody waits in a call */
 };
 

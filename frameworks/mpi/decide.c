@@ -6,6 +6,7 @@
  */
 #include "decide.h"
 
+#include "channel.h"
 #include "numbers.h"
 #include "world.h"
 
@@ -41,14 +42,13 @@ static bool measure(const struct ina_mpi_call *call, size_t *blocks, size_t *cou
 	return call->recv_count >= 0;
 }
 
-/* MPI_Reduce's count and type are said at every rank; recv at the root alone. */
 static enum ina_mpi_why judge_numbers(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 {
 	if (!ina_mpi_type(call->recv_type, &plan->type))
 		return INA_MPI_TYPE;
 	if (!ina_mpi_op(call->op, &plan->op))
 		return INA_MPI_OP;
-	return ina_mpi_combines(plan->type, plan->op) ? INA_MPI_BY_INA : INA_MPI_TYPE;
+	return INA_MPI_BY_INA;
 }
 
 struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
@@ -76,6 +76,8 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 	if (plan.why != INA_MPI_BY_INA)
 		return plan;
 	plan.channel = ina_mpi_channel_of(call->comm);
+	plan.rank = plan.channel->rank;
+	plan.ranks = plan.channel->ranks;
 	plan.why = plan.channel->why;
 	/* A barrier alone is not worth that a communicator is opened for it. */
 	if (plan.why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER &&

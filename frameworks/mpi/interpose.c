@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "call.h"
+#include "channel.h"
 #include "decide.h"
 #include "op.h"
 #include "report.h"
@@ -91,7 +92,7 @@ static bool is_ours(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 {
 	*plan = ina_mpi_decide(call);
 	if (plan->why != INA_MPI_BY_INA)
-		ina_mpi_report(call, plan, NULL);
+		ina_mpi_report(call, plan, INA_MPI_BY_MPI);
 	return plan->why == INA_MPI_BY_INA;
 }
 

@@ -102,13 +102,6 @@ bool ina_mpi_op(MPI_Op op, enum ina_op *ina)
 	return false;
 }
 
-bool ina_mpi_combines(enum ina_type type, enum ina_op op)
-{
-	if (op == INA_PROD)
-		return false;
-	return type == INA_FLOAT32 || type == INA_INT32 || (type == INA_UINT32 && op == INA_SUM);
-}
-
 bool ina_mpi_is_dense(MPI_Datatype type)
 {
 	int integers, addresses, types, combiner, bytes;

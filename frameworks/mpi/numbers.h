@@ -12,9 +12,6 @@
 bool ina_mpi_type(MPI_Datatype type, enum ina_type *ina);
 bool ina_mpi_op(MPI_Op op, enum ina_op *ina);
 
-/* Can libina combine elements of the type so? */
-bool ina_mpi_combines(enum ina_type type, enum ina_op op);
-
 /* Does memory hold elements of the type without gaps, in the order in which they are sent? */
 bool ina_mpi_is_dense(MPI_Datatype type);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each collective as an all-reduce. Where each rank has something else to say, the others add zeros
- * to it, as int32, so that all bits come as they are.
+ * Each collective by libina's. Derived types are packed: in a broadcast and an all-gather another
+ * rank may describe the same elements by other types.
  */
 #include "op.h"
 
@@ -12,154 +12,139 @@
 #include "hostlib/elements/number.h"
 #include "numbers.h"
 
+/* Only these take derived types; their elements are bytes. */
 static bool is_gathered(const struct ina_mpi_op *op)
 {
 	return op->call.kind == INA_MPI_BCAST || op->call.kind == INA_MPI_ALLGATHER;
 }
 
-/* Does this rank say something, or get something? */
-static bool is_source(const struct ina_mpi_op *op)
+static bool is_scattered(const struct ina_mpi_op *op)
 {
-	return op->call.kind != INA_MPI_BCAST || op->call.root == op->plan.channel->rank;
+	return op->call.kind == INA_MPI_REDUCE_SCATTER ||
+	       op->call.kind == INA_MPI_REDUCE_SCATTER_BLOCK;
 }
 
-static bool is_sink(const struct ina_mpi_op *op)
+static bool is_root(const struct ina_mpi_op *op)
 {
-	if (op->call.kind == INA_MPI_BCAST)
-		return op->call.root != op->plan.channel->rank;
-	return op->call.kind != INA_MPI_REDUCE || op->call.root == op->plan.channel->rank;
+	return op->call.root == op->plan.rank;
 }
 
-static size_t blocks(const struct ina_mpi_op *op)
+/* Of this rank's block behind those of the ranks before it. */
+static size_t own_offset(const struct ina_mpi_op *op)
 {
-	return op->call.kind == INA_MPI_ALLREDUCE || op->call.kind == INA_MPI_REDUCE ||
-	                       op->call.kind == INA_MPI_BCAST
-	               ? 1
-	               : (size_t)op->plan.channel->ranks;
+	return (size_t)op->plan.rank * op->plan.count * ina_type_bytes((int)op->plan.type);
 }
 
-/* Where this rank's block of a gathered one begins, of so many bytes each. */
-static char *own_block(const struct ina_mpi_op *op, void *memory)
-{
-	size_t before = op->call.kind == INA_MPI_BCAST ? 0 : (size_t)op->plan.channel->rank;
-
-	return (char *)memory + before * op->plan.count;
-}
-
-/* Memory of the program and `bytes` bytes as they are sent, either way. */
-static void pack(const void *from, int count, MPI_Datatype type, void *to, size_t bytes,
-                 MPI_Comm comm)
+static void pack(const struct ina_mpi_op *op, const void *from, int count, MPI_Datatype type,
+                 void *to)
 {
 	int position = 0;
 
-	if (ina_mpi_is_dense(type)) {
-		memcpy(to, from, bytes);
-		return;
+	PMPI_Pack(from, count, type, to, (int)op->plan.count, &position, op->call.comm);
+	assert((size_t)position == op->plan.count);
+}
+
+static void unpack(const struct ina_mpi_op *op)
+{
+	const struct ina_mpi_call *call = &op->call;
+	int blocks = call->kind == INA_MPI_BCAST ? 1 : op->plan.ranks;
+	MPI_Aint lower, extent;
+
+	PMPI_Type_get_extent(call->recv_type, &lower, &extent);
+	for (int r = 0; r < blocks; r++) {
+		int position = 0;
+
+		PMPI_Unpack((char *)op->scratch + (size_t)r * op->plan.count, (int)op->plan.count,
+		            &position, (char *)call->recv + extent * call->recv_count * r,
+		            call->recv_count, call->recv_type, call->comm);
 	}
-	PMPI_Pack(from, count, type, to, (int)bytes, &position, comm);
-	assert((size_t)position == bytes);
 }
 
-static void unpack(const void *from, size_t bytes, void *to, int count, MPI_Datatype type,
-                   MPI_Comm comm)
-{
-	int position = 0;
-
-	if (ina_mpi_is_dense(type))
-		memcpy(to, from, bytes);
-	else
-		PMPI_Unpack(from, (int)bytes, &position, to, count, type, comm);
-}
-
-/* In place, MPI_Allgather's block is where it comes to. */
+/* In place, MPI_Allgather's own block is where it comes to. */
 static void pack_own(const struct ina_mpi_op *op)
 {
 	const struct ina_mpi_call *call = &op->call;
-	const char *recv = call->recv;
 	MPI_Aint lower, extent;
 
-	if (call->kind == INA_MPI_ALLGATHER && call->send != MPI_IN_PLACE) {
-		pack(call->send, call->send_count, call->send_type, own_block(op, op->scratch),
-		     op->plan.count, call->comm);
+	if (call->kind == INA_MPI_BCAST) {
+		if (is_root(op))
+			pack(op, call->recv, call->recv_count, call->recv_type, op->scratch);
 		return;
 	}
-	if (call->kind == INA_MPI_ALLGATHER) {
-		PMPI_Type_get_extent(call->recv_type, &lower, &extent);
-		recv += (MPI_Aint)op->plan.channel->rank * call->recv_count * extent;
-	}
-	pack(recv, call->recv_count, call->recv_type, own_block(op, op->scratch), op->plan.count,
-	     call->comm);
-}
-
-/* The program may free a type as soon as it has started a call with it. */
-static void keep_type(struct ina_mpi_op *op)
-{
-	if (!ina_mpi_is_dense(op->call.recv_type))
-		PMPI_Type_dup(op->call.recv_type, &op->call.recv_type);
-}
-
-static void let_go_of_type(struct ina_mpi_op *op)
-{
-	if (!ina_mpi_is_dense(op->call.recv_type))
-		PMPI_Type_free(&op->call.recv_type);
+	PMPI_Type_get_extent(call->recv_type, &lower, &extent);
+	if (call->send == MPI_IN_PLACE)
+		pack(op, (char *)call->recv + extent * call->recv_count * op->plan.rank,
+		     call->recv_count, call->recv_type, (char *)op->scratch + own_offset(op));
+	else
+		pack(op, call->send, call->send_count, call->send_type,
+		     (char *)op->scratch + own_offset(op));
 }
 
 enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op)
 {
-	bool direct = op->call.kind == INA_MPI_BARRIER || op->call.kind == INA_MPI_ALLREDUCE ||
-	              (op->call.kind == INA_MPI_REDUCE && is_sink(op));
+	struct ina_mpi_call *call = &op->call;
+	bool in_place = call->send == MPI_IN_PLACE;
 
-	if (direct)
+	op->from = in_place ? call->recv : call->send;
+	op->to = call->recv;
+	if (is_scattered(op) && in_place)
+		op->to = (char *)call->recv + own_offset(op);
+	if (call->kind == INA_MPI_BCAST)
+		op->from = call->recv;
+	if (call->kind == INA_MPI_ALLGATHER && in_place)
+		op->from = (char *)call->recv + own_offset(op);
+	if (!is_gathered(op) ||
+	    (ina_mpi_is_dense(call->recv_type) &&
+	     (call->kind == INA_MPI_BCAST || in_place || ina_mpi_is_dense(call->send_type))))
 		return INA_OK;
-	/* Whole words, and a byte at least. */
-	op->scratch = calloc(op->plan.bytes / sizeof(int32_t) + 1, sizeof(int32_t));
+	op->scratch = malloc(op->plan.bytes);
 	if (!op->scratch)
 		return INA_ERR_MEMORY;
-	if (is_gathered(op)) {
-		keep_type(op);
-		if (is_source(op))
-			pack_own(op);
-	}
+	op->to = op->scratch;
+	op->from = op->scratch;
+	if (call->kind == INA_MPI_ALLGATHER)
+		op->from = (char *)op->scratch + own_offset(op);
+	pack_own(op);
+	/* The program may free the type as soon as it has started the call. */
+	PMPI_Type_dup(call->recv_type, &call->recv_type);
 	return INA_OK;
 }
 
 enum ina_status ina_mpi_op_begin(struct ina_mpi_op *op, ina_comm *comm)
 {
-	const struct ina_mpi_call *call = &op->call;
-	const void *send = call->send == MPI_IN_PLACE ? call->recv : call->send;
-	void *recv = op->scratch ? op->scratch : call->recv;
+	const struct ina_mpi_plan *plan = &op->plan;
 
-	if (call->kind == INA_MPI_BARRIER)
-		return ina_allreduce_start(comm, NULL, NULL, 0, INA_INT32, INA_SUM, &op->request);
-	if (is_gathered(op))
-		return ina_allreduce_start(comm, recv, recv,
-		                           (op->plan.bytes + sizeof(int32_t) - 1) / sizeof(int32_t),
-		                           INA_INT32, INA_SUM, &op->request);
-	return ina_allreduce_start(comm, send, recv, blocks(op) * op->plan.count, op->plan.type,
-	                           op->plan.op, &op->request);
-}
-
-static void deliver(const struct ina_mpi_op *op)
-{
-	const struct ina_mpi_call *call = &op->call;
-	size_t bytes = op->plan.count * ina_type_bytes((int)op->plan.type);
-
-	if (!is_sink(op))
-		return;
-	if (is_gathered(op))
-		unpack(op->scratch, op->plan.bytes, call->recv, call->recv_count * (int)blocks(op),
-		       call->recv_type, call->comm);
-	else
-		memcpy(call->recv,
-		       (const char *)op->scratch + (size_t)op->plan.channel->rank * bytes, bytes);
+	switch (op->call.kind) {
+	case INA_MPI_ALLREDUCE:
+		return ina_allreduce_start(comm, op->from, op->to, plan->count, plan->type,
+		                           plan->op, &op->request);
+	case INA_MPI_REDUCE:
+		return ina_reduce_start(comm, op->from, op->to, plan->count, plan->type, plan->op,
+		                        op->call.root, &op->request);
+	case INA_MPI_BCAST:
+		return ina_broadcast_start(comm, op->from, op->to, plan->count, plan->type,
+		                           op->call.root, &op->request);
+	case INA_MPI_REDUCE_SCATTER:
+	case INA_MPI_REDUCE_SCATTER_BLOCK:
+		return ina_reduce_scatter_start(comm, op->from, op->to, plan->count, plan->type,
+		                                plan->op, &op->request);
+	case INA_MPI_ALLGATHER:
+		return ina_all_gather_start(comm, op->from, op->to, plan->count, plan->type,
+		                            &op->request);
+	default:
+		return ina_barrier_start(comm, &op->request);
+	}
 }
 
 void ina_mpi_op_end(struct ina_mpi_op *op)
 {
 	if (op->scratch && op->status == INA_OK)
-		deliver(op);
-	if (op->scratch && is_gathered(op))
-		let_go_of_type(op);
-	free(op->scratch);
-	op->scratch = NULL;
+		unpack(op);
+	if (op->scratch) {
+		PMPI_Type_free(&op->call.recv_type);
+		free(op->scratch);
+	}
+	/* MPI has the result of a reduce-scatter in place in front, libina where its block was. */
+	if (is_scattered(op) && op->call.send == MPI_IN_PLACE && op->status == INA_OK)
+		memmove(op->call.recv, op->to, op->plan.count * ina_type_bytes((int)op->plan.type));
 }

@@ -6,14 +6,15 @@
 #include <stdbool.h>
 
 #include "call.h"
-#include "decide.h"
 
 struct ina_mpi_op {
 	struct ina_mpi_op *next;
 	struct ina_mpi_call call;
 	struct ina_mpi_plan plan;
 
-	void *scratch; /* NULL: libina reads and writes the program's own memory */
+	const void *from;
+	void *to;
+	void *scratch; /* where elements are packed; NULL: they are in the program's own memory */
 	ina_request *request;
 	bool is_begun;
 	bool is_done;
@@ -22,13 +23,13 @@ struct ina_mpi_op {
 	MPI_Request handle; /* of a started one: a generalized request */
 };
 
-/* INA_OK, or INA_ERR_MEMORY: before anything is sent. */
+/* Finds the memory that libina is to read and write. INA_OK or INA_ERR_MEMORY. */
 enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op);
 
 /* Hands it to libina. */
 enum ina_status ina_mpi_op_begin(struct ina_mpi_op *op, ina_comm *comm);
 
-/* Puts the result where the program expects it, if there is one, and frees the scratch memory. */
+/* Puts the result where the program expects it, if there is one. */
 void ina_mpi_op_end(struct ina_mpi_op *op);
 
 #endif

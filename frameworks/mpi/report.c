@@ -24,7 +24,7 @@ static const char *const NAMES[INA_MPI_KINDS][2] = {
 static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_BY_INA] = "",
         [INA_MPI_SMALL] = "smaller than INA_MPI_THRESHOLD",
-        [INA_MPI_TYPE] = "libina combines no such elements so",
+        [INA_MPI_TYPE] = "libina has no such type",
         [INA_MPI_OP] = "libina has no such operation",
         [INA_MPI_BLOCKS] = "blocks of different sizes",
         [INA_MPI_UNOPENED] = "no larger call before it on this communicator",
@@ -38,10 +38,10 @@ static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_ARGUMENT] = "arguments that MPI may refuse",
 };
 
-enum way { AGGREGATOR, RING, MPI, WAYS };
+static const char BY_HOSTS[] = "no aggregator, or none that adds such elements";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t counts[INA_MPI_KINDS][2][SIZES][INA_MPI_WHYS][WAYS];
+static uint64_t counts[INA_MPI_KINDS][2][SIZES][INA_MPI_WHYS][INA_MPI_WAYS];
 
 static int size_class(size_t bytes)
 {
@@ -49,17 +49,10 @@ static int size_class(size_t bytes)
 }
 
 void ina_mpi_report(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
-                    const ina_comm *comm)
+                    enum ina_mpi_way way)
 {
-	struct ina_stats stats = {.algorithm = INA_ALGORITHM_AUTO};
-	enum way way = MPI;
-
 	if (!ina_mpi_world.is_verbose)
 		return;
-	if (comm) {
-		ina_comm_stats(comm, &stats, sizeof(stats));
-		way = stats.algorithm == INA_ALGORITHM_INA ? AGGREGATOR : RING;
-	}
 	pthread_mutex_lock(&lock);
 	counts[call->kind][call->started][size_class(plan->bytes)][plan->why][way]++;
 	pthread_mutex_unlock(&lock);
@@ -70,9 +63,11 @@ static void print_row(FILE *out, const char *name, int size, const uint64_t *row
 	unsigned long long from = size == 0 ? 0 : 1ULL << (size - 1);
 
 	fprintf(out, "# %-26s %12llu %8llu %10llu %8llu %8llu  %s\n", name, from,
-	        (unsigned long long)(row[AGGREGATOR] + row[RING] + row[MPI]),
-	        (unsigned long long)row[AGGREGATOR], (unsigned long long)row[RING],
-	        (unsigned long long)row[MPI], row[RING] ? "no aggregator" : why);
+	        (unsigned long long)(row[INA_MPI_BY_AGGREGATOR] + row[INA_MPI_BY_HOSTS] +
+	                             row[INA_MPI_BY_MPI]),
+	        (unsigned long long)row[INA_MPI_BY_AGGREGATOR],
+	        (unsigned long long)row[INA_MPI_BY_HOSTS], (unsigned long long)row[INA_MPI_BY_MPI],
+	        row[INA_MPI_BY_HOSTS] ? BY_HOSTS : why);
 }
 
 void ina_mpi_report_print(void)
@@ -96,7 +91,9 @@ void ina_mpi_report_print(void)
 			int why = i % INA_MPI_WHYS;
 			const uint64_t *row = counts[kind][started][size][why];
 
-			if (row[AGGREGATOR] + row[RING] + row[MPI] > 0)
+			if (row[INA_MPI_BY_AGGREGATOR] + row[INA_MPI_BY_HOSTS] +
+			            row[INA_MPI_BY_MPI] >
+			    0)
 				print_row(out, NAMES[kind][started], size, row, REASONS[why]);
 		}
 	}

@@ -4,11 +4,17 @@
 #define INA_MPI_REPORT_H
 
 #include "call.h"
-#include "decide.h"
 
-/* A call that is done, or is going to MPI (comm: NULL). Any thread. */
+enum ina_mpi_way {
+	INA_MPI_BY_AGGREGATOR,
+	INA_MPI_BY_HOSTS, /* of libina: by ring, or by recursive doubling */
+	INA_MPI_BY_MPI,
+	INA_MPI_WAYS
+};
+
+/* A call that is done, or is going to MPI. Any thread. */
 void ina_mpi_report(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
-                    const ina_comm *comm);
+                    enum ina_mpi_way way);
 
 /* Prints the table of this rank to stderr, in one piece. */
 void ina_mpi_report_print(void);
