@@ -6,6 +6,8 @@
  */
 #include "decide.h"
 
+#include <limits.h>
+
 #include "channel.h"
 #include "numbers.h"
 #include "world.h"
@@ -71,6 +73,9 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 		plan.why = INA_MPI_BY_INA;
 	if (!is_reduction(call->kind))
 		plan.count *= (size_t)size;
+	/* One of the ranks may have a derived type, and MPI_Pack() counts in int. */
+	if (!is_reduction(call->kind) && plan.count > INT_MAX)
+		plan.why = INA_MPI_HUGE;
 	if (plan.why == INA_MPI_BY_INA && call->started && !ina_mpi_world.has_threads)
 		plan.why = INA_MPI_NO_THREADS;
 	if (plan.why != INA_MPI_BY_INA)

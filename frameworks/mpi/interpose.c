@@ -14,16 +14,28 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A generalized request asks these about a started operation: its end, and its memory's. */
+/*
+ * What a started operation has failed of, where this thread is inside of a function that waits for
+ * it. MPI's own way, an error of the query function, would go to MPI_COMM_WORLD's error handler.
+ */
+static _Thread_local MPI_Comm failed_comm;
+static _Thread_local int failed_code;
+
+/* A generalized request asks this at its end. */
 static int query(void *context, MPI_Status *status)
 {
 	const struct ina_mpi_op *op = context;
+
+	if (op->code != MPI_SUCCESS) {
+		failed_comm = op->call.comm;
+		failed_code = op->code;
+	}
 
 	PMPI_Status_set_elements(status, MPI_BYTE, 0);
 	PMPI_Status_set_cancelled(status, 0);
 	status->MPI_SOURCE = MPI_UNDEFINED;
 	status->MPI_TAG = MPI_UNDEFINED;
-	return op->code;
+	return MPI_SUCCESS;
 }
 
 static int let_go(void *context)
@@ -161,6 +173,42 @@ COLLECTIVE(Allgather, Iallgather,
            (send, send_count, send_type, recv, recv_count, recv_type, comm),
            .kind = INA_MPI_ALLGATHER, .send = send, .send_count = send_count,
            .send_type = send_type, .recv = recv, .recv_count = recv_count, .recv_type = recv_type)
+
+/* code_of_many: what such a function returns where one of several has failed. */
+static int after_wait(int code, int code_of_many)
+{
+	if (code != MPI_SUCCESS || failed_code == MPI_SUCCESS)
+		return code;
+	raise_error(failed_comm, failed_code);
+	return code_of_many != MPI_SUCCESS ? code_of_many : failed_code;
+}
+
+#define WAIT(name, code_of_many, parameters, arguments)                                            \
+	int MPI_##name parameters                                                                  \
+	{                                                                                          \
+		failed_code = MPI_SUCCESS;                                                         \
+		return after_wait(ina_mpi_real.name arguments, code_of_many);                      \
+	}
+
+WAIT(Wait, MPI_SUCCESS, (MPI_Request * request, MPI_Status *status), (request, status))
+WAIT(Test, MPI_SUCCESS, (MPI_Request * request, int *done, MPI_Status *status),
+     (request, done, status))
+WAIT(Waitany, MPI_SUCCESS, (int count, MPI_Request requests[], int *which, MPI_Status *status),
+     (count, requests, which, status))
+WAIT(Testany, MPI_SUCCESS,
+     (int count, MPI_Request requests[], int *which, int *done, MPI_Status *status),
+     (count, requests, which, done, status))
+WAIT(Waitall, MPI_ERR_IN_STATUS, (int count, MPI_Request requests[], MPI_Status statuses[]),
+     (count, requests, statuses))
+WAIT(Testall, MPI_ERR_IN_STATUS,
+     (int count, MPI_Request requests[], int *done, MPI_Status statuses[]),
+     (count, requests, done, statuses))
+WAIT(Waitsome, MPI_ERR_IN_STATUS,
+     (int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]),
+     (count, requests, done, which, statuses))
+WAIT(Testsome, MPI_ERR_IN_STATUS,
+     (int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]),
+     (count, requests, done, which, statuses))
 
 /* Started operations are finished by a thread of ours, which calls MPI. */
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)

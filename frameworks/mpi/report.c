@@ -27,6 +27,7 @@ static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_TYPE] = "libina has no such type",
         [INA_MPI_OP] = "libina has no such operation",
         [INA_MPI_BLOCKS] = "blocks of different sizes",
+        [INA_MPI_HUGE] = "more bytes than MPI could pack",
         [INA_MPI_UNOPENED] = "no larger call before it on this communicator",
         [INA_MPI_INTER] = "an intercommunicator",
         [INA_MPI_FEW] = "one rank",

@@ -15,6 +15,14 @@
 	X(Finalize)                                                                                \
 	X(Comm_free)                                                                               \
 	X(Comm_disconnect)                                                                         \
+	X(Wait)                                                                                    \
+	X(Test)                                                                                    \
+	X(Waitany)                                                                                 \
+	X(Testany)                                                                                 \
+	X(Waitall)                                                                                 \
+	X(Testall)                                                                                 \
+	X(Waitsome)                                                                                \
+	X(Testsome)                                                                                \
 	X(Allreduce)                                                                               \
 	X(Iallreduce)                                                                              \
 	X(Reduce)                                                                                  \
@@ -46,6 +54,7 @@ struct ina_mpi_world {
 	int rank;            /* in MPI_COMM_WORLD */
 	uint32_t *addresses; /* of the RDMA side of each rank of it; 0: it has none */
 	MPI_Group group;
+	MPI_Comm quiet;  /* its ranks, and no messages: for ina_mpi_poke() */
 	int keyval;      /* of an MPI communicator: its channel */
 	int error_class; /* what an error of libina is for MPI */
 };
