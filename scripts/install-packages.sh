@@ -26,6 +26,9 @@ groups=(
 	torch "PyTorch, the backend for it and its tests, pictures to train on"
 	"python3-torch libtorch-dev pybind11-dev python3-pytest dataset-fashion-mnist"
 
+	mpi "the interposers for MPI and their tests, programs that others wrote for MPI"
+	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest scalapack-mpi-test"
+
 	formal "proofs of the RTL's modules"
 	"yosys z3"
 

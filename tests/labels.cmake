@@ -6,15 +6,17 @@
 #   rtl      Verilated modules, lint, synthesis, proofs
 #   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
-#   torch    PyTorch on hosts: where its packages are
+#   torch    PyTorch on hosts; -LE torch leaves it out
+#   mpi      programs of two MPIs on hosts; -LE mpi leaves them out
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
-set(INA_LABELS_lab "^(lab|lab\\.scale|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^torch$")
+set(INA_LABELS_lab "^(lab|lab\\.scale|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^(torch|mpi)$")
 set(INA_LABELS_torch "^torch$")
+set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*)$|^system\\.(virtual_time|fabric|places|scale|figures|dead_hosts)$")
-set(INA_LABELS_slow "^(lab|torture|torch|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
+set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
   "^(common|wire|model|sim-bridge|protocol)\\.|^(docs|layers)$|^hostlib\\.[a-z_0-9]+$|^allreduce\\.(cost_model|demo_errors|options|pattern|resnet50)$"
@@ -25,7 +27,7 @@ function(ina_label_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   foreach(test IN LISTS tests)
     set(labels "")
-    foreach(label IN ITEMS rtl lab virtual torch slow quick)
+    foreach(label IN ITEMS rtl lab virtual torch mpi slow quick)
       if(test MATCHES "${INA_LABELS_${label}}")
         list(APPEND labels ${label})
       endif()

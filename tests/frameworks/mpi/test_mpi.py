@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interposers for MPI: programs of ours and of others on four hosts, with each MPI that is there."""
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent.parent / "system"))
+from lab import LAB, run  # noqa: E402
+
+BUILD = Path(LAB).resolve().parent
+RANKS = 4
+# Shorter than what every check sends, longer than what barriers and counters do.
+THRESHOLD = 250
+
+
+def library(mpi):
+    path = BUILD / f"libina-mpi-{mpi}.so"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not built: scripts/install-packages.sh mpi installs what it needs")
+    return path
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not there: scripts/install-packages.sh mpi installs it")
+
+
+def interposed(mpi, program, threshold=THRESHOLD):
+    return ["env", f"LD_PRELOAD={library(mpi)}", f"INA_MPI_THRESHOLD={threshold}", "INA_MPI_VERBOSE=1", *program]
+
+
+def run_jobs(folder, mpi, jobs, options=(), timeout_s=240):
+    """One lab, the jobs one after the other."""
+    library(mpi)
+    meeting = folder / "meeting"
+    meeting.mkdir()
+    command = [HERE / "mpi_host.sh", mpi, meeting]
+    for job in jobs:
+        command += [*job, "+++"]
+    return run(folder, RANKS, ["--aggregator", "model", "--memory", "700", *options], command[:-1], timeout_s)
+
+
+def table(err_and_out, rank=0):
+    """{(call, reason): [count, by the aggregator, by hosts, by MPI]} of a rank's tables."""
+    rows = {}
+    here = False
+    for line in err_and_out.splitlines():
+        line = re.sub(r"^\[\d+\] ", "", line)
+        if line.startswith("# ina-mpi: rank "):
+            here = line == f"# ina-mpi: rank {rank}"
+        found = re.match(r"# (MPI_\w+) +\d+ +(\d+) +(\d+) +(\d+) +(\d+)  (.*)", line)
+        if here and found:
+            row = rows.setdefault((found[1], found[6]), [0, 0, 0, 0])
+            for i in range(4):
+                row[i] += int(found[i + 2])
+    return rows
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_checks(tmp_path, mpi):
+    """All calls, types, operations, forms; when calls return; what becomes of calls that do not match."""
+    checks = [BUILD / f"check_collectives-{mpi}", BUILD / f"check_started-{mpi}"]
+    result = run_jobs(tmp_path, mpi, [interposed(mpi, [checks[0]]), interposed(mpi, [checks[1]]),
+                                      interposed(mpi, [checks[1], "errors"])])
+    assert result.code == 0, result
+    assert len(re.findall("check_collectives: [0-9]+ checks right", result.out)) == 1, result
+    assert result.out.count("check_started: all right") == 2, result
+    assert "libina: rank 2 called all-reduce 1 with 5000 float32, rank 0 with 4999 float32" in result.out, result
+    rows = table(result.out + result.err)
+    calls = ["allreduce", "reduce", "bcast", "reduce_scatter", "reduce_scatter_block", "allgather"]
+    for call in [f"MPI_{call.capitalize()}" for call in calls] + [f"MPI_I{call}" for call in calls]:
+        by_libina = [row for (name, why), row in rows.items() if name == call]
+        assert sum(row[1] + row[2] for row in by_libina) > 0, (call, result)
+    assert sum(row[1] for (name, why), row in rows.items() if name == "MPI_Allreduce") > 20, result
+    reasons = {why for name, why in rows}
+    assert {"libina has no such type", "libina has no such operation", "blocks of different sizes", "an intercommunicator",
+            "one rank"} <= reasons, reasons
+
+
+def test_mpi4py(tmp_path):
+    """A script in mpi4py, with numpy's arrays and pickled objects: the same lines with and without."""
+    need("mpirun.openmpi")
+    pytest.importorskip("mpi4py")
+    script = ["/usr/bin/python3", "-B", HERE / "script.py"]
+    result = run_jobs(tmp_path, "openmpi", [script, interposed("openmpi", script, 8192)])
+    assert result.code == 0, result
+    lines = [line for line in result.out.splitlines() if "script.py:" in line]
+    assert lines[:len(lines) // 2] == lines[len(lines) // 2:] and len(lines) >= 8, result
+    rows = table(result.out + result.err)
+    assert sum(row[1] for row in rows.values()) > 0, result
+
+
+SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_scalapack(tmp_path, mpi):
+    """ScaLAPACK's own tests, in Fortran: factorisations whose residuals it checks, by BLACS on many communicators."""
+    tests = SCALAPACK / f"{mpi}-tests"
+    if not tests.exists():
+        pytest.skip("scalapack-mpi-test is not there: scripts/install-packages.sh mpi installs it")
+    jobs = []
+    for name, data in ("xdlu", "LU.dat"), ("xsqr", "QR.dat"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / data).write_text((tests / data).read_text())
+        jobs.append(interposed(mpi, ["sh", "-c", f"cd {folder} && exec {tests / name}"], 64))
+    result = run_jobs(tmp_path, mpi, jobs)
+    assert result.code == 0, result
+    assert result.out.count("tests completed and passed residual checks") == 2, result
+    assert re.findall(r"(\d+) tests completed and failed", result.out) == ["0", "0"], result
+    rows = table(result.out + result.err)
+    assert sum(row[1] + row[2] for row in rows.values()) > 0, result
