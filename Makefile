@@ -4,8 +4,8 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
-	bench-virtual bench-fabric charts renew synth formal formal-mutants waves fuzz clean distclean help
+.PHONY: all kernel build programs install demo demo-multigpu demo-training test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+	bench-virtual bench-fabric bench-torch charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
 
@@ -30,6 +30,10 @@ demo: need-demo ## four hosts all-reduce through the RTL, and by ring, compared 
 
 demo-multigpu: need-demo+docs kernel programs ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader-only, parallel, and a picture
 	@allreduce/demo-multigpu.sh $(BUILD)
+
+demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashion-MNIST by PyTorch, by gloo and in the network, and a picture
+	@cmake --build $(BUILD) --target torch_ina
+	@frameworks/torch/demo/demo.py --build $(BUILD)
 
 # == To build it
 kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four minutes)
@@ -118,6 +122,11 @@ bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/
 
 bench-fabric: kernel build ## in virtual time: 16 and 64 hosts at several switches, against ring; JSON in build/ (hours)
 	@tests/bench/fabric.py --build $(BUILD) --json $(BUILD)/bench-fabric.json
+
+bench-torch: need-demo+torch kernel programs ## DDP's buckets by ina beside gloo, in wall-clock time; what known models gain, in virtual time
+	@cmake --build $(BUILD) --target torch_ina
+	@tests/bench/torch_buckets.py --build $(BUILD)
+	@tests/bench/torch_models.py --build $(BUILD)
 
 charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
