@@ -99,21 +99,38 @@ def test_mpi4py(tmp_path):
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 
 
+LU_INPUT = """'ScaLAPACK, LU factorization input file'
+'hosts of a lab'
+'LU.out'                file name
+6                       device out
+1                       number of problems sizes
+48                      values of M
+48                      values of N
+1                       number of NB's
+16                      values of NB
+1                       number of NRHS's
+9                       values of NRHS
+1                       number of NBRHS's
+8                       values of NBRHS
+1                       number of process grids
+2                       values of P
+2                       values of Q
+3.0                     threshold
+F                       no condition estimation and refinement
+"""
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_scalapack(tmp_path, mpi):
-    """ScaLAPACK's own tests, in Fortran: factorisations whose residuals it checks, by BLACS on many communicators."""
+    """ScaLAPACK's own test of LU, in Fortran, which checks residuals: its BLACS all-reduce doubles on rows and columns of hosts."""
     tests = SCALAPACK / f"{mpi}-tests"
     if not tests.exists():
         pytest.skip("scalapack-mpi-test is not there: scripts/install-packages.sh mpi installs it")
-    jobs = []
-    for name, data in ("xdlu", "LU.dat"), ("xsqr", "QR.dat"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / data).write_text((tests / data).read_text())
-        jobs.append(interposed(mpi, ["sh", "-c", f"cd {folder} && exec {tests / name}"], 64))
-    result = run_jobs(tmp_path, mpi, jobs)
+    (tmp_path / "LU.dat").write_text(LU_INPUT)
+    job = ["sh", "-c", f"cd {tmp_path} && exec {tests / 'xdlu'}"]
+    result = run_jobs(tmp_path, mpi, [interposed(mpi, job, 64)], timeout_s=120)
     assert result.code == 0, result
-    assert result.out.count("tests completed and passed residual checks") == 2, result
-    assert re.findall(r"(\d+) tests completed and failed", result.out) == ["0", "0"], result
+    assert re.search(r"[1-9]\d* tests completed and passed residual checks", result.out), result
+    assert re.findall(r"(\d+) tests completed and failed", result.out) == ["0"], result
     rows = table(result.out + result.err)
     assert sum(row[1] + row[2] for row in rows.values()) > 0, result
