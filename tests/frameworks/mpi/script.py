@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What programs in mpi4py do: power iteration on a matrix whose rows the ranks share, statistics, a tree of communicators,
-pickled objects. Each rank prints what it got: integers, and floats rounded to fewer digits than an order of additions changes."""
+pickled objects. Each rank says what it got: integers, and floats rounded to fewer digits than an order of additions changes. Rank 0 prints what all have."""
 import numpy
 from mpi4py import MPI
 
@@ -8,8 +8,11 @@ world = MPI.COMM_WORLD
 rank, ranks = world.Get_rank(), world.Get_size()
 
 
+said = []
+
+
 def say(*words):
-    print("script.py:", rank, *words, flush=True)
+    said.append(" ".join(str(word) for word in ("script.py:", rank, *words)))
 
 
 # Power iteration: the product of each step is all-reduced, and the first guess broadcast.
@@ -54,4 +57,5 @@ half.Free()
 # Objects, which mpi4py pickles and sends as bytes: other sizes on each rank.
 everybody = world.allgather({"rank": rank, "text": "x" * (1000 * rank)})
 say("objects", [len(one["text"]) for one in everybody], len(world.bcast("y" * 50000 if rank == 1 else None, root=1)))
-world.Barrier()
+for lines in world.gather(said) or []:
+    print("\n".join(lines), flush=True)
