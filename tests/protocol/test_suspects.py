@@ -9,7 +9,7 @@ from roce import ACK, DATA, JOIN, LEAVE, SEND_LAST_IMMEDIATE, SEND_ONLY, SEND_ON
 
 ELEMENTS = bytes(range(16))
 OTHER = 0xABCDEF0123456789
-FAR = [SLOTS, SLOTS + 1, 1 << 22, (1 << 23) - 1, -2 * SLOTS - 1, -(1 << 22), -(1 << 23)]
+FAR = [SLOTS, SLOTS + 1, 1 << 22, (1 << 23) - 1, -2 * SLOTS - 2, -(1 << 22), -(1 << 23)]
 
 
 def suspects(flow):
@@ -42,7 +42,7 @@ def test_requests_of_another_kind_in_its_place_do_not_break_a_job(two, opcode, s
     assert job.is_summed()
 
 
-@pytest.mark.parametrize("d", [0, 1, SLOTS, -1, -2, -2 * SLOTS - 1])
+@pytest.mark.parametrize("d", [0, 1, SLOTS, -1, -2, -2 * SLOTS - 2])
 def test_a_join_with_another_job_id_does_not_break_a_job(two, d):
     job = Job(two, 2).join()
     job.is_summed()
@@ -59,13 +59,13 @@ def test_suspects_of_a_broken_job_are_dropped_too(two):
     job = Job(two, 2).join()
     job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
     flow = job.flows[0]
-    for d in (SLOTS, -2 * SLOTS - 1):
+    for d in (SLOTS, -2 * SLOTS - 2):
         assert flow.put(flow.packet(flow.message(DATA, ELEMENTS), d)) == []
 
 
 def test_the_limits_of_a_window_are_no_suspects(two):
     job = Job(two, 2).join()
-    for d in (SLOTS - 1, -2 * SLOTS):
+    for d in (SLOTS - 1, -2 * SLOTS - 1):
         assert len(job.flows[0].put(job.flows[0].packet(ELEMENTS * 3, d))) == 1
     assert two.end()["aggregator"]["suspects_dropped"] == 0
 
@@ -164,7 +164,7 @@ def at_another_port(frame, port):
     return frame[:6] + mac(port) + frame[12:]
 
 
-@pytest.mark.parametrize("d", [0, 1, -1, -2, SLOTS, -2 * SLOTS - 1])
+@pytest.mark.parametrize("d", [0, 1, -1, -2, SLOTS, -2 * SLOTS - 2])
 def test_a_packet_of_a_flow_at_another_port_is_dropped(start, d):
     """One that waits, one that is due, one that was summed: were it passed, raw and sum would mix."""
     bridge = start(3)
