@@ -7,7 +7,7 @@
 #   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
 #   torch    PyTorch on hosts; -LE torch leaves it out
-#   mpi      programs of two MPIs on hosts; -LE mpi leaves them out
+#   mpi      programs of two MPIs on hosts: make test-mpi
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
