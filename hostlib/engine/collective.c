@@ -19,7 +19,7 @@ static const struct {
         [INA_CALL_REDUCE] = {ONE, AT_ROOT}, [INA_CALL_BARRIER] = {NONE, NONE},
 };
 
-static size_t bytes_of(const struct ina_collective *what)
+size_t ina_collective_bytes(const struct ina_collective *what)
 {
 	return what->count * ina_type_bytes((int)what->type);
 }
@@ -29,7 +29,7 @@ static size_t extent_bytes(const struct ina_comm *comm, const struct ina_collect
 {
 	if (extent == NONE || (extent == AT_ROOT && comm->rank != what->root))
 		return 0;
-	return bytes_of(what) * (extent == ALL ? (size_t)comm->ranks : 1);
+	return ina_collective_bytes(what) * (extent == ALL ? (size_t)comm->ranks : 1);
 }
 
 size_t ina_collective_send_bytes(const struct ina_comm *comm, const struct ina_collective *what)
@@ -60,7 +60,7 @@ static bool is_half(const struct ina_comm *comm, const struct ina_collective *wh
 {
 	return is_flat(comm) &&
 	       (what->kind == INA_CALL_REDUCE_SCATTER || what->kind == INA_CALL_ALL_GATHER) &&
-	       bytes_of(what) * (size_t)comm->ranks > INA_DOUBLING_BYTES;
+	       ina_collective_bytes(what) * (size_t)comm->ranks > INA_DOUBLING_BYTES;
 }
 
 bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_collective *what)
@@ -131,7 +131,6 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
                                  size_t bytes)
 {
 	uint8_t *recv = request->what.recv;
-
 	bool half = is_half(request->comm, &request->what);
 	struct ina_transfer transfer =
 	        make_transfer(request, recv, recv, total, INA_BYTES, INA_SUM);
@@ -150,18 +149,18 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
 static void gather(const struct ina_request *request, uint8_t *elements)
 {
 	for (const struct ina_request *m = request->members; m; m = m->next) {
-		if (bytes_of(&m->what) > 0)
-			memcpy(elements, m->what.send, bytes_of(&m->what));
-		elements += bytes_of(&m->what);
+		if (ina_collective_bytes(&m->what) > 0)
+			memcpy(elements, m->what.send, ina_collective_bytes(&m->what));
+		elements += ina_collective_bytes(&m->what);
 	}
 }
 
 static void hand_out(const struct ina_request *request, const uint8_t *elements)
 {
 	for (const struct ina_request *m = request->members; m; m = m->next) {
-		if (bytes_of(&m->what) > 0)
-			memcpy(m->what.recv, elements, bytes_of(&m->what));
-		elements += bytes_of(&m->what);
+		if (ina_collective_bytes(&m->what) > 0)
+			memcpy(m->what.recv, elements, ina_collective_bytes(&m->what));
+		elements += ina_collective_bytes(&m->what);
 	}
 }
 
@@ -169,7 +168,7 @@ enum ina_status ina_collective_begin(struct ina_request *request, struct ina_fai
 {
 	const struct ina_comm *comm = request->comm;
 	const struct ina_collective *what = &request->what;
-	size_t bytes = bytes_of(what);
+	size_t bytes = ina_collective_bytes(what);
 	size_t send_bytes = ina_collective_send_bytes(comm, what);
 	size_t recv_bytes = ina_collective_recv_bytes(comm, what);
 	struct ina_transfer *transfer = &request->transfer;

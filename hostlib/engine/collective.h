@@ -9,13 +9,16 @@
  *	broadcast       the same, where only the root adds anything
  *	barrier         nothing is added
  *
- * Long blocks are scattered and gathered by half of the ring in place of that, without an
- *aggregator where there is one: a rank sends (n - 1) / n of all blocks.
+ * Long blocks are scattered and gathered by half of the ring in place of that, beside the
+ * aggregator where there is one: a rank sends (n - 1) / n of all blocks.
  */
 #ifndef INA_ENGINE_COLLECTIVE_H
 #define INA_ENGINE_COLLECTIVE_H
 
 #include "comm.h"
+
+/* Bytes of its `count` elements. */
+size_t ina_collective_bytes(const struct ina_collective *what);
 
 /* Bytes at the caller's send and recv that the call reads and writes at this rank. */
 size_t ina_collective_send_bytes(const struct ina_comm *comm, const struct ina_collective *what);

@@ -2,25 +2,21 @@
 /* Small all-reduces in one. */
 #include "group.h"
 
-#include "hostlib/elements/number.h"
+#include "collective.h"
 #include "request.h"
-
-static size_t bytes_of(const struct ina_request *request)
-{
-	return request->what.count * ina_type_bytes((int)request->what.type);
-}
 
 static bool is_small(const struct ina_request *request)
 {
 	return request->what.kind == INA_CALL_ALLREDUCE &&
-	       bytes_of(request) <= INA_GROUP_MEMBER_BYTES;
+	       ina_collective_bytes(&request->what) <= INA_GROUP_MEMBER_BYTES;
 }
 
 /* May it be one with those from `first` on, which have so many bytes? */
 static bool joins(const struct ina_request *first, const struct ina_request *next, size_t bytes)
 {
 	if (!is_small(first) || !is_small(next) || next->what.type != first->what.type ||
-	    next->what.op != first->what.op || bytes + bytes_of(next) > INA_GROUP_BYTES)
+	    next->what.op != first->what.op ||
+	    bytes + ina_collective_bytes(&next->what) > INA_GROUP_BYTES)
 		return false;
 	for (const struct ina_request *r = first; r != next; r = r->next) {
 		if (ina_request_depends(next, r))
@@ -34,14 +30,14 @@ static struct ina_request *take_run(struct ina_comm *comm, struct ina_collective
 {
 	struct ina_request *first = comm->group.first;
 	struct ina_request *last = first;
-	size_t bytes = bytes_of(first);
+	size_t bytes = ina_collective_bytes(&first->what);
 	uint32_t mark = (uint32_t)first->what.count;
 
 	*what = first->what;
 	what->root = 1;
 	while (last->next && joins(first, last->next, bytes)) {
 		last = last->next;
-		bytes += bytes_of(last);
+		bytes += ina_collective_bytes(&last->what);
 		what->count += last->what.count;
 		what->root++;
 		/* Other counts with the same sum are another call. */
