@@ -61,8 +61,9 @@ def test_files(installed, libdir):
                 f"{lib}/cmake/ina/inaConfig.cmake", f"{lib}/cmake/ina/inaConfigVersion.cmake", "share/man/man7/ina.7",
                 "share/man/man1/ina-perf.1", "share/man/man3/ina_open.3"}
     assert expected <= files, expected - files
-    assert all(re.match(rf"include/ina\.h|bin/ina-perf|{lib}/(libina\.|pkgconfig/|cmake/ina/)|share/man/man[137]/ina", name)
-               for name in files), files
+    library = rf"include/ina\.h|bin/ina-perf|{lib}/(libina\.|pkgconfig/|cmake/ina/)|share/man/man[137]/ina"
+    frameworks = rf"{lib}/libina-mpi-(openmpi|mpich)\.so$|lib/python3\.\d+/dist-packages/torch_ina/(__init__\.py|_core\..*so)$"
+    assert {name for name in files if not re.match(f"{library}|{frameworks}", name)} == set()
     assert re.fullmatch(r"libina\.so\.\d+\.\d+\.\d+", (libdir / "libina.so").resolve().name)
     assert re.search(r"SONAME.*\[libina\.so\.\d+\]", run("readelf", "-d", libdir / "libina.so"))
 
@@ -70,6 +71,20 @@ def test_files(installed, libdir):
 def test_ina_perf_finds_its_library(installed):
     out = run(installed / "bin/ina-perf", "-e", "4", env={"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": ""})
     assert "# ina-perf: 1 ranks" in out
+
+
+def test_torch_finds_its_library(installed):
+    """Where torch is there to build for."""
+    for package in installed.rglob("torch_ina"):
+        run("/usr/bin/python3", "-c", "import torch.distributed, torch_ina; assert hasattr(torch.distributed.Backend, 'INA')",
+            env={"PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": ""})
+
+
+def test_mpi_finds_all_it_needs(installed):
+    """Each is one file, that a host loads into any program of its MPI."""
+    for library in installed.rglob("libina-mpi-*.so"):
+        needed = run("ldd", library)
+        assert "not found" not in needed and "libina." not in needed
 
 
 @pytest.mark.parametrize("options, werror, asserts", [
