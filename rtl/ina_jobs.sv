@@ -96,6 +96,14 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] bordered;                 // it has a border
   logic [JOB_COUNT-1:0] downed;                   // and a down flow
 
+  // Who asks is known late in a clock, so it is looked at in the next; who is answered then asks no more.
+  logic [PORT_COUNT-1:0] asked;
+  logic [PORT_COUNT-1:0] wanted;
+
+  assign wanted = asked & ~answer_valid;
+
+  always_ff @(posedge clk) asked <= rst ? '0 : ask_valid & ~answer_valid;
+
   // A request's stages, one clock each.
   logic asks;
   logic choosing;
@@ -103,8 +111,7 @@ module ina_jobs #(
   logic comparing;
   logic deciding;
 
-  assign asks = !choosing && !looking && !comparing && !deciding
-      && (ask_valid & ~answer_valid) != '0;
+  assign asks = !choosing && !looking && !comparing && !deciding && wanted != '0;
 
   always_ff @(posedge clk) begin
     {choosing, looking, comparing, deciding} <= {asks, choosing, looking, comparing};
@@ -117,8 +124,7 @@ module ina_jobs #(
   ina_pkg::ask_t         request;
 
   ina_turn #(.WIDTH(PORT_COUNT)) turn (
-      .clk, .rst, .asks, .wanted(ask_valid & ~answer_valid), .choice, .served(choosing),
-      .which(choice));
+      .clk, .rst, .asks, .wanted, .choice, .served(choosing), .which(choice));
 
   always_ff @(posedge clk) begin
     if (choosing) begin

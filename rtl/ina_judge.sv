@@ -139,7 +139,8 @@ module ina_judge #(
   logic [5:0] early_dscp;
   logic       next_join;
   logic       in_quiet_time;
-  logic       quiet;
+  logic       in_quiet;  // it comes within the switch's quiet time
+  logic       quiet;     // ... or within its job's
   logic       well_formed;
   logic       is_join;
   logic       is_leave;
@@ -176,10 +177,11 @@ module ina_judge #(
   logic                 broken;
   logic [JOB_COUNT-1:0] put_out;
 
-  assign broken  = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
-  assign quiet   = (in_quiet_time && s_roce_data) || (hit && job_over[flow_job]);
-  assign put_out = JOB_COUNT'(verdict_q.put_out) << job_q;
-  assign hit     = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job);
+  assign broken   = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
+  assign in_quiet = in_quiet_time && s_roce_data;
+  assign quiet    = in_quiet || (hit && job_over[flow_job]);
+  assign put_out  = JOB_COUNT'(verdict_q.put_out) << job_q;
+  assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job);
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(ina_pkg::KEY_W)) flows (
       .clk, .rst, .en,
@@ -229,7 +231,7 @@ module ina_judge #(
 
   ina_admission #(.JOB_W(JOB_W)) admission (
       .clk, .rst, .en,
-      .next_join, .next_alike, .searching, .s_ok, .hit(hit || elsewhere || quiet),
+      .next_join, .next_alike, .searching, .s_ok, .hit(hit || elsewhere || in_quiet),
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job, .learn,
       .answered, .granted, .held, .granted_job, .settled);
 

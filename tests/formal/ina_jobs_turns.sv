@@ -4,7 +4,7 @@
 // is answered is proved in ina_jobs.sv.
 //
 //   1. A port that asks is answered after at most one answer to each other port.
-//   2. It is answered within five clocks a port.
+//   2. It is answered within five clocks a port and one more.
 //   3. Nobody is answered who does not ask, and no two in the same clock.
 
 module formal_ina_jobs_turns (
@@ -48,12 +48,12 @@ module formal_ina_jobs_turns (
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     logic       asks;    // in the clock before, and was not answered
-    logic [1:0] others;  // answers to others since it asks
+    logic [1:0] others;  // answers to others since it asks, but for one in the clock in which it begins
     logic [4:0] clocks;  // since it asks
 
     always_ff @(posedge clk) begin
       asks   <= !rst && ask_valid[p] && !answer_valid[p];
-      others <= (rst || !ask_valid[p] || answer_valid[p]) ? '0 : others + 2'(answer_valid != '0);
+      others <= (rst || !ask_valid[p] || answer_valid[p]) ? '0 : others + 2'(asks && answer_valid != '0);
       clocks <= (rst || !ask_valid[p] || answer_valid[p]) ? '0 : clocks + 1'b1;
     end
 
@@ -61,7 +61,7 @@ module formal_ina_jobs_turns (
     always_comb if (!rst && asks) assume (ask_valid[p]);
 
     assign overtaken[p] = others >= 2'(PORT_COUNT);
-    assign late[p]      = clocks > 5'(5 * PORT_COUNT);
+    assign late[p]      = clocks > 5'(5 * PORT_COUNT + 1);
   end
 
   always_comb begin

@@ -81,13 +81,13 @@ inline std::vector<unsigned> every_port()
 	return ports;
 }
 
-/// What the switch is in a job's tree: all of it, or a leaf. A leaf has its children on all ports but
-/// the last; the last child's sums go up, and what comes down does so by the last port.
+/// What the switch is in a job's tree: all of it, or a leaf. A leaf has its children on all ports
+/// but the last; the last child's sums go up, and what comes down does so by the last port.
 enum class Role { ALONE, LEAF };
 constexpr unsigned UPLINK = PORTS - 1, BORDER = PORTS - 2;
 
-/// A job on all ports that sends messages without end. Above a leaf is a switch that sends its parts
-/// back as they are, as soon as it has them whole.
+/// A job on all ports that sends messages without end. Above a leaf is a switch that sends its
+/// parts back as they are, as soon as it has them whole.
 class Sender
 {
       public:
@@ -120,12 +120,17 @@ class Sender
 				                         message.begin() + (i + 1) * mtu);
 			job.ranks[p].form = form;
 			if (!is_uplink(p))
-				rtl.in[p].push_back(job.ranks[p].frame(0));
+				rtl.in[p].push_back(join(p));
 		}
 		rtl.settle();
 		if (role == Role::LEAF) // its JOIN has gone up
-			rtl.in[UPLINK].push_back(job.ranks[UPLINK].frame(0));
+			rtl.in[UPLINK].push_back(join(UPLINK));
 		rtl.settle();
+	}
+
+	Bytes join(unsigned p) const
+	{
+		return job.ranks[p].frame(0);
 	}
 
 	bool is_uplink(unsigned p) const
@@ -187,7 +192,8 @@ class Sender
 		uint32_t contributors;
 
 		if (role == Role::LEAF && p == BORDER)
-			parts.emplace_back(frame.begin() + static_cast<long>(job.ranks[p].form.payload()),
+			parts.emplace_back(frame.begin() +
+			                           static_cast<long>(job.ranks[p].form.payload()),
 			                   frame.end() - bench::ICRC_BYTES);
 		if (++got[p] % message_packets != 0)
 			return;
@@ -234,8 +240,9 @@ inline void forget_output(AggregatorRtl &rtl)
 
 /// Beats a clock with `jobs` jobs at once on all ports, in packets of `mtu` bytes, in `clocks`
 /// clocks after as many to get under way. Each host takes its next packet from any of its jobs, so
-/// several jobs come in another order on each port; without a window given they keep closer together
-/// than one alone, for else the queues would grow and shrink by more packets than are measured.
+/// several jobs come in another order on each port; without a window given they keep closer
+/// together than one alone, for else the queues would grow and shrink by more packets than are
+/// measured.
 inline Throughput throughput(Random &random, const Format &format, const bench::Form &form,
                              unsigned mtu, unsigned jobs, uint64_t clocks, unsigned window = 0,
                              Role role = Role::ALONE)
@@ -379,8 +386,8 @@ inline uint64_t latency(Random &random, const Format &format, const bench::Form 
 	return most;
 }
 
-/// Of a leaf: from the last child's last beat in to the first of the part, and from the last beat from
-/// above to the first of its sum, on all ports.
+/// Of a leaf: from the last child's last beat in to the first of the part, and from the last beat
+/// from above to the first of its sum, on all ports.
 struct LeafLatency {
 	uint64_t up, down;
 };
@@ -408,8 +415,8 @@ inline LeafLatency leaf_latency(Random &random, const Format &format, const benc
 		CHECK(rtl.out[p].size() == (p != BORDER), "port %u: %zu frames", p,
 		      rtl.out[p].size());
 		if (p != BORDER)
-			clocks.down = std::max(clocks.down,
-			                       rtl.out[p][0].first_beat - rtl.last_accepted);
+			clocks.down =
+			        std::max(clocks.down, rtl.out[p][0].first_beat - rtl.last_accepted);
 	}
 	return clocks;
 }

@@ -10,7 +10,6 @@ int main()
 	bench::Random random(1);
 	bench::AggregatorRtl rtl(random);
 	measure::Sender sender(random, rtl, 1, measure::FORMATS[0], bench::Form(), 256, 1);
-	const bench::Bytes late_join = rtl.in[1].front();
 	const auto begin = [&rtl](const char *name) {
 		for (unsigned i = 0; i < 4; i++)
 			rtl.step();
@@ -24,12 +23,10 @@ int main()
 		rtl.settle();
 	};
 
-	rtl.in[1].clear();
-	const bench::Bytes join = rtl.in[0].front();
-	rtl.in[0].clear();
+	rtl.reset(); // its job has been joined: once more, to be drawn
 	begin("join");
-	rtl.in[0].push_back(join);
-	late(late_join);
+	rtl.in[0].push_back(sender.join(0));
+	late(sender.join(1));
 
 	const bench::Bytes data = sender.next_frame(0), late_data = sender.next_frame(1);
 	begin("data");
