@@ -66,27 +66,18 @@ module ina_flows #(
 
   // The packet's key against all flows'.
   logic [JOB_COUNT-1:0] match;
-  logic [JOB_W-1:0]     match_job;
 
   always_comb begin
-    match     = '0;
-    match_job = '0;
-    if (s_valid || !ina_pkg::SIMULATED) begin
-      for (int j = 0; j < JOB_COUNT; j++) begin
-        if (flow_valid[j] && flow_key[j] == s_key) begin
-          match[j]  = 1'b1;
-          match_job = match_job | JOB_W'(j);
-        end
-      end
-    end
+    match = '0;
+    if (s_valid || !ina_pkg::SIMULATED)
+      for (int j = 0; j < JOB_COUNT; j++) match[j] = flow_valid[j] && flow_key[j] == s_key;
   end
 
   // Stage 1. Key and PSN stay until the next packet comes: a flow may be learned from them.
   logic                 s1_first;  // a packet's first beat is in stage 1
   logic [KEY_W-1:0]     s1_key;
   logic [23:0]          s1_psn;
-  logic                 s1_hit;
-  logic [JOB_COUNT-1:0] s1_match;
+  logic [JOB_COUNT-1:0] s1_match;  // one bit, or none
   logic [JOB_W-1:0]     s1_job;
   logic [23:0]          s1_distance;
   logic [JOB_COUNT-1:0] forget_q;
@@ -99,14 +90,17 @@ module ina_flows #(
     if (en && s_valid) begin
       s1_key   <= s_key;
       s1_psn   <= s_psn;
-      s1_hit   <= match != '0;
       s1_match <= match;
-      s1_job   <= match_job;
-    end else if ((s1_match & gone) != '0) begin
-      s1_hit <= 1'b0;
+    end else begin
+      s1_match <= s1_match & ~gone;
     end
     forget_q <= forget;
     if (rst) s1_first <= 1'b0;
+  end
+
+  always_comb begin
+    s1_job = '0;
+    for (int j = 0; j < JOB_COUNT; j++) if (s1_match[j]) s1_job = s1_job | JOB_W'(j);
   end
 
   assign s1_distance = s1_psn - flow_next_psn[s1_job];
@@ -117,7 +111,7 @@ module ina_flows #(
 
   assign moves    = en && s1_first;
   assign next_job = moves ? s1_job : m_job;
-  assign next_hit = s1_hit && (s1_match & gone) == '0;
+  assign next_hit = (s1_match & ~gone) != '0;
 
   always_ff @(posedge clk) begin
     if (moves) begin

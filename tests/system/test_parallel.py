@@ -4,7 +4,7 @@ import pytest
 from lab import PERF, assert_all_right, perf, run
 
 MODEL = ["--aggregator", "model"]
-MIB = 1 << 20
+SIZE = 4 << 20
 
 
 def ranks(counts):
@@ -16,7 +16,7 @@ def ranks(counts):
 def test_shapes(tmp_path, counts):
     """Sizes below a cache line, odd ones, and many steps; between machines the aggregator sums."""
     result = perf(tmp_path, len(counts), [*MODEL, *ranks(counts)],
-                  ["-b", "4", "-e", "11M", "-f", "37", "-t", "all", "-n", "1", "-w", "0"])
+                  ["-b", "4", "-e", "3M", "-f", "91", "-t", "all", "-n", "1", "-w", "0"])
     assert_all_right(result, "ina")
     assert result.report["ranks"] == sum(counts)
     assert result.aggregator["joins_refused"] == 0, result
@@ -88,15 +88,15 @@ def test_ranks_that_disagree(tmp_path):
 def test_against_flat_ring(tmp_path, hosts, locals_):
     """In virtual time, where nothing but the network takes time: M a machine, where the ring sends 2 (P - 1) / P M."""
     result = perf(tmp_path, hosts, [*MODEL, "--virtual-time", "--ranks-per-host", locals_],
-                  ["-b", "16M", "-e", "16M", "-n", "1", "-w", "0", "--schedules"])
+                  ["-b", SIZE, "-e", SIZE, "-n", "1", "-w", "0", "--schedules"])
     assert result.code == 0, result
     by = result.report["rows"][0]["schedules"]
     assert [by[name]["wrong"] for name in ("flat", "leader", "parallel")] == [0, 0, 0], result
     assert by["flat"]["time_us"] / by["parallel"]["time_us"] >= 1.3, result
     # A header of 58 bytes for each packet of up to 4096, and ACKs.
-    assert by["parallel"]["wire_bytes"] <= 1.02 * 16 * MIB, result
+    assert by["parallel"]["wire_bytes"] <= 1.02 * SIZE, result
     # What the rank next to the cable has yet to send when rank 0 reads the counter is missing.
-    assert by["flat"]["wire_bytes"] >= 1.7 * 16 * MIB, result
+    assert by["flat"]["wire_bytes"] >= 1.7 * SIZE, result
 
 
 @pytest.mark.parametrize("hosts, sentence", [

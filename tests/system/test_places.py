@@ -7,7 +7,7 @@ from lab import PERF, assert_all_right, perf, run
 from test_virtual_time import VIRTUAL
 
 MODEL = [*VIRTUAL, "--aggregator", "model"]
-SIZE = 12 << 20  # what the ranks say to each other over TCP is little of it
+SIZE = 6 << 20  # what the ranks say to each other over TCP is little of it
 RUNS = 2  # with the one that warms up
 MUCH = ["-b", SIZE, "-e", SIZE, "-n", RUNS - 1]
 LITTLE = ["-b", "64K", "-e", "64K", "-n", 2]
