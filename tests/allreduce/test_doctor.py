@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ina-perf --doctor on hosts that lack something: the right line says so, with the remedy, and no other line does."""
+"""ina-perf --doctor on hosts that lack something: the right line says so, with the remedy, and no other line does.
+
+In virtual time, where nobody waits for a rank that does not come.
+"""
 import os
 import re
 import subprocess
@@ -13,8 +16,8 @@ ALL = LOCAL + ["neighbours", "aggregator"]
 def doctor(hosts, aggregator, *arguments, before="", options=()):
     """Exit code, and the lines of each rank: {what: (finding, text)}. `before`: shell, run on every host."""
     result = subprocess.run(
-        [LAB, "run", "-q", "-n", str(hosts), "--aggregator", aggregator, "--grace", "30", "--timeout", "60", *options, "--",
-         "sh", "-c", f'{before} exec $prefix "$0" --doctor "$@"', PERF, *arguments],
+        [LAB, "run", "-q", "-n", str(hosts), "--aggregator", aggregator, "--virtual-time", "--grace", "30", "--timeout", "60",
+         *options, "--", "sh", "-c", f'{before} exec $prefix "$0" --doctor "$@"', PERF, *arguments],
         capture_output=True, text=True, timeout=90)
     ranks = [{} for _ in range(hosts)]
     for line in result.stdout.splitlines():
@@ -133,9 +136,9 @@ def test_a_neighbour_that_is_not_reached():
 
 
 def test_no_room_at_the_aggregator():
-    """Four jobs that wait for a late rank are all that the bridge has room for. In virtual time, where they have JOINed by then."""
+    """Four jobs that wait for a late rank are all that the bridge has room for."""
     held = 'for port in 1 2 3 4; do INA_ROOT=192.0.2.1:1900$port "$0" -b 4 -e 4 -n 1 --late 1:50 >/dev/null 2>&1 & done; sleep 5;'
-    code, ranks = doctor(2, "model", before=held, options=["--virtual-time"])
+    code, ranks = doctor(2, "model", before=held)
     assert code == 1
     for lines in ranks:
         assert findings(lines) == {**dict.fromkeys(ALL, "ok"), "aggregator": "FAIL"}, lines

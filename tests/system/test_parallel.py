@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines with several ranks: right sums whatever their shape, one error for all, and fewer bytes."""
+"""Machines with several ranks: right sums whatever their shape, one error for all, and fewer bytes.
+
+In virtual time, but for what is of one machine: there is no network.
+"""
 import pytest
 from lab import PERF, assert_all_right, perf, run
 
-MODEL = ["--aggregator", "model"]
+MODEL = ["--aggregator", "model", "--virtual-time"]
+ONE_MACHINE = ["--aggregator", "model"]
 SIZE = 4 << 20
 
 
@@ -32,7 +36,7 @@ def test_schedules(tmp_path, schedule):
 
 def test_one_machine(tmp_path):
     """Nothing goes over the wire."""
-    result = perf(tmp_path, 1, [*MODEL, *ranks((3,))], ["-b", "4", "-e", "9M", "-f", "99", "-t", "all", "-n", "1"])
+    result = perf(tmp_path, 1, [*ONE_MACHINE, *ranks((3,))], ["-b", "4", "-e", "9M", "-f", "99", "-t", "all", "-n", "1"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
     assert max(r["wire_bytes"] for r in result.results()) < 1000, result
@@ -68,10 +72,10 @@ def test_many_steps(tmp_path, faults):
 
 @pytest.mark.parametrize("victim", [0, 1, 4])
 def test_a_rank_that_dies(tmp_path, victim):
-    """Killed amid an all-reduce: all others, on both machines, get the same sentence. In virtual time, with slow hosts."""
+    """Killed amid an all-reduce: all others, on both machines, get the same sentence, with slow hosts."""
     command = (f"{PERF} -b 8M -e 8M -n 1000 -c 0 & pid=$!; "
                f"[ $INA_RANK != {victim} ] || {{ sleep 1; kill -9 $pid; }}; wait $pid")
-    result = run(tmp_path, 2, [*MODEL, "--virtual-time", "--host-byte-cost", 20, *ranks((2, 3))], ["sh", "-c", command])
+    result = run(tmp_path, 2, [*MODEL, "--host-byte-cost", 20, *ranks((2, 3))], ["sh", "-c", command])
     assert result.code not in (0, 124, 125), result
     assert result.err.count(f"INA_ERR_PEER: rank {victim} is gone") == 4, result
 
@@ -86,8 +90,8 @@ def test_ranks_that_disagree(tmp_path):
 
 @pytest.mark.parametrize("hosts, locals_", [(2, 4), (4, 2)])
 def test_against_flat_ring(tmp_path, hosts, locals_):
-    """In virtual time, where nothing but the network takes time: M a machine, where the ring sends 2 (P - 1) / P M."""
-    result = perf(tmp_path, hosts, [*MODEL, "--virtual-time", "--ranks-per-host", locals_],
+    """Where nothing but the network takes time: M a machine, where the ring sends 2 (P - 1) / P M."""
+    result = perf(tmp_path, hosts, [*MODEL, "--ranks-per-host", locals_],
                   ["-b", SIZE, "-e", SIZE, "-n", "1", "-w", "0", "--schedules"])
     assert result.code == 0, result
     by = result.report["rows"][0]["schedules"]
@@ -105,7 +109,8 @@ def test_against_flat_ring(tmp_path, hosts, locals_):
     (3, "sends M between machines, where a ring sends 1.33 M"),
 ])
 def test_explain(tmp_path, hosts, sentence):
-    result = perf(tmp_path, hosts, [*MODEL, "--ranks-per-host", 2], ["-b", "64K", "-e", "64K", "-n", "1", "--explain"])
+    result = perf(tmp_path, hosts, [*(MODEL if hosts > 1 else ONE_MACHINE), "--ranks-per-host", 2],
+                  ["-b", "64K", "-e", "64K", "-n", "1", "--explain"])
     assert result.code == 0, result
     assert sentence in result.out, result
     assert result.report["rows"][0]["schedules"]["picked"] in ("flat", "leader", "parallel"), result

@@ -87,7 +87,7 @@ def test_a_small_one(tmp_path):
 
 def test_progress(tmp_path):
     """The share of the work done stands beside the time, and is all of it in the end."""
-    result = run(tmp_path, 4, VIRTUAL, ["sh", "-c", f"{PERF} -b 16M -e 16M -t float -n 4 && [ $INA_RANK != 0 ] || cat $INA_PROGRESS"])
+    result = run(tmp_path, 4, VIRTUAL, ["sh", "-c", f"{PERF} -b 16M -e 16M -t float -n 2 && [ $INA_RANK != 0 ] || cat $INA_PROGRESS"])
     assert result.code == 0, result
     assert "[0] 100%" in result.out.splitlines(), result
     assert re.search(r"virtual time [0-9.]+ s, [0-9]+ frames, *[0-9]+% of the work done", result.err), result
