@@ -8,6 +8,7 @@
 #include "common/random.h"
 
 #define FLOAT32_INTEGER_BITS 17
+#define MOST_TWOS            8 /* of the factors of a product of floats */
 
 /* Every bit of x moves every bit of what comes out. */
 static uint64_t mix(uint64_t x)
@@ -20,16 +21,31 @@ static uint64_t base_of(uint64_t seed, int rank)
 	return mix(mix(seed) + (uint64_t)rank);
 }
 
-/*
- * Bits of the integers: those of a significand, and its sign, hold the sum of all ranks' as well.
- * Below 1: there are more ranks than can add one bit each.
- */
-static int integer_bits(const struct pattern *pattern)
+static bool is_integer(enum ina_type type)
 {
-	int bits = pattern->type == INA_FLOAT32 ? 25 : pattern->type == INA_BFLOAT16 ? 9 : 12;
+	return type == INA_INT32 || type == INA_UINT32 || type == INA_INT64 || type == INA_UINT64 ||
+	       type == INA_UINT8;
+}
+
+static bool is_unsigned(enum ina_type type)
+{
+	return type == INA_UINT32 || type == INA_UINT64 || type == INA_UINT8;
+}
+
+/*
+ * Bits of the small integers: those of a significand, and its sign, hold the sum of all ranks' as
+ * well, and that of n times all ranks' where it is divided by n. Below 1: there are more ranks than
+ * can add one bit each.
+ */
+static int small_bits(const struct pattern *pattern)
+{
+	int bits = pattern->type == INA_UINT8      ? 8
+	           : pattern->type == INA_BFLOAT16 ? 9
+	           : pattern->type == INA_FLOAT16  ? 12
+	                                           : 25;
 
 	for (int ranks = 1; ranks < pattern->ranks; ranks *= 2)
-		bits--;
+		bits -= pattern->op == INA_AVG ? 2 : 1;
 	return bits < FLOAT32_INTEGER_BITS ? bits : FLOAT32_INTEGER_BITS;
 }
 
@@ -47,76 +63,175 @@ static int32_t small_integer(uint64_t base, int rank, size_t index, int bits)
 	return (int32_t)(mix(base + index) >> (64 - bits)) - (1 << (bits - 1));
 }
 
-/* A power of two; the smallest leave a float16 well above its subnormals. */
-static float scale_of(size_t index, enum ina_type type)
+/* As the type has the lowest bits. */
+static int64_t truncate(uint64_t bits, enum ina_type type)
 {
-	return 1.0f / (float)(1u << (index * 7 % (type == INA_FLOAT16 ? 8 : 16)));
+	switch (type) {
+	case INA_INT32:
+		return (int32_t)(uint32_t)bits;
+	case INA_UINT32:
+		return (uint32_t)bits;
+	case INA_UINT8:
+		return (uint8_t)bits;
+	default:
+		return (int64_t)bits;
+	}
+}
+
+/* The type has the number of ranks itself. */
+static bool has_multiples(const struct pattern *pattern)
+{
+	return pattern->ranks < 256 ||
+	       (pattern->type != INA_UINT8 && pattern->type != INA_BFLOAT16);
+}
+
+/* What a rank contributes, before it is encoded. */
+static int64_t operand(const struct pattern *pattern, uint64_t base, int rank, size_t index,
+                       int bits)
+{
+	uint64_t word = mix(base + index);
+	int64_t small;
+
+	if (is_integer(pattern->type) && pattern->op != INA_AVG)
+		return truncate(word, pattern->type);
+	if (pattern->op == INA_PROD) { /* a few twos: the product is below all types' largest */
+		bool doubles = ((size_t)rank + index) % (size_t)pattern->ranks < MOST_TWOS;
+
+		return (word & 1 ? -1 : 1) * (doubles && (word & 2) ? 2 : 1);
+	}
+	small = small_integer(base, rank, index, bits);
+	if (pattern->op == INA_AVG)
+		small *= has_multiples(pattern) ? pattern->ranks : 0;
+	return is_unsigned(pattern->type) && small < 0 ? -small : small;
+}
+
+static int64_t combine(const struct pattern *pattern, int64_t a, int64_t b)
+{
+	bool is_greater = pattern->type == INA_UINT64 ? (uint64_t)a > (uint64_t)b : a > b;
+
+	switch (pattern->op) {
+	case INA_MAX:
+		return is_greater ? a : b;
+	case INA_MIN:
+		return is_greater ? b : a;
+	case INA_PROD:
+		return (int64_t)((uint64_t)a * (uint64_t)b);
+	default:
+		return (int64_t)((uint64_t)a + (uint64_t)b);
+	}
+}
+
+/* A power of two; the smallest leave a float16 well above its subnormals. */
+static double scale_of(const struct pattern *pattern, size_t index)
+{
+	if (pattern->op == INA_PROD)
+		return 1;
+	return 1.0 / (1u << (index * 7 % (pattern->type == INA_FLOAT16 ? 8 : 16)));
 }
 
 /* The bits of a number that the type has exactly, and not as a subnormal. */
-static uint32_t encode(float value, enum ina_type type)
+static uint64_t encode(const struct pattern *pattern, int64_t number, size_t index)
 {
+	double wide = (double)number * scale_of(pattern, index);
+	float value = (float)wide;
 	uint32_t bits;
+	uint64_t wide_bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	if (type == INA_BFLOAT16)
+	memcpy(&wide_bits, &wide, sizeof(wide_bits));
+	switch (pattern->type) {
+	case INA_FLOAT64:
+		return wide_bits;
+	case INA_FLOAT32:
+		return bits;
+	case INA_BFLOAT16:
 		return bits >> 16;
-	if (type == INA_FLOAT16 && value != 0) /* exponent bias 15 for 127, 10 bits for 23 */
-		return (bits >> 16 & 0x8000) | ((bits & 0x7FFFFFFF) - (112u << 23)) >> 13;
-	return bits;
+	case INA_FLOAT16: /* exponent bias 15 for 127, 10 bits for 23 */
+		return value == 0
+		               ? bits >> 16
+		               : (bits >> 16 & 0x8000) | ((bits & 0x7FFFFFFF) - (112u << 23)) >> 13;
+	case INA_UINT8:
+		return (uint8_t)number;
+	case INA_INT32:
+	case INA_UINT32:
+		return (uint32_t)number;
+	default:
+		return (uint64_t)number;
+	}
 }
 
 size_t pattern_bytes(enum ina_type type)
 {
-	return type == INA_INT32 || type == INA_FLOAT32 ? 4 : 2;
+	switch (type) {
+	case INA_UINT8:
+		return 1;
+	case INA_BFLOAT16:
+	case INA_FLOAT16:
+		return 2;
+	case INA_FLOAT64:
+	case INA_INT64:
+	case INA_UINT64:
+		return 8;
+	default:
+		return 4;
+	}
 }
 
-static uint32_t encode_integer(uint64_t base, int rank, size_t index, int bits, enum ina_type type)
+static uint64_t get(const void *elements, size_t i, size_t bytes)
 {
-	return encode((float)small_integer(base, rank, index, bits) * scale_of(index, type), type);
+	switch (bytes) {
+	case 1:
+		return ((const uint8_t *)elements)[i];
+	case 2:
+		return ((const uint16_t *)elements)[i];
+	case 4:
+		return ((const uint32_t *)elements)[i];
+	default:
+		return ((const uint64_t *)elements)[i];
+	}
+}
+
+static void put(void *elements, size_t i, size_t bytes, uint64_t bits)
+{
+	switch (bytes) {
+	case 1:
+		((uint8_t *)elements)[i] = (uint8_t)bits;
+		break;
+	case 2:
+		((uint16_t *)elements)[i] = (uint16_t)bits;
+		break;
+	case 4:
+		((uint32_t *)elements)[i] = (uint32_t)bits;
+		break;
+	default:
+		((uint64_t *)elements)[i] = bits;
+	}
 }
 
 void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count)
 {
-	enum ina_type type = pattern->type;
+	size_t bytes = pattern_bytes(pattern->type);
 	uint64_t base = base_of(pattern->seed, rank);
-	int bits = integer_bits(pattern);
-	uint32_t *words = elements;
-	uint16_t *halves = elements;
+	int bits = small_bits(pattern);
 
 	for (size_t i = 0; i < count; i++) {
 		size_t index = pattern->offset + i;
 
-		if (type == INA_INT32)
-			words[i] = (uint32_t)mix(base + index);
-		else if (type == INA_FLOAT32)
-			words[i] = encode_integer(base, rank, index, bits, type);
-		else
-			halves[i] = (uint16_t)encode_integer(base, rank, index, bits, type);
+		put(elements, i, bytes,
+		    encode(pattern, operand(pattern, base, rank, index, bits), index));
 	}
 }
 
-static int32_t combine(enum ina_op op, int32_t a, int32_t b)
-{
-	if (op == INA_SUM)
-		return (int32_t)((uint32_t)a + (uint32_t)b);
-	return (op == INA_MAX) == (a > b) ? a : b;
-}
-
-static uint32_t expected_bits(const struct pattern *pattern, const uint64_t *bases, int bits,
+static uint64_t expected_bits(const struct pattern *pattern, const uint64_t *bases, int bits,
                               size_t index)
 {
-	bool integers = pattern->type == INA_INT32;
-	int32_t result = 0;
+	int64_t result = operand(pattern, bases[0], 0, index, bits);
 
-	for (int r = 0; r < pattern->ranks; r++) {
-		int32_t operand = integers ? (int32_t)(uint32_t)mix(bases[r] + index)
-		                           : small_integer(bases[r], r, index, bits);
-
-		result = r == 0 ? operand : combine(pattern->op, result, operand);
-	}
-	return integers ? (uint32_t)result
-	                : encode((float)result * scale_of(index, pattern->type), pattern->type);
+	for (int r = 1; r < pattern->ranks; r++)
+		result = combine(pattern, result, operand(pattern, bases[r], r, index, bits));
+	if (pattern->op == INA_AVG)
+		result /= pattern->ranks; /* every operand is a multiple */
+	return encode(pattern, truncate((uint64_t)result, pattern->type), index);
 }
 
 /* All |x| < 2^e, and s a sum of them: n 2^(e + log2 n - 31) + |s| 2^-24. */
@@ -139,14 +254,14 @@ static float float_of(uint32_t bits)
 }
 
 /* Elements that differ: by little enough? */
-static bool is_near(const struct pattern *pattern, uint32_t got, uint32_t expected,
+static bool is_near(const struct pattern *pattern, uint64_t got, uint64_t expected,
                     double *farthest)
 {
 	double difference;
 
 	if (pattern->slack == 0 || pattern->type != INA_FLOAT32)
 		return false;
-	difference = (double)float_of(got) - (double)float_of(expected);
+	difference = (double)float_of((uint32_t)got) - (double)float_of((uint32_t)expected);
 	difference = difference < 0 ? -difference : difference;
 	if (farthest && difference > *farthest)
 		*farthest = difference;
@@ -156,19 +271,16 @@ static bool is_near(const struct pattern *pattern, uint32_t got, uint32_t expect
 uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
                        size_t *first, double *farthest)
 {
-	const uint32_t *words = elements;
-	const uint16_t *halves = elements;
-	bool wide = pattern_bytes(pattern->type) == 4;
-	int bits = integer_bits(pattern);
+	size_t bytes = pattern_bytes(pattern->type);
+	int bits = small_bits(pattern);
 	uint64_t bases[INA_MAX_RANKS];
 	uint64_t wrong = 0;
 
 	for (int r = 0; r < pattern->ranks; r++)
 		bases[r] = base_of(pattern->seed, r);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t expected = expected_bits(pattern, bases, bits, pattern->offset + i);
-
-		uint32_t got = wide ? words[i] : halves[i];
+		uint64_t expected = expected_bits(pattern, bases, bits, pattern->offset + i);
+		uint64_t got = get(elements, i, bytes);
 
 		if (got == expected || is_near(pattern, got, expected, farthest))
 			continue;

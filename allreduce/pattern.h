@@ -2,10 +2,12 @@
 /*
  * Test data whose sum is known: element i of a rank is a hash of (seed, rank, i).
  *
- * int32: all 32 bits, so negative numbers and wrapping sums. The floats: integers, of 17 bits in a
- * float32, or of as many as leave room for the ranks, times a power of two that all ranks share.
- * Where 16 bits have no room for a bit of each rank, some contribute zeros. So additions are exact
- * in any order, and the expected sum is made in integers.
+ * Integers: all bits, so negative numbers, and sums and products that wrap. Floats: integers, of 17
+ * bits in a float32 or float64, or of as many as leave room for the ranks, times a power of two
+ * that all ranks share. Where a type has no room for a bit of each rank, some contribute zeros. So
+ * additions are exact in any order, and the expected sum is made in integers. Averages: such
+ * integers times the number of ranks, in all types; zeros in uint8 and bfloat16 from 256 ranks on,
+ * which they do not count to. Products of floats: 1, -1, and at most 8 of 2 or -2.
  */
 #ifndef INA_PATTERN_H
 #define INA_PATTERN_H

@@ -9,6 +9,7 @@
 
 #include "common/parse.h"
 #include "pattern.h"
+#include "perf_table.h"
 
 enum {
 	KEY_COLLECTIVE = 256,
@@ -38,8 +39,12 @@ static const struct argp_option OPTIONS[] = {
          0},
         {"maxbytes", 'e', "SIZE", 0, "Largest size (16M)", 0},
         {"stepfactor", 'f', "FACTOR", 0, "How many times the size before each size is (2)", 0},
-        {"datatype", 't', "TYPE", 0, "int32, float, bfloat16, half or all (float)", 0},
-        {"op", 'o', "OPERATION", 0, "sum, max or min (sum)", 0},
+        {"datatype", 't', "TYPE", 0,
+         "int32, float, bfloat16, half, all of these, or what only hosts add: double, int64, "
+         "uint8, "
+         "uint32, uint64 (float)",
+         0},
+        {"op", 'o', "OPERATION", 0, "sum, max, min, prod or avg (sum)", 0},
         {"collective", KEY_COLLECTIVE, "NAME", 0,
          "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier (all_reduce)", 0},
         {"root", 'r', "RANK", 0, "Of broadcast and reduce (0)", 0},
@@ -132,36 +137,35 @@ static size_t size_argument(struct argp_state *state, const char *option, const 
 
 static void type_argument(struct argp_state *state, const char *text, struct perf_options *options)
 {
-	static const struct {
-		const char *name;
-		const char *other;
-		enum ina_type type;
-	} types[] = {
-	        {"int32", "int", INA_INT32},
-	        {"float", "float32", INA_FLOAT32},
-	        {"bfloat16", "bf16", INA_BFLOAT16},
-	        {"half", "float16", INA_FLOAT16},
+	static const char *const others[] = {
+	        [INA_INT32] = "int",       [INA_FLOAT32] = "float32", [INA_BFLOAT16] = "bf16",
+	        [INA_FLOAT16] = "float16", [INA_FLOAT64] = "float64",
 	};
+	const size_t known = sizeof(others) / sizeof(others[0]);
+	bool all = strcmp(text, "all") == 0;
 
 	options->type_count = 0;
-	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
-		if (strcmp(text, types[t].name) == 0 || strcmp(text, types[t].other) == 0 ||
-		    strcmp(text, "all") == 0)
-			options->types[options->type_count++] = types[t].type;
+	for (enum ina_type type = INA_INT32; type <= INA_UINT64; type++) {
+		const char *other = type < known ? others[type] : NULL;
+
+		if ((all && type <= INA_FLOAT16) || strcmp(text, perf_type_name(type)) == 0 ||
+		    (other && strcmp(text, other) == 0))
+			options->types[options->type_count++] = type;
 	}
 	if (options->type_count == 0)
-		argp_failure(state, 1, 0, "-t %s: must be int32, float, bfloat16, half or all",
+		argp_failure(state, 1, 0,
+		             "-t %s: must be int32, float, bfloat16, half, all (of these), double, "
+		             "int64, uint8, uint32 or uint64",
 		             text);
 }
 
 static enum ina_op op_argument(struct argp_state *state, const char *text)
 {
-	if (strcmp(text, "max") == 0)
-		return INA_MAX;
-	if (strcmp(text, "min") == 0)
-		return INA_MIN;
-	if (strcmp(text, "sum") != 0)
-		argp_failure(state, 1, 0, "-o %s: must be sum, max or min", text);
+	for (enum ina_op op = INA_SUM; op <= INA_AVG; op++) {
+		if (strcmp(text, perf_op_name(op)) == 0)
+			return op;
+	}
+	argp_failure(state, 1, 0, "-o %s: must be sum, max, min, prod or avg", text);
 	return INA_SUM;
 }
 

@@ -128,6 +128,12 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	return 0;
 }
 
+/* Calls that the hosts do among themselves although there is an aggregator. */
+static uint64_t calls_beside(const struct ina_stats *stats)
+{
+	return stats->calls_unfit + stats->calls_halved;
+}
+
 int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,
                   enum ina_type type, enum ina_op of_ranks, struct perf_result *result)
 {
@@ -152,7 +158,8 @@ int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_
 		return -1;
 	perf->any_wrong = perf->any_wrong || result->wrong > 0;
 	ina_comm_stats(comm, &stats, sizeof(stats));
-	result->algorithm = stats.algorithm;
+	result->algorithm =
+	        calls_beside(&stats) > calls_beside(&before) ? INA_ALGORITHM_RING : stats.algorithm;
 	result->fallbacks = stats.fallbacks - before.fallbacks;
 	result->rejoins = stats.rejoins - before.rejoins;
 	result->time_s /= iterations;

@@ -13,17 +13,23 @@ static const char *algorithm_name(enum ina_algorithm algorithm)
 
 const char *perf_type_name(enum ina_type type)
 {
-	static const char *const names[] = {[INA_INT32] = "int32",
-	                                    [INA_FLOAT32] = "float",
-	                                    [INA_BFLOAT16] = "bfloat16",
-	                                    [INA_FLOAT16] = "half"};
+	static const char *const names[] = {
+	        [INA_INT32] = "int32",  [INA_FLOAT32] = "float",  [INA_BFLOAT16] = "bfloat16",
+	        [INA_FLOAT16] = "half", [INA_FLOAT64] = "double", [INA_INT64] = "int64",
+	        [INA_UINT8] = "uint8",  [INA_UINT32] = "uint32",  [INA_UINT64] = "uint64"};
 
 	return names[type];
 }
 
-static const char *op_name(enum ina_op op)
+const char *perf_op_name(enum ina_op op)
 {
-	return op == INA_SUM ? "sum" : op == INA_MAX ? "max" : "min";
+	static const char *const names[] = {[INA_SUM] = "sum",
+	                                    [INA_MAX] = "max",
+	                                    [INA_MIN] = "min",
+	                                    [INA_PROD] = "prod",
+	                                    [INA_AVG] = "avg"};
+
+	return names[op];
 }
 
 double perf_algbw(uint64_t bytes, double time_s)
@@ -107,7 +113,7 @@ void perf_table_row(const struct perf_head *head, const struct perf_row *row)
 
 	printf(" %11" PRIu64 " %11" PRIu64 " %8s %5s", row->bytes, row->count,
 	       perf_type_name(row->type),
-	       collective_combines(head->collective) ? op_name(row->op) : "none");
+	       collective_combines(head->collective) ? perf_op_name(row->op) : "none");
 	print_root(head, NULL);
 	printf(" %5s %11.1f %7.4f %7.4f", algorithm_name(result->algorithm), result->time_s * 1e6,
 	       perf_algbw(row->bytes, result->time_s),
@@ -162,7 +168,7 @@ static json_t *row_json(const struct perf_row *row, const struct perf_head *head
 {
 	json_t *object = json_pack("{s:I, s:I, s:s, s:s}", "size_bytes", (json_int_t)row->bytes,
 	                           "count", (json_int_t)row->count, "type",
-	                           perf_type_name(row->type), "op", op_name(row->op));
+	                           perf_type_name(row->type), "op", perf_op_name(row->op));
 
 	json_object_set_new(object, "model", row->model ? json_string(row->model) : json_null());
 	json_object_set_new(object, "result", result_json(row, &row->result, head));

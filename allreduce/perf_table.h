@@ -50,6 +50,7 @@ struct perf_head {
 };
 
 const char *perf_type_name(enum ina_type type);
+const char *perf_op_name(enum ina_op op);
 
 void perf_table_header(const struct perf_head *head);
 void perf_table_row(const struct perf_head *head, const struct perf_row *row);

@@ -87,6 +87,21 @@ def test_collectives(name, place, tmp_path):
         assert cells[header.index("redop")] == ("sum" if "reduce" in name else "none")
 
 
+@pytest.mark.parametrize("type, op, algorithm", [
+    ("double", "sum", "ring"), ("double", "prod", "ring"), ("int64", "avg", "ring"), ("uint8", "max", "ring"), ("uint64", "min", "ring"),
+    ("uint32", "sum", "ina"), ("half", "avg", "ina"), ("float", "prod", "ring")])
+def test_what_the_aggregator_cannot_add(type, op, algorithm, tmp_path):
+    """It goes among the hosts, and the table says so."""
+    path = tmp_path / "table.json"
+    result = subprocess.run([LAB, "run", "-q", "-n", "3", "--virtual-time", "--aggregator", "model", "--", PERF, "-b", "64", "-e", "64K",
+                             "-f", "32", "-n", "1", "-t", type, "-o", op, "--json", path], capture_output=True, text=True, timeout=90)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads(path.read_text())["rows"]
+    assert [(row["type"], row["op"]) for row in rows] == [(type, op)] * 3
+    assert [row["result"]["wrong"] for row in rows] == [0, 0, 0]
+    assert [row["result"]["algorithm"] for row in rows] == [algorithm] * 3
+
+
 def test_barriers():
     result = run(3, "model", "-b", "4", "-e", "4", "--collective", "barrier")
     assert result.returncode == 0, result.stdout + result.stderr

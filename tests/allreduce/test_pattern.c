@@ -13,8 +13,8 @@
 #define COUNT 1000
 #define RANKS INA_MAX_RANKS
 
-static uint8_t data[RANKS][4 * COUNT];
-static uint8_t result[4 * COUNT];
+static uint8_t data[RANKS][8 * COUNT];
+static uint8_t result[8 * COUNT];
 
 static struct pattern make(enum ina_type type, enum ina_op op, uint64_t seed, int ranks)
 {
@@ -35,17 +35,20 @@ static reference_bits get(const uint8_t *elements, size_t index, size_t bytes)
 	return bits;
 }
 
-/* From one end of the ranks to the other, each step rounded. */
+/* From one end of the ranks to the other, each step rounded; then the average of it. */
 static void combine(const struct pattern *pattern, int first, int step)
 {
+	enum ina_op step_op = pattern->op == INA_AVG ? INA_SUM : pattern->op;
 	size_t bytes = pattern_bytes(pattern->type);
 
 	for (size_t i = 0; i < COUNT; i++) {
 		reference_bits bits = get(data[first], i, bytes);
 
 		for (int n = 1; n < pattern->ranks; n++)
-			bits = reference_combine(pattern->type, pattern->op, bits,
+			bits = reference_combine(pattern->type, step_op, bits,
 			                         get(data[first + n * step], i, bytes));
+		if (pattern->op == INA_AVG)
+			bits = reference_average(pattern->type, bits, pattern->ranks);
 		memcpy(result + i * bytes, &bits, bytes);
 	}
 }
@@ -55,8 +58,8 @@ static void any_order(void **state)
 	size_t first;
 
 	(void)state;
-	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
-		for (int op = INA_SUM; op <= INA_MIN; op++) {
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+		for (int op = INA_SUM; op <= INA_AVG; op++) {
 			for (int ranks = 1; ranks <= RANKS; ranks += ranks < 9    ? 1
 			                                             : ranks < 64 ? 11
 			                                                          : 479) {
@@ -80,7 +83,7 @@ static void every_bit_counts(void **state)
 	size_t first = COUNT;
 
 	(void)state;
-	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
 		struct pattern pattern = make((enum ina_type)type, INA_SUM, 1, 1);
 		size_t bytes = pattern_bytes(pattern.type);
 
@@ -100,7 +103,7 @@ static void others_fail(void **state)
 	size_t first;
 
 	(void)state;
-	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
 		struct pattern two = make((enum ina_type)type, INA_SUM, 1, 2);
 		struct pattern one = make((enum ina_type)type, INA_SUM, 1, 1);
 		struct pattern other = make((enum ina_type)type, INA_SUM, 2, 1);
@@ -122,24 +125,26 @@ static void operations_differ(void **state)
 	size_t first;
 
 	(void)state;
-	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
-		for (int op = INA_SUM; op <= INA_MIN; op++) {
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+		for (int op = INA_SUM; op <= INA_AVG; op++) {
 			struct pattern pattern = make((enum ina_type)type, (enum ina_op)op, 7, 4);
+			struct pattern other = pattern;
 
 			fill(&pattern);
-			combine(&pattern, 0, 1);
-			pattern.op = op == INA_MIN ? INA_SUM : (enum ina_op)(op + 1);
+			other.op = op == INA_AVG ? INA_SUM : (enum ina_op)(op + 1);
+			combine(&other, 0, 1);
 			assert_true(pattern_check(&pattern, result, COUNT, &first, NULL) >
 			            COUNT * 8 / 10);
 		}
 	}
 }
 
-/* Negative and positive ones, of every type. */
+/* The highest bit is there and not, in all types: negative and positive ones where there is a sign.
+ */
 static void signs(void **state)
 {
 	(void)state;
-	for (int type = INA_INT32; type <= INA_FLOAT16; type++) {
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
 		struct pattern pattern = make((enum ina_type)type, INA_SUM, 3, 1);
 		size_t bytes = pattern_bytes(pattern.type);
 		size_t negative = 0;
