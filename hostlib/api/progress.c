@@ -59,7 +59,9 @@ void ina_progress_await(const struct ina_request *request)
 /* As far as it goes without a wait; returns how many descriptors tell of more. */
 static int go_on(struct ina_comm *comm, struct pollfd *fds)
 {
-	if (comm->first && comm->failure.status == INA_OK) {
+	const struct ina_request *first = comm->first;
+
+	if (first && comm->failure.status == INA_OK) {
 		/* As ina_test() and what follows it: looks round, then as far as it goes. */
 		ina_comm_step(comm, 0);
 		ina_comm_exhaust(comm, NULL);
@@ -68,6 +70,9 @@ static int go_on(struct ina_comm *comm, struct pollfd *fds)
 		if (comm->parallel && comm->parallel->rail)
 			ina_comm_attend(comm->parallel->rail);
 	}
+	/* Requests end in their order, or all at once. Who waits is not woken for each message. */
+	if (comm->first != first || comm->failure.status != INA_OK)
+		pthread_cond_broadcast(&comm->progress->finished);
 	return comm->failure.status == INA_OK ? ina_comm_pollfds(comm, fds) : 0;
 }
 
@@ -77,18 +82,18 @@ static void *run(void *context)
 	struct ina_progress *progress = comm->progress;
 	struct pollfd fds[INA_COMM_FDS + 1];
 	uint64_t wakes;
-	ssize_t ignored;
+	ssize_t ignored = 0;
 
 	pthread_mutex_lock(&progress->lock);
 	while (!progress->ends) {
-		int count = go_on(comm, fds);
+		struct pollfd *wake = &fds[go_on(comm, fds)];
 
-		pthread_cond_broadcast(&progress->finished);
-		fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
+		*wake = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
 		pthread_mutex_unlock(&progress->lock);
 		/* Stalls and timeouts are found by who looks. */
-		poll(fds, (nfds_t)count, INA_STALL_MS / 2);
-		ignored = read(progress->wake_fd, &wakes, sizeof(wakes));
+		poll(fds, (nfds_t)(wake - fds + 1), INA_STALL_MS / 2);
+		if (wake->revents)
+			ignored = read(progress->wake_fd, &wakes, sizeof(wakes));
 		(void)ignored;
 		pthread_mutex_lock(&progress->lock);
 	}
