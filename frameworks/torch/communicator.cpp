@@ -5,10 +5,7 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
-#include <poll.h>
 #include <stdexcept>
-#include <sys/eventfd.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -18,127 +15,99 @@ namespace torch_ina
 
 // The thread and the communicator's owner hold it: a thread that is left behind keeps what it uses.
 struct Communicator::Shared {
+	// Without a request it is finished, as status and why say.
 	struct Started {
-		ina_request *request;
 		Call call;
+		ina_request *request = nullptr;
+		ina_status status = INA_OK;
+		std::string why;
 	};
 
-	explicit Shared(const ina_options &options)
+	explicit Shared(ina_options options)
 	{
 		char why[INA_ERROR_SIZE];
 
-		wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (wake < 0)
-			throw std::system_error(errno, std::generic_category(),
-			                        "torch_ina: eventfd");
+		// Other ranks may need this one while it computes, or waits in gloo: one that has
+		// lost the aggregator gets the sums that it lacks from those that have them.
+		options.progress_thread = 1;
 		const ina_status status = ina_open(&options, &comm, why, sizeof(why));
-		if (status != INA_OK) {
-			::close(wake);
+		if (status != INA_OK)
 			throw std::runtime_error("torch_ina: " + std::string(why) + " (" +
 			                         ina_status_name(status) + ")");
-		}
 	}
 
-	~Shared()
-	{
-		::close(wake);
-	}
-
-	void notify() const
-	{
-		const uint64_t one = 1;
-
-		// It fails only when the count is full, and then the thread has reason enough.
-		(void)!write(wake, &one, sizeof(one));
-	}
-
+	void check_usable() const;
+	void start(Call call);
+	void wait_for(Started &one);
 	void run();
-	void start_submitted();
-	void finish_done();
-	void sleep();
 
-	ina_comm *comm = nullptr; // the thread's alone
-	std::deque<Started> started;
-	int wake;
+	ina_comm *comm = nullptr;
 	const pid_t owner = getpid();
 
+	// It is held in each call but ina_wait() and ina_close(), so that calls are queued as they
+	// were started, and texts of errors stay until they have been read.
 	std::mutex mutex;
-	std::condition_variable closed_changed;
-	std::deque<Call> submitted;
+	std::condition_variable changed;
+	std::deque<Started> started;
 	bool closing = false;
 	bool closed = false;
 	bool abandoned = false;
 };
 
-// Tells the end of a call; with it goes what the call holds.
-static void finish(Call call, ina_status status, const char *why)
+void Communicator::Shared::check_usable() const
 {
-	call.done(status, status == INA_OK ? std::string() : std::string(why));
+	if (closing)
+		throw std::runtime_error("torch_ina: the process group has been closed");
 }
 
-void Communicator::Shared::start_submitted()
+void Communicator::Shared::start(Call call)
 {
-	std::deque<Call> taken;
+	const std::lock_guard<std::mutex> lock(mutex);
+	Started one;
 
-	{
-		const std::lock_guard<std::mutex> lock(mutex);
-		taken.swap(submitted);
-	}
-	for (Call &call : taken) {
-		ina_request *request = nullptr;
-		const ina_status status = call.start(comm, &request);
-
-		if (request)
-			started.push_back({request, std::move(call)});
-		else
-			finish(std::move(call), status, ina_error(comm));
-	}
+	check_usable();
+	one.call = std::move(call);
+	one.status = one.call.start(comm, &one.request);
+	if (one.status != INA_OK)
+		one.why = ina_error(comm);
+	started.push_back(std::move(one));
+	changed.notify_all();
 }
 
-void Communicator::Shared::finish_done()
+void Communicator::Shared::wait_for(Started &one)
 {
-	while (!started.empty()) {
-		int done = 0;
-		const ina_status status = ina_test(started.front().request, &done);
-
-		if (!done)
-			return;
-		finish(std::move(started.front().call), status, ina_error(comm));
-		started.pop_front();
-	}
-}
-
-void Communicator::Shared::sleep()
-{
-	struct pollfd events[2] = {{wake, POLLIN, 0}, {-1, POLLIN, 0}};
-	uint64_t count;
-
-	// Where it fails, ina_test() returns the same error next.
-	if (!started.empty() && ina_comm_fd(comm, &events[1].fd) != INA_OK)
+	if (!one.request)
 		return;
-	poll(events, 2, -1);
-	(void)!read(wake, &count, sizeof(count));
+	one.status = ina_wait(one.request);
+	if (one.status == INA_OK)
+		return;
+	const std::lock_guard<std::mutex> lock(mutex);
+	one.why = ina_error(comm);
 }
 
 void Communicator::Shared::run()
 {
-	for (;;) {
-		start_submitted();
-		finish_done();
-		{
-			const std::lock_guard<std::mutex> lock(mutex);
+	std::unique_lock<std::mutex> lock(mutex);
 
-			if (!submitted.empty())
-				continue;
-			if (closing && started.empty())
-				break;
+	for (;;) {
+		changed.wait(lock, [this] { return closing || !started.empty(); });
+		if (started.empty())
+			break;
+		{
+			Started one = std::move(started.front());
+
+			started.pop_front();
+			lock.unlock();
+			wait_for(one);
+			one.call.done(one.status, one.why);
 		}
-		sleep();
+		lock.lock();
 	}
+	lock.unlock();
 	ina_close(comm);
-	const std::lock_guard<std::mutex> lock(mutex);
+	lock.lock();
 	closed = true;
-	closed_changed.notify_all();
+	changed.notify_all();
 }
 
 Communicator::Communicator(const ina_options &options) : shared(std::make_shared<Shared>(options))
@@ -146,19 +115,25 @@ Communicator::Communicator(const ina_options &options) : shared(std::make_shared
 	std::thread([kept = shared] { kept->run(); }).detach();
 }
 
-void Communicator::submit(Call call)
+void Communicator::check_owner() const
 {
 	if (getpid() != shared->owner)
 		throw std::runtime_error("torch_ina: a forked process cannot use the process group "
 		                         "of its parent");
-	{
-		const std::lock_guard<std::mutex> lock(shared->mutex);
+}
 
-		if (shared->closing)
-			throw std::runtime_error("torch_ina: the process group has been closed");
-		shared->submitted.push_back(std::move(call));
-	}
-	shared->notify();
+void Communicator::submit(Call call)
+{
+	check_owner();
+	shared->start(std::move(call));
+}
+
+void Communicator::ask(const std::function<void(ina_comm *comm)> &question)
+{
+	check_owner();
+	const std::lock_guard<std::mutex> lock(shared->mutex);
+	shared->check_usable();
+	question(shared->comm);
 }
 
 void Communicator::close()
@@ -170,9 +145,8 @@ void Communicator::close()
 	if (shared->closing || shared->abandoned)
 		return;
 	shared->closing = true;
-	shared->notify();
-	if (!shared->closed_changed.wait_for(lock, CLOSE_PATIENCE,
-	                                     [this] { return shared->closed; }))
+	shared->changed.notify_all();
+	if (!shared->changed.wait_for(lock, CLOSE_PATIENCE, [this] { return shared->closed; }))
 		std::fprintf(
 		        stderr,
 		        "torch_ina: not all ranks have closed the process group within %d s of "
@@ -182,6 +156,8 @@ void Communicator::close()
 
 void Communicator::abandon()
 {
+	if (getpid() != shared->owner)
+		return;
 	const std::lock_guard<std::mutex> lock(shared->mutex);
 
 	shared->abandoned = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A communicator of libina with a thread of its own: others submit calls, which the thread starts,
-// progresses and finishes in the order in which they came. It sleeps while there is nothing to do.
+// A communicator of libina, which goes on by a thread of libina's (progress_thread): what others
+// submit is started at once. A thread of this one's waits for it, and tells of its end, in the
+// order in which it came.
 #ifndef INA_TORCH_COMMUNICATOR_HPP
 #define INA_TORCH_COMMUNICATOR_HPP
 
@@ -15,8 +16,8 @@
 namespace torch_ina
 {
 
-// One call: how it is started, in the communicator's thread, and what is told of its end, there
-// too. One without a request is finished as soon as it has been started.
+// One call: how it is started, in submit(), and what is told of its end, in the communicator's
+// thread. One without a request is finished as soon as it has been started.
 struct Call {
 	std::function<ina_status(ina_comm *comm, ina_request **request)> start;
 	std::function<void(ina_status status, const std::string &why)> done;
@@ -38,6 +39,9 @@ class Communicator
 	// Throws std::runtime_error where the communicator is another process's, or closed.
 	void submit(Call call);
 
+	// What there is to ask libina at once, ahead of what has been submitted. Throws as well.
+	void ask(const std::function<void(ina_comm *comm)> &question);
+
 	// What the destructor does, earlier.
 	void close();
 
@@ -49,6 +53,8 @@ class Communicator
 
       private:
 	struct Shared;
+
+	void check_owner() const;
 
 	std::shared_ptr<Shared> shared;
 };

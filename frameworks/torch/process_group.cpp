@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_group.hpp"
 
-#include <future>
 #include <stdexcept>
 #include <utility>
 
@@ -87,23 +86,11 @@ WorkPointer ProcessGroupIna::submit(c10d::OpType type, const char *call, const a
 	return work;
 }
 
-void ProcessGroupIna::ask(std::function<void(ina_comm *comm)> question)
-{
-	std::promise<void> asked;
-
-	communicator.submit({[&question](ina_comm *comm, ina_request **) {
-		                     question(comm);
-		                     return INA_OK;
-	                     },
-	                     [&asked](ina_status, const std::string &) { asked.set_value(); }});
-	asked.get_future().wait();
-}
-
 ina_stats ProcessGroupIna::stats()
 {
 	ina_stats stats;
 
-	ask([&stats](ina_comm *comm) { ina_comm_stats(comm, &stats, sizeof(stats)); });
+	communicator.ask([&stats](ina_comm *comm) { ina_comm_stats(comm, &stats, sizeof(stats)); });
 	return stats;
 }
 
@@ -111,7 +98,7 @@ std::string ProcessGroupIna::explain()
 {
 	std::string text;
 
-	ask([&text](ina_comm *comm) {
+	communicator.ask([&text](ina_comm *comm) {
 		text.resize(static_cast<size_t>(ina_comm_explain(comm, nullptr, 0)) + 1);
 		ina_comm_explain(comm, text.data(), text.size());
 		text.pop_back();

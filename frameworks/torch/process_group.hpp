@@ -92,7 +92,6 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	bool can_reduce(const char *call, const at::Tensor &tensor, const c10d::ReduceOp &op);
 	void check_blocks(const char *call, const at::Tensor &all, const at::Tensor &block) const;
 	GroupPointer by_gloo(const char *call, const at::Tensor &tensor, const char *why);
-	void ask(std::function<void(ina_comm *comm)> question);
 
 	const GroupPointer gloo;
 	Log log;

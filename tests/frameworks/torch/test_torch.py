@@ -48,6 +48,12 @@ def test_aggregator_is_reset(tmp_path):
     assert result.stats["engine_resets"] > 0 and "fallbacks 0" not in result.out, result
 
 
+def test_a_rank_in_gloo_helps(tmp_path, monkeypatch):
+    """The switch forgets the job before a host whose sum was lost asks for it again: only the other host has that sum."""
+    monkeypatch.setenv("INA_ACK_TIMEOUT", "19")  # 2 s
+    assert_all_right(check(tmp_path, 2, "check_helped.py", options=["--job-ttl", "1", "--at", "1,loss-down=0.1"]), 2)
+
+
 def test_a_rank_is_killed(tmp_path):
     assert check(tmp_path, 3, "check_killed.py", "signal").out.count("all right") == 2
 
