@@ -38,17 +38,19 @@ static void record_error(struct ina_mpi_op *op, const char *text)
 	PMPI_Add_error_string(op->code, shown);
 }
 
-/* Hosts have combined something themselves since this was last asked, or the aggregator does all.
+/*
+ * Several may have ended since this was last asked: each that the aggregator did is taken for one
+ * of them, the earliest first.
  */
 static enum ina_mpi_way way_of_last(struct ina_mpi_channel *channel)
 {
 	struct ina_stats stats;
-	bool by_hosts;
 
 	ina_comm_stats(channel->comm, &stats, sizeof(stats));
-	by_hosts = stats.bytes_ring != channel->bytes_ring || stats.algorithm == INA_ALGORITHM_RING;
-	channel->bytes_ring = stats.bytes_ring;
-	return by_hosts ? INA_MPI_BY_HOSTS : INA_MPI_BY_AGGREGATOR;
+	if (channel->calls_aggregated == stats.calls_aggregated)
+		return INA_MPI_BY_HOSTS;
+	channel->calls_aggregated++;
+	return INA_MPI_BY_AGGREGATOR;
 }
 
 /* The first operation is at its end: its caller, or whoever waits for its handle, goes on. */
