@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# An MPI job on the hosts of a lab, which have no ssh, a rank on each:
+# An MPI job on the hosts of a lab, which have no ssh:
 #
 #     ina-lab run -n 4 -- tests/frameworks/mpi/mpi_host.sh openmpi|mpich FOLDER PROGRAM ARGUMENT...
 #
 # Rank 0's host runs mpiexec, and the others wait for the command by which it starts its daemon there.
 # They meet in FOLDER, empty before, on the file system that the hosts share: the file named after a
 # host's address is the command for it, and `done` is there when mpiexec has ended.
-# PROGRAM may be several jobs, one after the other, separated by the argument `+++`.
+# INA_MPI_PER_HOST=2 starts two ranks on each. PROGRAM may be several jobs, one after the other, separated by the argument `+++`.
 
 set -euo pipefail
 shopt -s extglob nullglob
@@ -51,16 +51,18 @@ if [ "$INA_RANK" != 0 ]; then
 fi
 trap 'touch "$folder/done"' EXIT
 
-hosts=$(address 0)
-ranks=$INA_RANKS
-for ((rank = 1; rank < ranks; rank++)); do hosts+=,$(address "$rank"); done
+per_host=${INA_MPI_PER_HOST:-1}
+hosts=
+for ((host = 0; host < INA_RANKS; host++)); do hosts+=,$(address "$host"):$per_host; done
+hosts=${hosts#,}
+ranks=$((INA_RANKS * per_host))
 export INA_MPI_FOLDER=$folder
 # MPICH's mpiexec gives its own environment to all ranks.
 unset INA_RANK INA_RANKS INA_ROOT INA_BIND
 if [ "$mpi" = openmpi ]; then
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-	run=(mpirun.openmpi -n "$ranks" --host "${hosts//,/:1,}:1" --mca plm rsh --mca plm_rsh_agent "$0"
-		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl tcp,self --mca osc '^ucx'
+	run=(mpirun.openmpi -n "$ranks" --host "$hosts" --mca plm rsh --mca plm_rsh_agent "$0"
+		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 --mca osc '^ucx'
 		--mca btl_tcp_if_include 192.0.2.0/24 --mca oob_tcp_if_include 192.0.2.0/24)
 else
 	# UCX would take the RDMA device, which it cannot work with.
