@@ -65,9 +65,10 @@ if [ "$mpi" = openmpi ]; then
 		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 --mca osc '^ucx'
 		--mca btl_tcp_if_include 192.0.2.0/24 --mca oob_tcp_if_include 192.0.2.0/24)
 else
-	# UCX would take the RDMA device, which it cannot work with.
+	# UCX would take the RDMA device, which it cannot work with. MPICH 4.0's own MPI_Reduce() in place, where hosts have
+	# several ranks, ends by SIGSEGV, but for the algorithm without shared memory.
 	run=(mpiexec.mpich -n "$ranks" -hosts "$hosts" -launcher ssh -launcher-exec "$0" -iface vec0
-		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES vec0)
+		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES vec0 -genv MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE 0)
 fi
 code=0
 while [ $# -gt 0 ]; do
@@ -77,7 +78,9 @@ while [ $# -gt 0 ]; do
 		shift
 	done
 	[ $# -eq 0 ] || shift
-	timeout -k 5 "${INA_MPI_TIMEOUT:-120}" "${run[@]}" "${job[@]}" || code=$?
-	[ $code -eq 0 ] || echo "mpi_host.sh: exit code $code: ${job[*]}" >&2
+	timeout -k 5 "${INA_MPI_TIMEOUT:-120}" "${run[@]}" "${job[@]}" || {
+		code=$?
+		echo "mpi_host.sh: exit code $code: ${job[*]}" >&2
+	}
 done
 exit "$code"
