@@ -65,6 +65,7 @@ struct ina_mpi_plan {
 	enum ina_mpi_why why; /* INA_MPI_BY_INA: all that follows is set */
 	size_t bytes;         /* of the elements that it is about, always set */
 	size_t count;         /* of elements, or bytes where nothing is combined; a block's */
+	size_t element_bytes; /* 1 where nothing is combined */
 	enum ina_type type;
 	enum ina_op op;
 	struct ina_mpi_channel *channel;

@@ -71,8 +71,11 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 		plan.why = equal ? judge_numbers(call, &plan) : INA_MPI_BLOCKS;
 	else
 		plan.why = INA_MPI_BY_INA;
-	if (!is_reduction(call->kind))
+	plan.element_bytes = (size_t)size;
+	if (!is_reduction(call->kind)) {
 		plan.count *= (size_t)size;
+		plan.element_bytes = 1;
+	}
 	/* One of the ranks may have a derived type, and MPI_Pack() counts in int. */
 	if (!is_reduction(call->kind) && plan.count > INT_MAX)
 		plan.why = INA_MPI_HUGE;

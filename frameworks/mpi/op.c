@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hostlib/elements/number.h"
 #include "numbers.h"
 
 /* Only these take derived types; their elements are bytes. */
@@ -32,7 +31,7 @@ static bool is_root(const struct ina_mpi_op *op)
 /* Of this rank's block behind those of the ranks before it. */
 static size_t own_offset(const struct ina_mpi_op *op)
 {
-	return (size_t)op->plan.rank * op->plan.count * ina_type_bytes((int)op->plan.type);
+	return (size_t)op->plan.rank * op->plan.count * op->plan.element_bytes;
 }
 
 static void pack(const struct ina_mpi_op *op, const void *from, int count, MPI_Datatype type,
@@ -146,5 +145,5 @@ void ina_mpi_op_end(struct ina_mpi_op *op)
 	}
 	/* MPI has the result of a reduce-scatter in place in front, libina where its block was. */
 	if (is_scattered(op) && op->call.send == MPI_IN_PLACE && op->status == INA_OK)
-		memmove(op->call.recv, op->to, op->plan.count * ina_type_bytes((int)op->plan.type));
+		memmove(op->call.recv, op->to, op->plan.count * op->plan.element_bytes);
 }
