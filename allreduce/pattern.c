@@ -53,17 +53,17 @@ static int small_bits(const struct pattern *pattern)
  * -2^(bits - 1) to 2^(bits - 1) - 1. Where not all ranks can add a bit, every second or fourth does
  * and so on, each time others.
  */
-static int32_t small_integer(uint64_t base, int rank, size_t index, int bits)
+static int32_t small_integer(uint64_t word, int rank, size_t index, int bits)
 {
 	if (bits < 1) {
 		if (((size_t)rank + index) % ((size_t)1 << (1 - bits)) != 0)
 			return 0;
 		bits = 1;
 	}
-	return (int32_t)(mix(base + index) >> (64 - bits)) - (1 << (bits - 1));
+	return (int32_t)(word >> (64 - bits)) - (1 << (bits - 1));
 }
 
-/* As the type has the lowest bits. */
+/* The number that these bits, or the lowest of them, are in an integer type. */
 static int64_t truncate(uint64_t bits, enum ina_type type)
 {
 	switch (type) {
@@ -78,7 +78,7 @@ static int64_t truncate(uint64_t bits, enum ina_type type)
 	}
 }
 
-/* The type has the number of ranks itself. */
+/* The type can hold the number of ranks. */
 static bool has_multiples(const struct pattern *pattern)
 {
 	return pattern->ranks < 256 ||
@@ -99,7 +99,7 @@ static int64_t operand(const struct pattern *pattern, uint64_t base, int rank, s
 
 		return (word & 1 ? -1 : 1) * (doubles && (word & 2) ? 2 : 1);
 	}
-	small = small_integer(base, rank, index, bits);
+	small = small_integer(word, rank, index, bits);
 	if (pattern->op == INA_AVG)
 		small *= has_multiples(pattern) ? pattern->ranks : 0;
 	return is_unsigned(pattern->type) && small < 0 ? -small : small;
@@ -129,37 +129,6 @@ static double scale_of(const struct pattern *pattern, size_t index)
 	return 1.0 / (1u << (index * 7 % (pattern->type == INA_FLOAT16 ? 8 : 16)));
 }
 
-/* The bits of a number that the type has exactly, and not as a subnormal. */
-static uint64_t encode(const struct pattern *pattern, int64_t number, size_t index)
-{
-	double wide = (double)number * scale_of(pattern, index);
-	float value = (float)wide;
-	uint32_t bits;
-	uint64_t wide_bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	memcpy(&wide_bits, &wide, sizeof(wide_bits));
-	switch (pattern->type) {
-	case INA_FLOAT64:
-		return wide_bits;
-	case INA_FLOAT32:
-		return bits;
-	case INA_BFLOAT16:
-		return bits >> 16;
-	case INA_FLOAT16: /* exponent bias 15 for 127, 10 bits for 23 */
-		return value == 0
-		               ? bits >> 16
-		               : (bits >> 16 & 0x8000) | ((bits & 0x7FFFFFFF) - (112u << 23)) >> 13;
-	case INA_UINT8:
-		return (uint8_t)number;
-	case INA_INT32:
-	case INA_UINT32:
-		return (uint32_t)number;
-	default:
-		return (uint64_t)number;
-	}
-}
-
 size_t pattern_bytes(enum ina_type type)
 {
 	switch (type) {
@@ -175,6 +144,28 @@ size_t pattern_bytes(enum ina_type type)
 	default:
 		return 4;
 	}
+}
+
+/* The bits of a number: the lowest of an integer; a float has it exactly, and not as a subnormal.
+ */
+static uint64_t encode(const struct pattern *pattern, int64_t number, size_t index)
+{
+	double wide = (double)number * scale_of(pattern, index);
+	float value = (float)wide;
+	uint32_t bits;
+	uint64_t wide_bits;
+
+	if (is_integer(pattern->type))
+		return (uint64_t)number & UINT64_MAX >> (64 - 8 * pattern_bytes(pattern->type));
+	memcpy(&bits, &value, sizeof(bits));
+	memcpy(&wide_bits, &wide, sizeof(wide_bits));
+	if (pattern->type == INA_FLOAT64)
+		return wide_bits;
+	if (pattern->type == INA_BFLOAT16)
+		return bits >> 16;
+	if (pattern->type == INA_FLOAT16 && value != 0) /* bias 15 for 127, 10 bits for 23 */
+		return (bits >> 16 & 0x8000) | ((bits & 0x7FFFFFFF) - (112u << 23)) >> 13;
+	return bits;
 }
 
 static uint64_t get(const void *elements, size_t i, size_t bytes)
@@ -231,7 +222,7 @@ static uint64_t expected_bits(const struct pattern *pattern, const uint64_t *bas
 		result = combine(pattern, result, operand(pattern, bases[r], r, index, bits));
 	if (pattern->op == INA_AVG)
 		result /= pattern->ranks; /* every operand is a multiple */
-	return encode(pattern, truncate((uint64_t)result, pattern->type), index);
+	return encode(pattern, result, index);
 }
 
 /* All |x| < 2^e, and s a sum of them: n 2^(e + log2 n - 31) + |s| 2^-24. */

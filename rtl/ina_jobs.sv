@@ -96,7 +96,8 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] bordered;                 // it has a border
   logic [JOB_COUNT-1:0] downed;                   // and a down flow
 
-  // Who asks is known late in a clock, so it is looked at in the next; who is answered then asks no more.
+  // ask_valid comes late in a clock, so it is looked at in the next one. A port that has been
+  // answered meanwhile has nothing more to ask.
   logic [PORT_COUNT-1:0] asked;
   logic [PORT_COUNT-1:0] wanted;
 

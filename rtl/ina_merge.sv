@@ -55,7 +55,7 @@ module ina_merge (
 
   assign free           = !m_axis_tvalid || m_axis_tready;
   assign turn           = in_frame ? owner : owner ? !s0_axis_tvalid : s1_axis_tvalid;
-  // As `turn`, for one that is valid: ready is late, and hangs on no more than it must.
+  // !turn where s0_axis_tvalid, which is left out, since what waits for ready comes late.
   assign s0_axis_tready = free && !spills && !(in_frame ? owner : !owner && s1_axis_tvalid);
   assign s1_axis_tready = free && turn;
   assign take           = free && (spills || (turn ? s1_axis_tvalid : s0_axis_tvalid));

@@ -3,7 +3,8 @@
 // ina_jobs: every JOIN is answered, whatever the other ports ask and whatever is under way. What
 // is answered is proved in ina_jobs.sv.
 //
-//   1. A port that asks is answered after at most one answer to each other port.
+//   1. A port that asks is answered after at most one answer to each other port, not counting one
+//      in the clock in which it begins to ask.
 //   2. It is answered within five clocks a port and one more.
 //   3. Nobody is answered who does not ask, and no two in the same clock.
 
@@ -48,7 +49,7 @@ module formal_ina_jobs_turns (
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     logic       asks;    // in the clock before, and was not answered
-    logic [1:0] others;  // answers to others since it asks, but for one in the clock in which it begins
+    logic [1:0] others;  // answers to others, from the clock after on
     logic [4:0] clocks;  // since it asks
 
     always_ff @(posedge clk) begin
