@@ -41,9 +41,14 @@ struct ina_mpi_call {
 	int root;
 };
 
-/* Which way it goes: libina's, or MPI's for this reason. */
+/* Which way it goes: by libina, or by MPI for this reason. */
 enum ina_mpi_why {
 	INA_MPI_BY_INA,
+	/* Why libina did it among the hosts, known at its end. */
+	INA_MPI_UNFIT,
+	INA_MPI_HALVED,
+	INA_MPI_WITHOUT,
+	/* Why it is MPI's. */
 	INA_MPI_SMALL,
 	INA_MPI_TYPE,
 	INA_MPI_OP,

@@ -39,18 +39,28 @@ static void record_error(struct ina_mpi_op *op, const char *text)
 }
 
 /*
- * Several may have ended since this was last asked: each that the aggregator did is taken for one
- * of them, the earliest first.
+ * Several may have ended since this was last asked: what libina has counted and the table has not
+ * is taken for one of them, the aggregator's first.
  */
-static enum ina_mpi_way way_of_last(struct ina_mpi_channel *channel)
+static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
 {
 	struct ina_stats stats;
 
 	ina_comm_stats(channel->comm, &stats, sizeof(stats));
-	if (channel->calls_aggregated == stats.calls_aggregated)
-		return INA_MPI_BY_HOSTS;
-	channel->calls_aggregated++;
-	return INA_MPI_BY_AGGREGATOR;
+
+	const uint64_t done[INA_MPI_WITHOUT] = {
+	        [INA_MPI_BY_INA] = stats.calls_aggregated,
+	        [INA_MPI_UNFIT] = stats.calls_unfit,
+	        [INA_MPI_HALVED] = stats.calls_halved,
+	};
+
+	for (int why = 0; why < INA_MPI_WITHOUT; why++) {
+		if (channel->reported[why] != done[why]) {
+			channel->reported[why]++;
+			return why;
+		}
+	}
+	return INA_MPI_WITHOUT;
 }
 
 /* The first operation is at its end: its caller, or whoever waits for its handle, goes on. */
@@ -64,7 +74,7 @@ static void finish_first(struct ina_mpi_channel *channel)
 	if (op->status != INA_OK)
 		record_error(op, channel->text);
 	else
-		ina_mpi_report(&op->call, &op->plan, way_of_last(channel));
+		ina_mpi_report(&op->call, op->plan.bytes, why_of_last(channel));
 	ina_mpi_op_end(op);
 	if (op->call.started) {
 		channel->started--;

@@ -38,8 +38,8 @@ struct ina_mpi_channel {
 	char text[INA_ERROR_SIZE]; /* of the latest error */
 	struct ina_mpi_op *first;  /* under way, in order */
 	struct ina_mpi_op *last;
-	uint64_t calls_aggregated; /* of libina's count of them, those that are in the table */
-	unsigned int started;      /* of those under way, for which nobody waits in a call */
+	uint64_t reported[INA_MPI_WITHOUT]; /* of libina's counts of calls, what is in the table */
+	unsigned int started; /* of those under way, for which nobody waits in a call */
 };
 
 /* Never NULL. Makes it where the communicator has none. */

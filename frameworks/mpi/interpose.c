@@ -104,7 +104,7 @@ static bool is_ours(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 {
 	*plan = ina_mpi_decide(call);
 	if (plan->why != INA_MPI_BY_INA)
-		ina_mpi_report(call, plan, INA_MPI_BY_MPI);
+		ina_mpi_report(call, plan->bytes, plan->why);
 	return plan->why == INA_MPI_BY_INA;
 }
 

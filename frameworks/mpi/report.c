@@ -23,6 +23,9 @@ static const char *const NAMES[INA_MPI_KINDS][2] = {
 
 static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_BY_INA] = "",
+        [INA_MPI_UNFIT] = "no aggregator adds such elements",
+        [INA_MPI_HALVED] = "half a ring takes fewer bytes",
+        [INA_MPI_WITHOUT] = "no aggregator",
         [INA_MPI_SMALL] = "smaller than INA_MPI_THRESHOLD",
         [INA_MPI_TYPE] = "libina has no such type",
         [INA_MPI_OP] = "libina has no such operation",
@@ -39,36 +42,33 @@ static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_ARGUMENT] = "arguments that MPI may refuse",
 };
 
-static const char BY_HOSTS[] = "no aggregator, or none that adds such elements";
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t counts[INA_MPI_KINDS][2][SIZES][INA_MPI_WHYS][INA_MPI_WAYS];
+static uint64_t counts[INA_MPI_KINDS][2][SIZES][INA_MPI_WHYS];
 
 static int size_class(size_t bytes)
 {
 	return bytes == 0 ? 0 : 64 - __builtin_clzll(bytes);
 }
 
-void ina_mpi_report(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
-                    enum ina_mpi_way way)
+void ina_mpi_report(const struct ina_mpi_call *call, size_t bytes, enum ina_mpi_why why)
 {
 	if (!ina_mpi_world.is_verbose)
 		return;
 	pthread_mutex_lock(&lock);
-	counts[call->kind][call->started][size_class(plan->bytes)][plan->why][way]++;
+	counts[call->kind][call->started][size_class(bytes)][why]++;
 	pthread_mutex_unlock(&lock);
 }
 
-static void print_row(FILE *out, const char *name, int size, const uint64_t *row, const char *why)
+static void print_row(FILE *out, const char *name, int size, enum ina_mpi_why why,
+                      unsigned long long count)
 {
 	unsigned long long from = size == 0 ? 0 : 1ULL << (size - 1);
+	bool by_aggregator = why == INA_MPI_BY_INA;
+	bool by_hosts = why == INA_MPI_UNFIT || why == INA_MPI_HALVED || why == INA_MPI_WITHOUT;
 
-	fprintf(out, "# %-26s %12llu %8llu %10llu %8llu %8llu  %s\n", name, from,
-	        (unsigned long long)(row[INA_MPI_BY_AGGREGATOR] + row[INA_MPI_BY_HOSTS] +
-	                             row[INA_MPI_BY_MPI]),
-	        (unsigned long long)row[INA_MPI_BY_AGGREGATOR],
-	        (unsigned long long)row[INA_MPI_BY_HOSTS], (unsigned long long)row[INA_MPI_BY_MPI],
-	        row[INA_MPI_BY_HOSTS] ? BY_HOSTS : why);
+	fprintf(out, "# %-26s %12llu %8llu %10llu %8llu %8llu  %s\n", name, from, count,
+	        by_aggregator ? count : 0, by_hosts ? count : 0,
+	        by_aggregator || by_hosts ? 0 : count, REASONS[why]);
 }
 
 void ina_mpi_report_print(void)
@@ -90,12 +90,10 @@ void ina_mpi_report_print(void)
 			int started = i / (SIZES * INA_MPI_WHYS);
 			int size = i / INA_MPI_WHYS % SIZES;
 			int why = i % INA_MPI_WHYS;
-			const uint64_t *row = counts[kind][started][size][why];
+			uint64_t count = counts[kind][started][size][why];
 
-			if (row[INA_MPI_BY_AGGREGATOR] + row[INA_MPI_BY_HOSTS] +
-			            row[INA_MPI_BY_MPI] >
-			    0)
-				print_row(out, NAMES[kind][started], size, row, REASONS[why]);
+			if (count > 0)
+				print_row(out, NAMES[kind][started], size, why, count);
 		}
 	}
 	fclose(out);

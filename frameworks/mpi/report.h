@@ -5,16 +5,9 @@
 
 #include "call.h"
 
-enum ina_mpi_way {
-	INA_MPI_BY_AGGREGATOR,
-	INA_MPI_BY_HOSTS, /* of libina: by ring, or by recursive doubling */
-	INA_MPI_BY_MPI,
-	INA_MPI_WAYS
-};
-
-/* A call that is done, or is going to MPI. Any thread. */
-void ina_mpi_report(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
-                    enum ina_mpi_way way);
+/* A call that libina has done, or that is going to MPI. INA_MPI_BY_INA: by the aggregator. Any
+ * thread. */
+void ina_mpi_report(const struct ina_mpi_call *call, size_t bytes, enum ina_mpi_why why);
 
 /* Prints the table of this rank to stderr, in one piece. */
 void ina_mpi_report_print(void);
