@@ -37,7 +37,7 @@ enum {
 #define BRIDGE_OPTIONS(X)                                                                          \
 	X(TOPOLOGY, ALL, "topology", "FABRIC", 2, TEXT, 0, 0,                                      \
 	  "Several switches: leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS (the top has A below it, " \
-	  "each of these B), clos:SPINESxLEAVESxHOSTS, or a file (lab/README.md)")                 \
+	  "each of these B), clos:SPINESxLEAVESxHOSTS, fat-tree:K, or a file (lab/README.md)")     \
 	X(AT, ALL, "at", "NAME,OPTION=VALUE[,...]", 2, TEXT, 0, 0,                                 \
 	  "An option for one cable or switch, as in leaf3:up0,loss-up=0.01; a host's cable is "    \
 	  "named by its number; may be repeated")                                                  \

@@ -6,8 +6,9 @@
 #include "topology.h"
 
 /*
- * Reads `leaf-spine:LEAVESxHOSTS`, `tree:AxB...xHOSTS`, `clos:SPINESxLEAVESxHOSTS`, or a file.
- * NULL, with one line in `error`, where that is no fabric. To be closed by the caller.
+ * Reads `leaf-spine:LEAVESxHOSTS`, `tree:AxB...xHOSTS`, `clos:SPINESxLEAVESxHOSTS`,
+ * `fat-tree:K`, or a file. NULL, with one line in `error`, where that is no fabric. To be closed by
+ * the caller.
  */
 struct topology *topology_open(const char *text, char error[TOPOLOGY_ERROR_BYTES]);
 

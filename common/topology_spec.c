@@ -95,6 +95,31 @@ static bool make_clos(struct topology *topology, const struct numbers *numbers, 
 	return add_hosts(topology, leaves, numbers->values[2], error);
 }
 
+/*
+ * K pods, each of K/2 leaves with K/2 hosts and K/2 spines, and (K/2)^2 cores (Al-Fares and others,
+ * SIGCOMM 2008): every switch has K ports. Spine i of each pod leads to the i-th K/2 cores.
+ */
+static bool make_fat_tree(struct topology *topology, const struct numbers *numbers, char *error)
+{
+	const unsigned k = numbers->values[0], half = k / 2, level = k * half;
+
+	if (k % 2) {
+		snprintf(error, TOPOLOGY_ERROR_BYTES, "%u is odd, and half of K ports lead up", k);
+		return false;
+	}
+	if (!add_level(topology, 0, level, error) || !add_level(topology, 1, level, error) ||
+	    !add_level(topology, 2, half * half, error))
+		return false;
+	for (unsigned i = 0; i < level; i++)
+		for (unsigned up = 0; up < half; up++)
+			if (!topology_add_uplink(topology, i, level + i / half * half + up,
+			                         error) ||
+			    !topology_add_uplink(topology, level + i,
+			                         2 * level + i % half * half + up, error))
+				return false;
+	return add_hosts(topology, level, half, error);
+}
+
 static const struct {
 	const char *prefix;
 	const char *form;
@@ -105,6 +130,7 @@ static const struct {
         {"leaf-spine:", "leaf-spine:LEAVESxHOSTS", 2, 2, make_tree},
         {"tree:", "tree:AxB...xHOSTS, of 1 to 3 numbers", 1, NUMBERS_MAX, make_tree},
         {"clos:", "clos:SPINESxLEAVESxHOSTS", 3, 3, make_clos},
+        {"fat-tree:", "fat-tree:K, of one even number", 1, 1, make_fat_tree},
 };
 
 static int kind_of(const char *text)

@@ -5,7 +5,8 @@
 
 #include "topology.h"
 
-#define TOPOLOGY_SPECS "leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS, clos:SPINESxLEAVESxHOSTS"
+#define TOPOLOGY_SPECS                                                                             \
+	"leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS, clos:SPINESxLEAVESxHOSTS, fat-tree:K"
 
 /* Whether `text` begins with a kind's name and a colon. */
 bool topology_is_spec(const char *text);

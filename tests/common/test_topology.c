@@ -105,6 +105,32 @@ static void test_tree(void **state)
 	topology_close(fabric);
 }
 
+/* Al-Fares and others: k^3/4 hosts, 5k^2/4 switches, of k ports each. */
+static void test_fat_tree(void **state)
+{
+	(void)state;
+	for (unsigned k = 2; k <= 10; k += 2) {
+		char spec[16];
+
+		snprintf(spec, sizeof(spec), "fat-tree:%u", k);
+		struct topology *fabric = open_good(spec);
+
+		assert_int_equal(fabric->host_count, k * k * k / 4);
+		assert_int_equal(fabric->switch_count, 5 * k * k / 4);
+		for (unsigned i = 0; i < fabric->switch_count; i++)
+			assert_int_equal(fabric->switches[i].ports, k);
+		/* The last leaf's last uplink is the last spine's, and that one's the last core's.
+		 */
+		const unsigned half = k / 2, pods_part = k * half;
+
+		assert_int_equal(fabric->switches[pods_part - 1].uplinks[half - 1],
+		                 2 * pods_part - 1);
+		assert_int_equal(fabric->switches[2 * pods_part - 1].uplinks[half - 1],
+		                 fabric->switch_count - 1);
+		topology_close(fabric);
+	}
+}
+
 static void test_bad_specs(void **state)
 {
 	static const char *const specs[] = {
@@ -124,6 +150,9 @@ static void test_bad_specs(void **state)
 	        "clos:2x2",
 	        "clos:17x2x2",
 	        "clos:2x1x1",
+	        "fat-tree:3",
+	        "fat-tree:12",
+	        "fat-tree:2x2",
 	        "ring:4",
 	        "leaf-spine",
 	        "",
@@ -331,6 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_leaf_spine), cmocka_unit_test(test_tree),
+	        cmocka_unit_test(test_fat_tree),
 	        cmocka_unit_test(test_bad_specs),  cmocka_unit_test(test_file),
 	        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_settings),
 	        cmocka_unit_test(test_routes),     cmocka_unit_test(test_multipath),

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * As GRID rounds: each job draws trees with the probabilities that are their shares of its rate in
+ * the relaxed program. What is drawn is made to fit contexts and memory, then gets its rates from
+ * the program over these trees alone. The best of all draws and of the baselines is the plan.
+ *
+ * Draw 0 takes each job's heaviest trees. Where contexts and memory do not bind, that alone is at
+ * least the bound divided by the most trees that a job has in the relaxed solution: the heaviest
+ * of m trees has an m-th of the job's rate or more, and what fitted beside the others fits alone.
+ */
+#include "plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "common/random.h"
+
+struct chooser {
+	const struct plan_pool *pool;
+	const struct plan_solution *relaxed;
+	const struct plan_baselines *baselines;
+	unsigned trees_most;
+	uint64_t random;
+	bool *is_in;
+	bool is_at[PLAN_JOBS_MAX][TOPOLOGY_SWITCHES_MAX];
+	unsigned counts[PLAN_JOBS_MAX];
+};
+
+static void begin(struct chooser *chooser)
+{
+	memset(chooser->is_in, 0, chooser->pool->count * sizeof(*chooser->is_in));
+	memset(chooser->is_at, 0, sizeof(chooser->is_at));
+	memset(chooser->counts, 0, sizeof(chooser->counts));
+}
+
+/* Has each switch of a tree a context and memory for its job? */
+static bool has_room(const struct chooser *chooser, const struct plan_tree *tree)
+{
+	const struct plan_graph *graph = chooser->pool->graph;
+	const struct plan_jobs *jobs = chooser->pool->jobs;
+
+	for (unsigned i = 0; i < graph->topology->switch_count; i++) {
+		unsigned contexts = 1;
+		double memory = jobs->jobs[tree->job].memory;
+
+		if (!tree->inputs[i] || chooser->is_at[tree->job][i])
+			continue;
+		for (unsigned job = 0; job < jobs->count; job++)
+			if (chooser->is_at[job][i]) {
+				contexts++;
+				memory += jobs->jobs[job].memory;
+			}
+		if (contexts > graph->switches[i].contexts || memory > graph->switches[i].memory)
+			return false;
+	}
+	return true;
+}
+
+/* Takes a tree if there is room for it. */
+static void take(struct chooser *chooser, unsigned number)
+{
+	const struct plan_tree *tree = number == PLAN_NONE ? NULL : &chooser->pool->trees[number];
+
+	if (!tree || chooser->is_in[number] || chooser->counts[tree->job] == chooser->trees_most ||
+	    !has_room(chooser, tree))
+		return;
+	chooser->is_in[number] = true;
+	chooser->counts[tree->job]++;
+	for (unsigned i = 0; i < chooser->pool->graph->topology->switch_count; i++)
+		chooser->is_at[tree->job][i] |= tree->inputs[i] > 0;
+}
+
+/* The heaviest of a job's trees that is not taken. */
+static unsigned heaviest(const struct chooser *chooser, unsigned job)
+{
+	unsigned best = PLAN_NONE;
+
+	for (unsigned i = 0; i < chooser->pool->count; i++)
+		if (chooser->pool->trees[i].job == job && !chooser->is_in[i] &&
+		    chooser->relaxed->rates[i] > 0 &&
+		    (best == PLAN_NONE ||
+		     chooser->relaxed->rates[i] > chooser->relaxed->rates[best]))
+			best = i;
+	return best;
+}
+
+/* A tree of a job with the probability that is its share. */
+static unsigned draw_tree(struct chooser *chooser, unsigned job)
+{
+	const struct plan_pool *pool = chooser->pool;
+	double sum = 0;
+	unsigned last = PLAN_NONE;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		if (pool->trees[i].job == job)
+			sum += chooser->relaxed->rates[i];
+	double left = sum * (double)(ina_random(&chooser->random) >> 11) * 0x1p-53;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		if (pool->trees[i].job == job && chooser->relaxed->rates[i] > 0) {
+			last = i;
+			left -= chooser->relaxed->rates[i];
+			if (left < 0)
+				break;
+		}
+	return last;
+}
+
+/* The tree that has most by itself, of those for which there is room. */
+static unsigned best_alone(const struct chooser *chooser, unsigned job)
+{
+	const struct plan_pool *pool = chooser->pool;
+	unsigned best = PLAN_NONE;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		if (pool->trees[i].job == job && has_room(chooser, &pool->trees[i]) &&
+		    (best == PLAN_NONE || pool->trees[i].most > pool->trees[best].most))
+			best = i;
+	return best;
+}
+
+static void choose_rounded(struct chooser *chooser, unsigned draw)
+{
+	const unsigned jobs = chooser->pool->jobs->count;
+
+	begin(chooser);
+	/* Who comes first has the contexts; each draw begins with another job. */
+	for (unsigned again = 0; again < chooser->trees_most; again++)
+		for (unsigned i = 0; i < jobs; i++) {
+			const unsigned job = (i + draw) % jobs;
+
+			take(chooser, draw ? draw_tree(chooser, job) : heaviest(chooser, job));
+		}
+	for (unsigned i = 0; i < jobs; i++)
+		if (!chooser->counts[(i + draw) % jobs])
+			take(chooser, best_alone(chooser, (i + draw) % jobs));
+}
+
+static void choose_nearest(struct chooser *chooser)
+{
+	begin(chooser);
+	for (unsigned job = 0; job < chooser->pool->jobs->count; job++) {
+		take(chooser, chooser->baselines->nearest[job]);
+		take(chooser, chooser->baselines->passed[job]);
+		if (!chooser->counts[job])
+			take(chooser, chooser->baselines->plain[job]);
+	}
+}
+
+static void choose_plain(struct chooser *chooser)
+{
+	begin(chooser);
+	for (unsigned job = 0; job < chooser->pool->jobs->count; job++)
+		take(chooser, chooser->baselines->plain[job]);
+}
+
+/* The rates of what is chosen, checked. */
+static bool value(const struct chooser *chooser, const char *from, unsigned draw, struct plan *plan,
+                  char *error)
+{
+	const struct plan_pool *pool = chooser->pool;
+	struct plan_solution *solution = calloc(1, sizeof(*solution));
+
+	*plan = (struct plan){.from = from, .draw = draw};
+	plan->rates = calloc(pool->count, sizeof(*plan->rates));
+	if (!solution || !plan->rates)
+		abort();
+	solution->rates = plan->rates;
+	const bool is_solved =
+	        plan_solve(pool, PLAN_CHOSEN, chooser->is_in, chooser->trees_most, solution);
+
+	plan->smallest = solution->smallest;
+	free(solution);
+	if (!is_solved) {
+		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no rates for the %s plan", from);
+		return false;
+	}
+	for (unsigned i = 0; i < pool->count; i++)
+		plan->sum += plan->rates[i];
+	return plan_check(pool->graph, pool->jobs, pool->trees, pool->count, plan->rates,
+	                  plan->smallest, chooser->trees_most, error);
+}
+
+/* By the smallest rate, then by the sum; what rounding does to them is no difference. */
+static bool is_better(const struct plan *a, const struct plan *b)
+{
+	if (fabs(a->smallest - b->smallest) > 1e-7 * b->smallest)
+		return a->smallest > b->smallest;
+	return a->sum > b->sum * (1 + 1e-7);
+}
+
+static void keep_better(struct plan *best, struct plan *other)
+{
+	if (best->rates && !is_better(other, best)) {
+		free(other->rates);
+	} else {
+		free(best->rates);
+		*best = *other;
+	}
+	other->rates = NULL;
+}
+
+static bool choose_best(struct chooser *chooser, unsigned draws, struct plan *best, char *error)
+{
+	struct plan plan;
+	bool good = true;
+
+	for (unsigned draw = 0; good && draw < draws; draw++) {
+		choose_rounded(chooser, draw);
+		good = value(chooser, "rounded", draw, &plan, error);
+		keep_better(best, &plan);
+	}
+	if (!good)
+		return false;
+	choose_nearest(chooser);
+	good = value(chooser, "nearest", 0, &plan, error);
+	keep_better(best, &plan);
+	choose_plain(chooser);
+	good = good && value(chooser, "plain", 0, &plan, error);
+	if (plan.rates)
+		keep_better(best, &plan);
+	return good;
+}
+
+static bool choose_exact(struct chooser *chooser, struct plan *plan, char *error)
+{
+	const struct plan_pool *pool = chooser->pool;
+	struct plan_solution *solution = calloc(1, sizeof(*solution));
+	double *rates = calloc(pool->count, sizeof(*rates));
+
+	if (!solution || !rates)
+		abort();
+	solution->rates = rates;
+	const bool is_solved = plan_solve(pool, PLAN_EXACT, NULL, chooser->trees_most, solution);
+
+	/* What branch and bound takes for 0 is not always 0. */
+	for (unsigned i = 0; is_solved && i < pool->count; i++)
+		chooser->is_in[i] = rates[i] > 1e-5 * pool->trees[i].most;
+	free(rates);
+	free(solution);
+	if (!is_solved) {
+		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no exact plan within a minute");
+		return false;
+	}
+	return value(chooser, "exact", 0, plan, error);
+}
+
+static unsigned most_trees(const struct plan_pool *pool, const struct plan_solution *relaxed)
+{
+	unsigned counts[PLAN_JOBS_MAX] = {0}, most = 1;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		if (relaxed->rates[i] > 0 && ++counts[pool->trees[i].job] > most)
+			most = counts[pool->trees[i].job];
+	return most;
+}
+
+static bool make(struct chooser *chooser, struct plan_result *result,
+                 const struct plan_options *options, char *error)
+{
+	chooser->trees_most = options->trees_most;
+	choose_nearest(chooser);
+	if (!value(chooser, "nearest", 0, &result->nearest, error))
+		return false;
+	choose_plain(chooser);
+	if (!value(chooser, "plain", 0, &result->plain, error) ||
+	    !choose_best(chooser, options->draws, &result->best, error) ||
+	    (options->is_exact && !choose_exact(chooser, &result->exact, error)))
+		return false;
+	chooser->trees_most = 1;
+	return choose_best(chooser, options->draws, &result->single, error);
+}
+
+bool plan_make(struct plan_result *result, const struct plan_graph *graph,
+               const struct plan_jobs *jobs, const struct plan_options *options,
+               char error[PLAN_ERROR_BYTES])
+{
+	struct chooser *chooser = calloc(1, sizeof(*chooser));
+	struct plan_solution *relaxed = calloc(1, sizeof(*relaxed));
+	bool good = false;
+
+	if (!chooser || !relaxed)
+		abort();
+	*result = (struct plan_result){.pool = {.graph = graph, .jobs = jobs}};
+	if (plan_find_candidates(&result->pool, options->seed, &result->baselines, relaxed)) {
+		result->bound = relaxed->smallest;
+		result->heaviest = most_trees(&result->pool, relaxed);
+		*chooser = (struct chooser){
+		        .pool = &result->pool,
+		        .relaxed = relaxed,
+		        .baselines = &result->baselines,
+		        .random = ina_mix(options->seed + 1),
+		        .is_in = calloc(result->pool.count, sizeof(bool)),
+		};
+		good = make(chooser, result, options, error);
+		free(chooser->is_in);
+	} else {
+		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no solution of the relaxed program");
+	}
+	free(relaxed->rates);
+	free(relaxed);
+	free(chooser);
+	return good;
+}
+
+void plan_result_close(struct plan_result *result)
+{
+	free(result->best.rates);
+	free(result->single.rates);
+	free(result->nearest.rates);
+	free(result->plain.rates);
+	free(result->exact.rates);
+	plan_pool_close(&result->pool);
+}
+
+double plan_job_rate(const struct plan_pool *pool, const struct plan *plan, unsigned job)
+{
+	double rate = 0;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		if (pool->trees[i].job == job)
+			rate += plan->rates[i];
+	return rate;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A result, for a person and for a script. */
+#ifndef INA_PLANNER_PRINT_H
+#define INA_PLANNER_PRINT_H
+
+#include <stdio.h>
+
+#include "plan.h"
+
+/* What the command line said, for the lines that say how to run the lab. */
+struct plan_names {
+	const char *fabric;
+	const char *jobs; /* NULL: none that a command could name */
+};
+
+void plan_print_text(FILE *file, const struct plan_result *result, const struct plan_names *names);
+void plan_print_json(FILE *file, const struct plan_result *result, const struct plan_names *names);
+
+#endif
