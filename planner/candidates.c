@@ -56,19 +56,6 @@ static void draw_prices(struct maker *maker)
 		maker->prices->inputs[i] = draw(maker);
 }
 
-static double cost_of(const struct plan_graph *graph, const struct plan_prices *prices,
-                      const struct plan_tree *tree)
-{
-	double cost = 0;
-
-	for (unsigned link = 0; link < graph->link_count; link++)
-		cost += tree->loads[link] * prices->links[link];
-	for (unsigned i = 0; i < graph->topology->switch_count; i++)
-		if (tree->inputs[i])
-			cost += tree->inputs[i] * prices->inputs[i] + prices->contexts[i];
-	return cost;
-}
-
 static void find_roots(struct maker *maker)
 {
 	const struct plan_pool *pool = maker->pool;
@@ -138,7 +125,7 @@ static bool is_better(const struct maker *maker, const struct plan_solution *sol
 	const struct plan_pool *pool = maker->pool;
 
 	for (unsigned i = first; i < pool->count; i++)
-		if (cost_of(pool->graph, &solution->duals, &pool->trees[i]) <
+		if (plan_tree_cost(pool->graph, &pool->trees[i], &solution->duals) <
 		    solution->job_duals[pool->trees[i].job] - 1e-7)
 			return true;
 	return false;

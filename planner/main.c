@@ -14,7 +14,6 @@ enum {
 	EXIT_USAGE = 2,
 	EXIT_FAULT = 1,
 	TREES_DEFAULT = 4,
-	TREES_MOST = 64,
 	DRAWS_DEFAULT = 32,
 	DRAWS_MOST = 10000,
 	KEY_TREES = 0x100,
@@ -70,7 +69,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_TREES:
 		options->plan.trees_most =
-		        (unsigned)whole(state, "--trees", argument, 1, TREES_MOST);
+		        (unsigned)whole(state, "--trees", argument, 1, PLAN_TREES_MOST);
 		break;
 	case KEY_DRAWS:
 		options->plan.draws = (unsigned)whole(state, "--draws", argument, 1, DRAWS_MOST);

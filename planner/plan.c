@@ -2,7 +2,8 @@
 /*
  * As GRID rounds: each job draws trees with the probabilities that are their shares of its rate in
  * the relaxed program. What is drawn is made to fit contexts and memory, then gets its rates from
- * the program over these trees alone. The best of all draws and of the baselines is the plan.
+ * the program over these trees alone. The best of all draws and of the baselines is then improved,
+ * a tree at a time, as long as the program's prices know of one that helps.
  *
  * Draw 0 takes each job's heaviest trees. Where contexts and memory do not bind, that alone is at
  * least the bound divided by the most trees that a job has in the relaxed solution: the heaviest
@@ -17,6 +18,8 @@
 
 #include "check.h"
 #include "common/random.h"
+
+enum { MOVES = 16, TRIES = 1000, SPREADS = 4, SWEEPS = 8 };
 
 struct chooser {
 	const struct plan_pool *pool;
@@ -87,7 +90,7 @@ static unsigned heaviest(const struct chooser *chooser, unsigned job)
 	return best;
 }
 
-/* A tree of a job with the probability that is its share. */
+/* A tree of a job that is not taken, with the probability that is its share. */
 static unsigned draw_tree(struct chooser *chooser, unsigned job)
 {
 	const struct plan_pool *pool = chooser->pool;
@@ -95,12 +98,13 @@ static unsigned draw_tree(struct chooser *chooser, unsigned job)
 	unsigned last = PLAN_NONE;
 
 	for (unsigned i = 0; i < pool->count; i++)
-		if (pool->trees[i].job == job)
+		if (pool->trees[i].job == job && !chooser->is_in[i])
 			sum += chooser->relaxed->rates[i];
 	double left = sum * (double)(ina_random(&chooser->random) >> 11) * 0x1p-53;
 
 	for (unsigned i = 0; i < pool->count; i++)
-		if (pool->trees[i].job == job && chooser->relaxed->rates[i] > 0) {
+		if (pool->trees[i].job == job && !chooser->is_in[i] &&
+		    chooser->relaxed->rates[i] > 0) {
 			last = i;
 			left -= chooser->relaxed->rates[i];
 			if (left < 0)
@@ -139,6 +143,106 @@ static void choose_rounded(struct chooser *chooser, unsigned draw)
 			take(chooser, best_alone(chooser, (i + draw) % jobs));
 }
 
+/* The eighth power makes nearly only the fullest count. */
+static double eighth(double value)
+{
+	value *= value;
+	value *= value;
+	return value * value;
+}
+
+struct spread {
+	double links[PLAN_LINKS_MAX];
+	double inputs[TOPOLOGY_SWITCHES_MAX];
+	unsigned slots[PLAN_JOBS_MAX * PLAN_TREES_MOST];
+};
+
+/* How much fuller the fabric is with a share of a tree. */
+static double fullness(const struct plan_graph *graph, const struct spread *spread,
+                       const struct plan_tree *tree, double share)
+{
+	const double unit = 1e9;
+	double sum = 0;
+
+	for (unsigned link = 0; link < graph->link_count; link++)
+		if (tree->loads[link] > 0) {
+			const double before = unit * spread->links[link] / graph->rates[link];
+			const double more = unit * share * tree->loads[link] / graph->rates[link];
+
+			sum += eighth(before + more) - eighth(before);
+		}
+	for (unsigned i = 0; i < graph->topology->switch_count; i++)
+		if (tree->inputs[i]) {
+			const double all = graph->switches[i].processing;
+			const double before = unit * spread->inputs[i] / all;
+
+			sum += eighth(before + unit * share * tree->inputs[i] / all) -
+			       eighth(before);
+		}
+	return sum;
+}
+
+static void load(const struct plan_graph *graph, struct spread *spread,
+                 const struct plan_tree *tree, double share)
+{
+	for (unsigned link = 0; link < graph->link_count; link++)
+		spread->links[link] += share * tree->loads[link];
+	for (unsigned i = 0; i < graph->topology->switch_count; i++)
+		spread->inputs[i] += share * tree->inputs[i];
+}
+
+/* What is in all slots, anew: contexts are let go where no slot needs them any more. */
+static void take_slots(struct chooser *chooser, const struct spread *spread)
+{
+	begin(chooser);
+	for (unsigned i = 0; i < chooser->pool->jobs->count * chooser->trees_most; i++)
+		take(chooser, spread->slots[i]);
+}
+
+static void choose_spread(struct chooser *chooser, unsigned turn)
+{
+	const struct plan_pool *pool = chooser->pool;
+	const unsigned jobs = pool->jobs->count, slots = jobs * chooser->trees_most;
+	const double share = 1.0 / chooser->trees_most;
+	struct spread *spread = calloc(1, sizeof(*spread));
+	bool has_changed = true;
+
+	if (!spread)
+		abort();
+	for (unsigned slot = 0; slot < slots; slot++)
+		spread->slots[slot] = PLAN_NONE;
+	for (unsigned sweep = 0; sweep < SWEEPS && has_changed; sweep++) {
+		has_changed = false;
+		for (unsigned i = 0; i < slots; i++) {
+			const unsigned slot = (i + turn * slots / SPREADS) % slots;
+			const unsigned before = spread->slots[slot];
+			double least = INFINITY;
+
+			if (before != PLAN_NONE)
+				load(pool->graph, spread, &pool->trees[before], -share);
+			spread->slots[slot] = PLAN_NONE;
+			take_slots(chooser, spread);
+			for (unsigned k = 0; k < pool->count; k++) {
+				const struct plan_tree *tree = &pool->trees[k];
+
+				if (tree->job != slot % jobs || !has_room(chooser, tree))
+					continue;
+				const double cost = fullness(pool->graph, spread, tree, share);
+
+				if (cost < least * (1 - 1e-9)) {
+					least = cost;
+					spread->slots[slot] = k;
+				}
+			}
+			if (spread->slots[slot] != PLAN_NONE)
+				load(pool->graph, spread, &pool->trees[spread->slots[slot]], share);
+			has_changed |= spread->slots[slot] != before;
+		}
+	}
+	take_slots(chooser, spread);
+	free(spread);
+}
+
 static void choose_nearest(struct chooser *chooser)
 {
 	begin(chooser);
@@ -158,21 +262,22 @@ static void choose_plain(struct chooser *chooser)
 }
 
 /* The rates of what is chosen, checked. */
-static bool value(const struct chooser *chooser, const char *from, unsigned draw, struct plan *plan,
-                  char *error)
+static bool value(const struct chooser *chooser, const char *from, struct plan *plan, char *error)
 {
 	const struct plan_pool *pool = chooser->pool;
 	struct plan_solution *solution = calloc(1, sizeof(*solution));
 
-	*plan = (struct plan){.from = from, .draw = draw};
+	*plan = (struct plan){.from = from, .duals = calloc(1, sizeof(*plan->duals))};
 	plan->rates = calloc(pool->count, sizeof(*plan->rates));
-	if (!solution || !plan->rates)
+	if (!solution || !plan->rates || !plan->duals)
 		abort();
 	solution->rates = plan->rates;
 	const bool is_solved =
 	        plan_solve(pool, PLAN_CHOSEN, chooser->is_in, chooser->trees_most, solution);
 
 	plan->smallest = solution->smallest;
+	*plan->duals = solution->duals;
+	memcpy(plan->job_duals, solution->job_duals, sizeof(plan->job_duals));
 	free(solution);
 	if (!is_solved) {
 		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no rates for the %s plan", from);
@@ -192,15 +297,116 @@ static bool is_better(const struct plan *a, const struct plan *b)
 	return a->sum > b->sum * (1 + 1e-7);
 }
 
-static void keep_better(struct plan *best, struct plan *other)
+static void free_plan(struct plan *plan)
 {
-	if (best->rates && !is_better(other, best)) {
-		free(other->rates);
-	} else {
-		free(best->rates);
+	free(plan->rates);
+	free(plan->duals);
+	plan->rates = NULL;
+	plan->duals = NULL;
+}
+
+/* Says whether it was. Takes `other` over. */
+static bool keep_better(struct plan *best, struct plan *other)
+{
+	const bool better = !best->rates || is_better(other, best);
+
+	if (better) {
+		free_plan(best);
 		*best = *other;
+		other->rates = NULL;
+		other->duals = NULL;
+	} else {
+		free_plan(other);
 	}
-	other->rates = NULL;
+	return better;
+}
+
+/* The trees of a plan, without one and with another. False: there is no room for that one. */
+static bool choose_again(struct chooser *chooser, const struct plan *plan, unsigned without,
+                         unsigned with)
+{
+	begin(chooser);
+	for (unsigned i = 0; i < chooser->pool->count; i++)
+		if (plan->rates[i] > 0 && i != without)
+			take(chooser, i);
+	take(chooser, with);
+	return chooser->is_in[with];
+}
+
+/* A tree that is not in the plan, and what the plan would gain by a little of it. */
+struct move {
+	unsigned tree;
+	double gain;
+};
+
+/* The best first. Returns how many. */
+static unsigned find_moves(const struct plan_pool *pool, const struct plan *plan,
+                           struct move moves[MOVES])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < pool->count; i++) {
+		const struct plan_tree *tree = &pool->trees[i];
+		const double gain =
+		        plan->rates[i] > 0 ? 0
+		                           : plan->job_duals[tree->job] -
+		                                     plan_tree_cost(pool->graph, tree, plan->duals);
+		unsigned at = count;
+
+		if (gain < 1e-9 || (count == MOVES && gain <= moves[MOVES - 1].gain))
+			continue;
+		if (count < MOVES)
+			count++;
+		else
+			at--;
+		for (; at > 0 && moves[at - 1].gain < gain; at--)
+			moves[at] = moves[at - 1];
+		moves[at] = (struct move){i, gain};
+	}
+	return count;
+}
+
+/* Puts a tree in, for each of its job's in turn where the job has all that it may have. */
+static bool try_move(struct chooser *chooser, unsigned tree, struct plan *best, unsigned *left,
+                     bool *is_valid, char *error)
+{
+	const struct plan_pool *pool = chooser->pool;
+	const unsigned job = pool->trees[tree].job;
+	unsigned count = 0;
+	struct plan plan;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		count += pool->trees[i].job == job && best->rates[i] > 0;
+	for (unsigned i = 0; i < pool->count && *left; i++) {
+		const bool is_last = i + 1 == pool->count;
+		const bool is_swap = pool->trees[i].job == job && best->rates[i] > 0;
+
+		if (!is_swap && (!is_last || count == chooser->trees_most))
+			continue;
+		if (!choose_again(chooser, best, is_swap ? i : PLAN_NONE, tree))
+			continue;
+		(*left)--;
+		*is_valid = value(chooser, "improved", &plan, error);
+		if (keep_better(best, &plan) || !*is_valid)
+			return true;
+	}
+	return false;
+}
+
+static bool improve(struct chooser *chooser, struct plan *best, char *error)
+{
+	struct move moves[MOVES];
+	unsigned left = TRIES;
+	bool is_valid = true, has_moved = true;
+
+	while (has_moved && left && is_valid) {
+		const unsigned count = find_moves(chooser->pool, best, moves);
+
+		has_moved = false;
+		for (unsigned i = 0; i < count && left && is_valid && !has_moved; i++)
+			has_moved = try_move(chooser, moves[i].tree, best, &left, &is_valid, error);
+	}
+	return is_valid;
 }
 
 static bool choose_best(struct chooser *chooser, unsigned draws, struct plan *best, char *error)
@@ -210,19 +416,25 @@ static bool choose_best(struct chooser *chooser, unsigned draws, struct plan *be
 
 	for (unsigned draw = 0; good && draw < draws; draw++) {
 		choose_rounded(chooser, draw);
-		good = value(chooser, "rounded", draw, &plan, error);
+		good = value(chooser, "rounded", &plan, error);
 		keep_better(best, &plan);
 	}
-	if (!good)
-		return false;
-	choose_nearest(chooser);
-	good = value(chooser, "nearest", 0, &plan, error);
-	keep_better(best, &plan);
-	choose_plain(chooser);
-	good = good && value(chooser, "plain", 0, &plan, error);
-	if (plan.rates)
+	for (unsigned turn = 0; good && turn < SPREADS; turn++) {
+		choose_spread(chooser, turn);
+		good = value(chooser, "spread", &plan, error);
 		keep_better(best, &plan);
-	return good;
+	}
+	if (good) {
+		choose_nearest(chooser);
+		good = value(chooser, "nearest", &plan, error);
+		keep_better(best, &plan);
+	}
+	if (good) {
+		choose_plain(chooser);
+		good = value(chooser, "plain", &plan, error);
+		keep_better(best, &plan);
+	}
+	return good && improve(chooser, best, error);
 }
 
 static bool choose_exact(struct chooser *chooser, struct plan *plan, char *error)
@@ -245,7 +457,7 @@ static bool choose_exact(struct chooser *chooser, struct plan *plan, char *error
 		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no exact plan within a minute");
 		return false;
 	}
-	return value(chooser, "exact", 0, plan, error);
+	return value(chooser, "exact", plan, error);
 }
 
 static unsigned most_trees(const struct plan_pool *pool, const struct plan_solution *relaxed)
@@ -263,10 +475,10 @@ static bool make(struct chooser *chooser, struct plan_result *result,
 {
 	chooser->trees_most = options->trees_most;
 	choose_nearest(chooser);
-	if (!value(chooser, "nearest", 0, &result->nearest, error))
+	if (!value(chooser, "nearest", &result->nearest, error))
 		return false;
 	choose_plain(chooser);
-	if (!value(chooser, "plain", 0, &result->plain, error) ||
+	if (!value(chooser, "plain", &result->plain, error) ||
 	    !choose_best(chooser, options->draws, &result->best, error) ||
 	    (options->is_exact && !choose_exact(chooser, &result->exact, error)))
 		return false;
@@ -308,11 +520,11 @@ bool plan_make(struct plan_result *result, const struct plan_graph *graph,
 
 void plan_result_close(struct plan_result *result)
 {
-	free(result->best.rates);
-	free(result->single.rates);
-	free(result->nearest.rates);
-	free(result->plain.rates);
-	free(result->exact.rates);
+	free_plan(&result->best);
+	free_plan(&result->single);
+	free_plan(&result->nearest);
+	free_plan(&result->plain);
+	free_plan(&result->exact);
 	plan_pool_close(&result->pool);
 }
 

@@ -5,13 +5,17 @@
 
 #include "candidates.h"
 
+enum { PLAN_TREES_MOST = 64 }; /* of a job */
+
 /* One way to give each job its trees. */
 struct plan {
-	const char *from; /* "rounded", "nearest", "plain", "exact" */
-	unsigned draw;    /* of "rounded": 0 is the heaviest trees, without luck */
+	const char *from; /* "rounded", "spread", "improved", "nearest", "plain", "exact" */
 	double smallest;  /* bits a second */
 	double sum;       /* of all jobs' rates */
-	double *rates;    /* by tree of the pool; to be freed */
+	double *rates;    /* by tree of the pool */
+	/* The program's prices for this choice of trees: what would make it better. */
+	struct plan_prices *duals;
+	double job_duals[PLAN_JOBS_MAX];
 };
 
 struct plan_options {

@@ -345,6 +345,19 @@ static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, doub
 	return number;
 }
 
+double plan_tree_cost(const struct plan_graph *graph, const struct plan_tree *tree,
+                      const struct plan_prices *prices)
+{
+	double cost = 0;
+
+	for (unsigned link = 0; link < graph->link_count; link++)
+		cost += tree->loads[link] * prices->links[link];
+	for (unsigned i = 0; i < graph->topology->switch_count; i++)
+		if (tree->inputs[i])
+			cost += tree->inputs[i] * prices->inputs[i] + prices->contexts[i];
+	return cost;
+}
+
 /* Whether all of a job's hosts are below a switch, by links that lead down. */
 static bool is_above(const struct topology_routes *routes, unsigned place,
                      const struct plan_job *job, unsigned *missing)

@@ -67,6 +67,10 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads);
  */
 unsigned plan_add_nearest(struct plan_pool *pool, unsigned job, double *loads, unsigned *passed);
 
+/* What a rate of 1 costs. */
+double plan_tree_cost(const struct plan_graph *graph, const struct plan_tree *tree,
+                      const struct plan_prices *prices);
+
 /* The switches that can be the root of an all-reduce's tree. Returns how many. */
 unsigned plan_roots(const struct plan_graph *graph, const struct plan_job *job,
                     unsigned roots[TOPOLOGY_SWITCHES_MAX]);
