@@ -40,7 +40,7 @@ __attribute__((format(printf, 4, 5))) static bool complain(const struct reader *
 	snprintf(reader->error, PLAN_ERROR_BYTES, "jobs %s: %s%s%s%.40s%s%s%.64s%s%s%s",
 	         length > 128 ? reader->path + length - 128 : reader->path, reader->error_of,
 	         *reader->error_of ? ": " : "", field ? "\"" : "", field ? field : "",
-	         field ? "\"" : "", text ? " " : "", text ? text : "",
+	         field ? "\"" : "", field && text ? " " : "", text ? text : "",
 	         text && strlen(text) > 64 ? "..." : "", field || text ? ": " : "", what);
 	free(text);
 	return false;

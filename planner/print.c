@@ -129,16 +129,6 @@ static void print_unadded(FILE *file, const struct plan_graph *graph, const stru
 		}
 }
 
-static double ring_rate(const struct plan_pool *pool, const struct plan *plan, unsigned job)
-{
-	double rate = 0;
-
-	for (unsigned i = 0; i < pool->count; i++)
-		if (pool->trees[i].job == job && pool->trees[i].kind == PLAN_RING)
-			rate += plan->rates[i];
-	return rate;
-}
-
 static void print_lab(FILE *file, const struct plan_result *result, const struct plan_names *names,
                       unsigned job)
 {
@@ -152,7 +142,7 @@ static void print_lab(FILE *file, const struct plan_result *result, const struct
 		fputs("  ina-lab: run --aggregator off, the job goes by ring\n", file);
 		return;
 	}
-	fprintf(file, "  ina-lab, one tree: %.4f Gb/s by itself beside the others' single trees\n",
+	fprintf(file, "  ina-lab, with one tree a job: %.4f Gb/s\n",
 	        plan_job_rate(&result->pool, &result->single, job) / unit);
 	if (plan_lab_has_it(result, job))
 		fprintf(file, "    ina-lab run --topology %s -- COMMAND\n", names->fabric);
@@ -161,6 +151,44 @@ static void print_lab(FILE *file, const struct plan_result *result, const struct
 		        "    ina-plan --lab %s %s %s >%s.json && ina-lab run --topology %s.json -- "
 		        "COMMAND\n",
 		        name, names->fabric, names->jobs, name, name);
+}
+
+/* A switch that has no room for the job, of those where one of its candidates would be. */
+static unsigned full_switch(const struct plan_pool *pool, const struct plan *plan, unsigned job)
+{
+	const struct plan_graph *graph = pool->graph;
+
+	for (unsigned place = 0; place < graph->topology->switch_count; place++) {
+		bool is_at[PLAN_JOBS_MAX] = {false}, is_wanted = false;
+		unsigned contexts = 1;
+		double memory = pool->jobs->jobs[job].memory;
+
+		for (unsigned i = 0; i < pool->count; i++)
+			if (pool->trees[i].inputs[place]) {
+				is_at[pool->trees[i].job] |= plan->rates[i] > 0;
+				is_wanted |= pool->trees[i].job == job;
+			}
+		for (unsigned other = 0; other < pool->jobs->count; other++)
+			if (is_at[other]) {
+				contexts++;
+				memory += pool->jobs->jobs[other].memory;
+			}
+		if (is_wanted && !is_at[job] &&
+		    (contexts > graph->switches[place].contexts ||
+		     memory > graph->switches[place].memory))
+			return place;
+	}
+	return PLAN_NONE;
+}
+
+static double unadded_rate(const struct plan_pool *pool, const struct plan *plan, unsigned job)
+{
+	double rate = 0;
+
+	for (unsigned i = 0; i < pool->count; i++)
+		if (pool->trees[i].job == job && pool->trees[i].kind != PLAN_TREE)
+			rate += plan->rates[i];
+	return rate;
 }
 
 static void print_job(FILE *file, const struct plan_result *result, const struct plan_names *names,
@@ -192,8 +220,14 @@ static void print_job(FILE *file, const struct plan_result *result, const struct
 		print_switches(file, graph, tree);
 		print_unadded(file, graph, tree);
 	}
-	if (of->server == PLAN_NONE)
-		fprintf(file, "  by ring: %.4f Gb/s\n", ring_rate(pool, plan, job) / unit);
+	const double unadded = unadded_rate(pool, plan, job);
+	const unsigned full = unadded > 0 ? full_switch(pool, plan, job) : PLAN_NONE;
+
+	fprintf(file, "  %s: %.4f Gb/s", of->server == PLAN_NONE ? "by ring" : "unadded",
+	        unadded / unit);
+	if (full != PLAN_NONE)
+		fprintf(file, ", %s has no room for the job", graph->topology->switches[full].name);
+	fputc('\n', file);
 	plan_ranks(result, job, hosts);
 	fputs("  ranks:", file);
 	for (unsigned rank = 0; rank < of->count; rank++)
@@ -280,10 +314,15 @@ static json_t *job_json(const struct plan_result *result, const struct plan_name
 	for (unsigned rank = 0; rank < of->count; rank++)
 		json_array_append_new(ranks, json_integer(hosts[rank]));
 	json_t *object = json_pack("{s:s, s:f, s:s, s:f, s:o, s:o}", "name", of->name, "rate",
-	                           plan_job_rate(pool, plan, job), "bound_by", text, "ring_rate",
-	                           ring_rate(pool, plan, job), "ranks", ranks, "trees",
+	                           plan_job_rate(pool, plan, job), "bound_by", text, "unadded_rate",
+	                           unadded_rate(pool, plan, job), "ranks", ranks, "trees",
 	                           trees_json(pool, plan, job));
 
+	const unsigned full = full_switch(pool, plan, job);
+
+	if (full != PLAN_NONE && unadded_rate(pool, plan, job) > 0)
+		json_object_set_new(object, "no_room_at",
+		                    json_string(pool->graph->topology->switches[full].name));
 	if (of->server != PLAN_NONE)
 		json_object_set_new(object, "server", json_integer(of->server));
 	json_object_set_new(object, "single",
