@@ -96,8 +96,15 @@ static void test_ways(void **state)
 	flow->to++;
 	check_says(planned, "a flow misses its end");
 	*flow = good;
+	/* From a leaf up, down and up again; and from a host, by way of that host. */
+	flow->length = 3;
+	flow->links[1] = flow->links[0] ^ 1;
+	flow->links[2] = flow->links[0];
+	check_says(planned, "a flow passes a host");
+	*flow = good;
 	check_says(planned, NULL);
-	/* Up, down and up again. */
+	while (flow->from < planned->graph.host_count)
+		flow++;
 	flow->links[1] = flow->links[0] ^ 1;
 	flow->links[2] = flow->links[0];
 	flow->length = 3;
