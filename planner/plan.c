@@ -2,8 +2,9 @@
 /*
  * As GRID rounds: each job draws trees with the probabilities that are their shares of its rate in
  * the relaxed program. What is drawn is made to fit contexts and memory, then gets its rates from
- * the program over these trees alone. The best of all draws and of the baselines is then improved,
- * a tree at a time, as long as the program's prices know of one that helps.
+ * the program over these trees alone. Beside the draws there are a few choices that spread the
+ * load: each tree of a job carries as much as its others, and is the one that is least in the way.
+ * The best of all these and of the baselines is the plan.
  *
  * Draw 0 takes each job's heaviest trees. Where contexts and memory do not bind, that alone is at
  * least the bound divided by the most trees that a job has in the relaxed solution: the heaviest
@@ -19,7 +20,7 @@
 #include "check.h"
 #include "common/random.h"
 
-enum { MOVES = 16, TRIES = 1000, SPREADS = 4, SWEEPS = 8 };
+enum { SPREADS = 4, SWEEPS = 8 };
 
 struct chooser {
 	const struct plan_pool *pool;
@@ -267,17 +268,15 @@ static bool value(const struct chooser *chooser, const char *from, struct plan *
 	const struct plan_pool *pool = chooser->pool;
 	struct plan_solution *solution = calloc(1, sizeof(*solution));
 
-	*plan = (struct plan){.from = from, .duals = calloc(1, sizeof(*plan->duals))};
+	*plan = (struct plan){.from = from};
 	plan->rates = calloc(pool->count, sizeof(*plan->rates));
-	if (!solution || !plan->rates || !plan->duals)
+	if (!solution || !plan->rates)
 		abort();
 	solution->rates = plan->rates;
 	const bool is_solved =
 	        plan_solve(pool, PLAN_CHOSEN, chooser->is_in, chooser->trees_most, solution);
 
 	plan->smallest = solution->smallest;
-	*plan->duals = solution->duals;
-	memcpy(plan->job_duals, solution->job_duals, sizeof(plan->job_duals));
 	free(solution);
 	if (!is_solved) {
 		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no rates for the %s plan", from);
@@ -297,116 +296,15 @@ static bool is_better(const struct plan *a, const struct plan *b)
 	return a->sum > b->sum * (1 + 1e-7);
 }
 
-static void free_plan(struct plan *plan)
+/* Takes `other` over. */
+static void keep_better(struct plan *best, struct plan *other)
 {
-	free(plan->rates);
-	free(plan->duals);
-	plan->rates = NULL;
-	plan->duals = NULL;
-}
-
-/* Says whether it was. Takes `other` over. */
-static bool keep_better(struct plan *best, struct plan *other)
-{
-	const bool better = !best->rates || is_better(other, best);
-
-	if (better) {
-		free_plan(best);
-		*best = *other;
-		other->rates = NULL;
-		other->duals = NULL;
+	if (best->rates && !is_better(other, best)) {
+		free(other->rates);
 	} else {
-		free_plan(other);
+		free(best->rates);
+		*best = *other;
 	}
-	return better;
-}
-
-/* The trees of a plan, without one and with another. False: there is no room for that one. */
-static bool choose_again(struct chooser *chooser, const struct plan *plan, unsigned without,
-                         unsigned with)
-{
-	begin(chooser);
-	for (unsigned i = 0; i < chooser->pool->count; i++)
-		if (plan->rates[i] > 0 && i != without)
-			take(chooser, i);
-	take(chooser, with);
-	return chooser->is_in[with];
-}
-
-/* A tree that is not in the plan, and what the plan would gain by a little of it. */
-struct move {
-	unsigned tree;
-	double gain;
-};
-
-/* The best first. Returns how many. */
-static unsigned find_moves(const struct plan_pool *pool, const struct plan *plan,
-                           struct move moves[MOVES])
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < pool->count; i++) {
-		const struct plan_tree *tree = &pool->trees[i];
-		const double gain =
-		        plan->rates[i] > 0 ? 0
-		                           : plan->job_duals[tree->job] -
-		                                     plan_tree_cost(pool->graph, tree, plan->duals);
-		unsigned at = count;
-
-		if (gain < 1e-9 || (count == MOVES && gain <= moves[MOVES - 1].gain))
-			continue;
-		if (count < MOVES)
-			count++;
-		else
-			at--;
-		for (; at > 0 && moves[at - 1].gain < gain; at--)
-			moves[at] = moves[at - 1];
-		moves[at] = (struct move){i, gain};
-	}
-	return count;
-}
-
-/* Puts a tree in, for each of its job's in turn where the job has all that it may have. */
-static bool try_move(struct chooser *chooser, unsigned tree, struct plan *best, unsigned *left,
-                     bool *is_valid, char *error)
-{
-	const struct plan_pool *pool = chooser->pool;
-	const unsigned job = pool->trees[tree].job;
-	unsigned count = 0;
-	struct plan plan;
-
-	for (unsigned i = 0; i < pool->count; i++)
-		count += pool->trees[i].job == job && best->rates[i] > 0;
-	for (unsigned i = 0; i < pool->count && *left; i++) {
-		const bool is_last = i + 1 == pool->count;
-		const bool is_swap = pool->trees[i].job == job && best->rates[i] > 0;
-
-		if (!is_swap && (!is_last || count == chooser->trees_most))
-			continue;
-		if (!choose_again(chooser, best, is_swap ? i : PLAN_NONE, tree))
-			continue;
-		(*left)--;
-		*is_valid = value(chooser, "improved", &plan, error);
-		if (keep_better(best, &plan) || !*is_valid)
-			return true;
-	}
-	return false;
-}
-
-static bool improve(struct chooser *chooser, struct plan *best, char *error)
-{
-	struct move moves[MOVES];
-	unsigned left = TRIES;
-	bool is_valid = true, has_moved = true;
-
-	while (has_moved && left && is_valid) {
-		const unsigned count = find_moves(chooser->pool, best, moves);
-
-		has_moved = false;
-		for (unsigned i = 0; i < count && left && is_valid && !has_moved; i++)
-			has_moved = try_move(chooser, moves[i].tree, best, &left, &is_valid, error);
-	}
-	return is_valid;
 }
 
 static bool choose_best(struct chooser *chooser, unsigned draws, struct plan *best, char *error)
@@ -434,7 +332,7 @@ static bool choose_best(struct chooser *chooser, unsigned draws, struct plan *be
 		good = value(chooser, "plain", &plan, error);
 		keep_better(best, &plan);
 	}
-	return good && improve(chooser, best, error);
+	return good;
 }
 
 static bool choose_exact(struct chooser *chooser, struct plan *plan, char *error)
@@ -520,11 +418,11 @@ bool plan_make(struct plan_result *result, const struct plan_graph *graph,
 
 void plan_result_close(struct plan_result *result)
 {
-	free_plan(&result->best);
-	free_plan(&result->single);
-	free_plan(&result->nearest);
-	free_plan(&result->plain);
-	free_plan(&result->exact);
+	free(result->best.rates);
+	free(result->single.rates);
+	free(result->nearest.rates);
+	free(result->plain.rates);
+	free(result->exact.rates);
 	plan_pool_close(&result->pool);
 }
 

@@ -9,13 +9,10 @@ enum { PLAN_TREES_MOST = 64 }; /* of a job */
 
 /* One way to give each job its trees. */
 struct plan {
-	const char *from; /* "rounded", "spread", "improved", "nearest", "plain", "exact" */
+	const char *from; /* "rounded", "spread", "nearest", "plain", "exact" */
 	double smallest;  /* bits a second */
 	double sum;       /* of all jobs' rates */
 	double *rates;    /* by tree of the pool */
-	/* The program's prices for this choice of trees: what would make it better. */
-	struct plan_prices *duals;
-	double job_duals[PLAN_JOBS_MAX];
 };
 
 struct plan_options {

@@ -255,7 +255,7 @@ static bool solve(struct build *build, enum plan_program program, struct plan_so
 		return false;
 	const double smallest = value_of(problem, is_exact, SMALLEST);
 
-	if (!is_exact)
+	if (program == PLAN_RELAXED)
 		take_duals(build, solution);
 	/* Below it by what rounding may do, or there would be no solution at all. */
 	glp_set_col_bnds(problem, SMALLEST, GLP_LO, smallest * (1 - (is_exact ? 1e-6 : 1e-9)), 0);

@@ -16,7 +16,7 @@
 struct plan_solution {
 	double smallest;          /* of the jobs' rates, bits a second */
 	double *rates;            /* by tree of the pool */
-	struct plan_prices duals; /* but of PLAN_EXACT: what a bit a second more is worth */
+	struct plan_prices duals; /* of PLAN_RELAXED: what a bit a second more is worth */
 	double job_duals[PLAN_JOBS_MAX];
 };
 

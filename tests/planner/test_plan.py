@@ -76,6 +76,15 @@ def test_what_binds(tmp_path):
     assert "leaf0 has no room for the job" in call("tree:4", none).stdout
 
 
+def test_what_is_left_over_is_used(tmp_path):
+    """Job a's slow host holds a back alone: b has what a leaves of the cable between the switches."""
+    fabric = clos(1, 2, 4)
+    fabric.rates["host0"] = 10e9
+    jobs = jobs_file(tmp_path, [{"name": "a", "hosts": [0, 4]}, {"name": "b", "hosts": [1, 5]}])
+    planned = plan(fabric.save(tmp_path / "fabric.json"), jobs)
+    assert [job["rate"] for job in planned["jobs"]] == [near(10e9), near(90e9)]
+
+
 def test_cables_and_aggregators_of_a_file(tmp_path):
     """The fabric's own options count: a slow cable, and a switch without an aggregator."""
     fabric = clos(1, 2, 2)
@@ -171,8 +180,12 @@ def test_fat_tree_of_80_switches(tmp_path, kind):
     verify(fabric, jobs, planned)
     assert planned["plan"]["smallest"] >= max(planned["plain"]["smallest"], planned["nearest"]["smallest"])
     assert planned["plan"]["smallest"] <= (1 + TINY) * planned["bound"]
+    # Without choices that spread the load it is less.
+    if kind == "server":
+        scarce = jobs_file(tmp_path, jobs["jobs"], processing=200e9)
+        assert plan("fat-tree:8", scarce, "--trees", 1)["plan"]["smallest"] >= 25e9
     # The name describes the same fabric.
-    assert plan("fat-tree:8", tmp_path / "jobs.json")["plain"]["smallest"] == near(planned["plain"]["smallest"])
+    assert plan("fat-tree:8", jobs_file(tmp_path, **jobs))["plain"]["smallest"] == near(planned["plain"]["smallest"])
 
 
 def test_all_have_the_whole_cable_where_contexts_allow(tmp_path):
