@@ -47,7 +47,7 @@ programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, 
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
-build: need-demo+test+torch+mpi+formal+synth
+build: need-demo+test+plan+torch+mpi+formal+synth
 	@$(CONFIGURE) -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
@@ -75,9 +75,9 @@ test-quick: kernel build ## a cross-section: units, small benches of the RTL, fo
 
 # Hosts of a lab have no room for the address sanitizer: their programs get the other one, and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
-test-sanitize: need-demo+test kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
+test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=address,undefined \
-		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab"
+		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab;planner"
 	@cmake --build $(SANITIZED)
 	@cmake -S . -B $(SANITIZED)-hosts -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=undefined \
 		-DINA_PARTS="hostlib;allreduce;lab;system;torture" -DINA_BRIDGE=$(SANITIZED)/ina-bridge

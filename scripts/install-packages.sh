@@ -23,6 +23,9 @@ groups=(
 	bench "the all-reduces that ours is measured beside, and what drives them"
 	"libgloo-dev libopenmpi-dev openmpi-bin ibverbs-utils perftest"
 
+	plan "the planner's solver of linear programs"
+	"libglpk-dev libjansson-dev"
+
 	torch "PyTorch, the backend for it and its tests, pictures to train on"
 	"python3-torch libtorch-dev pybind11-dev python3-pytest dataset-fashion-mnist"
 
