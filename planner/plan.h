@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the shares of the relaxed program to trees that can be used: randomized rounding. */
+/* Candidates, program, rounding, check: from jobs on a fabric to the plans for them. */
 #ifndef INA_PLANNER_PLAN_H
 #define INA_PLANNER_PLAN_H
 
-#include "candidates.h"
-
-enum { PLAN_TREES_MOST = 64 }; /* of a job */
+#include "rounding.h"
 
 /* One way to give each job its trees. */
 struct plan {
