@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -92,7 +93,9 @@ def main():
           "#         loss  accuracy  step (ms)  compute (ms)  all-reduce (ms)  all (s)", flush=True)
     results = {way: train(options, way) for way in ("gloo", "ina")}
     plot = PLOT.format(out=options.out)
-    if subprocess.run(["gnuplot"], input=plot, text=True).returncode == 0:
+    if not shutil.which("gnuplot"):
+        print("  no picture: gnuplot is not there; scripts/install-packages.sh docs installs it")
+    elif subprocess.run(["gnuplot"], input=plot, text=True).returncode == 0:
         print(f"  {options.out}/curves.svg shows loss and accuracy of both")
     stats = results["ina"][1]["stats"]
     print(f"  by ina: {stats['bytes_aggregated'] >> 20} MiB through the aggregator, {stats['bytes_ring'] >> 20} MiB by ring")
