@@ -280,22 +280,16 @@ static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, doub
 	const struct plan_graph *graph = pool->graph;
 	const struct plan_job *of = &pool->jobs->jobs[job];
 	struct draft *draft = open_draft(graph), *plain = open_draft(graph);
-	static const double nothing[PLAN_LINKS_MAX];
-	double none[PLAN_LINKS_MAX];
 	bool has_switch = true;
 
+	for (unsigned link = 0; link < graph->link_count; link++)
+		draft->prices.links[link] = 1;
+	for (unsigned i = 0; i < graph->topology->switch_count; i++)
+		if (graph->switches[i].aggregates)
+			draft->ends.costs[graph->host_count + i] = 0;
 	for (unsigned i = 0; i < of->count && has_switch; i++) {
 		struct plan_flow way;
 
-		memcpy(none, nothing, sizeof(none));
-		for (unsigned link = 0; link < graph->link_count; link++)
-			draft->prices.links[link] = 1;
-		for (unsigned node = 0; node < graph->node_count; node++)
-			draft->ends.costs[node] =
-			        plan_is_switch(graph, node) &&
-			                        graph->switches[node - graph->host_count].aggregates
-			                ? 0
-			                : INFINITY;
 		has_switch = plan_find_way(graph, &draft->prices, &draft->ends, of->hosts[i], &way,
 		                           NULL);
 		if (has_switch)

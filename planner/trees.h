@@ -45,7 +45,8 @@ struct plan_pool {
 
 void plan_pool_close(struct plan_pool *pool);
 
-/* Its number in the pool, where it may be already; PLAN_NONE: there is no such tree. */
+/* Each of the next three returns the tree's number in the pool, where it may be already; PLAN_NONE:
+ * there is none. */
 
 /*
  * The job's hosts are joined in the order `hosts`, each by the cheapest way to what is there of the
