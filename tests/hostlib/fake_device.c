@@ -99,9 +99,8 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
 {
-	(void)qp;
-	(void)attributes;
-	(void)mask;
+	if (mask & IBV_QP_STATE)
+		qp->state = attributes->qp_state;
 	return 0;
 }
 
