@@ -33,7 +33,12 @@ GroupPointer create(int rank, int size, int64_t timeout_ms, const std::string &r
 	                           root, cookie};
 	auto group = c10::make_intrusive<ProcessGroupIna>(settings, std::move(gloo));
 
-	all_made().emplace_back(group);
+	auto &made = all_made();
+
+	made.erase(std::remove_if(made.begin(), made.end(),
+	                          [](const Made &one) { return one.expired(); }),
+	           made.end());
+	made.emplace_back(group);
 	return group;
 }
 

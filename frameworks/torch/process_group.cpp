@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_group.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include <torch/csrc/utils/pybind.h>
 
 #include "work.hpp"
 
@@ -109,6 +112,17 @@ std::string ProcessGroupIna::explain()
 void ProcessGroupIna::close()
 {
 	communicator.close();
+}
+
+// It may be Python that lets go of the group, with the interpreter's lock; this waits for other
+// ranks.
+void ProcessGroupIna::release_resources()
+{
+	std::optional<pybind11::gil_scoped_release> released;
+
+	if (Py_IsInitialized() && PyGILState_Check())
+		released.emplace();
+	close();
 }
 
 void ProcessGroupIna::abandon()

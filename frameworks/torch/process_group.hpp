@@ -76,6 +76,10 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	void close();
 	void abandon();
 
+	// torch calls it when nobody has the group any more; the destructor waits for weak pointers
+	// to it as well.
+	void release_resources() override;
+
       private:
 	using Start = std::function<ina_status(ina_comm *comm, ina_request **request)>;
 

@@ -32,7 +32,10 @@ def test_semantics_within_the_bound(tmp_path):
 
 
 def test_collectives(tmp_path):
-    assert_all_right(check(tmp_path, 3, "check_collectives.py"), 3)
+    """And each group has left the aggregator when it is destroyed, and has room for another job."""
+    result = check(tmp_path, 3, "check_collectives.py")
+    assert_all_right(result, 3)
+    assert result.aggregator["jobs_closed"] == result.aggregator["jobs_opened"] > 0, result
 
 
 def test_loss(tmp_path):
