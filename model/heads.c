@@ -98,6 +98,17 @@ static void enter_message(struct job *job, const struct queue_slot *first)
 	job->overflow = false;
 }
 
+/* The lane of the window: MAX of all that was asked for and of the job's grant, both negative. */
+static void lower_window(const struct job *job, uint8_t *join)
+{
+	uint8_t *lane = join + offsetof(struct ina_wire_header, exponent);
+	int32_t granted = -(int32_t)job->window_packets, asked;
+
+	memcpy(&asked, lane, sizeof(asked));
+	if (granted > asked)
+		memcpy(lane, &granted, sizeof(granted));
+}
+
 void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum)
 {
 	const struct queue_slot *first = heads_first(heads);
@@ -117,6 +128,8 @@ void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, ui
 			tree_set_operand(tree, port, &heads->slots[port]->payload);
 	if (tree_sum(tree, &layout, sum))
 		job->overflow = true;
+	if (layout.starts && sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN)
+		lower_window(job, sum);
 	job->in_message = !layout.ends;
 	if (layout.ends && job->overflow)
 		sum[first->payload_bytes - sizeof(struct ina_wire_trailer) +

@@ -3,8 +3,8 @@
  * Slots go by the packets' ordinal, which is the same for all flows of a job.
  *
  * Why a slot may be overwritten: a host sends packet p + W only after the sum of p
- * has reached it, and W, its window, is no more than the slots here (a larger
- * one is refused at JOIN). So when sum p + slot_count is made, every host has sum p.
+ * has reached it, and W, its window, is no more than the slots here (no more is granted
+ * at JOIN). So when sum p + slot_count is made, every host has sum p.
  *
  * Of partial sums: when that of p + slot_count is made, every host below has the sum of p from
  * above, so that has been made, and whoever still wants p is answered there.

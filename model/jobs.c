@@ -52,11 +52,20 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 {
 	unsigned children = child_count(jobs, header);
 	unsigned ports = jobs->port_count - (unsigned)__builtin_popcount(jobs->uplinks);
-	uint32_t window_packets = (uint32_t)header->exponent;
 
 	return children >= 1 && children <= ports && children <= header->rank_count &&
-	       window_packets >= 1 && window_packets <= jobs->slot_count &&
-	       (!is_border(jobs, header) || jobs->uplinks);
+	       header->exponent < 0 && (!is_border(jobs, header) || jobs->uplinks);
+}
+
+/* The largest power of two that is neither above what is asked for nor above what there is. */
+static unsigned grant(const struct jobs *jobs, const struct ina_wire_header *header)
+{
+	uint32_t asked = 0u - (uint32_t)header->exponent;
+	unsigned window = 1;
+
+	while (2 * window <= jobs->slot_count && 2 * window <= asked)
+		window *= 2;
+	return window;
 }
 
 static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned port,
@@ -118,6 +127,7 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		        .job_id = header->job_id,
 		        .rank_count = header->rank_count,
 		        .child_count = child_count(jobs, header),
+		        .window_packets = grant(jobs, header),
 		};
 		jobs->counters->jobs_opened++;
 	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {

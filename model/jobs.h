@@ -15,10 +15,11 @@ struct job {
 	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
 	uint64_t job_id;
 	unsigned rank_count;
-	unsigned child_count; /* children, hosts or switches, that have ranks of the job */
-	unsigned attached;    /* those of them that have joined */
-	uint32_t port_mask;   /* their ports */
-	uint32_t left;        /* those of them whose LEAVE has gone out */
+	unsigned child_count;    /* children, hosts or switches, that have ranks of the job */
+	unsigned attached;       /* those of them that have joined */
+	unsigned window_packets; /* granted: a power of two */
+	uint32_t port_mask;      /* their ports */
+	uint32_t left;           /* those of them whose LEAVE has gone out */
 	unsigned quiet; /* ticks until it is forgotten: all have left, its packets are dropped */
 
 	/* docs/protocol.md, Several switches. */

@@ -29,7 +29,8 @@ module ina_jobs #(
     parameter  int PORT_COUNT = 4,
     parameter  int JOB_COUNT  = 4,
     parameter  int SLOT_COUNT = 128,
-    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int WINDOW_W   = $clog2(SLOT_COUNT + 1) - 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -77,6 +78,8 @@ module ina_jobs #(
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
     output logic [JOB_COUNT-1:0]            job_freed,   // one clock
+    // What each job was granted: packets, a power of two, less one.
+    output logic [JOB_COUNT*WINDOW_W-1:0]   job_window,
 
     // One clock each, for ina_counters.
     output logic                 opened,  // with the answer
@@ -163,6 +166,7 @@ module ina_jobs #(
   logic             found_q;
   logic [JOB_W-1:0] index_q;
   logic             possible;
+  logic [31:0]      asked_q;  // the window
   logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
   logic [JOB_COUNT-1:0] alone_d;
   logic [JOB_COUNT-1:0] knows;    // the context that has its job
@@ -199,8 +203,8 @@ module ina_jobs #(
       found_q  <= any_free;
       index_q  <= knows != '0 ? known_index : lowest_free;
       possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
-          && request.window != '0 && request.window <= 32'(SLOT_COUNT)
-          && (!is_border || uplinks != '0);
+          && request.window[31] && (!is_border || uplinks != '0);
+      asked_q  <= -request.window;
     end
   end
 
@@ -215,6 +219,7 @@ module ina_jobs #(
   logic                  held;
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
+  logic [WINDOW_W-1:0]   window_q;
   logic                  lacks;       // the job lacks this child
   logic                  lacks_down;  // the job lacks its down flow
   logic [PORT_COUNT-1:0] mask_of_index;
@@ -241,6 +246,7 @@ module ina_jobs #(
                           : possible && (known_q ? lacks : found_q && !has_share))
           ? index_hot : '0;
       still_asks <= (request_port & ask_valid) != '0;
+      for (int i = 0; i < WINDOW_W; i++) window_q[i] <= (asked_q >> (i + 1)) != '0;
     end
   end
 
@@ -344,6 +350,7 @@ module ina_jobs #(
       rank_count[index_q]  <= request.rank_count;
       child_count[index_q] <= children[PORTS_W-1:0];
       missing[index_q]     <= children[PORTS_W-1:0] - 1'b1;
+      job_window[index_q*WINDOW_W +: WINDOW_W] <= window_q;
     end
     if (grants != '0 && known_q && !from_above) missing[index_q] <= missing[index_q] - 1'b1;
     for (int j = 0; j < JOB_COUNT; j++) begin

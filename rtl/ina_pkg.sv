@@ -116,6 +116,7 @@ package ina_pkg;
   localparam logic [7:0]  OPERATION_MIN   = 8'd3;
   localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header; of a JOIN only
   localparam int PLACE_LANE  = 6;  // ... the first 6, for this one is its place
+  localparam int WINDOW_LANE = 7;  // of a JOIN minus a window; of DATA an exponent
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
   localparam int TRACE_QUADS = 6;  // a TRACE: header, three slots of 16 bytes, trailer
 
@@ -166,7 +167,7 @@ package ina_pkg;
 
   // What a JOIN asks for, from its message header.
   typedef struct packed {
-    logic [31:0] window;
+    logic [31:0] window;  // minus the packets
     logic [31:0] place;
     logic [15:0] rank_count;
     logic [63:0] job_id;

@@ -71,6 +71,7 @@ module ina_top #(
 
   localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1;
   localparam int SLOT_W     = $clog2(SLOT_COUNT);
+  localparam int WINDOW_W   = $clog2(SLOT_COUNT + 1) - 1;
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
@@ -108,6 +109,7 @@ module ina_top #(
   logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
+  logic [JOB_COUNT*WINDOW_W-1:0]   job_window;
   logic                            job_opened;
   logic [JOB_COUNT-1:0]            job_newly_closed;
   logic [JOB_COUNT-1:0]            job_newly_broken;
@@ -346,7 +348,7 @@ module ina_top #(
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
-      .job_mask, .job_border, .job_down, .job_freed,
+      .job_mask, .job_border, .job_down, .job_freed, .job_window,
       .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
       .newly_expired(job_newly_expired), .busy(jobs_busy));
 
@@ -412,8 +414,8 @@ module ina_top #(
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
 
-  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W)) trailer (
-      .clk, .rst,
+  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .WINDOW_W(WINDOW_W)) trailer (
+      .clk, .rst, .job_window,
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
       .s_raw(tree_side.raw), .s_job(tree_side.job), .s_first(tree_side.first),
       .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),

@@ -2,17 +2,22 @@
 //
 // Behind the tree, the ends of messages and packets: remembers for each job whether an int32 sum of
 // the message has overflowed, and says so in bit 0 of the flags in the message's trailer; makes
-// zeros of what a packet's last beat has past its end, for ina_payload_crc. One clock of latency.
+// zeros of what a packet's last beat has past its end, for ina_payload_crc; says in a JOIN which window
+// the job has here. One clock of latency.
 
 `default_nettype none
 
 module ina_trailer #(
     parameter  int JOB_COUNT = 4,
     parameter  int SIDE_W    = 1,  // what rides along with each beat
+    parameter  int WINDOW_W  = 7,
     localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
+
+    // The window of each job in packets, less one; it is a power of two.
+    input  logic [JOB_COUNT*WINDOW_W-1:0] job_window,
 
     input  logic                           s_valid,
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
@@ -49,11 +54,26 @@ module ina_trailer #(
   assign now  = (s_overflow & elements) != '0 || (overflowed[s_job] && !(s_first && s_starts));
   assign flag = now && !s_raw && s_last && s_ends;
 
+  // A JOIN's lane is the largest of minus all windows: of the ranks', that is in the sum, and of the
+  // job's. It is larger where it has ones wherever the job's has.
+  localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
+
+  logic [ina_pkg::LANE_W-1:0] asked;
+  logic [ina_pkg::LANE_W-1:0] granted;
+  logic                       is_join;
+  logic                       lowers;
+
+  assign asked   = s_data[WINDOW_AT +: ina_pkg::LANE_W];
+  assign granted = ~ina_pkg::LANE_W'(job_window[s_job*WINDOW_W +: WINDOW_W]);
+  assign is_join = s_first && s_starts && s_data[24 +: 8] == ina_pkg::TYPE_JOIN;
+  assign lowers  = is_join && !s_raw && asked[ina_pkg::LANE_W-1] && (granted & ~asked) != '0;
+
   always_ff @(posedge clk) begin
     m_valid <= s_valid && !rst;
     if (s_valid) begin
       m_side <= s_side;
       m_data <= s_data;
+      if (lowers) m_data[WINDOW_AT +: ina_pkg::LANE_W] <= granted;
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
         if (flag && s_quads == 3'(q + 1))
           m_data[(q*4 + 1)*ina_pkg::LANE_W] <= 1'b1;

@@ -67,7 +67,7 @@ struct ina_wire_header {
 	uint32_t length_bytes;    /* elements of this message, without padding */
 	uint32_t remaining_bytes; /* of the collective, from this message on, modulo 2^32; */
 	                          /* JOIN: the place, see ina_wire_turn() */
-	int32_t exponent;         /* DATA: block exponent; JOIN: window in packets */
+	int32_t exponent;         /* DATA: block exponent; JOIN: minus the window in packets */
 };
 
 struct ina_wire_trailer {

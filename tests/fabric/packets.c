@@ -64,7 +64,7 @@ static struct ina_wire_header header_of(const struct rank *rank, uint32_t index)
 	        .remaining_bytes = index == 0 ? rank->place
 	                           : is_data ? (job->messages + 1 - message) * bytes + rank->differs
 	                                     : 0,
-	        .exponent = index == 0 ? (int32_t)(job->window * job->packets) : 0,
+	        .exponent = index == 0 ? -(int32_t)(job->window * job->packets) : 0,
 	};
 }
 

@@ -7,7 +7,7 @@
 //   1. At most one port is answered in a clock, and only one that asks.
 //   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
 //      flow on this port, is not broken, and lacks a rank. What cannot be is refused: no rank, more
-//      ranks than ports, no window, a window larger than the history.
+//      ranks than ports, a window that is not negated.
 //   3. A job's ports are those that were granted since it was opened; it is complete when they are
 //      as many as its ranks, and then stays complete.
 //   4. A context is freed when the LEAVEs of all its ports have gone out, or its job has expired,
@@ -252,7 +252,7 @@ module formal_ina_jobs (
       p1_asked: assert ((answer_valid & ~ask_valid) == '0);
       if (granted) begin
         p2_possible: assert (asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
-            && asked_window != '0 && asked_window <= 32'(SLOT_COUNT));
+            && asked_window[31]);
       end
       if (granted_this && known) begin
         p2_joins: assert (!frees && !broken && id == asked_id && ranks == asked_ranks
@@ -312,7 +312,7 @@ module formal_ina_jobs (
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;
   assign possible = asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
-      && asked_window != '0 && asked_window <= 32'(SLOT_COUNT);
+      && asked_window[31];
   assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
       && (ports & answer_valid) == '0;
   assign may_refuse = !possible || (has_id != '0 && !may_join) || (has_id == '0 && free_4 == '0);

@@ -89,7 +89,7 @@ static struct plan plan_of(const struct traffic_job *job, unsigned job_number, u
 
 	if (number == 0) { /* the JOIN; 0 is a right one */
 		plan.header.type = INA_WIRE_JOIN;
-		plan.header.exponent = TRAFFIC_WINDOW - (shape[0] & 0xF);
+		plan.header.exponent = (shape[0] & 0xF) - TRAFFIC_WINDOW;
 		plan.header.rank_count = (uint16_t)(TRAFFIC_PORTS - (shape[1] & 3));
 	} else if (leaves) {
 		plan.header.type = INA_WIRE_LEAVE;

@@ -77,7 +77,7 @@ struct frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
 	        .rank_count = rig->ranks,
 	        .job_id = RIG_JOB_ID,
 	        .message_number = index,
-	        .exponent = type == INA_WIRE_JOIN ? 8 : 0,
+	        .exponent = type == INA_WIRE_JOIN ? -8 : 0,
 	};
 	uint8_t message[48];
 

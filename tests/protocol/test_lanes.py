@@ -53,7 +53,7 @@ def test_unknown_types_break_the_job(two, kind):
 
 @pytest.mark.parametrize("kind,exponents,want", [
     (DATA, (3, -5), 3), (DATA, (-7, -9), -7), (DATA, (-1, 0), 0), (DATA, (2**31 - 1, 5), 2**31 - 1),
-    (DATA, (-2**31, -2**31), -2**31), (JOIN, (8, 100), 100)])
+    (DATA, (-2**31, -2**31), -2**31), (JOIN, (-8, -100), -8)])
 def test_exponent_and_window_are_the_largest(two, kind, exponents, want):
     job = Job(two, 2)
     if kind == DATA:

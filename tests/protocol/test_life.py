@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A connection's life: JOIN, DATA, LEAVE; refusals; broken jobs."""
+import struct
+
 import pytest
 
 from flows import CONTEXTS, FIRST_PSN, SLOTS, Flow, Job, check_made, check_raw
@@ -84,18 +86,22 @@ def test_refused_without_a_free_context(two):
     assert all(job.is_summed() for job in jobs)
 
 
-@pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS + 1},
-                                    {"exponent": -1}],
-                         ids=["no ranks", "more ranks than ports", "no window", "window above the history",
-                              "window of 2^32 - 1"])
+@pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS},
+                                    {"exponent": 2**31 - 1}],
+                         ids=["no ranks", "more ranks than ports", "no window", "a window that is not negated",
+                              "the largest lane"])
 def test_refused_what_cannot_be(start, fields):
     refused(Flow(start(8), 0, 1), **fields)
 
 
-def test_the_largest_window_is_granted(two):
-    flow = Flow(two, 0, 1, ranks=2)
-    flow.say(JOIN, exponent=SLOTS)
-    assert two.settle() == [[], []]
+@pytest.mark.parametrize("asked,granted", [((SLOTS, SLOTS), SLOTS), ((SLOTS + 1, 2 * SLOTS), SLOTS), ((2**31, 2**31), SLOTS),
+                                           ((100, 100), 64), ((100, 50), 50), ((33, 2**31), 32), ((8, 9), 8), ((2**31, 20), 20)])
+def test_the_window_is_the_smallest_of_all_asked_and_the_grant(two, asked, granted):
+    job = Job(two, 2)
+    for flow, own in zip(job.flows, asked):
+        flow.say(JOIN, exponent=-own)
+    got = [frame for frames in two.settle() for frame in frames]
+    assert [struct.unpack_from("<i", payload_of(frame), 28)[0] for frame in got] == [-granted, -granted]
 
 
 def test_refused_a_second_flow_of_a_job_on_a_port(start):

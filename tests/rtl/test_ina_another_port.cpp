@@ -51,7 +51,7 @@ struct Flow {
 		header.type = INA_WIRE_JOIN;
 		header.rank_count = rank_count;
 		header.job_id = job_id;
-		header.exponent = 2;
+		header.exponent = -2;
 		return frame(traffic::SEND_ONLY, 100, traffic::make_message(header, {}, 0));
 	}
 	/// Another key with the same hash: the addresses' last byte and the QPN's first are in the

@@ -12,6 +12,7 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
 constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
+constexpr unsigned WINDOW_W = 31 - static_cast<unsigned>(__builtin_clz(SLOTS));
 constexpr unsigned ANSWER_CLOCKS = 5 * PORTS + 1; // at most, whatever others ask
 
 struct Job {
@@ -20,6 +21,7 @@ struct Job {
 	uint64_t id = 0;
 	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
 	unsigned border = 0, down = 0;     // ports, one or none
+	unsigned window = 1;               // granted
 	bool begun = false;                // its JOIN has gone up
 	bool over = false, ticked = false; // left, but kept for a quiet time; a tick of it is past
 	bool closed = false;               // all have left, since this clock
@@ -210,10 +212,7 @@ class Jobs
 				           random.below(JOBS + 2),
 				           static_cast<uint16_t>(random.below(6)),
 				           random_place(),
-				           static_cast<uint32_t>(random.chance(90)
-				                                         ? 1 + random.below(SLOTS)
-				                                         : random.below(2) *
-				                                                   (SLOTS + 1)),
+				           random_window(),
 				           0,
 				           0};
 			asks |= unsigned{request.active} << p;
@@ -301,7 +300,7 @@ class Jobs
 		if (at.uplinks >> port & 1)
 			return admit_down(state, request);
 		if (children < 1 || children > ports || children > request.ranks ||
-		    request.window < 1 || request.window > SLOTS ||
+		    static_cast<int32_t>(request.window) >= 0 ||
 		    (request.is_border(at) && !at.uplinks))
 			return REFUSED;
 		for (unsigned j = 0; j < JOBS; j++) {
@@ -335,6 +334,16 @@ class Jobs
 			return job.begun ? static_cast<int>(j) : HELD;
 		}
 		return REFUSED;
+	}
+
+	/// Negated, but for some.
+	uint32_t random_window()
+	{
+		if (random.chance(10))
+			return static_cast<uint32_t>(random.below(2) << random.below(31));
+		return 0u - static_cast<uint32_t>(1 + (random.chance(10)
+		                                               ? random.below(uint64_t{1} << 31)
+		                                               : random.below(2 * SLOTS)));
 	}
 
 	/// Of four ports: any number of children, turned round here or further up, or nowhere.
@@ -394,6 +403,8 @@ class Jobs
 			job.id = request.id;
 			job.ranks = request.ranks;
 			job.children = request.children(at);
+			while (2 * job.window <= SLOTS && 2 * job.window <= 0u - request.window)
+				job.window *= 2;
 		}
 		if (request.is_border(at)) {
 			job.border = 1u << port;
@@ -422,6 +433,10 @@ class Jobs
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
 			CHECK(bit(dut->job_over, j) == job.over, "job %u: over", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
+			for (unsigned b = 0; b < WINDOW_W; b++)
+				CHECK(bit(dut->job_window, j * WINDOW_W + b) ==
+				              ((job.window - 1) >> b & 1),
+				      "job %u: window", j);
 			for (unsigned p = 0; p < PORTS; p++) {
 				CHECK(bit(dut->job_mask, p * JOBS + j) == (job.mask >> p & 1),
 				      "job %u: mask", j);

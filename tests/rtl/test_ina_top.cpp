@@ -282,7 +282,7 @@ class Comparison
 		for (unsigned i = 0; i < INA_JOB_COUNT; i++) {
 			ina_wire_header header = join_header(random.next(), 2);
 
-			header.exponent = 1;
+			header.exponent = -1;
 			put(port, join_frame(header, 0x700000 + i));
 		}
 		age();
@@ -336,7 +336,7 @@ class Comparison
 		if (INA_MTU < 4096 && random.chance(5))
 			own.mtu = 2 * INA_MTU; // more than the aggregator takes
 		if (random.chance(8))
-			own.window = random.chance(50) ? 0 : INA_SLOT_COUNT + 1;
+			own.window = random.chance(50) ? 0 : 1u << 31 | 1;
 		running.push_back(std::unique_ptr<RunningJob>(
 		        new RunningJob{traffic::Job(random, ports, serial++, own),
 		                       std::vector<Connection>(ports.size())}));
@@ -554,7 +554,7 @@ class Comparison
 
 			if (random.chance(50))
 				header.remaining_bytes = static_cast<uint32_t>(random.next());
-			header.exponent = static_cast<int32_t>(random.next());
+			header.exponent = static_cast<int32_t>(random.below(uint64_t{1} << 31));
 			frame = join_frame(header, packet.qpn);
 			if (random.chance(30))
 				frame.back() ^= 1; // and a wrong iCRC

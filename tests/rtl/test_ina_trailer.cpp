@@ -2,17 +2,19 @@
 //
 // ina_trailer: an overflow of an element, and only of an element, in any packet of a message is
 // flagged in that message's trailer, and in no other message's or job's. What a last beat has past
-// its end leaves as zeros.
+// its end leaves as zeros. A JOIN's sum says the smaller of its window and the job's.
 
 #include "bench.hpp"
 #include "Vina_trailer.h"
 
 #include <algorithm>
 
+#include "wire/ina_wire.h"
+
 namespace
 {
 
-constexpr unsigned JOBS = 4;
+constexpr unsigned JOBS = 4, WINDOW_W = 7;
 
 struct Beat {
 	bool first, last, starts, ends;
@@ -34,8 +36,15 @@ int main()
 	bench::Random random(bench::seed());
 	bench::Dut<Vina_trailer> dut;
 	bool overflowed[JOBS] = {};
-	unsigned flagged = 0, clean = 0;
+	unsigned flagged = 0, clean = 0, lowered = 0, kept = 0;
+	int32_t granted[JOBS];
+	uint32_t windows = 0;
 
+	for (unsigned j = 0; j < JOBS; j++) {
+		granted[j] = 1 << (j == 0 ? WINDOW_W : random.below(WINDOW_W));
+		windows |= static_cast<uint32_t>(granted[j] - 1) << (WINDOW_W * j);
+	}
+	dut->job_window = windows;
 	dut->s_valid = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 100000; i++) {
@@ -47,6 +56,12 @@ int main()
 		const uint16_t overflow =
 		        random.chance(60) ? 0 : static_cast<uint16_t>(1u << random.below(16));
 		bench::Bytes data = random.bytes(64);
+		int32_t asked = -1 - static_cast<int32_t>(random.below(2u << WINDOW_W));
+
+		if (random.chance(10))
+			asked = static_cast<int32_t>(random.next());
+		data[3] = static_cast<uint8_t>(INA_WIRE_JOIN + random.below(2));
+		std::memcpy(&data[28], &asked, sizeof(asked));
 
 		dut->s_valid = 1;
 		bench::put(dut->s_data, 0, data.data(), data.size());
@@ -59,6 +74,12 @@ int main()
 		dut->s_starts = beat.starts;
 		dut->s_ends = beat.ends;
 		dut.tick();
+		if (join && beat.first && beat.starts && data[3] == INA_WIRE_JOIN) {
+			const int32_t smaller = std::max(asked, -granted[job]);
+
+			(smaller == asked ? kept : lowered)++;
+			std::memcpy(&data[28], &smaller, sizeof(smaller));
+		}
 		if (join) {
 			if (beat.first && beat.starts)
 				overflowed[job] = false;
@@ -75,5 +96,6 @@ int main()
 		      "beat %u of job %u: wrong data or flag", i, job);
 	}
 	CHECK(flagged > 1000 && clean > 1000, "%u flagged, %u clean", flagged, clean);
+	CHECK(lowered > 500 && kept > 500, "%u lowered, %u kept", lowered, kept);
 	return 0;
 }

@@ -340,7 +340,8 @@ class Job
 		        static_cast<uint16_t>(shape.rank_count ? shape.rank_count : ranks.size());
 		header.job_id = id;
 		header.message_number = number++;
-		header.exponent = static_cast<int32_t>(shape.window);
+		if (type == INA_WIRE_JOIN)
+			header.exponent = static_cast<int32_t>(0u - shape.window);
 		if (data) {
 			const bool any = shape.any_percent > 0 && random.chance(shape.any_percent);
 
@@ -436,6 +437,8 @@ class Job
 			                       ? exponent
 			                       : std::max(top.exponent, exponent);
 		}
+		if (header.type == INA_WIRE_JOIN)
+			top.exponent = std::max(top.exponent, -static_cast<int32_t>(granted()));
 		std::memcpy(&sum[0], &top, sizeof(top));
 		ina_wire_trailer trailer = {static_cast<uint32_t>(ranks.size()),
 		                            tree.overflow ? uint32_t{INA_WIRE_OVERFLOW} : 0u,
@@ -443,6 +446,16 @@ class Job
 		                            static_cast<uint32_t>(ranks.size() - 1)};
 		std::memcpy(&sum[sum.size() - sizeof(trailer)], &trailer, sizeof(trailer));
 		return sum;
+	}
+
+	/// By an aggregator that has room.
+	unsigned granted() const
+	{
+		unsigned window = 1;
+
+		while (2 * window <= std::min<unsigned>(shape.window, INA_SLOT_COUNT))
+			window *= 2;
+		return window;
 	}
 
 	void cut(const Message &message)
