@@ -239,11 +239,41 @@ bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, 
 	bool joined;
 
 	ina_innet_start(&network->innet, type,
-	                type == INA_WIRE_JOIN ? (int32_t)network->window_packets : 0, &nothing);
+	                type == INA_WIRE_JOIN ? -(int32_t)network->window_packets : 0, &nothing);
 	joined = ina_network_await_exchange(network, timeout_ms) &&
 	         ina_innet_is_joined(&network->innet);
 	ina_innet_stop(&network->innet);
+	if (joined && type == INA_WIRE_JOIN)
+		ina_network_take_grant(network);
 	return joined;
+}
+
+/* The ring keeps what was asked for. */
+static void set_window(struct ina_network *network, unsigned int granted_packets)
+{
+	const struct ina_connection_context *asked = &network->hosts.ring.connection;
+	struct ina_innet *innet = &network->innet;
+	unsigned int message_bytes = asked->limit_bytes + (unsigned int)INA_MESSAGE_FRAMING;
+	unsigned int window = asked->window;
+
+	ina_window_fit(&window, &message_bytes, network->fabric.path_mtu, granted_packets);
+	innet->connection.window = innet->receives = window;
+	innet->connection.limit_bytes = message_bytes - (uint32_t)INA_MESSAGE_FRAMING;
+}
+
+void ina_network_take_grant(struct ina_network *network)
+{
+	set_window(network, network->innet.granted_packets);
+}
+
+void ina_network_describe(const struct ina_network *network, struct ina_stats *stats)
+{
+	const struct ina_connection_context *used = stats->algorithm == INA_ALGORITHM_INA
+	                                                    ? &network->innet.connection
+	                                                    : &network->hosts.ring.connection;
+
+	stats->window = used->window;
+	stats->message_bytes = used->limit_bytes + (unsigned int)INA_MESSAGE_FRAMING;
 }
 
 void ina_network_drop_aggregated(struct ina_network *network)
@@ -261,5 +291,6 @@ void ina_network_renew_aggregated(struct ina_network *network)
 	connection->tx = made->tx->qp;
 	connection->rx = made->rx->qp;
 	connection->context.job_id = network->fabric.job_id;
+	set_window(network, network->window_packets);
 	ina_innet_reset(&network->innet);
 }

@@ -21,7 +21,7 @@ struct ina_network {
 	struct ina_doubling doubling;
 	struct ina_tree tree;        /* of the switches; its arrays are in the memory */
 	uint8_t *spare;              /* registered: the sums of a window, and 16 bytes */
-	unsigned int window_packets; /* what a JOIN says */
+	unsigned int window_packets; /* what a JOIN asks for */
 	bool plain; /* api/plain.h: what comes back is the predecessor's, and no sum */
 };
 
@@ -41,6 +41,15 @@ bool ina_network_await_exchange(struct ina_network *network, int timeout_ms);
 
 /* A JOIN or a LEAVE of this rank: returns whether it came back as a sum of all ranks. */
 bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms);
+
+/*
+ * The JOIN has come back as a sum: from here on, windows and messages are what was granted. Before
+ * the first message of data.
+ */
+void ina_network_take_grant(struct ina_network *network);
+
+/* The window and the size of messages in use, by the aggregator or by the ring. */
+void ina_network_describe(const struct ina_network *network, struct ina_stats *stats);
 
 /* The aggregated connections end; what they still complete is ignored. */
 void ina_network_drop_aggregated(struct ina_network *network);

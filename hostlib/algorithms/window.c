@@ -207,6 +207,15 @@ enum ina_status ina_innet_advance(struct ina_innet *innet, struct ina_failure *f
 	return INA_OK;
 }
 
+/* Of a JOIN, another rank's place, and a window that is not larger than this rank's. */
+static void expect_join(struct ina_wire_header *expected, const struct ina_slot *slot,
+                        const struct ina_operation *operation)
+{
+	expected->remaining_bytes = slot->header.remaining_bytes;
+	if (slot->header.exponent >= operation->context.exponent && slot->header.exponent < 0)
+		expected->exponent = slot->header.exponent;
+}
+
 enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
                                    struct ina_failure *failure)
 {
@@ -224,7 +233,7 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 
 	expected.number_type = (uint8_t)ina_operation_number_type(innet, operation, number);
 	if (operation->context.type == INA_WIRE_JOIN)
-		expected.remaining_bytes = slot->header.remaining_bytes; /* another rank's place */
+		expect_join(&expected, slot, operation);
 	if (operation->transfer.fixed && is_exponent(slot->header.exponent))
 		expected.exponent = slot->header.exponent;
 	match = ina_message_check(slot, byte_len, &expected, innet->contributors_due,
@@ -243,6 +252,8 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 		        index, byte_len, slot->header.length_bytes, slot->header.message_number,
 		        ina_message_bytes(length), length, expected.message_number);
 	innet->contributors = slot->trailer.contributors;
+	if (operation->context.type == INA_WIRE_JOIN)
+		innet->granted_packets = 0u - (uint32_t)slot->header.exponent;
 	if (match == INA_MESSAGE_RAW && operation->context.type == INA_WIRE_DATA)
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
 		                "the aggregator dropped out in message %" PRIu64

@@ -33,7 +33,6 @@ static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 /* The line of an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
 static void log_opened(const struct ina_comm *comm)
 {
-	const struct ina_options *options = &comm->settings.options;
 	const struct ina_fabric *fabric = &comm->network.fabric;
 	const struct ina_neighbour *from = &fabric->previous[INA_PURPOSE_AGGREGATE];
 	const struct ina_neighbour *to = &fabric->next[INA_PURPOSE_AGGREGATE];
@@ -48,8 +47,8 @@ static void log_opened(const struct ina_comm *comm)
 	        "%u bytes, window %u: %s",
 	        fabric->device, address_text(fabric->local.address, local), fabric->gid_index, gid,
 	        fabric->path_mtu, from->rank, address_text(from->endpoint.address, previous),
-	        to->rank, address_text(to->endpoint.address, next), options->message_bytes,
-	        options->window, comm->how);
+	        to->rank, address_text(to->endpoint.address, next), comm->stats.message_bytes,
+	        comm->stats.window, comm->how);
 }
 
 /* Why a JOIN was not joined, or what there is instead. */
@@ -64,9 +63,11 @@ static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
 	if (comm->network.plain)
 		snprintf(how, size, "plainly to the successor");
 	else if (aggregated && innet->place != 0)
-		snprintf(how, size, "aggregated by switches of %u levels", tree->top);
+		snprintf(how, size, "aggregated by switches of %u levels, %u of %u packets granted",
+		         tree->top, innet->granted_packets, comm->network.window_packets);
 	else if (aggregated)
-		snprintf(how, size, "aggregated");
+		snprintf(how, size, "aggregated, %u of %u packets granted", innet->granted_packets,
+		         comm->network.window_packets);
 	else if (options->algorithm == INA_ALGORITHM_RING)
 		snprintf(how, size, "by ring, as asked for");
 	else if (!ina_tree_may_sum(&comm->network.tree))
@@ -113,6 +114,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	else
 		ina_comm_use(comm, &ina_hosts_algorithm, &network->hosts);
 	comm->stats.algorithm = aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
+	ina_network_describe(network, &comm->stats);
 	log_opened(comm);
 	return INA_OK;
 }
@@ -154,8 +156,6 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	if (status != INA_OK)
 		return status;
 	stats->path_mtu = network->fabric.path_mtu;
-	stats->message_bytes = options->message_bytes;
-	stats->window = options->window;
 	snprintf(stats->device, sizeof(stats->device), "%s", network->fabric.device);
 	return choose_algorithm(comm, value != 0, joined, failure);
 }
@@ -228,7 +228,9 @@ static void describe_rails(struct ina_comm *comm, bool aggregated)
 		stats->path_mtu = rail->stats.path_mtu;
 		stats->message_bytes = rail->stats.message_bytes;
 	}
-	stats->window = rail_window(comm->settings.options.window, topology->rails);
+	stats->window = rail && rail->ranks > 1
+	                        ? rail->stats.window
+	                        : rail_window(comm->settings.options.window, topology->rails);
 	ina_log(&comm->log,
 	        "local rank %d of %d on machine %d: %d machines of %d to %d ranks, %d rails, %s",
 	        topology->local, topology->locals, topology->machine, topology->machines,

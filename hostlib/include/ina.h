@@ -170,7 +170,8 @@ struct ina_options {
 	/*
 	 * Messages under way at once, and bytes of a message with its framing of 48 bytes
 	 * (a multiple of 16; 0: 16 packets of the path MTU). window times packets of a message is
-	 * at most 128: the history of an aggregator, and what Linux rdma_rxe keeps unacknowledged.
+	 * at most 128: what Linux rdma_rxe keeps unacknowledged. An aggregator may grant less: then
+	 * its messages are shorter, or fewer are under way.
 	 */
 	unsigned int window;
 	unsigned int message_bytes;
@@ -234,8 +235,8 @@ struct ina_options {
 struct ina_stats {
 	enum ina_algorithm algorithm; /* in use: INA_ALGORITHM_INA or INA_ALGORITHM_RING */
 	unsigned int path_mtu;        /* bytes of payload in a packet */
-	unsigned int message_bytes;   /* of a full message, with framing */
-	unsigned int window;          /* messages */
+	unsigned int message_bytes;   /* of a full message, with framing: in use, */
+	unsigned int window;          /* and messages; less than asked for, where less is granted */
 	char device[64];              /* RDMA device, "" for a single rank */
 	uint64_t calls;               /* collectives finished */
 	uint64_t messages_aggregated; /* sums received from the aggregator */

@@ -176,6 +176,9 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 		const struct ina_stats *rail = &parallel->rail->stats;
 
 		stats->algorithm = rail->algorithm;
+		stats->message_bytes = rail->message_bytes;
+		if (rail->window > 0) /* the rail has several machines */
+			stats->window = rail->window;
 		stats->messages_aggregated = rail->messages_aggregated;
 		stats->messages_ring = rail->messages_ring;
 		stats->bytes_aggregated = rail->bytes_aggregated;

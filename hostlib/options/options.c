@@ -318,13 +318,28 @@ enum ina_status ina_settings_fit(struct ina_settings *settings, unsigned int pat
 	if (options->message_bytes == 0)
 		options->message_bytes = INA_DEFAULT_MESSAGE_PACKETS * path_mtu;
 	packets = (options->message_bytes + path_mtu - 1) / path_mtu;
-	*window_packets = options->window * packets;
-	if (*window_packets > INA_WINDOW_PACKETS_MAX)
+	packets *= options->window;
+	*window_packets = 1;
+	while (*window_packets < packets)
+		*window_packets *= 2;
+	if (packets > INA_WINDOW_PACKETS_MAX)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "a window of %u messages of %u bytes is %u packets at path MTU %u: more "
 		        "than %u; make window or message_bytes smaller",
-		        options->window, options->message_bytes, *window_packets, path_mtu,
+		        options->window, options->message_bytes, packets, path_mtu,
 		        INA_WINDOW_PACKETS_MAX);
 	return INA_OK;
+}
+
+void ina_window_fit(unsigned int *window, unsigned int *message_bytes, unsigned int path_mtu,
+                    unsigned int granted_packets)
+{
+	unsigned int packets = (*message_bytes + path_mtu - 1) / path_mtu;
+
+	if (*window * packets <= granted_packets)
+		return;
+	if (*window > granted_packets)
+		*window = granted_packets;
+	*message_bytes = granted_packets / *window * path_mtu;
 }

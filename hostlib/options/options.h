@@ -35,9 +35,18 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 
 /*
  * Checks what can only be known with the path MTU, and fills in message_bytes if that is 0.
- * Sets *window_packets. Returns INA_OK or INA_ERR_ARGUMENT.
+ * Sets *window_packets to what a JOIN asks for: the power of two in which the window has room, for
+ * aggregators grant no other numbers. Returns INA_OK or INA_ERR_ARGUMENT.
  */
 enum ina_status ina_settings_fit(struct ina_settings *settings, unsigned int path_mtu,
                                  unsigned int *window_packets, struct ina_failure *failure);
+
+/*
+ * Makes a window of messages, with message_bytes at most in each, fit into so many packets that
+ * were granted, 1 at least: by shorter messages of whole packets, and where those have one packet,
+ * by fewer. All ranks come to the same. Where it fits already, it stays.
+ */
+void ina_window_fit(unsigned int *window, unsigned int *message_bytes, unsigned int path_mtu,
+                    unsigned int granted_packets);
 
 #endif

@@ -64,6 +64,7 @@ static enum ina_recovery_result end_repair(struct ina_recovery *recovery)
 	recovery->phase = INA_STEADY;
 	stats->fallbacks++;
 	stats->algorithm = INA_ALGORITHM_RING;
+	ina_network_describe(recovery->context.network, stats);
 	ina_rejoin_later(&recovery->rejoin, &recovery->context);
 	return INA_RECOVERY_RING;
 }

@@ -98,19 +98,23 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 {
 	struct ina_stats *stats = context->stats;
 	const struct ina_tree *tree = &context->network->tree;
-	const char *how = stats->fallbacks == 0 ? "aggregated at last" : "aggregated again";
+	const char *how = stats->fallbacks == 0 ? "at last" : "again";
 	const char *why =
 	        rejoin->placed && !ina_tree_may_sum(tree) ? tree->why : "no JOIN was granted";
 
-	ina_log(context->log, "%s%s, before all-reduce %llu",
-	        joined ? how : "by ring still: ", joined ? "" : why,
-	        (unsigned long long)context->turn->current.number);
 	if (joined) {
+		ina_log(context->log,
+		        "aggregated %s, %u of %u packets granted, before all-reduce %llu", how,
+		        context->network->innet.granted_packets, context->network->window_packets,
+		        (unsigned long long)context->turn->current.number);
 		rejoin->granted_ms = ina_now_ms();
 		stats->rejoins++;
 		stats->algorithm = INA_ALGORITHM_INA;
+		ina_network_describe(context->network, stats);
 		return INA_REJOIN_GRANTED;
 	}
+	ina_log(context->log, "by ring still: %s, before all-reduce %llu", why,
+	        (unsigned long long)context->turn->current.number);
 	ina_network_drop_aggregated(context->network);
 	ina_rejoin_later(rejoin, context);
 	return INA_REJOIN_REFUSED;
@@ -158,7 +162,8 @@ static void send_join(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 
 	rejoin->stage = INA_REJOIN_JOIN;
 	rejoin->deadline_ms = ina_now_ms() + context->settings->options.join_timeout_ms;
-	ina_innet_start(&network->innet, INA_WIRE_JOIN, (int32_t)network->window_packets, &nothing);
+	ina_innet_start(&network->innet, INA_WIRE_JOIN, -(int32_t)network->window_packets,
+	                &nothing);
 	if (ina_innet_advance(&network->innet, &ignored) != INA_OK)
 		vote(rejoin, context, INA_REJOIN_CHECK, false);
 }
@@ -240,6 +245,8 @@ static void await_join(struct ina_rejoin *rejoin, const struct ina_recovery_cont
 		return;
 	fine = fine && ina_innet_is_joined(innet);
 	ina_innet_stop(innet);
+	if (fine)
+		ina_network_take_grant(context->network);
 	vote(rejoin, context, INA_REJOIN_CHECK, fine);
 }
 

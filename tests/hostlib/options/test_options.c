@@ -206,6 +206,37 @@ static void fits(void **state)
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
 	assert_int_equal(packets, 128);
+
+	options.message_bytes = 0;
+	options.window = 3; /* 48 packets: room is granted by powers of two */
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
+	assert_int_equal(packets, 64);
+}
+
+/* What is granted is never exceeded, and windows are kept while messages have whole packets. */
+static void fits_what_is_granted(void **state)
+{
+	static const struct {
+		unsigned int window, bytes, mtu, granted, new_window, new_bytes;
+	} cases[] = {
+	        {8, 65536, 4096, 128, 8, 65536}, {8, 65536, 4096, 64, 8, 32768},
+	        {8, 65536, 4096, 32, 8, 16384},  {8, 65536, 4096, 8, 8, 4096},
+	        {8, 65536, 4096, 4, 4, 4096},    {8, 65536, 4096, 1, 1, 4096},
+	        {3, 4112, 4096, 8, 3, 4112},     {3, 4112, 4096, 4, 3, 4096},
+	        {8, 4096, 1024, 32, 8, 4096},    {8, 4000, 1024, 16, 8, 2048},
+	        {5, 16384, 1024, 64, 5, 12288},  {128, 1024, 1024, 32, 32, 1024},
+	        {1, 131072, 1024, 64, 1, 65536},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned int window = cases[i].window, bytes = cases[i].bytes;
+
+		ina_window_fit(&window, &bytes, cases[i].mtu, cases[i].granted);
+		assert_int_equal(window, cases[i].new_window);
+		assert_int_equal(bytes, cases[i].new_bytes);
+	}
 }
 
 int main(void)
@@ -217,6 +248,7 @@ int main(void)
 	        cmocka_unit_test_setup(of_other_versions, clear_environment),
 	        cmocka_unit_test_setup(bad_options, clear_environment),
 	        cmocka_unit_test_setup(fits, clear_environment),
+	        cmocka_unit_test_setup(fits_what_is_granted, clear_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
