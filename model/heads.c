@@ -131,9 +131,13 @@ void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, ui
 	if (layout.starts && sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN)
 		lower_window(job, sum);
 	job->in_message = !layout.ends;
-	if (layout.ends && job->overflow)
+	if (layout.ends) {
 		sum[first->payload_bytes - sizeof(struct ina_wire_trailer) +
-		    offsetof(struct ina_wire_trailer, flags)] |= INA_WIRE_OVERFLOW;
+		    offsetof(struct ina_wire_trailer, flags)] |=
+		        (job->overflow ? INA_WIRE_OVERFLOW : 0) |
+		        (job->congested ? INA_WIRE_CONGESTED : 0);
+		job->congested = false;
+	}
 }
 
 bool heads_are_marked(const struct heads *heads)

@@ -30,6 +30,8 @@ struct job {
 	uint64_t up_count;   /* packets of each flow whose sum has been made here */
 	uint64_t down_count; /* packets whose sum of all ranks has gone out: as many at the top */
 
+	bool congested; /* it has met congestion since its last trailer */
+
 	/* The message that UP is in. */
 	bool in_message;
 	uint8_t number_type; /* as in its header */

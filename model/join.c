@@ -104,6 +104,7 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 		return;
 	}
 	bool marked = heads_are_marked(heads);
+	entry->congested |= marked;
 	heads_sum(heads, entry, join->tree, sum);
 	history_write(entry->has_border ? &join->parts[job] : &join->sums[job], entry->up_count,
 	              sum, first->payload_bytes);
@@ -142,19 +143,20 @@ static bool may_go_down(const struct join *join, unsigned job)
 
 static void down(struct join *join, unsigned job)
 {
-	const struct job *entry = &join->jobs->entries[job];
+	struct job *entry = &join->jobs->entries[job];
 	const struct queue_slot *slot =
 	        queue_at(queue_of(join, entry->down, job), entry->down_count);
+	const bool marked = rebuild_is_marked(&slot->header);
 
 	if (!fits(join, job, slot)) {
 		jobs_break(join->jobs, job);
 		return;
 	}
+	entry->congested |= marked;
 	memcpy(output_payload(join->output), slot->payload.bytes, slot->payload_bytes);
 	history_write(&join->sums[job], entry->down_count, slot->payload.bytes,
 	              slot->payload_bytes);
-	hand_out(join, job, rebuild_is_marked(&slot->header),
-	         queue_slot_is_control(slot, INA_WIRE_LEAVE));
+	hand_out(join, job, marked, queue_slot_is_control(slot, INA_WIRE_LEAVE));
 }
 
 /* Sends on what one port of a broken job has waiting, with the payload that it came with. */

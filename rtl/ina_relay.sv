@@ -100,6 +100,7 @@ module ina_relay #(
     output logic                             m_last,
     output logic [2:0]                       m_quads,
     output logic                             m_leave,  // the packet is a LEAVE
+    output logic                             m_marked,  // with KIND_DOWN: it came with ECN = 3
 
     output logic busy
 );
@@ -331,6 +332,7 @@ module ina_relay #(
       m_last  <= s3_at.last;
       m_quads <= s3_at.quads;
       m_leave <= s3_leave;
+      m_marked <= header_ce;
       m_data  <= s3_data;
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
         if (s3_at.quads <= 3'(q)) m_data[q*128 +: 128] <= '0;

@@ -203,6 +203,7 @@ module ina_top #(
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
   typedef struct packed {  // what rides along with them
     logic                  raw;
+    logic                  marked;
     logic                  part;
     logic [JOB_W-1:0]      job;
     logic [SLOT_W-1:0]     slot;
@@ -213,7 +214,7 @@ module ina_top #(
     logic                  leave;
     logic [PORT_COUNT-1:0] mask;
   } side_t;
-  localparam int SIDE_W = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
+  localparam int SIDE_W = 3 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
 
   logic                                              join_load;
   logic                                              join_valid;
@@ -245,6 +246,7 @@ module ina_top #(
   logic [BEAT_W-1:0]     sum_data;
   logic [SIDE_W-1:0]     sum_side;
   logic                  sum_raw;
+  logic                  sum_marked;
   logic                  sum_part;
   logic [JOB_W-1:0]      sum_job;
   logic [SLOT_W-1:0]     sum_slot;
@@ -274,6 +276,7 @@ module ina_top #(
   logic                  relay_last;
   logic [2:0]            relay_quads;
   logic                  relay_leave;
+  logic                  relay_marked;
   logic [PORT_COUNT-1:0] relay_mask;
 
   logic                  relay_begins;
@@ -409,19 +412,24 @@ module ina_top #(
       .clk, .rst,
       .s_load(join_load), .s_valid(join_valid), .s_mask(join_from), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
-      .s_side({join_raw, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
+      .s_side({join_raw, join_header_ce, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
                join_leave, join_mask, join_starts, join_ends}),
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
 
   ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .WINDOW_W(WINDOW_W)) trailer (
-      .clk, .rst, .job_window,
+      .clk, .rst, .job_valid, .job_window,
+      .down_marked(relay_valid && relay_first && relay_marked), .down_job(relay_job),
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
-      .s_raw(tree_side.raw), .s_job(tree_side.job), .s_first(tree_side.first),
+      .s_raw(tree_side.raw), .s_marked(tree_side.marked), .s_job(tree_side.job), .s_first(tree_side.first),
       .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),
       .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
 
-  assign {sum_raw, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
+  // The trailer has it now.
+  logic unused_mark;
+  assign unused_mark = sum_marked;
+
+  assign {sum_raw, sum_marked, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
           sum_mask} = sum_side;
 
   ina_relay #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) relay (
@@ -443,7 +451,8 @@ module ina_top #(
       .header_ce(relay_header_ce),
       .m_valid(relay_valid), .m_mask(relay_mask), .m_data(relay_data), .m_kind(relay_kind),
       .m_job(relay_job), .m_slot(relay_slot), .m_beat(relay_beat), .m_first(relay_first),
-      .m_last(relay_last), .m_quads(relay_quads), .m_leave(relay_leave), .busy(relay_busy));
+      .m_last(relay_last), .m_quads(relay_quads), .m_leave(relay_leave), .m_marked(relay_marked),
+      .busy(relay_busy));
 
   ina_ends #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ends (
       .clk, .rst,

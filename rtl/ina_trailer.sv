@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Behind the tree, the ends of messages and packets: remembers for each job whether an int32 sum of
-// the message has overflowed, and says so in bit 0 of the flags in the message's trailer; makes
-// zeros of what a packet's last beat has past its end, for ina_payload_crc; says in a JOIN which window
-// the job has here. One clock of latency.
+// the message has overflowed, and says so in bit 0 of the flags in the message's trailer; whether one
+// of its packets has met congestion since its last trailer, and says so in bit 2; says in a JOIN which
+// window the job has here; makes zeros of what a packet's last beat has past its end, for
+// ina_payload_crc. One clock of latency.
 
 `default_nettype none
 
@@ -16,14 +17,20 @@ module ina_trailer #(
     input  logic clk,
     input  logic rst,
 
+    input  logic [JOB_COUNT-1:0] job_valid,
     // The window of each job in packets, less one; it is a power of two.
     input  logic [JOB_COUNT*WINDOW_W-1:0] job_window,
+
+    // From ina_relay: what came for this job from above has met congestion.
+    input  logic             down_marked,
+    input  logic [JOB_W-1:0] down_job,
 
     input  logic                           s_valid,
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
     input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,
     input  logic [SIDE_W-1:0]              s_side,
     input  logic                           s_raw,     // no sum
+    input  logic                           s_marked,  // with s_first: one of its packets is
     input  logic [JOB_W-1:0]               s_job,
     input  logic                           s_first,
     input  logic                           s_last,
@@ -41,7 +48,9 @@ module ina_trailer #(
   logic [JOB_COUNT-1:0]           overflowed;  // in the message that each job is in
   logic [ina_pkg::LANE_COUNT-1:0] elements;
   logic                           now;
-  logic                           flag;
+  logic [JOB_COUNT-1:0]           congested;   // what each job's next trailer is to say
+  logic                           congested_now;
+  logic                           ends;
 
   // The lanes that are neither the message's header nor its trailer.
   always_comb begin
@@ -52,7 +61,8 @@ module ina_trailer #(
   end
 
   assign now  = (s_overflow & elements) != '0 || (overflowed[s_job] && !(s_first && s_starts));
-  assign flag = now && !s_raw && s_last && s_ends;
+  assign congested_now = congested[s_job] || (s_first && s_marked);
+  assign ends = s_valid && !s_raw && s_last && s_ends;
 
   // A JOIN's lane is the largest of minus all windows: of the ranks', that is in the sum, and of the
   // job's. It is larger where it has ones wherever the job's has.
@@ -75,12 +85,21 @@ module ina_trailer #(
       m_data <= s_data;
       if (lowers) m_data[WINDOW_AT +: ina_pkg::LANE_W] <= granted;
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
-        if (flag && s_quads == 3'(q + 1))
-          m_data[(q*4 + 1)*ina_pkg::LANE_W] <= 1'b1;
+        if (ends && s_quads == 3'(q + 1)) begin
+          if (now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_OVERFLOW] <= 1'b1;
+          if (congested_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_CONGESTED] <= 1'b1;
+        end
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
         if (s_quads <= 3'(q)) m_data[q*QUAD_W +: QUAD_W] <= '0;
       if (!s_raw) overflowed[s_job] <= now;
     end
+  end
+
+  // A context is given to another job without what its last one met.
+  always_ff @(posedge clk) begin
+    if (s_valid && !s_raw) congested[s_job] <= congested_now && !ends;
+    if (down_marked) congested[down_job] <= 1'b1;
+    for (int j = 0; j < JOB_COUNT; j++) if (!job_valid[j]) congested[j] <= 1'b0;
   end
 
 endmodule

@@ -33,6 +33,7 @@ bool ina_innet_count(const struct ina_innet *innet, struct ina_stats *stats)
 
 	stats->messages_aggregated += ina_innet_sums(innet);
 	stats->bytes_aggregated += ina_innet_summed_bytes(innet);
+	stats->messages_congested += operation->congested;
 	stats->blocks_fixed += operation->blocks_fixed;
 	stats->blocks_float += operation->blocks_float;
 	return operation->overflow;

@@ -142,6 +142,8 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	context.tx_slots = slots;
 	context.rx_slots = slots + 4 * window;
 	innet->connection = context;
+	innet->congestion.is_controlled = options->congestion_control != 0;
+	ina_congestion_reset(&innet->congestion, window);
 	innet->receives = receives;
 	innet->keeps = !network->plain;
 	/* Without a cache, the memory may be other memory in the next call: no registration stays.

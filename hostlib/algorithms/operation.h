@@ -11,6 +11,7 @@
 #define INA_ALGORITHMS_OPERATION_H
 
 #include "completing.h"
+#include "congestion.h"
 #include "hostlib/rdma/post.h"
 
 /* Transfers in a window at most. */
@@ -27,6 +28,7 @@ struct ina_operation {
 	uint64_t blocks_fixed;
 	uint64_t blocks_float; /* those with an infinity or a NaN in them */
 	bool overflow;         /* some int32 sum overflowed */
+	uint64_t congested;    /* messages that met congestion */
 };
 
 struct ina_innet {
@@ -52,6 +54,7 @@ struct ina_innet {
 	 * first: without an aggregator (plain.h) they need no message of ours.
 	 */
 	int64_t awaited_bytes;
+	struct ina_congestion congestion;
 	/* What is being transferred, the oldest first. */
 	struct ina_operation operations[INA_INNET_OPERATIONS]; /* a ring */
 	unsigned int oldest;

@@ -41,12 +41,13 @@ void ina_innet_reset(struct ina_innet *innet)
 	innet->unacknowledged = 0;
 	innet->awaited_bytes = 0;
 	innet->contributors = 0;
+	ina_congestion_reset(&innet->congestion, innet->connection.window);
 }
 
 bool ina_innet_has_place(const struct ina_innet *innet)
 {
 	return innet->unacknowledged < innet->connection.window &&
-	       innet->posted < innet->finished + innet->connection.window &&
+	       innet->posted < innet->finished + ina_congestion_window(&innet->congestion) &&
 	       2 * innet->awaited_bytes <
 	               (int64_t)innet->connection.window * innet->connection.limit_bytes;
 }
@@ -230,6 +231,7 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	                           ina_operation_remaining(innet, operation, number));
 	enum ina_message_match match;
 	bool overflow;
+	bool congested;
 
 	expected.number_type = (uint8_t)ina_operation_number_type(innet, operation, number);
 	if (operation->context.type == INA_WIRE_JOIN)
@@ -264,6 +266,9 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	innet->overflowed[number % (2 * connection->window)] = overflow;
 	if (operation->transfer.fixed)
 		*ina_operation_exponent(innet, number + operation->lead) = slot->header.exponent;
+	congested = (slot->trailer.flags & INA_WIRE_CONGESTED) != 0;
+	operation->congested += congested;
+	ina_congestion_summed(&innet->congestion, number, congested, innet->posted);
 	innet->received++;
 	return INA_OK;
 }

@@ -10,6 +10,7 @@
  * at once they come a whole window late, when the neighbour has long sent its own W and may send no
  * more (rdma_rxe: 128 packets that are not acknowledged): the link idles for a round trip a window.
  * Half a window of data and half a window of late acknowledgements is a window, and it never does.
+ * Where congestion is controlled (congestion.h), fewer messages may be under way.
  *
  * The window belongs to the connection, and its messages are counted from the connection's first.
  * A transfer begins behind the one before it as soon as that has sent its last message: the window

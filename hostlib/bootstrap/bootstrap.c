@@ -41,6 +41,7 @@ static void call_root(struct joining *j)
 	        .algorithm = options->algorithm,
 	        .fixed_point = options->fixed_point != 0,
 	        .schedule = options->schedule,
+	        .congestion_control = options->congestion_control != 0,
 	        .endpoint = *j->local,
 	};
 	ina_caller_close(&j->caller);

@@ -154,6 +154,11 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 		return ina_fail(m, INA_ERR_MISMATCH,
 		                "rank %u asks for float32 in %s point, rank 0 does not", rank,
 		                hello->fixed_point ? "fixed" : "floating");
+	if (hello->congestion_control != (own->congestion_control != 0))
+		return ina_fail(m, INA_ERR_MISMATCH,
+		                "rank %u has congestion control %s, rank 0 has it %s", rank,
+		                hello->congestion_control ? "on" : "off",
+		                hello->congestion_control ? "off" : "on");
 	if (hello->schedule != (uint32_t)own->schedule)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for schedule %s, rank 0 for %s",
 		                rank, schedule_name(hello->schedule), schedule_name(own->schedule));

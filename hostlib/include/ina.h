@@ -78,8 +78,8 @@ extern "C" {
 
 /*
  * Where rank 0 waits for the others, if neither the options nor INA_ROOT name a port, and the job
- * has no cookie (an option, INA_COOKIE, or the launcher's), from which one of the 1024 from here on would
- * follow.
+ * has no cookie (an option, INA_COOKIE, or the launcher's), from which one of the 1024 from here on
+ * would follow.
  */
 #define INA_DEFAULT_PORT 18766
 
@@ -229,6 +229,16 @@ struct ina_options {
 	 * costs some microseconds a call. 0: all that is done in the calls.
 	 */
 	int progress_thread;
+
+	/*
+	 * 1: messages under way through the aggregator become fewer where their packets meet
+	 * congestion (ECN), as with DCTCP, RFC 8257: for networks that others use too, and devices
+	 * that do not slow down by themselves, as Linux' rdma_rxe; cards with DCQCN do. All that
+	 * is under way shrinks to one message, so messages are short: 4 packets where message_bytes
+	 * is 0, and four times as many in a window. -1: no. 0: as INA_CONGESTION_CONTROL says (0 or
+	 * 1); if that is not set, no. The same on all ranks.
+	 */
+	int congestion_control;
 };
 
 /* What has happened on a communicator so far. */
@@ -269,6 +279,8 @@ struct ina_stats {
 	uint64_t calls_halved;  /* long reduce-scatters and all-gathers: half a ring takes fewer
 	                           bytes */
 	uint64_t calls_without; /* it was not there, had refused, or was lost meanwhile */
+
+	uint64_t messages_congested; /* of messages_aggregated, those that met congestion (ECN) */
 };
 
 /* INA_VERSION of the library that the program runs with. */

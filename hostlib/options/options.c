@@ -248,6 +248,30 @@ static enum ina_status make_intra(struct ina_settings *settings, struct ina_fail
 	return INA_OK;
 }
 
+static enum ina_status make_congestion_control(struct ina_options *options,
+                                               struct ina_failure *failure)
+{
+	const unsigned int times = INA_DEFAULT_MESSAGE_PACKETS / INA_SHORT_MESSAGE_PACKETS;
+	bool given;
+	int chosen;
+
+	if (options->congestion_control < -1 || options->congestion_control > 1)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "the option congestion_control is %d: it must be -1, 0 or 1",
+		                options->congestion_control);
+	if (read_own("", false, options->congestion_control, "INA_CONGESTION_CONTROL", 0, 1,
+	             &chosen, &given, failure) != INA_OK)
+		return failure->status;
+	if (options->congestion_control == 0)
+		options->congestion_control = chosen;
+	options->congestion_control = options->congestion_control == 1;
+	/* As many packets in shorter messages. */
+	if (options->congestion_control && options->message_bytes == 0 &&
+	    options->window <= INA_WINDOW_PACKETS_MAX / INA_DEFAULT_MESSAGE_PACKETS)
+		options->window *= times;
+	return INA_OK;
+}
+
 static enum ina_status check_numbers(const struct ina_options *options, struct ina_failure *failure)
 {
 	if (options->algorithm != INA_ALGORITHM_AUTO && options->algorithm != INA_ALGORITHM_INA &&
@@ -300,6 +324,8 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 		status = make_intra(settings, failure);
 	if (status == INA_OK)
 		status = check_numbers(&settings->options, failure);
+	if (status == INA_OK)
+		status = make_congestion_control(&settings->options, failure);
 	settings->receives = settings->options.window;
 	settings->listener = -1;
 	settings->options.root = NULL;
@@ -316,7 +342,9 @@ enum ina_status ina_settings_fit(struct ina_settings *settings, unsigned int pat
 	unsigned int packets;
 
 	if (options->message_bytes == 0)
-		options->message_bytes = INA_DEFAULT_MESSAGE_PACKETS * path_mtu;
+		options->message_bytes =
+		        path_mtu * (options->congestion_control ? INA_SHORT_MESSAGE_PACKETS
+		                                                : INA_DEFAULT_MESSAGE_PACKETS);
 	packets = (options->message_bytes + path_mtu - 1) / path_mtu;
 	packets *= options->window;
 	*window_packets = 1;

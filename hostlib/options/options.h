@@ -14,6 +14,9 @@
 
 #define INA_DEFAULT_MESSAGE_PACKETS 16u
 
+/* Where congestion is controlled: the least that can be under way is one message. */
+#define INA_SHORT_MESSAGE_PACKETS 4u
+
 struct ina_settings {
 	struct ina_options options; /* strings are not to be used any more */
 	struct ina_job job;

@@ -163,8 +163,8 @@ static int open_time(struct program *program)
 	const unsigned ports = options->port_count;
 
 	if (is_virtual(program))
-		return virtual_time_open(&program->time, &options->time, options->fabric.cables,
-		                         &program->pool, options->port_fds, ports);
+		return virtual_time_open(&program->time, &options->time, &program->pool,
+		                         options->port_fds, ports);
 	return loop_open(&program->loop, &program->pool, options->port_fds, ports);
 }
 

@@ -151,8 +151,11 @@ static json_t *virtual_object(const struct options *options, const struct virtua
 	json_t *object = json_object();
 	json_t *queues = json_array();
 
-	for (unsigned i = 0; i < time->count; i++)
-		json_array_append_new(queues, number(time->cables[i][LINK_DOWN].most_bytes));
+	for (unsigned i = 0; i < time->count; i++) {
+		const struct cable *wire = &time->fabric->cables[i].wires[LINK_DOWN];
+
+		json_array_append_new(queues, number(wire->most_bytes));
+	}
 	json_object_set_new(object, "link_bits_per_second",
 	                    number(options->every_cable.bits_per_second));
 	json_object_set_new(object, "link_delay_ns", number(options->every_cable.delay_ns));

@@ -227,6 +227,9 @@ void bridge_enter(struct bridge *bridge, unsigned port, uint64_t time_ns, struct
 		frame_drop(frame);
 		return;
 	}
+	/* Its sum leaves by the same port, and its receiver could not tell. */
+	if (bridge->network->is_congested(bridge->network->send_context, bridge, port, time_ns))
+		bridge->congested_frames += roce_mark_congestion(frame);
 	catch_up(bridge, time_ns);
 	bridge->is_waiting[port] = !bridge->network->is_virtual;
 	bridge->engine->time_ns = time_ns;

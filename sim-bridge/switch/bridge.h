@@ -44,6 +44,10 @@ struct bridge;
 typedef void bridge_send(void *context, const struct bridge *bridge, unsigned port,
                          uint64_t time_ns, struct frame *frame);
 
+/* Is the queue in front of the port's cable above its threshold? */
+typedef bool bridge_is_congested(void *context, const struct bridge *bridge, unsigned port,
+                                 uint64_t time_ns);
+
 /* A new engine in place of the bridge's, which the callee closes; NULL: there is none. */
 typedef struct engine *bridge_renew(void *context, struct bridge *bridge);
 
@@ -56,7 +60,8 @@ struct bridge_network {
 	uint64_t now_ns; /* as far as time has got */
 	bool is_virtual; /* time is driven by fabric_step(), not by fabric_advance() */
 	bridge_send *send;
-	void *send_context;
+	bridge_is_congested *is_congested;
+	void *send_context;  /* of both */
 	bridge_renew *renew; /* for bridge_reset_engine() */
 	void *renew_context;
 };
@@ -80,6 +85,7 @@ struct bridge {
 	uint64_t engine_resets;
 	uint64_t flooded_frames;
 	uint64_t filtered_frames;  /* their destination is where they came from */
+	uint64_t congested_frames; /* marked, for the queue where their sums leave is too long */
 	uint64_t no_memory_frames; /* from the aggregator, dropped because no frame was free */
 };
 

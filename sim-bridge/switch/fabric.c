@@ -146,15 +146,32 @@ static void deliver_down(void *context, unsigned cable, uint64_t time_ns, struct
 		send_on(fabric, cable, LINK_DOWN, time_ns, frame);
 }
 
+static enum link_side side_of(const struct topology_switch *from, unsigned port)
+{
+	return port < from->first_uplink ? LINK_DOWN : LINK_UP;
+}
+
+/* A bridge_is_congested. */
+static bool is_congested(void *context, const struct bridge *bridge, unsigned port,
+                         uint64_t time_ns)
+{
+	const struct fabric *fabric = context;
+	const struct topology_switch *from = &fabric->topology->switches[bridge->number];
+	const struct fabric_cable *cable = &fabric->cables[from->cables[port]];
+	const uint64_t mark = cable->config->marking_bytes;
+
+	return mark && cable_queued_bytes(&cable->wires[side_of(from, port)],
+	                                  time_ns - fabric->start_ns) > mark;
+}
+
 /* A bridge_send. */
 static void send_out(void *context, const struct bridge *bridge, unsigned port, uint64_t time_ns,
                      struct frame *frame)
 {
 	struct fabric *fabric = context;
 	const struct topology_switch *from = &fabric->topology->switches[bridge->number];
-	const enum link_side side = port < from->first_uplink ? LINK_DOWN : LINK_UP;
 
-	link_put(&fabric->cables[from->cables[port]].links[side], time_ns, frame);
+	link_put(&fabric->cables[from->cables[port]].links[side_of(from, port)], time_ns, frame);
 }
 
 void fabric_receive(struct fabric *fabric, unsigned host, uint64_t time_ns, struct frame *frame)
@@ -178,10 +195,13 @@ static void open_cable(struct fabric *fabric, unsigned number)
 		link_init(&cable->links[side], number, (enum link_side)side, fabric->config->seed,
 		          &cable->config->faults[side], &fabric->calendar,
 		          side == LINK_UP ? deliver_up : deliver_down, fabric);
+		/* A host's own queue has no end: its device waits. */
 		cable->wires[side] = (struct cable){
 		        .bits_per_second = cable->config->bits_per_second,
 		        .delay_ns = cable->config->delay_ns,
-		        .limit_bytes = cable->config->queue_bytes,
+		        .limit_bytes = cable->at->has_host && side == LINK_UP
+		                               ? 0
+		                               : cable->config->queue_bytes,
 		};
 	}
 }
@@ -213,6 +233,7 @@ int fabric_open(struct fabric *fabric, const struct fabric_config *config, struc
 	        .routes = &fabric->routes,
 	        .is_virtual = config->is_virtual,
 	        .send = send_out,
+	        .is_congested = is_congested,
 	        .send_context = fabric,
 	};
 	for (unsigned i = 0; i < topology->switch_count; i++)

@@ -63,9 +63,8 @@ struct fabric_cable {
 	const struct topology_cable *at;
 	const struct cable_config *config;
 	struct link links[LINK_SIDES];
-	/* Between switches. */
-	struct cable wires[LINK_SIDES];
-	struct trunk_counts counts[LINK_SIDES];
+	struct cable wires[LINK_SIDES];         /* of a host's, virtual time is who sends on them */
+	struct trunk_counts counts[LINK_SIDES]; /* between switches */
 };
 
 struct fabric {

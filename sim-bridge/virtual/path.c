@@ -40,7 +40,8 @@ static void send_up(void *context, uint64_t time_ns, struct frame *frame, uint64
 
 	time->now_ns = time_ns;
 	if (is_cut(time, (unsigned)id) ||
-	    !cable_send(&time->cables[id][LINK_UP], time_ns, frame->length, &arrival_ns) ||
+	    !cable_send(&time->fabric->cables[id].wires[LINK_UP], time_ns, frame->length,
+	                &arrival_ns) ||
 	    !virtual_plan(time, arrival_ns, arrive_at_switch, frame, (unsigned)id))
 		frame_drop(frame);
 }
@@ -127,7 +128,7 @@ static void arrive_at_host(void *context, uint64_t time_ns, struct frame *frame,
 bool virtual_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame)
 {
 	struct virtual_time *time = context;
-	struct cable *cable = &time->cables[port][LINK_DOWN];
+	struct cable *cable = &time->fabric->cables[port].wires[LINK_DOWN];
 	struct guest *guest = &time->guests[port];
 	const uint64_t marking_bytes = time->fabric->config->cables[port].marking_bytes;
 	const uint64_t queued = cable_queued_bytes(cable, time_ns);

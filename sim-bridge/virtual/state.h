@@ -38,8 +38,7 @@ struct virtual_time {
 	struct fabric *fabric;
 	struct frame_pool *pool;
 	unsigned count;
-	struct guest *guests; /* of each port, as all lists here */
-	struct cable (*cables)[LINK_SIDES];
+	struct guest *guests;  /* of each port, as all lists here */
 	double *busy_until_ns; /* the hosts' processors */
 	uint64_t marked_frames;
 	struct muster muster;

@@ -28,8 +28,7 @@
 enum { POLLED = 2, POLLED_A_PORT = 3 };
 
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
-                      const struct cable_config *cables, struct frame_pool *pool,
-                      const int *listen_fds, unsigned count)
+                      struct frame_pool *pool, const int *listen_fds, unsigned count)
 {
 	*time = (struct virtual_time){
 	        .config = config,
@@ -39,25 +38,18 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 	        .signal_fd = -1,
 	};
 	time->guests = calloc(count, sizeof(*time->guests));
-	time->cables = calloc(count, sizeof(*time->cables));
 	time->busy_until_ns = calloc(count, sizeof(*time->busy_until_ns));
 	time->listen_fds = calloc(count, sizeof(*time->listen_fds));
 	time->running = calloc(count, sizeof(struct guest *));
 	time->polled = calloc(POLLED + POLLED_A_PORT * count, sizeof(*time->polled));
-	if (muster_open(&time->muster, count) != 0 || !time->guests || !time->cables ||
-	    !time->busy_until_ns || !time->listen_fds || !time->running || !time->polled) {
+	if (muster_open(&time->muster, count) != 0 || !time->guests || !time->busy_until_ns ||
+	    !time->listen_fds || !time->running || !time->polled) {
 		time->count = 0;
 		return -1;
 	}
 	for (unsigned port = 0; port < count; port++) {
 		guest_open(&time->guests[port], port);
 		time->listen_fds[port] = listen_fds[port];
-		for (unsigned side = 0; side < LINK_SIDES; side++)
-			time->cables[port][side] = (struct cable){
-			        .bits_per_second = cables[port].bits_per_second,
-			        .delay_ns = cables[port].delay_ns,
-			        .limit_bytes = side == LINK_DOWN ? cables[port].queue_bytes : 0,
-			};
 	}
 	time->signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0});
 	return time->signal_fd < 0 ? -1 : 0;
@@ -73,7 +65,6 @@ void virtual_time_close(struct virtual_time *time)
 		close(time->signal_fd);
 	muster_close(&time->muster);
 	free(time->guests);
-	free(time->cables);
 	free(time->busy_until_ns);
 	free(time->listen_fds);
 	free(time->running);

@@ -16,12 +16,10 @@
 
 /*
  * `listen_fds`: a listening socket for each host's network device. Takes them over, and the
- * signals SIGTERM and SIGINT; `cables` are the hosts'. 0, or -1 with errno. The caller sets
- * `fabric` before it runs.
+ * signals SIGTERM and SIGINT. 0, or -1 with errno. The caller sets `fabric` before it runs.
  */
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
-                      const struct cable_config *cables, struct frame_pool *pool,
-                      const int *listen_fds, unsigned count);
+                      struct frame_pool *pool, const int *listen_fds, unsigned count);
 void virtual_time_close(struct virtual_time *time);
 
 /* Runs until a signal. Time stops when all commands have ended. */

@@ -19,6 +19,7 @@
  *	        second of the two is turned away, and the others wait for a rank 1 in vain
  *	window  rank 1 has another window
  *	fixed   rank 1 wants float32 as fixed point
+ *	congestion  rank 1 has congestion control
  *	exit    rank 1 exits without closing
  *	kind    rank 1 broadcasts int32, the others add so many up: the same messages, but for a
  *mark root    rank 1 has another root than the others apart   rank 1 adds float64, for which no
@@ -92,6 +93,8 @@ static int check_open(struct check *check)
 		options->ranks++;
 	if (check->odd && is(check, "window"))
 		options->window = 4;
+	if (check->odd && is(check, "congestion"))
+		options->congestion_control = 1;
 	if (check->odd && is(check, "fixed"))
 		options->fixed_point = 1;
 	if (is(check, "twice"))
@@ -225,7 +228,7 @@ static int run_mode(const char *mode, int number, int rank, int ranks)
 	check.send = send;
 	check.recv = recv;
 	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window") ||
-	    is(&check, "fixed"))
+	    is(&check, "fixed") || is(&check, "congestion"))
 		return check_open(&check);
 	if (ina_open(&check.options, &comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "check_mismatch: ina_open: %s\n", why);

@@ -437,6 +437,50 @@ static void test_congestion(void **state)
 	assert_int_equal(rig->emitted[0].frame.bytes[15], 0xAE);
 }
 
+static uint32_t flags_of(const struct frame *frame)
+{
+	uint32_t flags;
+
+	memcpy(&flags, frame->bytes + frame->length - 4 - 12, 4);
+	return flags;
+}
+
+/* Bit 2 of the flags: of the message that met congestion, in whichever packet, and of no other. */
+static void test_congestion_in_the_trailer(void **state)
+{
+	struct rig *rig = *state;
+	uint32_t message[4 + 4 + 16 + 4] = {0};
+	struct ina_wire_header header = {
+	        .magic = INA_WIRE_MAGIC,
+	        .version = 1,
+	        .type = INA_WIRE_DATA,
+	        .number_type = INA_WIRE_INT32,
+	        .operation = INA_WIRE_SUM,
+	        .rank_count = 4,
+	        .job_id = RIG_JOB_ID,
+	        .length_bytes = 64,
+	};
+	const uint32_t elements[16] = {0};
+
+	rig_join_all(rig);
+	for (unsigned number = 1; number < 4; number++) {
+		header.message_number = number;
+		message_make((uint8_t *)message, &header, elements, 0);
+		for (unsigned half = 0; half < 2; half++)
+			for (unsigned rank = 0; rank < 4; rank++) {
+				rig->tos = number == 2 && half == 0 && rank == 3 ? 0xAF : 0xAE;
+				struct frame frame =
+				        rig_frame(rig, rank, number * 2 - 1 + half,
+				                  half ? SEND_LAST : SEND_FIRST,
+				                  (uint8_t *)message + half * 48, half ? 64 : 48);
+				rig_put(rig, rank, &frame);
+			}
+		assert_int_equal(rig->emitted_count, 4);
+		for (unsigned i = 0; i < 4; i++)
+			assert_int_equal(flags_of(&rig->emitted[i].frame), number == 2 ? 4 : 0);
+	}
+}
+
 /*
  * RFC 3168, 5: a router marks only what says that its ends know ECN, by ECT(0) or ECT(1). What does
  * not is left as it came, also beside others that are marked.
@@ -638,6 +682,7 @@ int main(void)
 	        with_four(test_message_of_packets),
 	        with_four(test_overflow_is_sticky),
 	        with_four(test_congestion),
+	        with_four(test_congestion_in_the_trailer),
 	        with_four(test_congestion_not_capable),
 	        with_four(test_congestion_checksums),
 	        with_four(test_another_port),

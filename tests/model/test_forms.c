@@ -32,8 +32,10 @@ static struct frame sum_frame(const struct rig *rig, unsigned rank, unsigned ind
 {
 	struct frame frame = rig_data(rig, rank, index, sum);
 	uint32_t contributors = RANKS, last_rank = RANKS - 1;
+	uint32_t flags = (rig->tos & 3) == 3 ? INA_WIRE_CONGESTED : 0;
 
 	memcpy(frame.bytes + frame.length - 20, &contributors, 4);
+	memcpy(frame.bytes + frame.length - 16, &flags, 4);
 	memcpy(frame.bytes + frame.length - 8, &last_rank, 4);
 	frame_seal(&frame);
 	return frame;

@@ -143,6 +143,42 @@ static void test_up_and_down(void **state)
 	rig_close(rig);
 }
 
+static uint32_t flags_of(const struct frame *frame)
+{
+	uint32_t flags;
+
+	memcpy(&flags, frame->bytes + frame->length - 4 - 12, 4);
+	return flags;
+}
+
+/* Met on the way down, it is said in the next message that goes up; what comes down stays as it is.
+ */
+static void test_congestion(void **state)
+{
+	struct rig *rig = open_job();
+
+	(void)state;
+	put_up(rig);
+	rig->tos = INA_WIRE_TRAFFIC_CLASS | 3;
+	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+
+	rig->tos = INA_WIRE_TRAFFIC_CLASS;
+	rig_put(rig, UPLINK, &sum);
+	assert_int_equal(rig->emitted_count, CHILDREN);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		assert_int_equal(flags_of(&rig->emitted[i].frame), 0);
+	for (unsigned index = 2; index < 4; index++) {
+		for (unsigned rank = 0; rank < CHILDREN; rank++) {
+			struct frame data = data_of(rig, rank, index, 1, 1);
+
+			rig_put(rig, rank, &data);
+		}
+		expect(rig, 0, BORDER, 3, CHILDREN);
+		assert_int_equal(flags_of(&rig->emitted[0].frame), index == 2 ? 4 : 0);
+	}
+	rig_close(rig);
+}
+
 /* Before DOWN a local packet waits, the border's part is known; behind it all are answered. */
 static void test_retransmissions(void **state)
 {
@@ -309,10 +345,10 @@ static void test_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_up_and_down), cmocka_unit_test(test_retransmissions),
-	        cmocka_unit_test(test_early),       cmocka_unit_test(test_broken),
-	        cmocka_unit_test(test_left),        cmocka_unit_test(test_probes),
-	        cmocka_unit_test(test_trace),
+	        cmocka_unit_test(test_up_and_down),     cmocka_unit_test(test_congestion),
+	        cmocka_unit_test(test_retransmissions), cmocka_unit_test(test_early),
+	        cmocka_unit_test(test_broken),          cmocka_unit_test(test_left),
+	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

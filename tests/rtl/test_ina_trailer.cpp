@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_trailer: an overflow of an element, and only of an element, in any packet of a message is
-// flagged in that message's trailer, and in no other message's or job's. What a last beat has past
-// its end leaves as zeros. A JOIN's sum says the smaller of its window and the job's.
+// flagged in that message's trailer, and in no other message's or job's. Congestion is flagged in
+// the job's next trailer, and in no later one, nor in one of another job that has the context then.
+// What a last beat has past its end leaves as zeros. A JOIN's sum says the smaller of its window and the
+// job's.
 
 #include "bench.hpp"
 #include "Vina_trailer.h"
@@ -35,8 +37,8 @@ int main()
 {
 	bench::Random random(bench::seed());
 	bench::Dut<Vina_trailer> dut;
-	bool overflowed[JOBS] = {};
-	unsigned flagged = 0, clean = 0, lowered = 0, kept = 0;
+	bool overflowed[JOBS] = {}, congested[JOBS] = {};
+	unsigned flagged = 0, clean = 0, met = 0, unmet = 0, lowered = 0, kept = 0;
 	int32_t granted[JOBS];
 	uint32_t windows = 0;
 
@@ -46,7 +48,10 @@ int main()
 	}
 	dut->job_window = windows;
 	dut->s_valid = 0;
+	dut->job_valid = 0;
+	dut->down_marked = 0;
 	dut.reset();
+	dut.tick();
 	for (unsigned i = 0; i < 100000; i++) {
 		const unsigned job = static_cast<unsigned>(random.below(JOBS));
 		const bool join = random.chance(80);
@@ -62,8 +67,18 @@ int main()
 			asked = static_cast<int32_t>(random.next());
 		data[3] = static_cast<uint8_t>(INA_WIRE_JOIN + random.below(2));
 		std::memcpy(&data[28], &asked, sizeof(asked));
+		const bool marked = random.chance(15), down_marked = random.chance(15);
+		const unsigned down_job = static_cast<unsigned>(random.below(JOBS));
+		// Nothing of a free context is under way.
+		const unsigned freed = static_cast<unsigned>(random.below(20));
+		const unsigned free_jobs =
+		        freed < JOBS && freed != job && freed != down_job ? 1u << freed : 0;
 
 		dut->s_valid = 1;
+		dut->s_marked = marked;
+		dut->down_marked = down_marked;
+		dut->down_job = static_cast<uint8_t>(down_job);
+		dut->job_valid = static_cast<uint8_t>(0xF & ~free_jobs);
 		bench::put(dut->s_data, 0, data.data(), data.size());
 		dut->s_overflow = overflow;
 		dut->s_raw = !join;
@@ -85,17 +100,28 @@ int main()
 				overflowed[job] = false;
 			for (unsigned lane = 0; lane < 16; lane++)
 				overflowed[job] |= (overflow >> lane & 1) && is_element(beat, lane);
+			congested[job] |= beat.first && marked;
 			if (beat.last && beat.ends) {
 				(overflowed[job] ? flagged : clean)++;
+				(congested[job] ? met : unmet)++;
 				if (overflowed[job])
 					data[(beat.quads - 1) * 16 + 4] |= 1;
+				if (congested[job])
+					data[(beat.quads - 1) * 16 + 4] |= 4;
+				congested[job] = false;
 			}
 		}
+		if (down_marked)
+			congested[down_job] = true;
+		for (unsigned j = 0; j < JOBS; j++)
+			if (free_jobs >> j & 1)
+				congested[j] = false;
 		std::fill(data.begin() + beat.quads * 16, data.end(), 0);
 		CHECK(dut->m_valid && bench::get(dut->m_data, 0, 64) == data,
 		      "beat %u of job %u: wrong data or flag", i, job);
 	}
 	CHECK(flagged > 1000 && clean > 1000, "%u flagged, %u clean", flagged, clean);
 	CHECK(lowered > 500 && kept > 500, "%u lowered, %u kept", lowered, kept);
+	CHECK(met > 1000 && unmet > 1000, "congestion: %u flagged, %u clean", met, unmet);
 	return 0;
 }

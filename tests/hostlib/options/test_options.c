@@ -171,6 +171,13 @@ static void bad_options(void **state)
 	refused(&options, "INA_INTRA_GBPS is \"fast\"");
 	unsetenv("INA_INTRA_GBPS");
 	options = good();
+	options.congestion_control = 2;
+	refused(&options, "congestion_control is 2");
+	options = good();
+	setenv("INA_CONGESTION_CONTROL", "yes", 1);
+	refused(&options, "INA_CONGESTION_CONTROL is \"yes\"");
+	unsetenv("INA_CONGESTION_CONTROL");
+	options = good();
 	options.timeout_ms = 0;
 	refused(&options, "timeout");
 	options = good();
@@ -182,6 +189,44 @@ static void bad_options(void **state)
 	options = good();
 	options.rank = -2;
 	refused(&options, "rank is -2");
+}
+
+/* The option wins over the variable. Messages are of 4 packets, where nobody says how long they
+ * are. */
+static void congestion_control(void **state)
+{
+	static const struct {
+		const char *variable;
+		int option;
+		unsigned int message_bytes;
+		int is_on;
+		unsigned int window, bytes;
+	} cases[] = {
+	        {NULL, 0, 0, 0, 8, 16 * 4096}, {NULL, 1, 0, 1, 32, 4 * 4096},
+	        {"1", 0, 0, 1, 32, 4 * 4096},  {"1", -1, 0, 0, 8, 16 * 4096},
+	        {"0", 1, 0, 1, 32, 4 * 4096},  {"0", 0, 0, 0, 8, 16 * 4096},
+	        {NULL, 1, 8192, 1, 8, 8192},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ina_options options = good();
+		struct ina_settings settings;
+		struct ina_failure failure;
+		unsigned int packets;
+
+		if (cases[i].variable)
+			setenv("INA_CONGESTION_CONTROL", cases[i].variable, 1);
+		options.congestion_control = cases[i].option;
+		options.message_bytes = cases[i].message_bytes;
+		assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+		unsetenv("INA_CONGESTION_CONTROL");
+		assert_int_equal(ina_settings_fit(&settings, 4096, &packets, &failure), INA_OK);
+		assert_int_equal(settings.options.congestion_control, cases[i].is_on);
+		assert_int_equal(settings.options.window, cases[i].window);
+		assert_int_equal(settings.options.message_bytes, cases[i].bytes);
+		assert_int_equal(settings.receives, cases[i].window);
+	}
 }
 
 static void fits(void **state)
@@ -247,6 +292,7 @@ int main(void)
 	        cmocka_unit_test_setup(bad_environment, clear_environment),
 	        cmocka_unit_test_setup(of_other_versions, clear_environment),
 	        cmocka_unit_test_setup(bad_options, clear_environment),
+	        cmocka_unit_test_setup(congestion_control, clear_environment),
 	        cmocka_unit_test_setup(fits, clear_environment),
 	        cmocka_unit_test_setup(fits_what_is_granted, clear_environment),
 	};
