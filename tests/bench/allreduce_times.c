@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduces one after the other, for tests/bench/wall.py:
+ * All-reduces one after the other, for tests/bench/wall.py and congestion.py:
  *
- *	allreduce_times ina|ring BYTES CALLS ROUNDS
+ *	allreduce_times ina|ring BYTES CALLS ROUNDS [REST]
  *
  * sums BYTES of float32 in ROUNDS rounds of CALLS calls each, after one that warms up. Between the
  * lines {"mark": "begin"} and {"mark": "end"} the host does nothing else, and next to each it rests
- * for a moment: whoever reads them can take the host's CPU time there. Then a line of JSON: the
- * time of a call, of each round, and the elements of the last result that are wrong.
+ * for REST microseconds (half a second): whoever reads them can take the host's CPU time there.
+ *Then a line of JSON: the time of a call, of each round, and the elements of the last result that
+ *are wrong.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +19,16 @@
 
 #include "ina.h"
 
-#define ROUNDS_MAX  1000
-#define ALIGNMENT   4096u
-#define SETTLING_US 500000
+#define ROUNDS_MAX 1000
+#define ALIGNMENT  4096u
+#define REST_US    500000
 
 struct bench {
 	ina_comm *comm;
 	size_t count;
 	int calls;
 	int rounds;
+	unsigned int rest_us;
 	float *send;
 	float *recv;
 	double times_s[ROUNDS_MAX];
@@ -89,11 +92,11 @@ static enum ina_status run_round(struct bench *bench, double *time_s)
 	return status;
 }
 
-static void mark(const char *name)
+static void mark(const struct bench *bench, const char *name)
 {
 	printf("{\"mark\": \"%s\"}\n", name);
 	fflush(stdout);
-	usleep(SETTLING_US);
+	usleep(bench->rest_us);
 }
 
 static enum ina_status run(struct bench *bench)
@@ -101,10 +104,10 @@ static enum ina_status run(struct bench *bench)
 	double ignored_s;
 	enum ina_status status = run_round(bench, &ignored_s);
 
-	mark("begin");
+	mark(bench, "begin");
 	for (int round = 0; round < bench->rounds && status == INA_OK; round++)
 		status = run_round(bench, &bench->times_s[round]);
-	mark("end");
+	mark(bench, "end");
 	return status;
 }
 
@@ -125,16 +128,18 @@ int main(int argc, char **argv)
 	enum ina_status status;
 	size_t wrong = 0;
 
-	bench.count = argc == 5 ? strtoull(argv[2], NULL, 10) / sizeof(float) : 0;
-	bench.calls = argc == 5 ? atoi(argv[3]) : 0;
-	bench.rounds = argc == 5 ? atoi(argv[4]) : 0;
+	bool fits = argc == 5 || argc == 6;
+
+	bench.count = fits ? strtoull(argv[2], NULL, 10) / sizeof(float) : 0;
+	bench.calls = fits ? atoi(argv[3]) : 0;
+	bench.rounds = fits ? atoi(argv[4]) : 0;
+	bench.rest_us = argc == 6 ? (unsigned int)atoi(argv[5]) : REST_US;
 	if (bench.count < 1 || bench.calls < 1 || bench.rounds < 1 || bench.rounds > ROUNDS_MAX) {
-		fprintf(stderr, "usage: allreduce_times ina|ring BYTES CALLS ROUNDS\n");
+		fprintf(stderr, "usage: allreduce_times ina|ring BYTES CALLS ROUNDS [REST]\n");
 		return 2;
 	}
 	ina_options_init(&options);
-	options.algorithm =
-	        strcmp(argv[1], "ring") == 0 ? INA_ALGORITHM_RING : INA_ALGORITHM_INA;
+	options.algorithm = strcmp(argv[1], "ring") == 0 ? INA_ALGORITHM_RING : INA_ALGORITHM_INA;
 	if (ina_open(&options, &bench.comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "allreduce_times: %s\n", why);
 		return 1;

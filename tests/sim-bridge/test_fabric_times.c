@@ -164,6 +164,68 @@ static void test_cut(void **state)
 	assert_int_equal(rig->fabric.cables[3].counts[LINK_DOWN].dropped_cut, 3);
 }
 
+/* Makes a frame a SEND of a reliable connection, over IPv4. */
+static void make_send(uint8_t *frame)
+{
+	uint8_t *ip = frame + PACKET_ETHERNET_BYTES;
+
+	packet_put_be16(frame + PACKET_ETHERTYPE_AT, PACKET_ETHERTYPE_IPV4);
+	ip[0] = PACKET_IPV4_WITHOUT_OPTIONS;
+	ip[PACKET_IPV4_PROTOCOL_AT] = PACKET_PROTOCOL_UDP;
+	packet_put_be16(ip + PACKET_IPV4_BYTES + PACKET_UDP_DPORT_AT, INA_WIRE_UDP_PORT);
+}
+
+/* Keeps the ECN of what it is given. */
+struct ecn_engine {
+	struct engine engine;
+	unsigned count;
+	unsigned ecn[CAME_MAX];
+};
+
+static void ecn_put(struct engine *engine, unsigned port, const uint8_t *frame, size_t length)
+{
+	struct ecn_engine *ecn = (struct ecn_engine *)engine;
+
+	(void)length;
+	assert_int_equal(port, 0);
+	assert_true(ecn->count < CAME_MAX);
+	ecn->ecn[ecn->count++] =
+	        frame[PACKET_ETHERNET_BYTES + PACKET_IPV4_TOS_AT] & PACKET_ECN_MASK;
+}
+
+/*
+ * What enters an aggregator by a port is marked while the queue of that port, to which its sum
+ * goes, is above the threshold. That of host 0 has 0, 150, 300 and 450 bytes, one after the other.
+ */
+static void test_marked_on_entry(void **state)
+{
+	static const struct engine_operations operations = {.put = ecn_put};
+	struct rig *rig = *state;
+	struct cable *wire = &rig->fabric.cables[0].wires[LINK_DOWN];
+	struct ecn_engine ecn = {.engine.operations = &operations};
+	uint64_t ignored_ns;
+
+	rig->config.cables[0].marking_bytes = 300;
+	rig->fabric.bridges[0].engine = &ecn.engine;
+	rig->fabric.bridges[0].config.steering = BRIDGE_STEER_ALL;
+	for (unsigned queued = 0; queued < 4; queued++) {
+		struct frame *frame = frame_new(&rig->pool);
+
+		frame->length = FRAME_BYTES;
+		memset(frame->bytes, 0, FRAME_BYTES);
+		make_send(frame->bytes);
+		frame->bytes[PACKET_ETHERNET_BYTES + PACKET_IPV4_TOS_AT] = INA_WIRE_TRAFFIC_CLASS;
+		fabric_receive(&rig->fabric, 0, 0, frame);
+		assert_true(cable_send(wire, 0, FRAME_BYTES, &ignored_ns));
+	}
+	run_until(rig, 10);
+	assert_int_equal(ecn.count, 4);
+	for (unsigned queued = 0; queued < 4; queued++)
+		assert_int_equal(ecn.ecn[queued], queued * 150 > 300 ? 3 : 2);
+	assert_int_equal(rig->fabric.bridges[0].congested_frames, 1);
+	rig->fabric.bridges[0].engine = NULL;
+}
+
 /*
  * Aggregators with a clock of 4 ns. The one at leaf 0 emits a frame at its first edge, the one at
  * leaf 1 turns its clock all the time, and the frame comes to it.
@@ -191,19 +253,12 @@ static uint64_t clock_advance(struct engine *engine, uint64_t until_ns)
 	struct clock_engine *clock = (struct clock_engine *)engine;
 	uint8_t frame[FRAME_BYTES] = "\2host1\2host0";
 
+	make_send(frame);
 	while (clock->left && clock->next_ns < until_ns) {
 		engine->time_ns = clock->next_ns;
 		clock->next_ns += EDGE_NS;
 		clock->left--;
 		if (clock->emits) {
-			/* A SEND of a reliable connection. */
-			packet_put_be16(frame + PACKET_ETHERTYPE_AT, PACKET_ETHERTYPE_IPV4);
-			frame[PACKET_ETHERNET_BYTES] = PACKET_IPV4_WITHOUT_OPTIONS;
-			frame[PACKET_ETHERNET_BYTES + PACKET_IPV4_PROTOCOL_AT] =
-			        PACKET_PROTOCOL_UDP;
-			packet_put_be16(frame + PACKET_ETHERNET_BYTES + PACKET_IPV4_BYTES +
-			                        PACKET_UDP_DPORT_AT,
-			                INA_WIRE_UDP_PORT);
 			bridge_aggregated(clock->bridge, 0, frame, sizeof(frame));
 			return engine->time_ns;
 		}
@@ -256,6 +311,7 @@ int main(void)
 	        TEST(test_way),
 	        TEST(test_cable_of_its_own),
 	        TEST(test_cut),
+	        TEST(test_marked_on_entry),
 	        TEST(test_clocks_side_by_side),
 	};
 

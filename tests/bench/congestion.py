@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What libina's congestion control gives, in virtual time: two jobs on one cable between two leaves, beside short flows and a
+plain RC connection; with it and without.
+
+    tests/bench/congestion.py [--build build] [--parts free,shares,short,plain] [--aggregator rtl] [--out FOLDER] [--json FILE]
+
+On leaf-spine:2x5 the hosts 0, 1, 5, 6 are job a, 2, 3, 7, 8 job b; 4 and 9 are for short flows and the plain connection. Each job
+could fill the cable up from its leaf alone. --out keeps what --parts shares draws: the length of the queue in front of that cable.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+import virtual
+
+FABRIC, RATE_GBPS = "leaf-spine:2x5", 100
+JOBS = {"a": (0, 1, 5, 6), "b": (2, 3, 7, 8), "short": (4, 9)}
+THRESHOLD_BYTES = 40_000  # RFC 8257, section 4.1: more than a seventh of what is under way; here 100 Gb/s by 8 us, 100,000
+SIZE_BYTES, ROUNDS = 4 << 20, 8
+SHORT_BYTES, SHORT_ROUNDS = 4096, 600
+BURST_ROUNDS = 2
+WANTED_FREE = 0.98
+SLL2_BYTES, OUTGOING, FRAME_EXTRA_BYTES = 20, 4, 14 + 24  # Ethernet's header, which the capture lacks; preamble, FCS, gap
+
+PLOT = """set terminal svg size 760,330 dynamic background "white" font "sans-serif,13"
+set output "{out}/congestion.svg"
+set grid; set xlabel "ms"; set ylabel "KB in front of leaf 0's cable up"; set key top right; set yrange [0:*]
+set title "two jobs on one cable; job b from 1 ms on, and only for a while"
+plot "{out}/off.dat" using 1:2 with lines title "without congestion control", "{out}/on.dat" using 1:2 with lines title "with it"
+"""
+
+
+def queue_of(path):
+    """[(ms, bytes)] of the queue that --pcap-cable leaf0:up0 has seen, frame by frame: what was put in, less what the cable took."""
+    data = Path(path).read_bytes()
+    assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D, "no capture of nanosecond precision"
+    at, frames = 24, []
+    while at + 16 <= len(data):
+        seconds, nanoseconds, kept, length = struct.unpack_from("<4I", data, at)
+        port, = struct.unpack_from(">I", data, at + 16 + 4)
+        frames.append((seconds * 10**9 + nanoseconds, length - SLL2_BYTES + FRAME_EXTRA_BYTES, port, data[at + 16 + 10]))
+        at += 16 + kept
+    lower = min(port for _, _, port, _ in frames)  # the cable's lower end
+    series, free_ns, start_ns = [], 0.0, None
+    for time_ns, size, port, direction in frames:
+        if port != lower or direction != OUTGOING:
+            continue
+        start_ns = time_ns if start_ns is None else start_ns
+        free_ns = max(free_ns, time_ns) + size * 8 / RATE_GBPS
+        series.append(((time_ns - start_ns) / 1e6, (free_ns - time_ns) * RATE_GBPS / 8))
+    return series
+
+
+def run(options, controlled, work, capture=None, algorithm="ina"):
+    """Runs {job: (rounds, bytes, milliseconds after the start)} at once: {job: times of all-reduces in us, of the slowest rank}, and the
+    counters. `plain` is ibv_rc_pingpong between the hosts of the short flows."""
+    program = os.path.abspath(os.path.join(options.build, "allreduce_times"))
+    lines = [f"export INA_CONGESTION_CONTROL={int(controlled)}"]
+    for job, (rounds, size, after_ms) in work.items():
+        if job == "plain":
+            first, second = JOBS["short"]
+            pingpong = f"ibv_rc_pingpong -e -g 1 -m {virtual.MTU} -s 1048576 -n {rounds}"
+            lines += [f"[ $INA_RANK != {first} ] || exec {pingpong}",
+                      f"if [ $INA_RANK = {second} ]; then sleep 0.01; exec {pingpong} 192.0.2.{first + 1}; fi"]
+            continue
+        hosts = JOBS[job]
+        way = "ring" if job == "short" else algorithm
+        for rank, host in enumerate(hosts):
+            lines.append(f"if [ $INA_RANK = {host} ]; then export INA_RANK={rank} INA_RANKS={len(hosts)} INA_ROOT=192.0.2.{hosts[0] + 1} INA_COOKIE={job}; "
+                         f"sleep {0.01 + after_ms / 1000}; exec {program} {way} {size} 1 {rounds} 0; fi")
+    switches = ["--topology", FABRIC, "--aggregator", options.aggregator, "--ecn-threshold", str(THRESHOLD_BYTES)]
+    if capture:
+        switches += ["--pcap", capture, "--pcap-cable", "leaf0:up0", "--pcap-limit", "4096"]
+    with tempfile.NamedTemporaryFile(suffix=".json") as stats:
+        out = virtual.lab(options, sum(map(len, JOBS.values())), RATE_GBPS, [*switches, "--stats", stats.name], ["sh", "-c", "\n".join(lines)])
+        counters = json.load(open(stats.name))
+    said = {}
+    for line in out.splitlines():
+        host, _, text = line.partition("] ")
+        if text.startswith('{"rank"'):
+            said[int(host[1:])] = json.loads(text)
+        elif "Mbit/sec" in text:
+            said[int(host[1:])] = float(text.split(" = ")[1].split()[0])
+    times = {}
+    for job in work:
+        if job == "plain":
+            times[job] = said[JOBS["short"][0]]
+            continue
+        assert all(said[host]["wrong"] == 0 for host in JOBS[job]), said
+        times[job] = [1e6 * max(rank) for rank in zip(*(said[host]["times_s"] for host in JOBS[job]))]
+    return times, counters
+
+
+def gbps(times_us, size=SIZE_BYTES):
+    return size * 8 * len(times_us) / sum(times_us) / 1000
+
+
+def queues(counters):
+    cables = counters["cables"]["leaf0:up0"]["up"]
+    return {"longest_bytes": cables["longest_queue_bytes"], "dropped": cables["dropped_queue_full"], "marked": cables["marked"]}
+
+
+def free(options):
+    """One job alone: nothing is congested, and nothing may be lost by the control."""
+    results = {}
+    for controlled in (False, True):
+        times, counters = run(options, controlled, {"a": (ROUNDS, 4 * SIZE_BYTES, 0)})
+        results[controlled] = gbps(times["a"], 4 * SIZE_BYTES)
+    ratio = results[True] / results[False]
+    print(f"a job alone, 16 MiB: {results[False]:.2f} Gb/s without, {results[True]:.2f} with: {ratio:.3f} of it (wanted {WANTED_FREE})", flush=True)
+    return [{"off_gbps": results[False], "on_gbps": results[True], "ratio": ratio, "good": ratio >= WANTED_FREE}]
+
+
+def shares(options):
+    """Two jobs; the second one for as long as the first, or for a while: the queue, drops, each one's share."""
+    results = []
+    out = Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    for controlled in (False, True):
+        name = "on" if controlled else "off"
+        times, counters = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (ROUNDS, SIZE_BYTES, 0)})
+        rates = [gbps(times[job]) for job in "ab"]
+        fairness = sum(rates) ** 2 / (2 * sum(rate * rate for rate in rates))  # Jain's index
+        capture = out / f"{name}.pcap"
+        burst, _ = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (BURST_ROUNDS, SIZE_BYTES, 1)}, capture)
+        series = queue_of(capture)
+        capture.unlink()
+        (out / f"{name}.dat").write_text("".join(f"{ms:.6f} {size / 1000:.3f}\n" for ms, size in series))
+        alone, last = min(burst["a"]), burst["a"][-1]
+        results.append({"controlled": controlled, "gbps": rates, "jain": fairness, **queues(counters), "burst_us": burst, "good": None})
+        print(f"control {name:3}: a {rates[0]:6.2f}, b {rates[1]:6.2f} Gb/s, Jain's index {fairness:.4f}; queue at most {queues(counters)['longest_bytes']} bytes, "
+              f"{queues(counters)['dropped']} dropped, {queues(counters)['marked']} marked; after a burst of b, a takes {last:.0f} us again, at best {alone:.0f}",
+              flush=True)
+    if shutil.which("gnuplot") and subprocess.run(["gnuplot"], input=PLOT.format(out=out), text=True).returncode == 0:
+        print(f"{out}/congestion.svg shows the queue", flush=True)
+    return results
+
+
+def short(options):
+    """Short flows beside two jobs: all-reduces of 4 KiB of two hosts, which no aggregator knows, through the same queue."""
+    results = []
+    for controlled in (False, True):
+        times, counters = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (ROUNDS, SIZE_BYTES, 0), "short": (SHORT_ROUNDS, SHORT_BYTES, 1)})
+        busy = times["short"]
+        median, p99 = statistics.median(busy), statistics.quantiles(busy, n=100)[98]
+        results.append({"controlled": controlled, "median_us": median, "p99_us": p99, "gbps": [gbps(times[job]) for job in "ab"],
+                        **queues(counters), "good": None})
+        print(f"control {'on' if controlled else 'off':3}: short flows take {median:.1f} us (median), {p99:.1f} us (p99); jobs "
+              f"{gbps(times['a']):.2f} and {gbps(times['b']):.2f} Gb/s", flush=True)
+    print(f"p99 {results[0]['p99_us'] / results[1]['p99_us']:.2f} times as short with control (PANAMA: up to 4.5)", flush=True)
+    return results
+
+
+def plain(options):
+    """A job beside a plain RC connection, which nothing slows down."""
+    results = []
+    for controlled in (False, True):
+        times, counters = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "plain": (12, 0, 0)})
+        results.append({"controlled": controlled, "job_gbps": gbps(times["a"]), "plain_gbps": times["plain"] / 1000, **queues(counters), "good": None})
+        print(f"control {'on' if controlled else 'off':3}: job {gbps(times['a']):.2f} Gb/s, plain connection {times['plain'] / 1000:.2f} Gb/s both ways together",
+              flush=True)
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--out", default="build/congestion", help="the folder for the picture of the queue (build/congestion)")
+    parts = {part.__name__: part for part in (free, shares, short, plain)}
+    virtual.measure(parser, parts, parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Congestion control, in virtual time: two jobs of two hosts, one at each leaf, share the cable up from it."""
+import re
+
+import pytest
+
+from lab import PERF, run
+
+SIZE, TIMES = 1 << 20, 6
+THRESHOLD = 40000
+
+
+def two_jobs(folder, controlled, aggregator):
+    """The counters of leaf 0's cable up."""
+    job = ("export INA_COOKIE=$((INA_RANK % 2)) INA_ROOT=192.0.2.$((INA_RANK % 2 + 1)) INA_RANK=$((INA_RANK / 2)) INA_RANKS=2 "
+           f"INA_CONGESTION_CONTROL={int(controlled)}; exec {PERF} -t float -b {SIZE} -e {SIZE} -n {TIMES} -w 0")
+    result = run(folder, 4, ["--virtual-time", "--topology", "leaf-spine:2x2", "--aggregator", aggregator, "--ecn-threshold", str(THRESHOLD)],
+                 ["sh", "-c", job])
+    assert result.code == 0, result
+    rows = re.findall(rf"^\[\d\] +{SIZE} .* ina .* (\d+)$", result.out, re.M)
+    assert rows == ["0", "0"], result  # nothing wrong, in both jobs
+    return result.stats["cables"]["leaf0:up0"]["up"]
+
+
+@pytest.mark.parametrize("aggregator", ["model", "rtl"])
+def test_two_jobs_share_a_cable(tmp_path, aggregator):
+    """Without control the queue is as long as both windows allow; with it, not much above the threshold."""
+    ways = {}
+    for controlled in (False, True):
+        folder = tmp_path / str(controlled)
+        folder.mkdir()
+        ways[controlled] = two_jobs(folder, controlled, aggregator)
+    assert ways[False]["marked"] > 0 and ways[True]["marked"] > 0, ways
+    assert ways[False]["longest_queue_bytes"] > 6 * THRESHOLD, ways
+    assert ways[True]["longest_queue_bytes"] < ways[False]["longest_queue_bytes"], ways
