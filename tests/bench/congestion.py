@@ -32,7 +32,7 @@ SLL2_BYTES, OUTGOING, FRAME_EXTRA_BYTES = 20, 4, 14 + 24  # Ethernet's header, w
 PLOT = """set terminal svg size 760,330 dynamic background "white" font "sans-serif,13"
 set output "{out}/congestion.svg"
 set grid; set xlabel "ms"; set ylabel "KB in front of leaf 0's cable up"; set key top right; set yrange [0:*]
-set title "two jobs on one cable; job b from 1 ms on, and only for a while"
+set title "two jobs on one cable of 100 Gb/s, each of which could fill it"
 plot "{out}/off.dat" using 1:2 with lines title "without congestion control", "{out}/on.dat" using 1:2 with lines title "with it"
 """
 
@@ -48,14 +48,13 @@ def queue_of(path):
         frames.append((seconds * 10**9 + nanoseconds, length - SLL2_BYTES + FRAME_EXTRA_BYTES, port, data[at + 16 + 10]))
         at += 16 + kept
     lower = min(port for _, _, port, _ in frames)  # the cable's lower end
-    series, free_ns, start_ns = [], 0.0, None
+    series, free_ns = [], 0.0
     for time_ns, size, port, direction in frames:
-        if port != lower or direction != OUTGOING:
-            continue
-        start_ns = time_ns if start_ns is None else start_ns
-        free_ns = max(free_ns, time_ns) + size * 8 / RATE_GBPS
-        series.append(((time_ns - start_ns) / 1e6, (free_ns - time_ns) * RATE_GBPS / 8))
-    return series
+        if port == lower and direction == OUTGOING:
+            free_ns = max(free_ns, time_ns) + size * 8 / RATE_GBPS
+            series.append((time_ns / 1e6, (free_ns - time_ns) * RATE_GBPS / 8))
+    begins_ms = next(ms for ms, size in series if size > THRESHOLD_BYTES)  # before that, hosts meet
+    return [(ms - begins_ms, size) for ms, size in series if ms >= begins_ms]
 
 
 def run(options, controlled, work, capture=None, algorithm="ina"):
@@ -125,17 +124,19 @@ def shares(options):
     out.mkdir(parents=True, exist_ok=True)
     for controlled in (False, True):
         name = "on" if controlled else "off"
-        times, counters = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (ROUNDS, SIZE_BYTES, 0)})
+        capture = out / f"{name}.pcap"
+        times, counters = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (ROUNDS, SIZE_BYTES, 0)}, capture)
         rates = [gbps(times[job]) for job in "ab"]
         fairness = sum(rates) ** 2 / (2 * sum(rate * rate for rate in rates))  # Jain's index
-        capture = out / f"{name}.pcap"
-        burst, _ = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (BURST_ROUNDS, SIZE_BYTES, 1)}, capture)
+        burst, _ = run(options, controlled, {"a": (ROUNDS, SIZE_BYTES, 0), "b": (BURST_ROUNDS, SIZE_BYTES, 1)})
         series = queue_of(capture)
+        mean = statistics.mean(size for _, size in series)
         capture.unlink()
         (out / f"{name}.dat").write_text("".join(f"{ms:.6f} {size / 1000:.3f}\n" for ms, size in series))
         alone, last = min(burst["a"]), burst["a"][-1]
-        results.append({"controlled": controlled, "gbps": rates, "jain": fairness, **queues(counters), "burst_us": burst, "good": None})
-        print(f"control {name:3}: a {rates[0]:6.2f}, b {rates[1]:6.2f} Gb/s, Jain's index {fairness:.4f}; queue at most {queues(counters)['longest_bytes']} bytes, "
+        results.append({"controlled": controlled, "gbps": rates, "jain": fairness, "mean_queue_bytes": mean, **queues(counters), "burst_us": burst, "good": None})
+        print(f"control {name:3}: a {rates[0]:6.2f}, b {rates[1]:6.2f} Gb/s, Jain's index {fairness:.4f}; queue {mean:.0f} bytes as frames find it, "
+              f"{queues(counters)['longest_bytes']} at most, "
               f"{queues(counters)['dropped']} dropped, {queues(counters)['marked']} marked; after a burst of b, a takes {last:.0f} us again, at best {alone:.0f}",
               flush=True)
     if shutil.which("gnuplot") and subprocess.run(["gnuplot"], input=PLOT.format(out=out), text=True).returncode == 0:
