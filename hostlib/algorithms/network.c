@@ -261,6 +261,7 @@ static void set_window(struct ina_network *network, unsigned int granted_packets
 	ina_window_fit(&window, &message_bytes, network->fabric.path_mtu, granted_packets);
 	innet->connection.window = innet->receives = window;
 	innet->connection.limit_bytes = message_bytes - (uint32_t)INA_MESSAGE_FRAMING;
+	ina_congestion_reset(&innet->congestion, window);
 }
 
 void ina_network_take_grant(struct ina_network *network)

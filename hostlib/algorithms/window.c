@@ -41,7 +41,6 @@ void ina_innet_reset(struct ina_innet *innet)
 	innet->unacknowledged = 0;
 	innet->awaited_bytes = 0;
 	innet->contributors = 0;
-	ina_congestion_reset(&innet->congestion, innet->connection.window);
 }
 
 bool ina_innet_has_place(const struct ina_innet *innet)

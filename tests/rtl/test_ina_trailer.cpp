@@ -3,8 +3,8 @@
 // ina_trailer: an overflow of an element, and only of an element, in any packet of a message is
 // flagged in that message's trailer, and in no other message's or job's. Congestion is flagged in
 // the job's next trailer, and in no later one, nor in one of another job that has the context then.
-// What a last beat has past its end leaves as zeros. A JOIN's sum says the smaller of its window and the
-// job's.
+// What a last beat has past its end leaves as zeros. A JOIN's sum says the smaller of its window
+// and the job's.
 
 #include "bench.hpp"
 #include "Vina_trailer.h"
