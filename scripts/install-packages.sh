@@ -30,7 +30,8 @@ groups=(
 	"python3-torch libtorch-dev pybind11-dev python3-pytest dataset-fashion-mnist"
 
 	mpi "the interposers for MPI and their tests, programs that others wrote for MPI"
-	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest scalapack-mpi-test"
+	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest
+	scalapack-mpi-test netpipe-openmpi netpipe-mpich2"
 
 	formal "proofs of the RTL's modules"
 	"yosys z3"

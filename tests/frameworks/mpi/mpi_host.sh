@@ -8,7 +8,9 @@
 # Rank 0's host runs mpiexec, and the others wait for the command by which it starts its daemon there.
 # They meet in FOLDER, empty before, on the file system that the hosts share: the file named after a
 # host's address is the command for it, and `done` is there when mpiexec has ended.
-# INA_MPI_PER_HOST=2 starts two ranks on each. PROGRAM may be several jobs, one after the other, separated by the argument `+++`.
+# INA_MPI_PER_HOST=2 starts two ranks on each. PROGRAM may be several jobs, one after the other, separated by the argument `+++`:
+# the first one that fails is the last. What a killed job had in the aggregator stays there for the switch's --job-ttl, and
+# the next one would be refused.
 
 set -euo pipefail
 shopt -s extglob nullglob
@@ -70,7 +72,6 @@ else
 	run=(mpiexec.mpich -n "$ranks" -hosts "$hosts" -launcher ssh -launcher-exec "$0" -iface vec0
 		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES vec0 -genv MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE 0)
 fi
-code=0
 while [ $# -gt 0 ]; do
 	job=()
 	while [ $# -gt 0 ] && [ "$1" != +++ ]; do
@@ -78,9 +79,9 @@ while [ $# -gt 0 ]; do
 		shift
 	done
 	[ $# -eq 0 ] || shift
-	timeout -k 5 "${INA_MPI_TIMEOUT:-120}" "${run[@]}" "${job[@]}" || {
+	"${run[@]}" "${job[@]}" || {
 		code=$?
 		echo "mpi_host.sh: exit code $code: ${job[*]}" >&2
+		exit "$code"
 	}
 done
-exit "$code"
