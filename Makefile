@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu demo-training test test-mpi test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install demo demo-multigpu demo-training test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -64,11 +64,9 @@ install: ## install libina, its manual, ina-perf and, where torch is there, torc
 SKIPS ?= tell
 REPORT = $(abspath $(BUILD))/tests.xml
 CTEST = ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) --output-junit $(REPORT) --test-output-size-passed 1000000
-test: kernel build ## all tests but MPI's; ctest's summary comes last, then what was skipped (SKIPS=error: that fails)
-	@$(CTEST) -LE '^mpi$$'; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
-
-test-mpi: kernel build ## programs of Open MPI and MPICH on hosts, with the interposers (6 minutes)
-	@$(CTEST) -L '^mpi$$'; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
+LEAVE_OUT ?=
+test: kernel build ## all tests; ctest's summary comes last, then what was skipped (SKIPS=error: that fails). LEAVE_OUT='torch|mpi' leaves labels out
+	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
 test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
 	@$(CTEST) -L quick; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code

@@ -6,8 +6,8 @@
 #   rtl      Verilated modules, lint, synthesis, proofs
 #   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
-#   torch    PyTorch on hosts; -LE torch leaves it out
-#   mpi      programs of two MPIs on hosts: make test-mpi
+#   torch    PyTorch on hosts; make test LEAVE_OUT=torch
+#   mpi      programs of two MPIs on hosts; make test LEAVE_OUT='torch|mpi' leaves out both
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
