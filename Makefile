@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install demo demo-multigpu demo-training test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -58,6 +58,10 @@ install: ## install libina, its manual, ina-perf and, where torch is there, torc
 		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install
 	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD)/install
+
+wheel: need-torch ## build/torch_ina-*.whl, for pip: torch_ina with libina inside, for Debian's Python and its PyTorch
+	@INA_BUILD=$(abspath $(BUILD))/wheel /usr/bin/python3 -m pip wheel -q --no-build-isolation --no-index --no-deps -w $(BUILD) frameworks/torch
+	@ls $(BUILD)/torch_ina-*.whl
 
 # == To test it
 # What was skipped is listed behind it; with SKIPS=error that fails.

@@ -27,7 +27,8 @@ groups=(
 	"libglpk-dev libjansson-dev"
 
 	torch "PyTorch, the backend for it and its tests, pictures to train on"
-	"python3-torch libtorch-dev pybind11-dev python3-pytest dataset-fashion-mnist"
+	"cmake ninja-build g++ pkg-config libibverbs-dev librdmacm-dev
+	python3-torch libtorch-dev pybind11-dev python3-pip python3-setuptools python3-wheel python3-pytest dataset-fashion-mnist"
 
 	mpi "the interposers for MPI and their tests, programs that others wrote for MPI"
 	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest

@@ -26,4 +26,5 @@ for step in range(STEPS):
     assert (large == RANKS * step + RANKS * (RANKS - 1) / 2).all(), f"step {step}"
 stats = torch_ina.stats()
 print(f"fallbacks {stats['fallbacks']}, rejoins {stats['rejoins']}, bytes {stats['bytes_aggregated']}")
+print(f"torch_ina from {torch_ina.__file__}")
 print("all right")

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch on hosts of a lab: what torch promises holds by the backend ina. Python takes some ten seconds to load torch on each
 host, so that each lab has much to do."""
+import os
+import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "system"))
 from lab import LAB, run  # noqa: E402
 
-PACKAGES = Path(LAB).resolve().parent / "frameworks" / "torch"
-PYTHON = ["env", f"PYTHONPATH={PACKAGES}", "PYTHONDONTWRITEBYTECODE=1", "GLOO_SOCKET_IFNAME=vec0", "/usr/bin/python3"]
+SOURCE = HERE.parents[2]
+BUILD = Path(LAB).resolve().parent
+ENVIRONMENT = ["env", "PYTHONDONTWRITEBYTECODE=1", "GLOO_SOCKET_IFNAME=vec0"]
+PYTHON = [*ENVIRONMENT, f"PYTHONPATH={BUILD / 'frameworks' / 'torch'}", "/usr/bin/python3"]
 OPTIONS = ["--quiet", "--aggregator", "model", "--memory", "640"]
 
 
@@ -66,15 +72,40 @@ def test_a_rank_ends_by_an_exception(tmp_path):
     assert result.out.count("all right") == 2 and "the victim's own" in result.out + result.err, result
 
 
-def test_torchrun(tmp_path):
-    """It says who is who; nothing of ina-lab's. Python 3.11's iteration over flags leaves 0 out, so this torchrun has to be told
-    what to do with what the script prints."""
+def quietly(*command, **environment):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=200, env={**os.environ, **environment})
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def venv(tmp_path_factory):
+    """One with Debian's torch and the wheel, which knows nothing of the build folder."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = ("/usr/bin/python3", "-m", "pip")
+    quietly(*pip, "wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", folder, SOURCE / "frameworks/torch", INA_BUILD=str(BUILD))
+    wheel, = folder.glob("torch_ina-*-cp311-cp311-linux_x86_64.whl")
+    quietly("/usr/bin/python3", "-m", "venv", "--system-site-packages", "--without-pip", folder / "venv")
+    quietly(*pip, "--python", folder / "venv/bin/python3", "install", "--no-index", wheel)
+    return folder / "venv"
+
+
+def test_wheel_has_its_library(venv):
+    extension, = venv.rglob("_core.*.so")
+    assert f"libina.so.0 => {extension.parent}/libina.so.0" in quietly("ldd", extension)
+    assert str(BUILD).encode() not in extension.read_bytes(), "it has a path into the build folder"
+
+
+def test_torchrun(tmp_path, venv):
+    """What users have: the wheel, and torchrun says who is who; nothing of ina-lab's. Python 3.11's iteration over flags leaves 0
+    out, so this torchrun has to be told what to do with what the script prints."""
     script = tmp_path / "job.sh"
-    words = " ".join(PYTHON)
+    words = " ".join(ENVIRONMENT)
     script.write_text(f"""node=$INA_RANK; root=$INA_ROOT
-unset INA_RANK INA_RANKS INA_ROOT INA_COOKIE INA_BIND
-exec {words} -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 -r 1 -t 1 --master_addr $root --master_port 29400 \\
-    {HERE / "check_faults.py"} 2
+unset INA_RANK INA_RANKS INA_ROOT INA_COOKIE INA_BIND PYTHONPATH
+exec {words} {venv}/bin/python3 -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 -r 1 -t 1 \\
+    --master_addr $root --master_port 29400 {HERE / "check_faults.py"} 2
 """)
     result = run(tmp_path, 2, [*OPTIONS[:-1], "1000"], ["bash", script], 300)
     assert_all_right(result, 2)
+    assert result.out.count(f"torch_ina from {venv}/") == 2, result

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel of torch_ina, with libina inside. CMake builds it, and says which files are in it; this says what is to be known of it.
+
+    /usr/bin/python3 -m pip install --no-build-isolation frameworks/torch
+
+INA_BUILD names a folder in which CMake has been configured already; without it, that is build/wheel.
+"""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("INA_BUILD") or ROOT / "build/wheel").resolve()
+PROJECT = (ROOT / "CMakeLists.txt").read_text()
+
+
+class ByCMake(build_py):
+    def run(self):
+        if not (BUILD / "build.ninja").exists():
+            subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DINA_PARTS=hostlib;frameworks/torch", "-DINA_TESTS=OFF"],
+                           check=True)
+        subprocess.run(["cmake", "--build", BUILD, "--target", "torch_ina"], check=True)
+        subprocess.run(["cmake", "--install", BUILD, "--component", "wheel", "--strip", "--prefix", Path(self.build_lib).resolve()], check=True)
+
+
+class Binary(Distribution):
+    """For one version of Python on one kind of machine."""
+
+    def has_ext_modules(self):
+        return True
+
+
+# What setuptools leaves behind is to lie beside CMake's.
+(BUILD / "python").mkdir(parents=True, exist_ok=True)
+setup(
+    name="torch_ina",
+    version=re.search(r"^project\(ina VERSION (\S+)", PROJECT, re.M)[1],
+    description="All-reduce in the network for torch.distributed",
+    long_description=(ROOT / "frameworks/torch/README.md").read_text(),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    packages=["torch_ina"],
+    install_requires=["torch==1.13.*"],  # the extension fits no other
+    cmdclass={"build_py": ByCMake},
+    distclass=Binary,
+    options={"build": {"build_base": str(BUILD / "python")}, "egg_info": {"egg_base": str(BUILD / "python")}},
+)
