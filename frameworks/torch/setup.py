@@ -44,6 +44,7 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     packages=["torch_ina"],
+    py_modules=["torch_ina_hook"],
     install_requires=["torch==1.13.*"],  # the extension fits no other
     cmdclass={"build_py": ByCMake},
     distclass=Binary,

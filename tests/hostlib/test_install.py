@@ -62,7 +62,7 @@ def test_files(installed, libdir):
                 "share/man/man1/ina-perf.1", "share/man/man3/ina_open.3"}
     assert expected <= files, expected - files
     library = rf"include/ina\.h|bin/ina-perf|{lib}/(libina\.|pkgconfig/|cmake/ina/)|share/man/man[137]/ina"
-    frameworks = rf"{lib}/libina-mpi-(openmpi|mpich)\.so$|lib/python3\.\d+/dist-packages/torch_ina/(__init__\.py|_core\..*so)$"
+    frameworks = rf"{lib}/libina-mpi-(openmpi|mpich)\.so$|lib/python3\.\d+/dist-packages/torch_ina(_hook\.py|/__init__\.py|/_core\..*so)$"
     assert {name for name in files if not re.match(f"{library}|{frameworks}", name)} == set()
     assert re.fullmatch(r"libina\.so\.\d+\.\d+\.\d+", (libdir / "libina.so").resolve().name)
     assert re.search(r"SONAME.*\[libina\.so\.\d+\]", run("readelf", "-d", libdir / "libina.so"))
@@ -73,11 +73,12 @@ def test_ina_perf_finds_its_library(installed):
     assert "# ina-perf: 1 ranks" in out
 
 
-def test_torch_finds_its_library(installed):
+def test_torch_finds_its_library(installed, libdir):
     """Where torch is there to build for."""
     for package in installed.rglob("torch_ina"):
-        run("/usr/bin/python3", "-c", "import torch.distributed, torch_ina; assert hasattr(torch.distributed.Backend, 'INA')",
-            env={"PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": ""})
+        out = run("/usr/bin/python3", "-c", "import torch.distributed, torch_ina, torch_ina_hook; assert hasattr(torch.distributed.Backend, 'INA');"
+                  "print(torch_ina_hook._load()._name)", env={"PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": ""})
+        assert out == f"{libdir}/libina.so.0\n"
 
 
 def test_mpi_finds_all_it_needs(installed):

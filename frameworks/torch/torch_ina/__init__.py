@@ -8,32 +8,15 @@ The rest is torch's own. stats() and explain() say how the all-reduces went, and
 """
 import atexit
 import os
-import socket
 import sys
-import uuid
 
 import torch.distributed as dist
+
+from torch_ina_hook import new_cookie, own_address
 
 from . import _core
 
 __all__ = ["explain", "stats"]
-
-# Where torch says who is the master: any address of that network finds the way to it.
-_DISCARD_PORT = 9
-
-
-def _own_address():
-    """The address by which other hosts reach this one: that of the way to the master, if nobody says."""
-    if os.environ.get("INA_BIND"):
-        return os.environ["INA_BIND"]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
-        try:
-            way.connect((os.environ.get("MASTER_ADDR") or socket.gethostname(), _DISCARD_PORT))
-        except OSError as error:
-            raise RuntimeError(f"torch_ina: no way to MASTER_ADDR={os.environ.get('MASTER_ADDR')}: {error}; "
-                               "set INA_BIND to this host's address") from error
-        return way.getsockname()[0]
-
 
 def _gloo(store, rank, size, timeout, address):
     """The inner group, for what libina does not do; on the same network, unless GLOO_SOCKET_IFNAME names another."""
@@ -48,10 +31,10 @@ def _gloo(store, rank, size, timeout, address):
 
 def _create(store, rank, size, timeout):
     """Ranks find each other by torch's store: rank 0 puts its address there, and what tells this group from others."""
-    address = _own_address()
+    address = own_address()
     if rank == 0:
         store.set("ina/root", address)
-        store.set("ina/cookie", uuid.uuid4().hex)
+        store.set("ina/cookie", new_cookie())
     root, cookie = store.get("ina/root").decode(), store.get("ina/cookie").decode()
     gloo = _gloo(dist.PrefixStore("ina/gloo", store), rank, size, timeout, address)
     return _core.create(rank, size, int(timeout.total_seconds() * 1000), root, cookie, gloo)

@@ -8,18 +8,18 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-import torch_ina  # noqa: F401: registers the backend
-
 BATCH = 6
 FLOAT32_UNIT = 2.0 ** -24  # the relative error of one rounding to nearest
 
 
-def start(timeout_s=120):
+def start(timeout_s=120, backend="ina"):
     """Under torchrun the environment says all; under ina-lab alone it is translated."""
     if "WORLD_SIZE" not in os.environ:
         os.environ.update(RANK=os.environ["INA_RANK"], WORLD_SIZE=os.environ["INA_RANKS"],
                           MASTER_ADDR=os.environ["INA_ROOT"], MASTER_PORT="29500")
-    dist.init_process_group("ina", timeout=timedelta(seconds=timeout_s))
+    if backend == "ina":
+        import torch_ina  # noqa: F401: registers it
+    dist.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
     return dist.get_rank(), dist.get_world_size()
 
 

@@ -2,6 +2,7 @@
 """PyTorch on hosts of a lab: what torch promises holds by the backend ina. Python takes some ten seconds to load torch on each
 host, so that each lab has much to do."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,8 @@ def test_wheel_has_its_library(venv):
     extension, = venv.rglob("_core.*.so")
     assert f"libina.so.0 => {extension.parent}/libina.so.0" in quietly("ldd", extension)
     assert str(BUILD).encode() not in extension.read_bytes(), "it has a path into the build folder"
+    out = quietly(venv / "bin/python3", "-c", "import torch_ina_hook as hook; print(hook._load()._name)", PYTHONPATH="")
+    assert out == f"{extension.parent}/libina.so.0\n"
 
 
 def test_torchrun(tmp_path, venv):
@@ -109,3 +112,35 @@ exec {words} {venv}/bin/python3 -m torch.distributed.run --nnodes 2 --node_rank 
     result = run(tmp_path, 2, [*OPTIONS[:-1], "1000"], ["bash", script], 300)
     assert_all_right(result, 2)
     assert result.out.count(f"torch_ina from {venv}/") == 2, result
+
+
+def offsets(structure, name, folder):
+    """Of the same fields, by the compiler."""
+    fields = [field for field, _ in structure._fields_]
+    lines = "".join(f'printf("%zu %zu\\n", offsetof(struct {name}, {field}), sizeof(((struct {name} *)0)->{field}));' for field in fields)
+    source = folder / f"{name}.c"
+    source.write_text(f"#include <ina.h>\n#include <stdio.h>\nint main(void) {{ {lines} return 0; }}\n")
+    quietly("cc", "-I", SOURCE / "hostlib/include", "-o", source.with_suffix(""), source)
+    sizes = [tuple(map(int, line.split())) for line in quietly(source.with_suffix("")).splitlines()]
+    return dict(zip(fields, sizes))
+
+
+def test_structures_of_the_hook(tmp_path, monkeypatch):
+    """They are the header's, field by field, and the types as well."""
+    monkeypatch.syspath_prepend(str(BUILD / "frameworks/torch"))
+    import torch_ina_hook as hook
+    for structure, name in ((hook.Options, "ina_options"), (hook.Stats, "ina_stats")):
+        ours = {field: (getattr(structure, field).offset, getattr(structure, field).size) for field, _ in structure._fields_}
+        assert ours == offsets(structure, name, tmp_path)
+    header = (SOURCE / "hostlib/include/ina.h").read_text()
+    for dtype, number in hook.TYPES.items():
+        assert re.search(rf"\bINA_{str(dtype).split('.')[1].upper()} = {number},", header), dtype
+    for number, algorithm in hook.ALGORITHMS.items():
+        assert re.search(rf"\bINA_ALGORITHM_{algorithm.upper()} = {number},", header), algorithm
+    assert re.search(rf"\bINA_SUM = {hook.SUM},", header) and f"#define INA_ERROR_SIZE {hook.ERROR_BYTES}\n" in header
+
+
+@pytest.mark.parametrize("ranks, options", [(2, []), (4, ["--loss-up", "0.005", "--loss-down", "0.005"])])
+def test_hook(tmp_path, ranks, options):
+    result = check(tmp_path, ranks, "check_hook.py", options=options)
+    assert result.out.count("all right") == ranks - 1, result

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All-reduce in the network for DistributedDataParallel, as a communication hook: for any PyTorch, and any backend of its group.
+
+    state = torch_ina_hook.State()
+    model.register_comm_hook(state, torch_ina_hook.all_reduce)
+
+It is Python alone, and calls libina by ctypes. The process group is asked once, for rank 0's address; afterwards gradients go by
+libina, and the rest of training by the group's own backend. Gradients are to be on the CPU.
+"""
+import atexit
+import ctypes
+import os
+import queue
+import socket
+import sys
+import threading
+import uuid
+from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+__all__ = ["State", "all_reduce"]
+
+# Of enum ina_type, ina_op and ina_algorithm.
+TYPES = {torch.float32: 2, torch.bfloat16: 3, torch.float16: 4, torch.float64: 5}
+SUM = 1
+ALGORITHMS = {1: "ina", 2: "ring"}
+ERROR_BYTES = 512
+CLOSE_PATIENCE_S = 10
+_DISCARD_PORT = 9  # nothing is sent there: any port does to ask for the way to a host
+
+
+class Options(ctypes.Structure):
+    """struct ina_options of ina.h, as far as this file knows it; the library is told how far that is."""
+    _fields_ = [("struct_size", c_size_t), ("rank", c_int), ("ranks", c_int), ("root", c_char_p), ("bind", c_char_p), ("device", c_char_p),
+                ("algorithm", c_int), ("schedule", c_int), ("window", c_uint), ("message_bytes", c_uint), ("poll_count", c_uint),
+                ("cache_entries", c_uint), ("ack_timeout", c_uint), ("fixed_point", c_int), ("open_timeout_ms", c_int),
+                ("join_timeout_ms", c_int), ("timeout_ms", c_int), ("peer_timeout_ms", c_int), ("log", c_void_p), ("log_context", c_void_p),
+                ("cookie", c_char_p), ("progress_thread", c_int)]
+
+
+class Stats(ctypes.Structure):
+    """The beginning of struct ina_stats."""
+    _fields_ = [("algorithm", c_int), ("path_mtu", c_uint), ("message_bytes", c_uint), ("window", c_uint), ("device", c_char * 64),
+                *((name, c_uint64) for name in ("calls", "messages_aggregated", "messages_ring", "bytes_aggregated", "bytes_ring", "overflows",
+                                                "registrations", "messages_retried", "fallbacks", "rejoins"))]
+
+
+def _load():
+    """libina of the wheel, of the build folder or of the prefix that this file is in, or the system's."""
+    here = Path(__file__).resolve().parent
+    names = [str(folder / "libina.so.0") for folder in (here / "torch_ina", here.parents[1])]
+    try:
+        library = ctypes.CDLL(next(filter(os.path.exists, names), "libina.so.0"))
+    except OSError as error:
+        raise RuntimeError(f"torch_ina_hook: {error}: nor is there {' or '.join(names)}; make install, then ldconfig") from error
+    library.ina_options_init_size.argtypes = [POINTER(Options), c_size_t]
+    library.ina_open.argtypes = [POINTER(Options), POINTER(c_void_p), c_char_p, c_size_t]
+    library.ina_allreduce_start.argtypes = [c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_int, POINTER(c_void_p)]
+    library.ina_comm_stats.argtypes = [c_void_p, POINTER(Stats), c_size_t]
+    library.ina_comm_explain.argtypes = [c_void_p, c_char_p, c_size_t]
+    for call in (library.ina_wait, library.ina_close, library.ina_error):
+        call.argtypes = [c_void_p]
+    library.ina_error.restype = library.ina_status_name.restype = c_char_p
+    return library
+
+
+def own_address():
+    """The address by which other hosts reach this one: that of the way to the master, if nobody says."""
+    if os.environ.get("INA_BIND"):
+        return os.environ["INA_BIND"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect((os.environ.get("MASTER_ADDR") or socket.gethostname(), _DISCARD_PORT))
+        except OSError as error:
+            raise RuntimeError(f"ina: no way to MASTER_ADDR={os.environ.get('MASTER_ADDR')}: {error}; "
+                               "set INA_BIND to this host's address") from error
+        return way.getsockname()[0]
+
+
+def new_cookie():
+    """What tells a communicator from all others."""
+    return uuid.uuid4().hex
+
+
+class State:
+    """A communicator of the group's ranks (the default group's, if none is named), for the hook. Collective, as is close().
+
+    timeout_s: of an all-reduce, and until all ranks have come. RuntimeError says what failed, and names the rank whose fault it is.
+    """
+
+    def __init__(self, group=None, timeout_s=1800):
+        rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
+        job = [own_address(), new_cookie()] if rank == 0 else [None, None]
+        dist.broadcast_object_list(job, src=0 if group is None else dist.get_global_rank(group, 0), group=group)
+        self._library, self._communicator, options, why = _load(), c_void_p(), Options(), ctypes.create_string_buffer(ERROR_BYTES)
+        self._library.ina_options_init_size(byref(options), ctypes.sizeof(options))
+        options.rank, options.ranks, (options.root, options.cookie) = rank, self.ranks, (text.encode() for text in job)
+        options.timeout_ms = options.open_timeout_ms = int(timeout_s * 1000)
+        options.progress_thread = 1
+        options.cache_entries = 0  # torch frees its tensors when it likes, and tells nobody
+        status = self._library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)
+        if status:
+            raise self._error("open", status, why.value)
+        # Held in all calls but ina_wait() and ina_close(): calls are queued as they were started, and texts of errors stay until read.
+        self._lock, self._started, self._closed = threading.Lock(), queue.SimpleQueue(), False
+        self._thread = threading.Thread(target=self._wait, name="torch_ina_hook", daemon=True)
+        self._thread.start()
+        atexit.register(self._end)
+
+    def _error(self, what, status, why):
+        return RuntimeError(f"torch_ina_hook: {what}: {why.decode()} ({self._library.ina_status_name(status).decode()})")
+
+    def _check_open(self):
+        if self._closed:
+            raise RuntimeError("torch_ina_hook: the state has been closed")
+
+    def start(self, tensor):
+        """Starts the average of all ranks' tensors, in place; a future of it. All ranks start the same ones in the same order."""
+        what = f"all_reduce of {tensor.numel()} {tensor.dtype}"
+        if tensor.dtype not in TYPES or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous():
+            raise TypeError(f"torch_ina_hook: {what}, {tensor.layout} on {tensor.device}: "
+                            f"it takes dense, contiguous tensors on the CPU, of {', '.join(map(str, TYPES))}")
+        future, request = torch.futures.Future(), c_void_p()
+        with self._lock:
+            self._check_open()
+            # As DDP's own: first divided, so that float16 does not overflow.
+            status = self._library.ina_allreduce_start(self._communicator, tensor.div_(self.ranks).data_ptr(), tensor.data_ptr(), tensor.numel(),
+                                                       TYPES[tensor.dtype], SUM, byref(request))
+            if status:
+                raise self._error(what, status, self._library.ina_error(self._communicator))
+            self._started.put((request, tensor, what, future))
+        return future.then(_value)
+
+    def _wait(self):
+        """In a thread: finishes what has been started, in that order."""
+        while (started := self._started.get()) is not None:
+            request, tensor, what, future = started
+            status = self._library.ina_wait(request)
+            with self._lock:
+                error = self._error(what, status, self._library.ina_error(self._communicator)) if status else None
+            future.set_result(error or tensor)
+        self._library.ina_close(self._communicator)
+
+    def stats(self):
+        """What has happened so far: docs/pytorch.md."""
+        stats = Stats()
+        with self._lock:
+            self._check_open()
+            self._library.ina_comm_stats(self._communicator, byref(stats), ctypes.sizeof(stats))
+        values = {name: getattr(stats, name) for name, _ in Stats._fields_}
+        return {**values, "algorithm": ALGORITHMS[stats.algorithm], "device": stats.device.decode()}
+
+    def explain(self):
+        """For people: which switches sum what, or why none does."""
+        with self._lock:
+            self._check_open()
+            size = self._library.ina_comm_explain(self._communicator, None, 0) + 1
+            text = ctypes.create_string_buffer(size)
+            self._library.ina_comm_explain(self._communicator, text, size)
+        return text.value.decode()
+
+    def close(self):
+        """Ends what has been started, then the communicator. Ranks that do not come within 10 s are not waited for."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        atexit.unregister(self._end)
+        self._started.put(None)
+        self._thread.join(CLOSE_PATIENCE_S)
+
+    def _end(self):
+        """A script that ends by an exception is gone at once: the other ranks are to hear of it."""
+        if not hasattr(sys, "last_type"):
+            self.close()
+
+
+def _value(future):
+    """Raises in the future that DDP waits for: a Python exception that a future holds as its value would not reach it."""
+    value = future.value()
+    if isinstance(value, Exception):
+        raise value
+    return value
+
+
+def all_reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """The hook: averages the bucket's gradients over all ranks."""
+    return state.start(bucket.buffer())
