@@ -67,17 +67,28 @@ def _load():
     return library
 
 
-def own_address():
-    """The address by which other hosts reach this one: that of the way to the master, if nobody says."""
-    if os.environ.get("INA_BIND"):
-        return os.environ["INA_BIND"]
+def _way_to(host):
+    """This host's address on the way to another."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
-            way.connect((os.environ.get("MASTER_ADDR") or socket.gethostname(), _DISCARD_PORT))
+            way.connect((host, _DISCARD_PORT))
         except OSError as error:
-            raise RuntimeError(f"ina: no way to MASTER_ADDR={os.environ.get('MASTER_ADDR')}: {error}; "
-                               "set INA_BIND to this host's address") from error
+            raise RuntimeError(f"ina: no way to {host}: {error}; set INA_BIND to this host's address") from error
         return way.getsockname()[0]
+
+
+def own_address(store):
+    """The address by which others may reach this host: that of the way to the store, where torch's ranks meet, if nobody says."""
+    while isinstance(store, dist.PrefixStore):
+        store = store.underlying_store
+    return os.environ.get("INA_BIND") or _way_to(getattr(store, "host", None) or os.environ.get("MASTER_ADDR") or socket.gethostname())
+
+
+def seen_by_others(address, others):
+    """Debian's hosts have a name for themselves that is 127.0.1.1, where none of the others is: the way to one of those says more."""
+    if address.startswith("127."):
+        return next((_way_to(other) for other in others if not other.startswith("127.")), address)
+    return address
 
 
 def new_cookie():
@@ -93,7 +104,9 @@ class State:
 
     def __init__(self, group=None, timeout_s=1800):
         rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
-        job = [own_address(), new_cookie()] if rank == 0 else [None, None]
+        addresses = [None] * self.ranks
+        dist.all_gather_object(addresses, own_address(dist.distributed_c10d._get_default_store()), group=group)
+        job = [seen_by_others(addresses[rank], addresses), new_cookie()]
         dist.broadcast_object_list(job, src=0 if group is None else dist.get_global_rank(group, 0), group=group)
         self._library, self._communicator, options, why = _load(), c_void_p(), Options(), ctypes.create_string_buffer(ERROR_BYTES)
         self._library.ina_options_init_size(byref(options), ctypes.sizeof(options))

@@ -12,7 +12,7 @@ import sys
 
 import torch.distributed as dist
 
-from torch_ina_hook import new_cookie, own_address
+from torch_ina_hook import new_cookie, own_address, seen_by_others
 
 from . import _core
 
@@ -31,7 +31,9 @@ def _gloo(store, rank, size, timeout, address):
 
 def _create(store, rank, size, timeout):
     """Ranks find each other by torch's store: rank 0 puts its address there, and what tells this group from others."""
-    address = own_address()
+    address = own_address(store)
+    store.set(f"ina/address/{rank}", address)
+    address = seen_by_others(address, (store.get(f"ina/address/{other}").decode() for other in range(size) if other != rank))
     if rank == 0:
         store.set("ina/root", address)
         store.set("ina/cookie", new_cookie())

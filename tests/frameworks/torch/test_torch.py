@@ -15,8 +15,7 @@ from lab import LAB, run  # noqa: E402
 
 SOURCE = HERE.parents[2]
 BUILD = Path(LAB).resolve().parent
-ENVIRONMENT = ["env", "PYTHONDONTWRITEBYTECODE=1", "GLOO_SOCKET_IFNAME=vec0"]
-PYTHON = [*ENVIRONMENT, f"PYTHONPATH={BUILD / 'frameworks' / 'torch'}", "/usr/bin/python3"]
+PYTHON = ["env", f"PYTHONPATH={BUILD / 'frameworks' / 'torch'}", "PYTHONDONTWRITEBYTECODE=1", "GLOO_SOCKET_IFNAME=vec0", "/usr/bin/python3"]
 OPTIONS = ["--quiet", "--aggregator", "model", "--memory", "640"]
 
 
@@ -100,14 +99,17 @@ def test_wheel_has_its_library(venv):
 
 
 def test_torchrun(tmp_path, venv):
-    """What users have: the wheel, and torchrun says who is who; nothing of ina-lab's. Python 3.11's iteration over flags leaves 0
-    out, so this torchrun has to be told what to do with what the script prints."""
+    """What users have: the wheel; torchrun says who is who, and nothing of ina-lab's; and Debian's /etc/hosts, where a host's own name
+    is 127.0.1.1. Python 3.11's iteration over flags leaves 0 out, so this torchrun has to be told what to do with what the script
+    prints."""
     script = tmp_path / "job.sh"
-    words = " ".join(ENVIRONMENT)
-    script.write_text(f"""node=$INA_RANK; root=$INA_ROOT
+    script.write_text(f"""node=$INA_RANK
+if [ $node = 0 ]; then head=127.0.1.1; else head=$INA_ROOT; fi
+printf '127.0.0.1 localhost\\n%s head\\n' $head >{tmp_path}/hosts.$node
+mount --bind {tmp_path}/hosts.$node /etc/hosts
 unset INA_RANK INA_RANKS INA_ROOT INA_COOKIE INA_BIND PYTHONPATH
-exec {words} {venv}/bin/python3 -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 -r 1 -t 1 \\
-    --master_addr $root --master_port 29400 {HERE / "check_faults.py"} 2
+exec env PYTHONDONTWRITEBYTECODE=1 {venv}/bin/python3 -m torch.distributed.run --nnodes 2 --node_rank $node --nproc_per_node 1 -r 1 -t 1 \\
+    --master_addr head --master_port 29400 {HERE / "check_faults.py"} 2
 """)
     result = run(tmp_path, 2, [*OPTIONS[:-1], "1000"], ["bash", script], 300)
     assert_all_right(result, 2)
