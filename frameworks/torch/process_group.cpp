@@ -47,6 +47,10 @@ struct Pending {
 	std::function<void()> after;
 };
 
+// A host that forks workers of DataLoader while it is short of processors or memory may answer nothing
+// for seconds. The end of a process is told at once, whatever this is.
+constexpr int PEER_TIMEOUT_MS = 30000;
+
 // The strings stay the caller's.
 ina_options options_of(const Settings &settings)
 {
@@ -59,6 +63,7 @@ ina_options options_of(const Settings &settings)
 	options.cookie = settings.cookie.c_str();
 	options.timeout_ms = settings.timeout_ms;
 	options.open_timeout_ms = settings.timeout_ms;
+	options.peer_timeout_ms = PEER_TIMEOUT_MS;
 	// torch frees its tensors when it likes, and tells nobody.
 	options.cache_entries = 0;
 	return options;

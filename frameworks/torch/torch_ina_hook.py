@@ -29,6 +29,7 @@ SUM = 1
 ALGORITHMS = {1: "ina", 2: "ring"}
 ERROR_BYTES = 512
 CLOSE_PATIENCE_S = 10
+PEER_TIMEOUT_MS = 30000  # a host short of processors or memory may answer nothing for seconds; the end of a process is told at once
 _DISCARD_PORT = 9  # nothing is sent there: any port does to ask for the way to a host
 
 
@@ -112,6 +113,7 @@ class State:
         self._library.ina_options_init_size(byref(options), ctypes.sizeof(options))
         options.rank, options.ranks, (options.root, options.cookie) = rank, self.ranks, (text.encode() for text in job)
         options.timeout_ms = options.open_timeout_ms = int(timeout_s * 1000)
+        options.peer_timeout_ms = PEER_TIMEOUT_MS
         options.progress_thread = 1
         options.cache_entries = 0  # torch frees its tensors when it likes, and tells nobody
         status = self._library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)

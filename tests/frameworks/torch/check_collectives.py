@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 import torch_ina
-from ddp import start
+from ddp import be_silent, start
 
 RANK, RANKS = start()
 DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float64, torch.int64, torch.uint8)
@@ -135,7 +135,23 @@ def check_groups():
     assert "rank" in torch_ina.explain() or RANKS == 1
 
 
-for check in (check_all_reduce, check_many_at_once, check_futures, check_others, check_refused, check_groups):
+def check_silence():
+    be_silent(10)
+    dist.all_reduce(tensor := own(RANK))
+    assert torch.equal(tensor, everybody().sum(0).float())
+
+
+def check_again():
+    """Another job of the same processes; nothing but the URL says where rank 0 is."""
+    dist.destroy_process_group()
+    os.environ.pop("INA_BIND", None)
+    dist.init_process_group("ina", f"tcp://{os.environ.pop('MASTER_ADDR')}:{int(os.environ.pop('MASTER_PORT')) + 1}", rank=RANK, world_size=RANKS)
+    dist.all_reduce(tensor := own(RANK))
+    assert torch.equal(tensor, everybody().sum(0).float())
+
+
+for check in (check_all_reduce, check_many_at_once, check_futures, check_others, check_refused, check_groups, check_silence,
+              check_again):
     check()
     print(check.__name__, flush=True)
 print("all right")

@@ -12,7 +12,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
 import torch_ina_hook
-from ddp import FLOAT32_UNIT, backward, batch, gradients, local_gradients, new_net, start, train
+from ddp import FLOAT32_UNIT, backward, batch, be_silent, gradients, local_gradients, new_net, start, train
 
 RANK, RANKS = start(backend="gloo")
 STATE = torch_ina_hook.State(timeout_s=120)
@@ -97,6 +97,11 @@ def check_closed():
     refused(lambda: other.start(torch.ones(1)), "closed")
 
 
+def check_silence():
+    be_silent(10)
+    assert STATE.start(torch.full((1,), float(RANKS))).wait().item() == RANKS
+
+
 def check_killed():
     net = DistributedDataParallel(new_net(), broadcast_buffers=False)
     net.register_comm_hook(STATE, torch_ina_hook.all_reduce)
@@ -107,7 +112,7 @@ def check_killed():
     refused(lambda: backward(net, batch(RANK, 2)), f"rank {VICTIM}")
 
 
-for check in (check_training, check_one_sum, check_types, check_wrapped, check_refused, check_closed):
+for check in (check_training, check_one_sum, check_types, check_wrapped, check_refused, check_closed, check_silence):
     check()
     print(check.__name__, flush=True)
 stats = STATE.stats()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the checks on hosts share: a job, a small model, its data, and training it."""
 import os
+import subprocess
+import time
 from datetime import timedelta
 
 import torch
@@ -21,6 +23,17 @@ def start(timeout_s=120, backend="ina"):
         import torch_ina  # noqa: F401: registers it
     dist.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
     return dist.get_rank(), dist.get_world_size()
+
+
+def be_silent(seconds):
+    """Rank 1's kernel answers rank 0 nothing for some time, as that of a host does which is short of memory or processors."""
+    if dist.get_rank() == 1:
+        way = ["blackhole", os.environ["INA_ROOT"]]
+        subprocess.run(["ip", "route", "add", *way], check=True)
+        time.sleep(seconds)
+        subprocess.run(["ip", "route", "del", *way], check=True)
+    else:
+        time.sleep(seconds)
 
 
 class Net(nn.Module):
