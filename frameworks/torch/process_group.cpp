@@ -47,8 +47,8 @@ struct Pending {
 	std::function<void()> after;
 };
 
-// A host that forks workers of DataLoader while it is short of processors or memory may answer nothing
-// for seconds. The end of a process is told at once, whatever this is.
+// A host that forks workers of DataLoader while it is short of processors or memory may answer
+// nothing for seconds. The end of a process is told at once, whatever this is.
 constexpr int PEER_TIMEOUT_MS = 30000;
 
 // The strings stay the caller's.
