@@ -41,7 +41,7 @@ class Run:
         return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n--- stats\n{json.dumps(self.stats)}"
 
 
-def run(folder, n, options, command, timeout_s=240):
+def run(folder, n, options, command, timeout_s=480):
     """ina-lab run of a command on n hosts. The folder is the test's own."""
     stats = Path(folder) / "stats.json"
     arguments = [LAB, "run", "-n", n, "--timeout", timeout_s, "--grace", 20, "--stats", stats, *options, "--", *command]
@@ -51,7 +51,7 @@ def run(folder, n, options, command, timeout_s=240):
     return Run(done.returncode, done.stdout, done.stderr, json.loads(text or "{}"))
 
 
-def perf(folder, n, options, arguments, timeout_s=240):
+def perf(folder, n, options, arguments, timeout_s=480):
     """ina-perf on n hosts, every element checked."""
     report = Path(folder) / "perf.json"
     result = run(folder, n, options, [PERF, "-c", "1", "--json", report, *arguments], timeout_s)
