@@ -24,12 +24,10 @@ def two_jobs(folder, controlled, aggregator):
 
 @pytest.mark.parametrize("aggregator", ["model", "rtl"])
 def test_two_jobs_share_a_cable(tmp_path, aggregator):
-    """Without control the queue is as long as both windows allow; with it, not much above the threshold."""
+    """With control fewer packets find the queue above the threshold. At first both jobs send whole windows, so the longest queue is that."""
     ways = {}
     for controlled in (False, True):
         folder = tmp_path / str(controlled)
         folder.mkdir()
         ways[controlled] = two_jobs(folder, controlled, aggregator)
-    assert ways[False]["marked"] > 0 and ways[True]["marked"] > 0, ways
-    assert ways[False]["longest_queue_bytes"] > 6 * THRESHOLD, ways
-    assert ways[True]["longest_queue_bytes"] < ways[False]["longest_queue_bytes"], ways
+    assert 0 < ways[True]["marked"] < ways[False]["marked"], ways
