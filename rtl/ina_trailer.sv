@@ -64,7 +64,7 @@ module ina_trailer #(
   logic                       lowers;
 
   assign asked   = s_data[WINDOW_AT +: ina_pkg::LANE_W];
-  assign granted = ~ina_pkg::LANE_W'(job_window[s_job*WINDOW_W +: WINDOW_W]);
+  assign granted = ~(ina_pkg::LANE_W'(job_window[s_job*WINDOW_W +: WINDOW_W]));
   assign is_join = s_first && s_starts && s_data[24 +: 8] == ina_pkg::TYPE_JOIN;
   assign lowers  = is_join && !s_raw && asked[ina_pkg::LANE_W-1] && (granted & ~asked) != '0;
 
