@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The packet memory that all jobs share: which part of it belongs to which job. Every port's queue
+// and the histories have SLOT_COUNT packets, and a job has the same block in all of them.
+//
+// A block is a power of two of packets, a grain at least and WINDOW_MAX at most, and begins at a
+// multiple of its size. So the slot of a job's packet is the block's first, with the packet's number,
+// modulo the size, in the bits below: no adder, and no table.
+//
+//   free      a bit a grain
+//   whole     for each size, the blocks that are free as a whole      registers, a clock later
+//   any, first  whether there is one, and the lowest                  registers, a clock later
+//   found     the largest size that is asked for and of which there is one
+//
+// A context holds its block until it is idle: nothing of its job is under way any more. Then it gives
+// it back, one context after the other, a block every second clock.
+//
+// Properties:
+//
+//   1. No two contexts that hold a block have a slot in common.
+//   2. Every block is inside the memory, a power of two, and begins at a multiple of its size.
+//   3. Where nothing is held, all is free: what is given back is the whole block.
+//   4. What is asked for and fits is found, once the last change is three clocks ago; and then no
+//      larger block that is asked for is free.
+
+`default_nettype none
+
+module ina_memory #(
+    parameter  int JOB_COUNT  = 16,
+    parameter  int SLOT_COUNT = 512,  // a multiple of GRAIN
+    parameter  int WINDOW_MAX = 128,  // of a job: a power of two
+    parameter  int GRAIN      = 8,    // the smallest block: a power of two
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int WINDOW_W   = $clog2(WINDOW_MAX)
+) (
+    input  logic clk,
+    input  logic rst,
+
+    // A JOIN asks for a block, and in the next clock it is known whether there is one. It is taken for
+    // a context that holds none, two clocks or more behind `look`, if no other was taken since.
+    input  logic             look,
+    input  logic [31:0]      asked,  // minus the packets
+    output logic             found,
+    input  logic             take,
+    input  logic [JOB_W-1:0] take_job,
+
+    input  logic [JOB_COUNT-1:0] idle,  // what these contexts hold is theirs no longer; stays
+    output logic [JOB_COUNT-1:0] held,
+
+    // Of what a context holds, or held last.
+    output logic [JOB_COUNT*SLOT_W-1:0]   job_base,    // the first slot
+    output logic [JOB_COUNT*WINDOW_W-1:0] job_window,  // packets, less one
+
+    output logic busy  // something is to be given back
+);
+
+  localparam int GRAIN_W = $clog2(GRAIN);
+  localparam int GRAINS  = SLOT_COUNT / GRAIN;
+  localparam int INDEX_W = GRAINS > 1 ? $clog2(GRAINS) : 1;
+  localparam int SIZES   = $clog2(WINDOW_MAX / GRAIN) + 1;
+
+  logic [GRAINS-1:0] free;
+
+  // What is free of each size.
+  logic [1:0]               changed;  // a clock ago, two clocks ago
+  logic [SIZES-1:0]         any;
+  logic [SIZES*INDEX_W-1:0] first;    // its first grain
+
+  for (genvar s = 0; s < SIZES; s++) begin : gen_size
+    localparam int BLOCKS = GRAINS >> s;
+
+    logic [BLOCKS-1:0]  whole;
+    logic [INDEX_W-1:0] lowest;
+
+    always_comb begin
+      lowest = '0;
+      if (changed[1] || !ina_pkg::SIMULATED)
+        for (int b = BLOCKS - 1; b >= 0; b--) if (whole[b]) lowest = INDEX_W'(b << s);
+    end
+
+    always_ff @(posedge clk) begin
+      if (changed[0])
+        for (int b = 0; b < BLOCKS; b++) whole[b] <= &free[b << s +: 1 << s];
+      if (changed[1]) begin
+        any[s]                       <= whole != '0;
+        first[s*INDEX_W +: INDEX_W] <= lowest;
+      end
+    end
+  end
+
+  assign found = any[0];
+
+  // What is asked for: this size, or a larger one. Less than a grain gets one.
+  logic             looked;
+  logic [SIZES-1:0] asks;
+
+  always_ff @(posedge clk) begin
+    looked <= look && !rst;
+    if (look) begin
+      asks <= '1;
+      for (int s = 1; s < SIZES; s++)
+        asks[s] <= $signed(asked) <= -$signed(32'(GRAIN << s));
+    end
+  end
+
+  // The block that would be taken.
+  logic [SLOT_W-1:0]   base_d;
+  logic [WINDOW_W-1:0] window_d;
+  logic [SLOT_W-1:0]   base_q;
+  logic [WINDOW_W-1:0] window_q;
+
+  always_comb begin
+    base_d   = '0;
+    window_d = '0;
+    if (looked || !ina_pkg::SIMULATED)
+      for (int s = 0; s < SIZES; s++)
+        if (asks[s] && any[s]) begin
+          base_d   = SLOT_W'(32'(first[s*INDEX_W +: INDEX_W]) << GRAIN_W);
+          window_d = WINDOW_W'((GRAIN << s) - 1);
+        end
+  end
+
+  always_ff @(posedge clk) begin
+    if (looked) begin
+      base_q   <= base_d;
+      window_q <= window_d;
+    end
+  end
+
+  // The lowest context that has something to give back.
+  logic [JOB_COUNT-1:0] over;
+  logic [JOB_W-1:0]     lowest_over;
+  logic                 gives;
+  logic [JOB_W-1:0]     gives_job;
+
+  assign over = held & idle;
+  assign busy = over != '0 || gives;
+
+  always_comb begin
+    lowest_over = '0;
+    if (over != '0 || !ina_pkg::SIMULATED)
+      for (int j = JOB_COUNT - 1; j >= 0; j--) if (over[j]) lowest_over = JOB_W'(j);
+  end
+
+  always_ff @(posedge clk) begin
+    gives     <= over != '0 && !gives && !rst;
+    gives_job <= lowest_over;
+  end
+
+  // The grains of a block.
+  function automatic logic [GRAINS-1:0] grains_of(input logic [SLOT_W-1:0] base,
+                                                  input logic [WINDOW_W-1:0] window);
+    for (int g = 0; g < GRAINS; g++)
+      grains_of[g] = (SLOT_W'(g << GRAIN_W) & ~SLOT_W'(window)) == base;
+  endfunction
+
+  always_ff @(posedge clk) begin
+    changed <= {changed[0], take || gives || rst};
+    if (take || gives)
+      free <= (free & ~(take ? grains_of(base_q, window_q) : '0))
+          | (gives ? grains_of(job_base[gives_job*SLOT_W +: SLOT_W],
+                               job_window[gives_job*WINDOW_W +: WINDOW_W]) : '0);
+    if (gives) held[gives_job] <= 1'b0;
+    if (take) begin
+      held[take_job]                            <= 1'b1;
+      job_base[take_job*SLOT_W +: SLOT_W]       <= base_q;
+      job_window[take_job*WINDOW_W +: WINDOW_W] <= window_q;
+    end
+    if (rst) begin
+      free <= '1;
+      held <= '0;
+    end
+  end
+
+endmodule
+
+`default_nettype wire
