@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The packet memory that all jobs share: which part of it belongs to which job. Every port's queue
-// and the histories have SLOT_COUNT packets, and a job has the same block in all of them.
+// and the histories have MEMORY packets, and a job has the same block in all of them.
 //
-// A block is a power of two of packets, a grain at least and WINDOW_MAX at most, and begins at a
+// A block is a power of two of packets, a grain at least and SLOT_COUNT at most, and begins at a
 // multiple of its size. So the slot of a job's packet is the block's first, with the packet's number,
-// modulo the size, in the bits below: no adder, and no table.
+// modulo the size, in the bits below.
 //
 //   free      a bit a grain
 //   whole     for each size, the blocks that are free as a whole      registers, a clock later
@@ -27,12 +27,12 @@
 
 module ina_memory #(
     parameter  int JOB_COUNT  = 16,
-    parameter  int SLOT_COUNT = 512,  // a multiple of GRAIN
-    parameter  int WINDOW_MAX = 128,  // of a job: a power of two
+    parameter  int SLOT_COUNT = 128,  // of a job at most: a power of two
+    parameter  int MEMORY     = 512,  // packets: a multiple of GRAIN
     parameter  int GRAIN      = 8,    // the smallest block: a power of two
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
-    localparam int WINDOW_W   = $clog2(WINDOW_MAX)
+    localparam int INDEX_W    = $clog2(MEMORY)
 ) (
     input  logic clk,
     input  logic rst,
@@ -49,34 +49,34 @@ module ina_memory #(
     output logic [JOB_COUNT-1:0] held,
 
     // Of what a context holds, or held last.
-    output logic [JOB_COUNT*SLOT_W-1:0]   job_base,    // the first slot
-    output logic [JOB_COUNT*WINDOW_W-1:0] job_window,  // packets, less one
+    output logic [JOB_COUNT*INDEX_W-1:0] job_base,    // the first packet of the memory
+    output logic [JOB_COUNT*SLOT_W-1:0]  job_window,  // packets, less one
 
     output logic busy  // something is to be given back
 );
 
   localparam int GRAIN_W = $clog2(GRAIN);
-  localparam int GRAINS  = SLOT_COUNT / GRAIN;
-  localparam int INDEX_W = GRAINS > 1 ? $clog2(GRAINS) : 1;
-  localparam int SIZES   = $clog2(WINDOW_MAX / GRAIN) + 1;
+  localparam int GRAINS  = MEMORY / GRAIN;
+  localparam int FIRST_W = GRAINS > 1 ? $clog2(GRAINS) : 1;
+  localparam int SIZES   = $clog2(SLOT_COUNT / GRAIN) + 1;
 
   logic [GRAINS-1:0] free;
 
   // What is free of each size.
   logic [1:0]               changed;  // a clock ago, two clocks ago
   logic [SIZES-1:0]         any;
-  logic [SIZES*INDEX_W-1:0] first;    // its first grain
+  logic [SIZES*FIRST_W-1:0] first;    // its first grain
 
   for (genvar s = 0; s < SIZES; s++) begin : gen_size
     localparam int BLOCKS = GRAINS >> s;
 
     logic [BLOCKS-1:0]  whole;
-    logic [INDEX_W-1:0] lowest;
+    logic [FIRST_W-1:0] lowest;
 
     always_comb begin
       lowest = '0;
       if (changed[1] || !ina_pkg::SIMULATED)
-        for (int b = BLOCKS - 1; b >= 0; b--) if (whole[b]) lowest = INDEX_W'(b << s);
+        for (int b = BLOCKS - 1; b >= 0; b--) if (whole[b]) lowest = FIRST_W'(b << s);
     end
 
     always_ff @(posedge clk) begin
@@ -84,7 +84,7 @@ module ina_memory #(
         for (int b = 0; b < BLOCKS; b++) whole[b] <= &free[b << s +: 1 << s];
       if (changed[1]) begin
         any[s]                       <= whole != '0;
-        first[s*INDEX_W +: INDEX_W] <= lowest;
+        first[s*FIRST_W +: FIRST_W] <= lowest;
       end
     end
   end
@@ -105,10 +105,10 @@ module ina_memory #(
   end
 
   // The block that would be taken.
-  logic [SLOT_W-1:0]   base_d;
-  logic [WINDOW_W-1:0] window_d;
-  logic [SLOT_W-1:0]   base_q;
-  logic [WINDOW_W-1:0] window_q;
+  logic [INDEX_W-1:0]   base_d;
+  logic [SLOT_W-1:0] window_d;
+  logic [INDEX_W-1:0]   base_q;
+  logic [SLOT_W-1:0] window_q;
 
   always_comb begin
     base_d   = '0;
@@ -116,8 +116,8 @@ module ina_memory #(
     if (looked || !ina_pkg::SIMULATED)
       for (int s = 0; s < SIZES; s++)
         if (asks[s] && any[s]) begin
-          base_d   = SLOT_W'(32'(first[s*INDEX_W +: INDEX_W]) << GRAIN_W);
-          window_d = WINDOW_W'((GRAIN << s) - 1);
+          base_d   = INDEX_W'(32'(first[s*FIRST_W +: FIRST_W]) << GRAIN_W);
+          window_d = SLOT_W'((GRAIN << s) - 1);
         end
   end
 
@@ -149,23 +149,23 @@ module ina_memory #(
   end
 
   // The grains of a block.
-  function automatic logic [GRAINS-1:0] grains_of(input logic [SLOT_W-1:0] base,
-                                                  input logic [WINDOW_W-1:0] window);
+  function automatic logic [GRAINS-1:0] grains_of(input logic [INDEX_W-1:0] base,
+                                                  input logic [SLOT_W-1:0] window);
     for (int g = 0; g < GRAINS; g++)
-      grains_of[g] = (SLOT_W'(g << GRAIN_W) & ~SLOT_W'(window)) == base;
+      grains_of[g] = (INDEX_W'(g << GRAIN_W) & ~INDEX_W'(window)) == base;
   endfunction
 
   always_ff @(posedge clk) begin
     changed <= {changed[0], take || gives || rst};
     if (take || gives)
       free <= (free & ~(take ? grains_of(base_q, window_q) : '0))
-          | (gives ? grains_of(job_base[gives_job*SLOT_W +: SLOT_W],
-                               job_window[gives_job*WINDOW_W +: WINDOW_W]) : '0);
+          | (gives ? grains_of(job_base[gives_job*INDEX_W +: INDEX_W],
+                               job_window[gives_job*SLOT_W +: SLOT_W]) : '0);
     if (gives) held[gives_job] <= 1'b0;
     if (take) begin
       held[take_job]                            <= 1'b1;
-      job_base[take_job*SLOT_W +: SLOT_W]       <= base_q;
-      job_window[take_job*WINDOW_W +: WINDOW_W] <= window_q;
+      job_base[take_job*INDEX_W +: INDEX_W]       <= base_q;
+      job_window[take_job*SLOT_W +: SLOT_W] <= window_q;
     end
     if (rst) begin
       free <= '1;

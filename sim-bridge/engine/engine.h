@@ -71,7 +71,8 @@ struct engine {
 	const struct engine_operations *operations;
 	unsigned ports; /* pipelines */
 	unsigned jobs;
-	unsigned window_packets;
+	unsigned window_packets; /* of a job at most */
+	unsigned memory_packets; /* a port, of all jobs */
 	uint64_t time_ns; /* virtual time: of what is put, set by the caller; of what is emitted */
 	char error[200];  /* not empty: it is stuck, and does nothing any more */
 };

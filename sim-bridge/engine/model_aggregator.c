@@ -74,7 +74,9 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	struct aggregator_config config = {
 	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
 	        .jobs = AGGREGATOR_DEFAULT_JOBS,
+	        .memory_packets = AGGREGATOR_DEFAULT_MEMORY_PACKETS,
 	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
+	        .grain_packets = AGGREGATOR_DEFAULT_GRAIN_PACKETS,
 	        .has_quiet_time = wanted->has_quiet_time,
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,
@@ -92,6 +94,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	        .ports = config.ports,
 	        .jobs = config.jobs,
 	        .window_packets = config.window_packets,
+	        .memory_packets = config.memory_packets,
 	};
 	return &model->engine;
 

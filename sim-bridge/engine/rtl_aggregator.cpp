@@ -20,8 +20,10 @@
 namespace
 {
 
-constexpr unsigned JOB_COUNT = 4; // ina_top's defaults
+// ina_top's defaults.
+constexpr unsigned JOB_COUNT = 16;
 constexpr unsigned SLOT_COUNT = 128;
+constexpr unsigned MEMORY = 512;
 #ifdef INA_WAVES
 constexpr unsigned PORTS_MOST = 2;
 #else
@@ -177,6 +179,7 @@ extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit 
 		rtl->base.ports = rtl->pipelines->ports();
 		rtl->base.jobs = JOB_COUNT;
 		rtl->base.window_packets = SLOT_COUNT;
+		rtl->base.memory_packets = MEMORY;
 		rtl->base.time_ns = 0;
 		rtl->base.error[0] = '\0';
 		return &rtl.release()->base;
