@@ -45,7 +45,7 @@ module ina_judge_slot #(
   assign in_queue   = from_head >= 0;
   assign in_raw     = from_head < 0 && reach >= 0;
   // As many as the window are there: ~reach is -1 - reach.
-  assign in_history = reach < 0 && oldest >= 0 && (~reach & ~26'(window)) == '0;
+  assign in_history = reach < 0 && oldest >= 0 && (~reach & ~(26'(window))) == '0;
 
   logic [SLOT_W-1:0]             sum_slot_q;
   logic [SLOT_W-1:0]             window_q;

@@ -148,19 +148,25 @@ module ina_memory #(
     gives_job <= lowest_over;
   end
 
-  // The grains of a block.
-  function automatic logic [GRAINS-1:0] grains_of(input logic [INDEX_W-1:0] base,
-                                                  input logic [SLOT_W-1:0] window);
-    for (int g = 0; g < GRAINS; g++)
-      grains_of[g] = (INDEX_W'(g << GRAIN_W) & ~INDEX_W'(window)) == base;
-  endfunction
+  // The grains that are taken, and those that are given back.
+  logic [INDEX_W-1:0] gives_base;
+  logic [SLOT_W-1:0]  gives_window;
+  logic [GRAINS-1:0]  taken;
+  logic [GRAINS-1:0]  given;
+
+  assign gives_base   = job_base[gives_job*INDEX_W +: INDEX_W];
+  assign gives_window = job_window[gives_job*SLOT_W +: SLOT_W];
+
+  for (genvar g = 0; g < GRAINS; g++) begin : gen_grain
+    localparam logic [INDEX_W-1:0] AT = INDEX_W'(g * GRAIN);
+
+    assign taken[g] = take && (AT & ~(INDEX_W'(window_q))) == base_q;
+    assign given[g] = gives && (AT & ~(INDEX_W'(gives_window))) == gives_base;
+  end
 
   always_ff @(posedge clk) begin
     changed <= {changed[0], take || gives || rst};
-    if (take || gives)
-      free <= (free & ~(take ? grains_of(base_q, window_q) : '0))
-          | (gives ? grains_of(job_base[gives_job*INDEX_W +: INDEX_W],
-                               job_window[gives_job*SLOT_W +: SLOT_W]) : '0);
+    if (take || gives) free <= (free & ~taken) | given;
     if (gives) held[gives_job] <= 1'b0;
     if (take) begin
       held[take_job]                            <= 1'b1;

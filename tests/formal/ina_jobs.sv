@@ -76,7 +76,7 @@ module formal_ina_jobs (
   // As ina_memory: what a job that is opened takes is held until its context is idle, and longer.
   (* anyseq *) logic                 memory_found;
   (* anyseq *) logic [JOB_COUNT-1:0] gives;
-  logic [JOB_COUNT-1:0]              held;
+  logic [JOB_COUNT-1:0]              holds;
   logic [JOB_COUNT-1:0]              job_idle;
   logic                              take;
   logic [JOB_W-1:0]                  take_job;
@@ -84,9 +84,9 @@ module formal_ina_jobs (
   logic [JOB_W-1:0]                  took_job;
 
   always_ff @(posedge clk) begin
-    held <= held & ~(gives & job_idle);
-    if (take) held[take_job] <= 1'b1;
-    if (rst) held <= '0;
+    holds <= holds & ~(gives & job_idle);
+    if (take) holds[take_job] <= 1'b1;
+    if (rst) holds <= '0;
     took     <= !rst && take;
     took_job <= take_job;
   end
@@ -97,7 +97,7 @@ module formal_ina_jobs (
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
-      .job_freed, .look(), .look_asked(), .memory_found, .take, .take_job, .job_idle, .job_held(held),
+      .job_freed, .look(), .look_asked(), .memory_found, .take, .take_job, .job_idle, .job_held(holds),
       .opened(), .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
@@ -161,6 +161,7 @@ module formal_ina_jobs (
   // decision is delayed by a clock.
   logic                  known;  // the record's state before this clock's answer
   logic                  known_now;
+  logic                  was_used;  // since the reset: before that nothing is under way
   logic [PORT_COUNT-1:0] ports;
   logic [PORT_COUNT-1:0] ports_now;
   logic [PORT_COUNT-1:0] left;
@@ -251,6 +252,7 @@ module formal_ina_jobs (
     told          <= !rst && job_valid[followed] && (mismatch[followed] || told_by != '0);
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
+    was_used      <= !rst && (was_used || known_now);
     ports         <= ports_now;
     left          <= left_now;
     id            <= id_now;
@@ -262,6 +264,7 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst && !known && !known_now && quiet_before && !freed_before)
       assume (job_quiet[followed]);
+    if (!was_used) assume (job_quiet[followed]);
   end
 
   always_comb begin
@@ -287,7 +290,7 @@ module formal_ina_jobs (
         p12_opens: assert (opens);
       end
       if (known_now) begin
-        p12_held: assert (held[followed]);
+        p12_held: assert (holds[followed]);
       end
       if (opens) begin
         p5_quiet: assert (quiet_before && !freed_before);
@@ -364,7 +367,7 @@ module formal_ina_jobs (
   end
 
   always_ff @(posedge clk) begin
-    free_1   <= ~job_valid & ~held;
+    free_1   <= ~job_valid & ~holds;
     seen_1   <= {job_valid, free_1, job_complete, job_mask};
     seen_2   <= seen_1;
     seen_3   <= seen_2;

@@ -18,7 +18,7 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
 constexpr unsigned ALL = (1u << PORTS) - 1;
-constexpr unsigned SLOT_W = SLOTS > 64 ? 7 : SLOTS > 16 ? 5 : 3;
+constexpr unsigned SLOT_W = bench::width_of(SLOTS);
 constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2, DOWN = 3;
 constexpr unsigned THE_JOIN = 0, THE_RELAY = 1, PATHS = 2;
 constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, DOWN_AT = RESEND_AT + PORTS,
