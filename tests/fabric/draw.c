@@ -181,6 +181,8 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 			if (!bed_chance(bed, members))
 				continue;
 			job->rank_of[host] = (int)job->rank_count;
+			job->ranks[job->rank_count].job =
+			        job; /* frames may name it before it begins */
 			job->ranks[job->rank_count++].host = host;
 		}
 		members = 1000000;

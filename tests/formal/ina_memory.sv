@@ -7,7 +7,7 @@
 //   1. No two contexts that hold a block have a slot in common.
 //   2. A block is inside the memory, not larger than SLOT_COUNT, and begins at a multiple of its size.
 //   3. What is held is held until its context is idle, and then given back: as long as it waits for
-//      that, it is busy.
+//      that, it is busy; it waits for two clocks a context at most.
 //   4. What is given back is whole: a slot that nobody holds is free, and no other is, in the end: where
 //      nothing has changed for three clocks, a block is found if and only if a grain is held by nobody.
 //   5. Then the block that is taken is of the largest size that is asked for and free.
@@ -112,25 +112,29 @@ module formal_ina_memory (
     logic [31:0] base;
     logic [31:0] size;
 
+    logic [2:0] waits;  // idle, and not given back
+
+    always_ff @(posedge clk) waits <= (rst || !held[j] || !idle[j]) ? '0 : waits + 1'b1;
+
     assign base = 32'(job_base[j*INDEX_W +: INDEX_W]);
     assign size = 32'(job_window[j*SLOT_W +: SLOT_W]) + 32'd1;
 
     always_comb begin
       if (!rst && held[j]) begin
-        p2_inside:  assert (base + size <= MEMORY);
-        p2_size:    assert (size == 32'd1 || size == 32'd2 || size == 32'd4);
-        p2_aligned: assert ((base & (size - 32'd1)) == '0);
+        assert (base + size <= MEMORY);
+        assert (size == 32'd1 || size == 32'd2 || size == 32'd4);
+        assert ((base & (size - 32'd1)) == '0);
         if (idle[j]) begin
-          p3_busy: assert (busy);
+          assert (busy && waits != 3'd7);
         end
       end
       if (!rst && held_q[j] && !idle_q[j]) begin
-        p3_held: assert (held[j]);
+        assert (held[j]);
       end
     end
     for (genvar k = 0; k < j; k++) begin : gen_other
       always_comb if (!rst) begin
-        p1_apart: assert ((slots_of[j] & slots_of[k]) == '0);
+        assert ((slots_of[j] & slots_of[k]) == '0);
       end
     end
   end
