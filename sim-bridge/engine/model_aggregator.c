@@ -89,7 +89,8 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	model->aggregator = aggregator_open(&config, emit, context);
 	if (!model->aggregator && errno == EINVAL) {
 		snprintf(error, error_bytes,
-		         "--memory %u and --window %u: the window must be a power of two and no "
+		         "--packet-memory %u and --window %u: the window must be a power of two "
+		         "and no "
 		         "more "
 		         "than the memory, and the memory a multiple of %u",
 		         config.memory_packets, config.window_packets, config.grain_packets);

@@ -169,11 +169,11 @@ extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit 
 
 		if (config->jobs != JOB_COUNT || config->memory_packets != MEMORY ||
 		    config->window_packets != SLOT_COUNT) {
-			std::snprintf(
-			        error, error_bytes,
-			        "the RTL is built with --jobs %u, --memory %u and --window %u: for "
-			        "others use --aggregator model",
-			        JOB_COUNT, MEMORY, SLOT_COUNT);
+			std::snprintf(error, error_bytes,
+			              "the RTL is built with --jobs %u, --packet-memory %u and "
+			              "--window %u: for "
+			              "others use --aggregator model",
+			              JOB_COUNT, MEMORY, SLOT_COUNT);
 			return nullptr;
 		}
 		rtl->pipelines = make_pipelines(rtl.get(), *config, emit, context);
