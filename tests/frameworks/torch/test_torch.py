@@ -19,7 +19,7 @@ PYTHON = ["env", f"PYTHONPATH={BUILD / 'frameworks' / 'torch'}", "PYTHONDONTWRIT
 OPTIONS = ["--quiet", "--aggregator", "model", "--memory", "640"]
 
 
-def check(folder, n, script, *arguments, options=(), timeout_s=300):
+def check(folder, n, script, *arguments, options=(), timeout_s=600):
     return run(folder, n, [*OPTIONS, *options], [*PYTHON, HERE / script, *arguments], timeout_s)
 
 
