@@ -150,26 +150,23 @@ static bool lay_cables(struct topology *topology, unsigned ports_most, char *err
 			return complain(error, "switch '%s': %u ports, and a switch has %u at most",
 			                topology->switches[i].name, wanted[i], ports_most);
 	for (unsigned host = 0; host < topology->host_count; host++) {
-		struct topology_cable *cable = &topology->cables[topology->cable_count];
 		const unsigned place = topology->host_switch[host];
+		struct topology_cable cable = {.has_host = true, .lower = host, .upper = place};
 
-		snprintf(cable->name, sizeof(cable->name), "host%u", host);
-		cable->has_host = true;
-		cable->lower = host;
-		cable->upper = place;
-		cable->upper_port = take_port(&topology->switches[place], topology->cable_count++);
+		snprintf(cable.name, sizeof(cable.name), "host%u", host);
+		cable.upper_port = take_port(&topology->switches[place], topology->cable_count);
+		topology->cables[topology->cable_count++] = cable;
 	}
 	for (unsigned i = 0; i < topology->switch_count; i++) {
 		const struct topology_switch *lower = &topology->switches[i];
 
 		for (unsigned up = 0; up < lower->uplink_count; up++) {
-			struct topology_cable *cable = &topology->cables[topology->cable_count];
+			const unsigned upper = lower->uplinks[up];
+			struct topology_cable cable = {.lower = i, .upper = upper};
 
-			snprintf(cable->name, sizeof(cable->name), "%s:up%u", lower->name, up);
-			cable->lower = i;
-			cable->upper = lower->uplinks[up];
-			cable->upper_port = take_port(&topology->switches[cable->upper],
-			                              topology->cable_count++);
+			snprintf(cable.name, sizeof(cable.name), "%s:up%u", lower->name, up);
+			cable.upper_port = take_port(&topology->switches[upper], topology->cable_count);
+			topology->cables[topology->cable_count++] = cable;
 		}
 	}
 	/* Behind all that is below. */
