@@ -87,6 +87,8 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 	plan.rank = plan.channel->rank;
 	plan.ranks = plan.channel->ranks;
 	plan.why = plan.channel->why;
+	if (plan.why == INA_MPI_BY_INA && (call->root < 0 || call->root >= plan.ranks))
+		plan.why = INA_MPI_ARGUMENT;
 	/* A barrier alone is not worth that a communicator is opened for it. */
 	if (plan.why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER &&
 	    !ina_mpi_channel_is_begun(plan.channel))

@@ -252,6 +252,18 @@ static void expect_text(int code)
 		printf("check_started: %s\n", text);
 }
 
+/* MPI says so itself, with its own class. */
+static void expect_root_refused(int root)
+{
+	int code, class;
+
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	code = MPI_Reduce(in[0], out[0], COUNT, MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
+	MPI_Error_class(code, &class);
+	expect(class == MPI_ERR_ROOT, "a root that is no rank is not MPI_ERR_ROOT");
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static void errors(void)
 {
 	MPI_Errhandler handler;
@@ -259,6 +271,8 @@ static void errors(void)
 	MPI_Comm comm;
 
 	fill();
+	expect_root_refused(ranks);
+	expect_root_refused(-7);
 	MPI_Comm_create_errhandler(handle, &handler);
 	for (int own = 0; own < 2; own++) {
 		for (int started = 0; started < 2; started++) {
