@@ -375,12 +375,16 @@ static void test_message_of_packets(void **state)
 	assert_int_equal(trailer.rank, 3);
 }
 
-/* The overflow of a first packet reaches the trailer of the last, and ends with the message. */
-static void test_overflow_is_sticky(void **state)
+/* Of two packets, for the PSNs behind the JOIN: 16 int32 between header and trailer. */
+struct two_packets {
+	uint32_t number;
+	uint8_t bytes[32 + 64 + 16];
+};
+
+static struct two_packets two_packets(uint32_t number, const uint32_t elements[16])
 {
-	struct rig *rig = *state;
-	uint32_t message[4 + 4 + 16 + 4] = {0};
-	struct ina_wire_header header = {
+	struct two_packets message = {.number = number};
+	const struct ina_wire_header header = {
 	        .magic = INA_WIRE_MAGIC,
 	        .version = 1,
 	        .type = INA_WIRE_DATA,
@@ -388,22 +392,37 @@ static void test_overflow_is_sticky(void **state)
 	        .operation = INA_WIRE_SUM,
 	        .rank_count = 4,
 	        .job_id = RIG_JOB_ID,
+	        .message_number = number,
 	        .length_bytes = 64,
 	};
+
+	message_make(message.bytes, &header, elements, 0);
+	return message;
+}
+
+static void put_half(struct rig *rig, unsigned rank, const struct two_packets *message,
+                     unsigned half)
+{
+	struct frame frame = rig_frame(rig, rank, message->number * 2 - 1 + half,
+	                               half ? SEND_LAST : SEND_FIRST, message->bytes + half * 48,
+	                               half ? 64 : 48);
+
+	rig_put(rig, rank, &frame);
+}
+
+/* The overflow of a first packet reaches the trailer of the last, and ends with the message. */
+static void test_overflow_is_sticky(void **state)
+{
+	struct rig *rig = *state;
 	uint32_t elements[16] = {0x40000000}; /* four times: 2^32 */
 
 	rig_join_all(rig);
 	for (unsigned number = 1; number < 3; number++) {
-		header.message_number = number;
-		message_make((uint8_t *)message, &header, elements, 0);
+		const struct two_packets message = two_packets(number, elements);
+
 		for (unsigned half = 0; half < 2; half++)
-			for (unsigned rank = 0; rank < 4; rank++) {
-				struct frame frame =
-				        rig_frame(rig, rank, number * 2 - 1 + half,
-				                  half ? SEND_LAST : SEND_FIRST,
-				                  (uint8_t *)message + half * 48, half ? 64 : 48);
-				rig_put(rig, rank, &frame);
-			}
+			for (unsigned rank = 0; rank < 4; rank++)
+				put_half(rig, rank, &message, half);
 		assert_int_equal(rig->emitted_count, 4);
 		const struct frame *last = &rig->emitted[3].frame;
 		assert_int_equal(last->bytes[last->length - 16], number == 1);
@@ -449,31 +468,16 @@ static uint32_t flags_of(const struct frame *frame)
 static void test_congestion_in_the_trailer(void **state)
 {
 	struct rig *rig = *state;
-	uint32_t message[4 + 4 + 16 + 4] = {0};
-	struct ina_wire_header header = {
-	        .magic = INA_WIRE_MAGIC,
-	        .version = 1,
-	        .type = INA_WIRE_DATA,
-	        .number_type = INA_WIRE_INT32,
-	        .operation = INA_WIRE_SUM,
-	        .rank_count = 4,
-	        .job_id = RIG_JOB_ID,
-	        .length_bytes = 64,
-	};
 	const uint32_t elements[16] = {0};
 
 	rig_join_all(rig);
 	for (unsigned number = 1; number < 4; number++) {
-		header.message_number = number;
-		message_make((uint8_t *)message, &header, elements, 0);
+		const struct two_packets message = two_packets(number, elements);
+
 		for (unsigned half = 0; half < 2; half++)
 			for (unsigned rank = 0; rank < 4; rank++) {
 				rig->tos = number == 2 && half == 0 && rank == 3 ? 0xAF : 0xAE;
-				struct frame frame =
-				        rig_frame(rig, rank, number * 2 - 1 + half,
-				                  half ? SEND_LAST : SEND_FIRST,
-				                  (uint8_t *)message + half * 48, half ? 64 : 48);
-				rig_put(rig, rank, &frame);
+				put_half(rig, rank, &message, half);
 			}
 		assert_int_equal(rig->emitted_count, 4);
 		for (unsigned i = 0; i < 4; i++)
