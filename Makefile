@@ -5,7 +5,7 @@ SHELL := /bin/bash
 BUILD := build
 
 .PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
-	bench-virtual bench-fabric bench-torch charts renew synth formal formal-mutants waves fuzz clean distclean help
+	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
 
@@ -132,6 +132,10 @@ bench-torch: need-demo+torch kernel programs ## DDP's buckets by ina beside gloo
 	@cmake --build $(BUILD) --target torch_ina
 	@tests/bench/torch_buckets.py --build $(BUILD)
 	@tests/bench/torch_models.py --build $(BUILD)
+
+papers: need-demo+bench+plan kernel programs ## docs/papers.md measured afresh: what five papers claim, and what runs here in its place (an hour)
+	@cmake --build $(BUILD) --target bench-programs ina-plan
+	@tests/bench/papers.py --build $(BUILD)
 
 charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json

@@ -102,6 +102,18 @@ def measure(options, hosts, rate):
     return {"ina": line_through("result"), "ring": line_through("ring")}
 
 
+def step_of(model, times, batch, tflops):
+    """A step with `batch` samples a host, at `tflops` * 10^12 operations a second; times as measure() returns them."""
+    shapes, parameters, gflop = MODELS[model]
+    assert sum(map(prod, shapes)) == parameters, model
+    sizes = buckets(shapes)
+    compute = 3 * gflop * batch / tflops
+    reduce = {way: sum(map(time_us, sizes)) / 1e3 for way, time_us in times.items()}
+    step = {way: compute / 3 + max(compute * 2 / 3, time) for way, time in reduce.items()}
+    return {"model": model, "bytes": sum(sizes), "buckets": sizes, "compute_ms": compute, "reduce_ms": reduce, "step_ms": step,
+            "gain": step["ring"] / step["ina"]}
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", type=Path)
@@ -124,17 +136,12 @@ def main():
     for hosts in options.hosts:
         for rate in options.rates:
             times = measure(options, hosts, rate)
-            for name, (shapes, parameters, gflop) in MODELS.items():
-                assert sum(map(prod, shapes)) == parameters, name
-                sizes = buckets(shapes)
-                compute = 3 * gflop * options.batch / options.tflops
-                reduce = {way: sum(map(time_us, sizes)) / 1e3 for way, time_us in times.items()}
-                step = {way: compute / 3 + max(compute * 2 / 3, time) for way, time in reduce.items()}
-                gain = step["ring"] / step["ina"]
-                results.append({"model": name, "bytes": sum(sizes), "buckets": sizes, "hosts": hosts, "rate_gbps": rate,
-                                "compute_ms": compute, "reduce_ms": reduce, "step_ms": step, "gain": gain})
-                print(f"  {name:10} {sum(sizes) / 1e6:5.0f} {len(sizes):7} {hosts:5} {rate:5} {compute:8.1f} {reduce['ina']:8.1f} "
-                      f"{reduce['ring']:8.1f} {step['ina']:10.1f} {step['ring']:10.1f} {gain:5.2f}", flush=True)
+            for name in MODELS:
+                result = {"hosts": hosts, "rate_gbps": rate, **step_of(name, times, options.batch, options.tflops)}
+                results.append(result)
+                compute, reduce, step = (result[key] for key in ("compute_ms", "reduce_ms", "step_ms"))
+                print(f"  {name:10} {result['bytes'] / 1e6:5.0f} {len(result['buckets']):7} {hosts:5} {rate:5} {compute:8.1f} {reduce['ina']:8.1f} "
+                      f"{reduce['ring']:8.1f} {step['ina']:10.1f} {step['ring']:10.1f} {result['gain']:5.2f}", flush=True)
     if options.json:
         options.json.write_text(json.dumps({"sizes": SIZES, "tflops": options.tflops, "batch": options.batch, "results": results}, indent=1))
 

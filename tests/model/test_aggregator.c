@@ -403,9 +403,9 @@ static struct two_packets two_packets(uint32_t number, const uint32_t elements[1
 static void put_half(struct rig *rig, unsigned rank, const struct two_packets *message,
                      unsigned half)
 {
-	struct frame frame = rig_frame(rig, rank, message->number * 2 - 1 + half,
-	                               half ? SEND_LAST : SEND_FIRST, message->bytes + half * 48,
-	                               half ? 64 : 48);
+	struct frame frame =
+	        rig_frame(rig, rank, message->number * 2 - 1 + half, half ? SEND_LAST : SEND_FIRST,
+	                  message->bytes + half * 48, half ? 64 : 48);
 
 	rig_put(rig, rank, &frame);
 }
