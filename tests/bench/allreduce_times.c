@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduces one after the other, for tests/bench/wall.py and congestion.py:
+ * All-reduces one after the other, for tests/bench/wall.py, congestion.py and jobs.py:
  *
- *	allreduce_times ina|ring BYTES CALLS ROUNDS [REST]
+ *	allreduce_times ina|ring|auto BYTES[,BYTES...] CALLS ROUNDS
+ *	                [REST [COMPUTE [MESSAGE WINDOW]]]
  *
- * sums BYTES of float32 in ROUNDS rounds of CALLS calls each, after one that warms up. Between the
- * lines {"mark": "begin"} and {"mark": "end"} the host does nothing else, and next to each it rests
- * for REST microseconds (half a second): whoever reads them can take the host's CPU time there.
- *Then a line of JSON: the time of a call, of each round, and the elements of the last result that
- *are wrong.
+ * sums float32 in ROUNDS rounds of CALLS calls each, after one that warms up; of several sizes, a
+ * call sums each. A round begins with COMPUTE microseconds in which nothing is done. MESSAGE bytes
+ * and WINDOW messages are asked for where they are given.
+ *
+ * Between the lines {"mark": "begin"} and {"mark": "end"} the host does nothing else, and next to
+ * each it rests for REST microseconds (half a second): whoever reads them can take the host's CPU
+ * time there. Then a line of JSON: the time of a call, of each round, without COMPUTE; when the
+ * first round began and the last one ended; the share of the bytes that the aggregator added; and
+ * the elements of the last result that are wrong.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,13 +27,19 @@
 #define ROUNDS_MAX 1000
 #define ALIGNMENT  4096u
 #define REST_US    500000
+#define SIZES_MAX  64
 
 struct bench {
 	ina_comm *comm;
-	size_t count;
+	size_t counts[SIZES_MAX];
+	int sizes;
+	size_t count; /* the largest */
 	int calls;
 	int rounds;
 	unsigned int rest_us;
+	unsigned int compute_us;
+	double began_s;
+	double ended_s;
 	float *send;
 	float *recv;
 	double times_s[ROUNDS_MAX];
@@ -53,7 +64,7 @@ static size_t count_wrong(const struct bench *bench)
 	int ranks = ina_comm_ranks(bench->comm);
 	size_t wrong = 0;
 
-	for (size_t i = 0; i < bench->count; i++) {
+	for (size_t i = 0; i < bench->counts[bench->sizes - 1]; i++) {
 		float expected = 0;
 
 		for (int rank = 0; rank < ranks; rank++)
@@ -83,11 +94,15 @@ static enum ina_status prepare(struct bench *bench)
 static enum ina_status run_round(struct bench *bench, double *time_s)
 {
 	enum ina_status status = INA_OK;
-	double start_s = now_s();
+	double start_s;
 
-	for (int call = 0; call < bench->calls && status == INA_OK; call++)
-		status = ina_allreduce(bench->comm, bench->send, bench->recv, bench->count,
-		                       INA_FLOAT32, INA_SUM);
+	if (bench->compute_us)
+		usleep(bench->compute_us);
+	start_s = now_s();
+	for (int call = 0; call < bench->calls; call++)
+		for (int i = 0; i < bench->sizes && status == INA_OK; i++)
+			status = ina_allreduce(bench->comm, bench->send, bench->recv,
+			                       bench->counts[i], INA_FLOAT32, INA_SUM);
 	*time_s = (now_s() - start_s) / bench->calls;
 	return status;
 }
@@ -105,19 +120,53 @@ static enum ina_status run(struct bench *bench)
 	enum ina_status status = run_round(bench, &ignored_s);
 
 	mark(bench, "begin");
+	bench->began_s = now_s();
 	for (int round = 0; round < bench->rounds && status == INA_OK; round++)
 		status = run_round(bench, &bench->times_s[round]);
+	bench->ended_s = now_s();
 	mark(bench, "end");
 	return status;
 }
 
+static double share(const struct ina_stats *stats)
+{
+	uint64_t all = stats->bytes_aggregated + stats->bytes_ring;
+
+	return all ? (double)stats->bytes_aggregated / (double)all : 0;
+}
+
 static void print_result(const struct bench *bench, size_t wrong)
 {
-	printf("{\"rank\": %d, \"wrong\": %zu, \"times_s\": [", ina_comm_rank(bench->comm), wrong);
+	struct ina_stats stats;
+
+	ina_comm_stats(bench->comm, &stats, sizeof(stats));
+	printf("{\"rank\": %d, \"wrong\": %zu, \"began_s\": %.9f, \"ended_s\": %.9f, "
+	       "\"aggregated\": %.6f, "
+	       "\"times_s\": [",
+	       ina_comm_rank(bench->comm), wrong, bench->began_s, bench->ended_s, share(&stats));
 	for (int round = 0; round < bench->rounds; round++)
 		printf("%s%.9f", round ? ", " : "", bench->times_s[round]);
 	printf("]}\n");
 	fflush(stdout);
+}
+
+static void read_sizes(struct bench *bench, char *text)
+{
+	for (char *word = strtok(text, ","); word && bench->sizes < SIZES_MAX;
+	     word = strtok(NULL, ",")) {
+		size_t count = strtoull(word, NULL, 10) / sizeof(float);
+
+		bench->counts[bench->sizes++] = count;
+		if (count > bench->count)
+			bench->count = count;
+	}
+}
+
+static enum ina_algorithm algorithm_of(const char *word)
+{
+	if (strcmp(word, "ina") == 0)
+		return INA_ALGORITHM_INA;
+	return strcmp(word, "ring") == 0 ? INA_ALGORITHM_RING : INA_ALGORITHM_AUTO;
 }
 
 int main(int argc, char **argv)
@@ -128,18 +177,25 @@ int main(int argc, char **argv)
 	enum ina_status status;
 	size_t wrong = 0;
 
-	bool fits = argc == 5 || argc == 6;
+	bool fits = argc >= 5 && argc <= 9 && argc != 8;
 
-	bench.count = fits ? strtoull(argv[2], NULL, 10) / sizeof(float) : 0;
+	if (fits)
+		read_sizes(&bench, argv[2]);
 	bench.calls = fits ? atoi(argv[3]) : 0;
 	bench.rounds = fits ? atoi(argv[4]) : 0;
-	bench.rest_us = argc == 6 ? (unsigned int)atoi(argv[5]) : REST_US;
+	bench.rest_us = argc > 5 ? (unsigned int)atoi(argv[5]) : REST_US;
+	bench.compute_us = argc > 6 ? (unsigned int)atoi(argv[6]) : 0;
 	if (bench.count < 1 || bench.calls < 1 || bench.rounds < 1 || bench.rounds > ROUNDS_MAX) {
-		fprintf(stderr, "usage: allreduce_times ina|ring BYTES CALLS ROUNDS [REST]\n");
+		fprintf(stderr, "usage: allreduce_times ina|ring|auto BYTES[,BYTES...] CALLS "
+		                "ROUNDS [REST [COMPUTE [MESSAGE WINDOW]]]\n");
 		return 2;
 	}
 	ina_options_init(&options);
-	options.algorithm = strcmp(argv[1], "ring") == 0 ? INA_ALGORITHM_RING : INA_ALGORITHM_INA;
+	options.algorithm = algorithm_of(argv[1]);
+	if (argc == 9) {
+		options.message_bytes = (unsigned int)atoi(argv[7]);
+		options.window = (unsigned int)atoi(argv[8]);
+	}
 	if (ina_open(&options, &bench.comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "allreduce_times: %s\n", why);
 		return 1;
