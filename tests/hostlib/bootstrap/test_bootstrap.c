@@ -91,8 +91,8 @@ static void prepare(struct rank *ranks, int count)
 		ranks[r].options.rank = r;
 		ranks[r].options.ranks = count;
 		ranks[r].options.root = root;
-		ranks[r].options.open_timeout_ms = 10000;
-		ranks[r].timeout_ms = 10000;
+		ranks[r].options.open_timeout_ms = 30000;
+		ranks[r].timeout_ms = 30000;
 	}
 }
 
@@ -435,7 +435,7 @@ static void places_become_free(void **state)
 
 	(void)state;
 	prepare_later(ranks);
-	assert_int_equal(come_as_rank_1(&ranks[0], 10000, &first, &failure), INA_OK);
+	assert_int_equal(come_as_rank_1(&ranks[0], 30000, &first, &failure), INA_OK);
 	ina_link_close(&first);
 	meet_later(ranks);
 }
@@ -454,8 +454,8 @@ static void a_process_that_lost_its_answer(void **state)
 
 	(void)state;
 	prepare_later(ranks);
-	assert_int_equal(come_as_rank_1(&ranks[0], 10000, &first, &failure), INA_OK);
-	call_as_rank_1(&ranks[0], 10000, &again);
+	assert_int_equal(come_as_rank_1(&ranks[0], 30000, &first, &failure), INA_OK);
+	call_as_rank_1(&ranks[0], 30000, &again);
 	for (until_ms = ina_now_ms() + 300; ina_now_ms() < until_ms; usleep(1000)) {
 		assert_int_equal(ina_caller_step(&again, &failure), INA_OK);
 		assert_int_not_equal(again.state, INA_CALLER_IN);
