@@ -44,14 +44,14 @@ class Lab:
 
     def start(self, *options, command, n=2, aggregator="off", **popen):
         # The mark is the name of the shell in the hosts, so that ina-lab's own line has it too.
-        line = [LAB, "run", "-n", str(n), "--aggregator", aggregator, "--timeout", "60", *options,
+        line = [LAB, "run", "-n", str(n), "--aggregator", aggregator, "--timeout", "240", *options,
                 "--", "sh", "-c", command, str(self.folder)]
         return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env=self.environment, **popen)
 
     def run(self, *options, command, **more):
         process = self.start(*options, command=command, **more)
-        process.out, process.err = process.communicate(timeout=90)
+        process.out, process.err = process.communicate(timeout=300)
         return process
 
     def processes_of_host(self, rank):

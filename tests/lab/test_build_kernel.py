@@ -65,7 +65,7 @@ def kernel(tmp_path):
 
 
 def finish(process):
-    out, _ = process.communicate(timeout=90)
+    out, _ = process.communicate(timeout=300)
     return process.returncode, out
 
 

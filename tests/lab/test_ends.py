@@ -27,7 +27,7 @@ def start_and_hold(lab, *options, n=2, command=HOLD):
 def test_a_killed_kernel(lab):
     process = start_and_hold(lab, "--grace", "1", n=3)
     os.kill(lab.kernel(1), signal.SIGKILL)
-    _, err = process.communicate(timeout=90)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 125
     assert "ina-lab: host 1 died (signal 9)" in err
     assert "1 s after the first failure (--grace), ended ranks: 0 2" in err
@@ -40,7 +40,7 @@ def test_nothing_of_a_killed_kernel_runs_on(lab):
     wait_until(lambda: not lab.processes_of_host(1), 60, "the guest's processes to be gone")
     assert lab.processes_of_host(0)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
 
 
 def test_a_kernel_that_does_not_come_up(lab):
@@ -64,7 +64,7 @@ def test_a_host_that_cannot_be_set_up(lab):
 def test_interrupted(lab, number, code):
     process = start_and_hold(lab)
     process.send_signal(number)
-    _, err = process.communicate(timeout=90)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == code
     assert f"ina-lab: interrupted by signal {int(number)}" in err
 
@@ -74,7 +74,7 @@ def test_interrupted_in_virtual_time(lab):
     process = lab.start("--virtual-time", n=3, command="$INA_PERF -b 8 -e 64M -f 4 -n 1000")
     wait_until(lambda: " 32 " in process.stdout.readline(), 60, "all-reduces of 32 bytes")
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=90)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 143
     assert "the bridge did not end well" not in err
 
@@ -86,21 +86,21 @@ def test_interrupted_while_booting(lab, stage):
     process = lab.start(n=4, command=HOLD)
     wait_until(begun[stage], 60, stage)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     assert process.returncode == 130
 
 
 def test_ina_lab_itself_is_killed(lab):
     process = start_and_hold(lab, command=SPIN)
     process.kill()
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
 
 
 def test_the_bridge_dies(lab):
     process = start_and_hold(lab)
     bridge, = processes_with(f"{lab.folder}/ina-lab").keys() & processes_with("--port fd=").keys()
     os.kill(bridge, signal.SIGKILL)
-    _, err = process.communicate(timeout=90)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 125
     assert "ina-lab: the bridge ended (signal 9) before the hosts did" in err
 

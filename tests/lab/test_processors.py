@@ -22,7 +22,7 @@ def processors(lab, *options, aggregator):
     bridge, = bridges(lab)
     found = [os.sched_getaffinity(pid) for pid in (bridge, lab.kernel(0), lab.kernel(1))]
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=90)
+    process.communicate(timeout=300)
     return found
 
 

@@ -16,7 +16,7 @@ def test_two_at_once(lab):
         lab.environment["RUN"] = str(len(runs))
         runs.append(lab.start("--aggregator", "model", *options, command=MEET))
     for number, process in enumerate(runs):
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         assert [lines(out, rank)[0] for rank in range(2)] == [f"run {number}"] * 2
 

@@ -44,7 +44,7 @@ def home():
 
 def run(home, *arguments):
     folder, environment = home
-    done = subprocess.run([str(folder / "ina-lab"), "run", "--timeout", "60", *map(str, arguments)], capture_output=True,
+    done = subprocess.run([str(folder / "ina-lab"), "run", "--timeout", "240", *map(str, arguments)], capture_output=True,
                           text=True, timeout=90, cwd=folder, env=environment, **AS_USER)
     left = Lab(folder / "runs")
     wait_until(lambda: left.leftovers() == ({}, []), 60, f"everything of the run to be gone; there is {left.leftovers()}")
