@@ -124,7 +124,7 @@ static void *vote(void *argument)
 	        .what = "", .doing = "vote", .value = 5000 - (uint32_t)own, .failed = &none};
 	uint32_t minimum = 0;
 
-	rank->status = ina_agree(&rank->control, &vote, ina_now_ms() + 30000, &minimum,
+	rank->status = ina_agree(&rank->control, &vote, ina_now_ms() + 120000, &minimum,
 	                         &rank->failure) == INA_AGREED
 	                       ? INA_OK
 	                       : INA_ERR_TIMEOUT;
@@ -149,7 +149,7 @@ static void take_part(struct rank *rank, enum ina_status seen)
 {
 	struct ina_fault_agreement *agreement = &rank->agreement;
 	int own = rank->control.rank;
-	int64_t deadline_ms = ina_now_ms() + 30000;
+	int64_t deadline_ms = ina_now_ms() + 120000;
 
 	*agreement = (struct ina_fault_agreement){
 	        .fault = {.current = {.number = 1, .count = 8, .kind = INA_CALL_ALLREDUCE},
@@ -200,7 +200,7 @@ static void *lose_rank(void *argument)
 	}
 	if (rank->control.rank == VICTIM || !rank->waits)
 		return NULL;
-	until_ms = ina_now_ms() + 30000;
+	until_ms = ina_now_ms() + 120000;
 	while (!ina_control_lost(&rank->control, &lost) && ina_now_ms() < until_ms)
 		ina_control_pump(&rank->control, 1000);
 	take_part(rank, INA_OK);
