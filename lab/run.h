@@ -14,7 +14,7 @@ struct lab_parts {
 };
 
 /* INA_KERNEL and INA_GUEST_INIT in the environment; or the place where `make kernel` puts it, and
- * guest-init from the source folder. The paths may name files that are not there. */
+ * guest-init from the build folder. The paths may name files that are not there. */
 struct lab_parts lab_parts_find(void);
 
 /* Runs the command and returns the exit code for ina-lab. Says on stderr what went wrong. */

@@ -99,7 +99,7 @@ def test_a_command_that_is_not_there(lab):
     run = subprocess.run([LAB, "run", "-n", "1", "--aggregator", "off", "--", "/no/such/program"],
                          capture_output=True, text=True, timeout=30)
     assert run.returncode == 127
-    assert "[0] env: '/no/such/program': No such file" in run.stderr.replace("‘", "'")
+    assert "[0] guest-init: '/no/such/program': No such file" in run.stderr
 
 
 def test_files_are_on_the_machine_when_the_run_ends(lab, tmp_path_factory):
@@ -137,6 +137,6 @@ def test_eight_hosts(lab):
 def test_parts_that_are_named_by_relative_paths(lab):
     source = pathlib.Path(__file__).resolve().parents[2]
     kernel = pathlib.Path(os.environ.get("INA_KERNEL") or source / ".kernel/linux").resolve()
-    lab.environment.update(INA_KERNEL=kernel.name, INA_GUEST_INIT=os.path.relpath(source / "lab/guest-init", kernel.parent))
+    lab.environment.update(INA_KERNEL=kernel.name, INA_GUEST_INIT=os.path.relpath(pathlib.Path(LAB).resolve().parent / "guest-init", kernel.parent))
     run = lab.run("--quiet", n=1, cwd=kernel.parent, command="echo there")
     assert run.returncode == 0 and run.out == "[0] there\n", run.err

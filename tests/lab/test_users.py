@@ -23,7 +23,7 @@ def copied_programs(folder):
     """What a run needs, and the environment by which it is found."""
     kernel = Path(os.environ.get("INA_KERNEL") or SOURCE / ".kernel/linux")
     bridge = Path(os.environ.get("INA_BRIDGE") or BUILD / "ina-bridge")
-    for path in (BUILD / "ina-lab", BUILD / "ina-perf", *BUILD.glob("libina.so*"), bridge, kernel, SOURCE / "lab/guest-init"):
+    for path in (BUILD / "ina-lab", BUILD / "ina-perf", *BUILD.glob("libina.so*"), bridge, kernel, BUILD / "guest-init"):
         shutil.copy(path, folder / path.name)
     return {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(folder), "INA_KERNEL": str(folder / kernel.name),
             "INA_BRIDGE": str(folder / bridge.name), "INA_GUEST_INIT": str(folder / "guest-init")}

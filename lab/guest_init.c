@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guest-init, the first process of a lab host: it brings up the network and the soft-RoCE device,
+ * waits for the start, runs the command once for each of its ranks, and says how the commands
+ * ended.
+ *
+ * Its orders are files in the folder that the kernel argument ina_dir names (the kernel hands such
+ * arguments down as environment variables): `environment.HOST.N` for the host's Nth rank, `command`
+ * and `directory`, each string closed by a NUL, and `network.HOST`, a batch for ip(8). tty1 carries
+ * the command's stdout, tty2 its stderr, and tty3 the talk with ina-lab, a word a line: `up` from
+ * here, `go` from there, `exit CODE` from here. Then the host stays up, so that the others' last
+ * retransmissions find a living peer, until ina-lab pulls the plug.
+ *
+ * The host's root is the machine's own file system as the caller sees it. Nothing here needs root
+ * on the machine: mounts, devices and addresses are those of the host.
+ *
+ * It is linked statically and does by itself what it can: a program that is started in User Mode
+ * Linux costs a tenth of a second of a processor, most of it for shared libraries.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define BRIDGE_ADDRESS "192.0.255.254"
+#define BRIDGE_PORT    18767
+
+enum { OUT, ERR, TALK, CONSOLES };
+
+static int consoles[CONSOLES] = {-1, -1, -1};
+static int bridge = -1; /* in virtual time */
+
+static void say(int fd, const char *format, ...)
+{
+	char line[64];
+	va_list words;
+	int length;
+
+	va_start(words, format);
+	length = vsnprintf(line, sizeof(line), format, words);
+	va_end(words);
+	if (fd >= 0 && write(fd, line, (size_t)length) != length)
+		perror("guest-init: write");
+}
+
+/* The console is the kernel's log, and ina-lab shows its end, and ends the host. */
+static _Noreturn void fail(const char *format, ...)
+{
+	va_list words;
+
+	printf("guest-init: ");
+	va_start(words, format);
+	vprintf(format, words);
+	va_end(words);
+	printf("\n");
+	fflush(stdout);
+	if (consoles[TALK] < 0)
+		exit(1); /* the kernel panics, and ina-lab sees that */
+	say(consoles[TALK], "failed\n");
+	for (;;)
+		pause();
+}
+
+/* The file's bytes and a NUL behind them. */
+static char *read_file(const char *path, size_t *length)
+{
+	size_t room = 4096;
+	char *bytes = malloc(room);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = -1;
+
+	*length = 0;
+	while (bytes && fd >= 0 && (got = read(fd, bytes + *length, room - *length - 1)) > 0) {
+		*length += (size_t)got;
+		if (*length + 1 == room)
+			bytes = realloc(bytes, room *= 2);
+	}
+	if (!bytes || got < 0)
+		fail("cannot read %s: %s", path, strerror(errno));
+	close(fd);
+	bytes[*length] = 0;
+	return bytes;
+}
+
+/* The strings of a file, each of which a NUL closes; behind the last one NULL. */
+static char **read_strings(const char *path)
+{
+	size_t length, count = 0;
+	char *bytes = read_file(path, &length), **strings;
+
+	for (size_t i = 0; i < length; i++)
+		count += bytes[i] == 0;
+	strings = calloc(count + 1, sizeof(*strings));
+	if (!strings)
+		fail("no memory");
+	for (size_t i = 0; i < count; i++) {
+		strings[i] = bytes;
+		bytes += strlen(bytes) + 1;
+	}
+	return strings;
+}
+
+static void mount_one(const char *source, const char *target, const char *type, unsigned long flags,
+                      const char *options)
+{
+	if (mount(source, target, type, flags, options))
+		printf("guest-init: cannot mount %s: %s\n", target, strerror(errno));
+}
+
+/* perftest counts by the processor's clock, which the kernel does not state. */
+static void state_clock(const char *folder, const char *rank, const char *mhz)
+{
+	char path[PATH_MAX];
+	size_t length;
+	char *text = read_file("/proc/cpuinfo", &length);
+	FILE *file;
+
+	while (length && text[length - 1] == '\n')
+		text[--length] = 0;
+	snprintf(path, sizeof(path), "%s/cpuinfo.%s", folder, rank);
+	file = fopen(path, "we");
+	if (file) {
+		fprintf(file, "%s\ncpu MHz\t\t: %s\n\n", text, mhz);
+		fclose(file);
+	}
+	free(text);
+	mount_one(path, "/proc/cpuinfo", NULL, MS_BIND, NULL);
+}
+
+/* One process for all of them. /run is the host's own: programs keep locks and sockets there that
+ * hosts must not share. */
+static void mount_all(const char *folder, const char *rank, const char *mhz)
+{
+	mount_one("proc", "/proc", "proc", 0, NULL);
+	mount_one("dev", "/dev", "devtmpfs", 0, NULL);
+	mount_one("sys", "/sys", "sysfs", 0, NULL);
+	mount_one("run", "/run", "tmpfs", 0, "mode=755");
+	mkdir("/dev/pts", 0755);
+	mount_one("pts", "/dev/pts", "devpts", 0, "mode=620,ptmxmode=666");
+	mkdir("/dev/shm", 01777);
+	mount_one("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
+	state_clock(folder, rank, mhz);
+}
+
+/* Bytes as they are, and no echo of what ina-lab says. */
+static void open_consoles(void)
+{
+	for (int i = 0; i < CONSOLES; i++) {
+		char path[16];
+		struct termios how;
+
+		snprintf(path, sizeof(path), "/dev/tty%d", i + 1);
+		consoles[i] = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+		if (consoles[i] < 0 || tcgetattr(consoles[i], &how))
+			fail("cannot open %s: %s", path, strerror(errno));
+		cfmakeraw(&how);
+		if (tcsetattr(consoles[i], TCSANOW, &how))
+			fail("cannot set up %s: %s", path, strerror(errno));
+	}
+}
+
+static void run(char *const *command, const char *what)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execvp(command[0], command);
+		printf("guest-init: cannot run %s: %s\n", command[0], strerror(errno));
+		fflush(stdout);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		fail("cannot %s", what);
+}
+
+static void bring_up_network(const char *folder, const char *rank)
+{
+	char batch[PATH_MAX];
+	char *ip[] = {"ip", "-batch", batch, NULL};
+	char *rxe[] = {"rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "vec0", NULL};
+
+	snprintf(batch, sizeof(batch), "%s/network.%s", folder, rank);
+	run(ip, "set up the network");
+	run(rxe, "create the soft-RoCE device rxe0");
+}
+
+/* In virtual time the bridge starts all: what came by the console would come at any time. */
+static void open_bridge(void)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(BRIDGE_PORT)};
+
+	inet_pton(AF_INET, BRIDGE_ADDRESS, &to.sin_addr);
+	bridge = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (bridge < 0 || connect(bridge, (struct sockaddr *)&to, sizeof(to)))
+		fail("cannot reach the bridge: %s", strerror(errno));
+}
+
+/* Who waits here is woken by a datagram, or by a line. */
+static void wait_for_go(void)
+{
+	int fd = bridge >= 0 ? bridge : consoles[TALK];
+	char word[17];
+	size_t length = 0;
+
+	do {
+		ssize_t got = read(fd, word + length, sizeof(word) - 1 - length);
+
+		if (got <= 0)
+			fail("nobody says go: %s", strerror(errno));
+		length += (size_t)got;
+		word[length] = 0;
+	} while (fd != bridge && !strchr(word, '\n') && length < sizeof(word) - 1);
+	word[strcspn(word, "\n")] = 0;
+	if (strcmp(word, "go") != 0)
+		fail("expected the word go, not '%s'", word);
+}
+
+static pid_t start_rank(const char *order, char **command)
+{
+	char **environment = read_strings(order);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDONLY);
+
+		if (null < 0 || dup2(null, 0) < 0 || dup2(consoles[OUT], 1) < 0 ||
+		    dup2(consoles[ERR], 2) < 0)
+			_exit(127);
+		if (null > 2)
+			close(null);
+		environ = environment;
+		execvp(command[0], command);
+		fprintf(stderr, "guest-init: '%s': %s\n", command[0], strerror(errno));
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	if (pid < 0)
+		fail("cannot start a rank: %s", strerror(errno));
+	return pid;
+}
+
+/* The first exit code of its ranks that is not 0, as a shell has it. Others' orphans end here too.
+ */
+static int run_ranks(const char *folder, const char *rank, char **command)
+{
+	char pattern[PATH_MAX];
+	glob_t orders;
+	pid_t *pids;
+	int *codes, code = 0;
+	size_t left;
+
+	snprintf(pattern, sizeof(pattern), "%s/environment.%s.*", folder, rank);
+	if (glob(pattern, 0, NULL, &orders))
+		fail("there is no %s", pattern);
+	pids = calloc(orders.gl_pathc, sizeof(*pids));
+	codes = calloc(orders.gl_pathc, sizeof(*codes));
+	if (!pids || !codes)
+		fail("no memory");
+	for (size_t i = 0; i < orders.gl_pathc; i++)
+		pids[i] = start_rank(orders.gl_pathv[i], command);
+	for (left = orders.gl_pathc; left > 0;) {
+		int status;
+		pid_t pid = wait(&status);
+
+		for (size_t i = 0; i < orders.gl_pathc; i++)
+			if (pids[i] == pid) {
+				codes[i] = WIFEXITED(status) ? WEXITSTATUS(status)
+				                             : 128 + WTERMSIG(status);
+				left--;
+			}
+	}
+	for (size_t i = 0; i < orders.gl_pathc && code == 0; i++)
+		code = codes[i];
+	return code;
+}
+
+static const char *argument(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (!text)
+		fail("the kernel's command line has no %s", name);
+	return text;
+}
+
+int main(void)
+{
+	const char *folder = argument("ina_dir"), *rank = argument("ina_rank");
+	const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+	char path[PATH_MAX], name[64];
+	char **command, **directory;
+	int code;
+
+	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	mount_all(folder, rank, argument("ina_mhz"));
+	open_consoles();
+	snprintf(name, sizeof(name), "host%s", rank);
+	if (sethostname(name, strlen(name)))
+		fail("cannot set the host's name: %s", strerror(errno));
+	bring_up_network(folder, rank);
+	if (setrlimit(RLIMIT_MEMLOCK, &all)) /* verbs pin what they register */
+		fail("cannot lift the limit of locked memory: %s", strerror(errno));
+	snprintf(path, sizeof(path), "%s/command", folder);
+	command = read_strings(path);
+	snprintf(path, sizeof(path), "%s/directory", folder);
+	directory = read_strings(path);
+	if (chdir(directory[0]))
+		fail("a host cannot enter the folder %s: %s", directory[0], strerror(errno));
+	if (getenv("ina_virtual"))
+		open_bridge();
+	fflush(stdout);
+
+	say(consoles[TALK], "up\n");
+	say(bridge, "up\n");
+	wait_for_go();
+	code = run_ranks(folder, rank, command);
+
+	/* What the command wrote is on its way to the machine before its exit code is. */
+	sync();
+	tcdrain(consoles[OUT]);
+	tcdrain(consoles[ERR]);
+	say(consoles[TALK], "exit %d\n", code);
+	say(bridge, "exit %d\n", code);
+	signal(SIGCHLD, SIG_IGN);
+	for (;;)
+		pause();
+}
