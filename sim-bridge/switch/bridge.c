@@ -64,13 +64,15 @@ static bool is_for_aggregation(const struct bridge *bridge, const struct frame *
 
 /*
  * Where several ports lead to a host by ways of the same length, a flow keeps to one of them. Flows
- * of one job must meet, so all that is for aggregation takes the first.
+ * of one job must meet, whatever their addresses: what is for aggregation follows its tree.
  */
 static unsigned choose_port(const struct bridge *bridge, const struct topology_route *route,
                             const struct frame *frame)
 {
-	if (route->count == 1 || is_for_aggregation(bridge, frame))
+	if (route->count == 1)
 		return route->ports[0];
+	if (is_for_aggregation(bridge, frame))
+		return route->ports[roce_source_port(frame) % route->count];
 	return route->ports[ina_mix(flow_of(frame) + bridge->number) % route->count];
 }
 
