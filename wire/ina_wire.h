@@ -25,6 +25,10 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire format is use
 
 #define INA_WIRE_UDP_PORT 4791u
 
+/* The UDP source ports of aggregation traffic: tree t has the t-th from here (Trees). */
+#define INA_WIRE_TREE_PORT 49152u
+#define INA_WIRE_TREES     64u
+
 /* Added to the PSN of a probe: ahead of all that a receiver may expect (docs/protocol.md, PSNs). */
 #define INA_WIRE_PROBE_PSN_OFFSET 0x400000u
 

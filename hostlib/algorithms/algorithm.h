@@ -2,8 +2,8 @@
 /*
  * What every all-reduce algorithm offers to those who run it: a row of functions. Each algorithm is
  * one file with one row; a new one is a new file. The rows are ina_in_network_algorithm,
- * ina_hosts_algorithm, ina_apart_algorithm, ina_alone_algorithm and ina_parallel_algorithm
- * (machine/parallel.c).
+ * ina_hosts_algorithm, ina_apart_algorithm, ina_alone_algorithm, ina_channels_algorithm
+ * (channels/channels.c) and ina_parallel_algorithm (machine/parallel.c).
  *
  * An algorithm blocks only in wait(), and for some 20 ms in abort(). A status that is not INA_OK is
  * a fault of this rank, from which the caller recovers together with the other ranks.
@@ -99,7 +99,7 @@ struct ina_algorithm_row {
 	void (*explain_timeout)(const void *self, int timeout_ms, struct ina_failure *failure);
 };
 
-/* The ranks of one machine, and what a rail waits for. */
-#define INA_ALGORITHM_FDS (INA_MAX_RANKS + INA_NEIGHBOURS_MAX + 8)
+/* The ranks of one machine, and what a rail with all its channels waits for. */
+#define INA_ALGORITHM_FDS (INA_MAX_RANKS + (INA_MAX_CHANNELS + 1) * (INA_NEIGHBOURS_MAX + 3) + 8)
 
 #endif

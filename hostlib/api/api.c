@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls but the collectives: arguments checked, errors remembered. */
+/* The public calls but the collectives and what is told: arguments checked, errors remembered. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,7 @@
 
 #include "common/deadline.h"
 #include "hostlib/communicator/communicator.h"
-#include "hostlib/algorithms/tree_draw.h"
-#include "hostlib/machine/parallel.h"
+#include "hostlib/channels/strands.h"
 #include "plain.h"
 #include "progress.h"
 
@@ -140,9 +139,7 @@ static enum ina_status register_memory(ina_comm *comm, void *memory, size_t byte
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (!comm->algorithm->registers)
-		return INA_OK;
-	return ina_memory_register(&comm->network.memory, memory, bytes, &comm->latest);
+	return ina_strands_register(comm, memory, bytes, &comm->latest);
 }
 
 enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
@@ -159,10 +156,6 @@ enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 
 static enum ina_status deregister_memory(ina_comm *comm, const void *memory, size_t bytes)
 {
-	struct ina_failure failure;
-	enum ina_status forgotten;
-	enum ina_status status;
-
 	if (comm->is_parents) {
 		comm->latest = comm->failure;
 		return comm->failure.status;
@@ -170,13 +163,7 @@ static enum ina_status deregister_memory(ina_comm *comm, const void *memory, siz
 	if (comm->first || comm->group.first)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_deregister: an all-reduce is unfinished");
-	status = ina_comm_drain(comm, &comm->latest);
-	if (status == INA_ERR_TIMEOUT && comm->failure.status == INA_OK)
-		return status; /* the device may read it yet */
-	forgotten = ina_memory_forget(&comm->network.memory, memory, bytes, &failure);
-	if (status == INA_OK && forgotten != INA_OK)
-		comm->latest = failure;
-	return status == INA_OK ? forgotten : status;
+	return ina_strands_forget(comm, memory, bytes, &comm->latest);
 }
 
 enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
@@ -189,34 +176,6 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 	status = deregister_memory(comm, memory, bytes);
 	ina_leave(comm);
 	return status;
-}
-
-void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
-{
-	struct ina_stats now;
-
-	ina_enter(comm);
-	now = comm->stats;
-	ina_leave(comm);
-	now.unknown_peers = comm->control.unknown_peers + comm->network.fabric.unknown_peers;
-	memset(stats, 0, size);
-	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
-}
-
-int ina_comm_explain(const ina_comm *comm, char *text, size_t size)
-{
-	const struct ina_comm *flat = comm->parallel ? comm->parallel->rail : comm;
-	size_t used = 0;
-
-	if (size > 0)
-		text[0] = '\0';
-	/* The parent's tree is in memory that a child does not have. */
-	if (!flat || comm->is_parents)
-		return 0;
-	if (flat->ranks > 1)
-		used = (size_t)ina_tree_draw(&flat->network.tree, text, size);
-	return (int)used + snprintf(used < size ? text + used : NULL, used < size ? size - used : 0,
-	                            "when opened: %s\n", flat->how);
 }
 
 enum ina_status ina_comm_fd(ina_comm *comm, int *fd)

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "hostlib/machine/parallel.h"
+#include "hostlib/channels/strands.h"
 
 struct ina_progress {
 	pthread_t thread;
@@ -67,8 +67,7 @@ static int go_on(struct ina_comm *comm, struct pollfd *fds)
 		ina_comm_exhaust(comm, NULL);
 	} else if (comm->failure.status == INA_OK) {
 		ina_comm_attend(comm);
-		if (comm->parallel && comm->parallel->rail)
-			ina_comm_attend(comm->parallel->rail);
+		ina_strands_attend(&comm->strands);
 	}
 	/* Requests end in their order, or all at once. Who waits is not woken for each message. */
 	if (comm->first != first || comm->failure.status != INA_OK)

@@ -42,6 +42,7 @@ static void call_root(struct joining *j)
 	        .fixed_point = options->fixed_point != 0,
 	        .schedule = options->schedule,
 	        .congestion_control = options->congestion_control != 0,
+	        .channels = (uint32_t)options->channels,
 	        .endpoint = *j->local,
 	};
 	ina_caller_close(&j->caller);

@@ -162,6 +162,9 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 	if (hello->schedule != (uint32_t)own->schedule)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for schedule %s, rank 0 for %s",
 		                rank, schedule_name(hello->schedule), schedule_name(own->schedule));
+	if (hello->channels != (uint32_t)own->channels)
+		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for %u channels, rank 0 for %d",
+		                rank, hello->channels, own->channels);
 	if (hello->window != own->window)
 		return ina_fail(m, INA_ERR_MISMATCH,
 		                "rank %u has a window of %u messages, rank 0 of %u", rank,

@@ -6,6 +6,7 @@
 #include "common/deadline.h"
 #include "communicator.h"
 #include "fork.h"
+#include "hostlib/channels/channels.h"
 #include "hostlib/machine/parallel.h"
 
 #define LEAVE_TIMEOUT_MS 5000
@@ -67,6 +68,8 @@ static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *fail
 			}
 			if (comm->parallel)
 				ina_parallel_attend(comm->parallel, INA_STALL_MS);
+			else if (comm->channels)
+				ina_channels_attend(comm->channels, INA_STALL_MS);
 			else
 				ina_control_pump(&comm->control, TICK_MS);
 			break;
@@ -85,23 +88,34 @@ static void leave(struct ina_comm *comm, struct ina_failure *failure)
 	             ina_now_ms() + 2 * LEAVE_TIMEOUT_MS, failure);
 }
 
-static void close_parallel(struct ina_comm *comm, struct ina_failure *failure)
+/* Each rank in the same order: they wait for each other in each strand. */
+static void close_strands(struct ina_comm *comm, struct ina_failure *failure)
 {
-	struct ina_parallel *parallel = comm->parallel;
-	struct ina_comm *rail = parallel->rail;
-	struct ina_failure own = {INA_OK, ""};
+	for (int i = 0; i < comm->strands.count; i++) {
+		struct ina_comm *strand = comm->strands.comms[i];
+		struct ina_failure own = {INA_OK, ""};
+		bool is_fine = comm->failure.status == INA_OK && failure->status == INA_OK &&
+		               strand->failure.status == INA_OK;
 
-	if (rail) {
-		if (rail->failure.status == INA_OK)
-			rail->failure = comm->failure.status != INA_OK ? comm->failure : *failure;
-		ina_comm_close(rail, &own);
-		free(rail);
+		if (comm->channels && is_fine)
+			ina_channels_finish(comm->channels, i);
+		else if (comm->channels)
+			ina_steps_drop(comm->channels);
+		if (strand->failure.status == INA_OK)
+			strand->failure = comm->failure.status != INA_OK ? comm->failure : *failure;
+		ina_comm_close(strand, &own);
+		free(strand);
+		if (failure->status == INA_OK && comm->failure.status == INA_OK)
+			*failure = own;
 	}
-	if (failure->status == INA_OK && comm->failure.status == INA_OK)
-		*failure = own;
-	ina_local_close(&parallel->local);
-	ina_intra_close(&parallel->intra);
-	free(parallel);
+	comm->strands.count = 0;
+}
+
+static void close_parallel(struct ina_comm *comm)
+{
+	ina_local_close(&comm->parallel->local);
+	ina_intra_close(&comm->parallel->intra);
+	free(comm->parallel);
 	comm->parallel = NULL;
 }
 
@@ -112,12 +126,15 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 	failure->status = INA_OK;
 	if (is_open) {
 		begin_close(comm);
-		if (await_all(comm, failure) == INA_OK && !comm->parallel)
+		if (await_all(comm, failure) == INA_OK && !comm->parallel && !comm->channels)
 			leave(comm, failure);
 	}
 	ina_fork_forget(comm);
+	close_strands(comm, failure);
 	if (comm->parallel)
-		close_parallel(comm, failure);
+		close_parallel(comm);
+	free(comm->channels);
+	comm->channels = NULL;
 	/* Where it failed before, that was said, or its own end without a word says it. */
 	if (comm->failure.status == INA_OK && comm->control.neighbours) {
 		ina_control_farewell(&comm->control, failure);

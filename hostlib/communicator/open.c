@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The beginning of a communicator: the ranks meet (bootstrap), connect, JOIN, and choose the
- * algorithm; on machines with several ranks, rail by rail.
+ * algorithm; where there are strands (strands_open.c), strand by strand.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -16,12 +16,8 @@
 #include "hostlib/algorithms/trace.h"
 #include "hostlib/bootstrap/meeting.h"
 #include "hostlib/bootstrap/mesh.h"
-#include "hostlib/machine/parallel.h"
+#include "strands_open.h"
 #include "places.h"
-
-/* Bytes that a step moves, over all rails: the more, the less often a rail is between two
- * all-reduces. */
-#define STEP_BYTES ((size_t)1 << 22)
 
 static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 {
@@ -160,149 +156,6 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	return choose_algorithm(comm, value != 0, joined, failure);
 }
 
-/*
- * Messages under way on a rail. All of a machine's rails are on one link, and each needs some to be
- * on their way while others' are: twice its share of a window keeps the link busy, and more only
- * waits in queues, until it is taken for lost.
- */
-static unsigned int rail_window(unsigned int window, int rails)
-{
-	unsigned int share = (2 * window + (unsigned int)rails - 1) / (unsigned int)rails;
-
-	return share < window ? share : window;
-}
-
-/* The communicator of this rank's rail: ranks are machines there. */
-static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster *roster,
-                                 int listener, struct ina_failure *failure)
-{
-	struct ina_parallel *parallel = comm->parallel;
-	const struct ina_topology *topology = &parallel->topology;
-	const struct ina_endpoint *leader =
-	        &roster->endpoints[ina_topology_rank(topology, 0, topology->local)];
-	struct ina_failure own = {INA_OK, ""};
-	struct ina_comm *rail = calloc(1, sizeof(*rail));
-
-	if (!rail)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a rail");
-	parallel->rail = rail;
-	ina_comm_init(rail);
-	rail->settings = comm->settings;
-	rail->settings.options.rank = topology->machine;
-	rail->settings.options.ranks = topology->machines;
-	rail->settings.options.schedule = INA_SCHEDULE_FLAT;
-	rail->settings.options.window = rail->settings.receives =
-	        rail_window(comm->settings.options.window, topology->rails);
-	rail->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
-	                                           .sin_addr.s_addr = leader->address,
-	                                           .sin_port = leader->tcp_port};
-	rail->settings.root_ports = 1;
-	rail->settings.listener = topology->machine == 0 ? listener : -1;
-	if (ina_comm_open(rail, &own) == INA_OK)
-		return INA_OK;
-	rail->failure = own; /* so that closing waits for nobody */
-	return ina_fail(failure, own.status, "rail %d, where ranks are machines: %s",
-	                topology->local, own.text);
-}
-
-static enum ina_status register_rail(struct ina_parallel *parallel, struct ina_failure *failure)
-{
-	size_t bytes;
-	uint8_t *memory;
-
-	if (!parallel->rail || parallel->rail->ranks == 1)
-		return INA_OK;
-	memory = ina_local_rail_memory(&parallel->local, parallel->local.index, &bytes);
-	return ina_memory_register(&parallel->rail->network.memory, memory, bytes, failure);
-}
-
-static void describe_rails(struct ina_comm *comm, bool aggregated)
-{
-	const struct ina_topology *topology = &comm->parallel->topology;
-	struct ina_stats *stats = &comm->stats;
-	const struct ina_comm *rail = comm->parallel->rail;
-
-	stats->algorithm = aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
-	stats->rails = (unsigned int)topology->rails;
-	if (rail) {
-		stats->path_mtu = rail->stats.path_mtu;
-		stats->message_bytes = rail->stats.message_bytes;
-	}
-	stats->window = rail && rail->ranks > 1
-	                        ? rail->stats.window
-	                        : rail_window(comm->settings.options.window, topology->rails);
-	ina_log(&comm->log,
-	        "local rank %d of %d on machine %d: %d machines of %d to %d ranks, %d rails, %s",
-	        topology->local, topology->locals, topology->machine, topology->machines,
-	        topology->fewest, topology->most, topology->rails,
-	        topology->machines == 1 ? "nothing between machines"
-	        : aggregated            ? "all aggregated"
-	                                : "not all aggregated");
-}
-
-/* Rails, shared memory, and an agreement that all have both. */
-static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_roster *roster,
-                                     int listener, struct ina_failure *failure)
-{
-	struct ina_parallel *parallel = comm->parallel;
-	const struct ina_topology *topology = &parallel->topology;
-	const struct ina_options *options = &comm->settings.options;
-	int64_t deadline_ms =
-	        ina_now_ms() + 2 * (int64_t)options->open_timeout_ms + options->join_timeout_ms;
-	uint32_t segment = (uint32_t)(STEP_BYTES / (size_t)topology->rails + 63) / 64 * 64;
-	uint32_t aggregated;
-
-	/* Every failure goes into an agreement, so that no rank waits in vain. */
-	failure->status = INA_OK;
-	if (topology->local < topology->rails)
-		open_rail(comm, roster, listener, failure);
-	if (failure->status == INA_OK)
-		ina_intra_open(&parallel->intra, comm->settings.intra_gbps, failure);
-	if (ina_agree_on(&comm->control, "", "connect with the other machines", false, &segment,
-	                 deadline_ms, failure) != INA_OK)
-		return failure->status;
-	if (ina_local_open(&parallel->local, topology, roster->job_id, segment, &comm->control,
-	                   deadline_ms, failure) == INA_OK)
-		register_rail(parallel, failure);
-	aggregated = !parallel->rail || parallel->rail->stats.algorithm == INA_ALGORITHM_INA;
-	if (ina_agree_on(&comm->control, "", "share memory with the other ranks of its machine",
-	                 false, &aggregated, deadline_ms, failure) != INA_OK)
-		return failure->status;
-	ina_comm_use(comm, &ina_parallel_algorithm, parallel);
-	describe_rails(comm, aggregated != 0 && topology->machines > 1);
-	return INA_OK;
-}
-
-/*
- * listener: a TCP socket, which this function takes over and closes. The rail's rank on machine 0
- * accepts the others of the rail on it.
- */
-static enum ina_status open_parallel(struct ina_comm *comm, const struct ina_topology *topology,
-                                     const struct ina_roster *roster, int listener,
-                                     struct ina_failure *failure)
-{
-	bool leads = topology->machine == 0 && topology->local < topology->rails;
-	struct ina_parallel *parallel = ina_parallel_new(topology);
-
-	/* Only that rank keeps it, until the bootstrap of the rail closes it. */
-	if (!parallel || !leads || topology->machines == 1) {
-		close(listener);
-		listener = -1;
-	}
-	if (!parallel)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
-	comm->parallel = parallel;
-	parallel->control = &comm->control;
-	parallel->turn = &comm->turn;
-	parallel->failure = &comm->failure;
-	snprintf(comm->stats.device, sizeof(comm->stats.device), "%s", comm->network.fabric.device);
-	/* The rails have their own. */
-	ina_network_close(&comm->network);
-	memset(&comm->network, 0, sizeof(comm->network));
-	comm->recovery.context.network = NULL;
-	return connect_rails(comm, roster, listener, failure);
-}
-
 static void find_machines(struct ina_comm *comm, const struct ina_roster *roster,
                           struct ina_topology *topology, struct ina_location *where)
 {
@@ -318,7 +171,7 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 	comm->stats.local_ranks = (unsigned int)topology->locals;
 }
 
-/* The ranks meet, and find out who is on whose machine; flat, or on rails, they connect. */
+/* The ranks meet, and find out who is on whose machine; flat, or on strands, they connect. */
 static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 {
 	int64_t deadline_ms = ina_now_ms() + comm->settings.options.open_timeout_ms;
@@ -341,7 +194,9 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 	if (status == INA_OK) {
 		find_machines(comm, &roster, &topology, where);
 		if (topology.rails > 0)
-			return open_parallel(comm, &topology, &roster, listener, failure);
+			return ina_comm_open_rails(comm, &topology, &roster, listener, failure);
+		if (comm->settings.options.channels > 1)
+			return ina_comm_open_channels(comm, &roster, listener, failure);
 	}
 	if (listener >= 0)
 		close(listener);
@@ -363,8 +218,10 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 	status = ina_log_open(&comm->log, &comm->settings.options, failure);
 	if (status != INA_OK)
 		return status;
-	if (comm->network.plain)
+	if (comm->network.plain) {
 		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
+		comm->settings.options.channels = 1;
+	}
 	comm->stats.machines = comm->stats.local_ranks = 1;
 	if (comm->ranks > 1) {
 		status = ina_fork_check(failure);

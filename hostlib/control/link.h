@@ -60,6 +60,8 @@ struct ina_hello {
 	uint32_t patience_ms; /* how long the rank still waits for an answer */
 	uint32_t schedule;
 	uint32_t congestion_control; /* 0, or 1 */
+	uint32_t channels;
+	uint32_t reserved;
 	struct ina_endpoint endpoint;
 };
 

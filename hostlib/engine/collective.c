@@ -49,10 +49,10 @@ static bool only_moves(const struct ina_collective *what)
 	       what->kind == INA_CALL_BARRIER;
 }
 
-/* Rails are asked for their parts of it. */
+/* Rails and channels are asked for their parts of it. */
 static bool is_flat(const struct ina_comm *comm)
 {
-	return comm->ranks > 1 && !comm->parallel && !comm->network.plain;
+	return comm->ranks > 1 && !comm->parallel && !comm->channels && !comm->network.plain;
 }
 
 /* Is half of the ring enough? What is short goes by fewer messages as a whole. */

@@ -35,9 +35,20 @@ struct ina_request {
 	bool active; /* under way, memory held: the first ones of the queue */
 	bool done;
 	enum ina_status status;
+	uint32_t way;            /* that it went (count.h), when it is done well */
+	bool overflowed;         /* an int32 sum in it, likewise */
 	unsigned int entries[2]; /* registrations */
 	unsigned int entry_count;
 	struct ina_transfer transfer; /* while it is active */
+};
+
+/*
+ * Communicators of its own that carry a communicator's elements, in place of a network: its rail
+ * (machine/), or its channels (channels/).
+ */
+struct ina_strands {
+	struct ina_comm *comms[INA_MAX_CHANNELS];
+	int count;
 };
 
 /* ina_group_start() to ina_group_end() */
@@ -73,8 +84,9 @@ struct ina_comm {
 	struct ina_stats stats;
 	char how[240]; /* it all-reduces, when it was opened, and why so */
 
-	/* Machines with several ranks. */
-	struct ina_parallel *parallel; /* NULL: flat */
+	struct ina_strands strands;
+	struct ina_parallel *parallel; /* machines with several ranks; NULL: flat */
+	struct ina_channels *channels; /* NULL: there is one, itself */
 
 	struct ina_abort abort;
 	struct ina_progress *progress; /* api/progress.h; NULL: no thread of the library */

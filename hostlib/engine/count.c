@@ -4,61 +4,53 @@
 
 #include "collective.h"
 
-static void count_reason(struct ina_comm *comm)
+static uint32_t reason_of(const struct ina_comm *comm)
 {
-	struct ina_stats *stats = &comm->stats;
-
 	if (comm->settings.options.algorithm == INA_ALGORITHM_RING)
-		stats->calls_unasked++;
-	else if (!comm->first->apart)
-		stats->calls_without++;
-	else if (comm->first->transfer.part != INA_WHOLE)
-		stats->calls_halved++;
-	else
-		stats->calls_unfit++;
+		return INA_WAY_UNASKED;
+	if (!comm->first->apart)
+		return INA_WAY_WITHOUT;
+	return comm->first->transfer.part != INA_WHOLE ? INA_WAY_HALVED : INA_WAY_UNFIT;
 }
 
 void ina_count_call(struct ina_comm *comm, const struct ina_algorithm_row *algorithm,
                     const void *state)
 {
-	struct ina_stats *stats = &comm->stats;
+	uint32_t *way = &comm->first->way;
 
-	if (algorithm == &ina_in_network_algorithm) {
-		stats->calls_aggregated++;
+	if (algorithm == &ina_in_network_algorithm)
+		*way = INA_WAY_AGGREGATED;
+	else if (algorithm != &ina_hosts_algorithm && algorithm != &ina_apart_algorithm)
 		return;
-	}
-	if (algorithm != &ina_hosts_algorithm && algorithm != &ina_apart_algorithm)
-		return;
-	/* The one's state begins with the other's. */
-	if (((const struct ina_hosts *)state)->doubles)
-		stats->calls_doubling++;
-	else
-		stats->calls_ring++;
-	count_reason(comm);
+	else /* The one's state begins with the other's. */
+		*way = (((const struct ina_hosts *)state)->doubles ? INA_WAY_DOUBLING
+		                                                   : INA_WAY_RING) |
+		       reason_of(comm);
+	ina_count_way(&comm->stats, *way);
 }
 
-enum way { RING = 1, DOUBLING = 2, AGGREGATED = 4, UNASKED = 8, UNFIT = 16, WITHOUT = 32 };
-
-uint32_t ina_way_by_rail(const struct ina_stats *before, const struct ina_stats *now)
+uint32_t ina_way_of_parts(uint32_t ways)
 {
-	uint32_t reason = (now->calls_unasked != before->calls_unasked   ? UNASKED
-	                   : now->calls_unfit != before->calls_unfit     ? UNFIT
-	                   : now->calls_without != before->calls_without ? WITHOUT
-	                                                                 : 0u);
+	static const uint32_t reasons[] = {INA_WAY_UNASKED, INA_WAY_UNFIT, INA_WAY_HALVED,
+	                                   INA_WAY_WITHOUT};
+	uint32_t way = ways & INA_WAY_RING ? INA_WAY_RING : ways & INA_WAY_DOUBLING;
 
-	if (now->calls_ring != before->calls_ring)
-		return RING | reason;
-	if (now->calls_doubling != before->calls_doubling)
-		return DOUBLING | reason;
-	return now->calls_aggregated != before->calls_aggregated ? AGGREGATED : 0u;
+	if (way == 0)
+		return ways & INA_WAY_AGGREGATED;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (ways & reasons[i])
+			return way | reasons[i];
+	}
+	return way;
 }
 
 void ina_count_way(struct ina_stats *stats, uint32_t way)
 {
-	stats->calls_ring += (way & RING) != 0;
-	stats->calls_doubling += (way & DOUBLING) != 0;
-	stats->calls_aggregated += (way & AGGREGATED) != 0;
-	stats->calls_unasked += (way & UNASKED) != 0;
-	stats->calls_unfit += (way & UNFIT) != 0;
-	stats->calls_without += (way & WITHOUT) != 0;
+	stats->calls_ring += (way & INA_WAY_RING) != 0;
+	stats->calls_doubling += (way & INA_WAY_DOUBLING) != 0;
+	stats->calls_aggregated += (way & INA_WAY_AGGREGATED) != 0;
+	stats->calls_unasked += (way & INA_WAY_UNASKED) != 0;
+	stats->calls_unfit += (way & INA_WAY_UNFIT) != 0;
+	stats->calls_halved += (way & INA_WAY_HALVED) != 0;
+	stats->calls_without += (way & INA_WAY_WITHOUT) != 0;
 }

@@ -7,8 +7,9 @@
 
 #include "hostlib/options/error.h"
 
-/* The ranks of one machine, and what two communicators wait for: this one and its rail. */
-#define INA_POLLSET_FDS (INA_MAX_RANKS + 64)
+/* The ranks of one machine, and what this communicator, its rail and that one's channels wait for.
+ */
+#define INA_POLLSET_FDS (INA_MAX_RANKS + 384)
 
 struct ina_pollset {
 	int fd;       /* an epoll; -1: nobody has asked for it */

@@ -120,8 +120,9 @@ void ina_queue_finish_done(struct ina_comm *comm, const struct ina_algorithm_row
 	bool overflow = algorithm->end(state, &comm->stats, &until);
 
 	/* An aggregator tells of sums of uint32, too, that they overflow as int32. */
-	comm->stats.overflows +=
+	request->overflowed =
 	        (overflow || request->transfer.overflowed) && request->transfer.type == INA_INT32;
+	comm->stats.overflows += request->overflowed;
 	comm->stats.calls++;
 	ina_count_call(comm, algorithm, state);
 	ina_collective_end(request);

@@ -85,6 +85,8 @@ extern "C" {
 
 #define INA_MAX_RANKS 1024
 
+#define INA_MAX_CHANNELS 8
+
 /* A communicator: this rank's connections, memory and place among the ranks. */
 typedef struct ina_comm ina_comm;
 
@@ -239,6 +241,16 @@ struct ina_options {
 	 * 1); if that is not set, no. The same on all ranks.
 	 */
 	int congestion_control;
+
+	/*
+	 * 1 to INA_MAX_CHANNELS: so many sets of connections, each a job of its own at the
+	 * aggregators, and each by another tree of switches where the network has several (as the
+	 * spines of a Clos network). Elements are striped over those that have an aggregator, 4
+	 * messages each at a time; a channel that loses its own gets none until that is back.
+	 * Where machines have several ranks, each rail has so many. 0: as INA_CHANNELS says; if
+	 * that is not set, 1. The same on all ranks.
+	 */
+	int channels;
 };
 
 /* What has happened on a communicator so far. */
@@ -281,6 +293,17 @@ struct ina_stats {
 	uint64_t calls_without; /* it was not there, had refused, or was lost meanwhile */
 
 	uint64_t messages_congested; /* of messages_aggregated, those that met congestion (ECN) */
+
+	/*
+	 * The option channels: how many there are, and of each its part of what is all-reduced
+	 * next, in proportion to the others' (0: it has lost its aggregator), the switch at the top
+	 * of its tree, by its own number (0: none, or it does not tell), and the bytes that it has
+	 * all-reduced. Of this rank's rail, where machines have several ranks; 0 where it has none.
+	 */
+	unsigned int channels;
+	unsigned int channel_weights[INA_MAX_CHANNELS];
+	uint64_t channel_tops[INA_MAX_CHANNELS];
+	uint64_t channel_bytes[INA_MAX_CHANNELS];
 };
 
 /* INA_VERSION of the library that the program runs with. */
@@ -307,8 +330,8 @@ INA_API const char *ina_status_name(enum ina_status status);
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, a rank that is
- * there already, window, message size, algorithm, schedule, fixed point, path MTU), INA_ERR_TIMEOUT
- * (the text names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY,
+ * there already, window, message size, algorithm, schedule, fixed point, congestion control, channels,
+ * path MTU), INA_ERR_TIMEOUT (the text names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY,
  * INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
@@ -499,7 +522,8 @@ INA_API void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_
  * For people: the tree of the switches between the ranks, as far as they tell of it, which of them
  * sums what, and how it is done, or why no better; lines of text, as of when the communicator was
  * opened, the same on all ranks. Where machines have several ranks, each rail is a communicator of
- * its own, in which ranks are machines: they are of this rank's rail, "" where it has none.
+ * its own, in which ranks are machines: they are of this rank's rail, "" where it has none. With
+ * several channels, each has its own tree, one behind the other.
  *
  * Like snprintf(): writes at most size bytes, the terminating 0 included, and returns how many
  * characters there are in all.

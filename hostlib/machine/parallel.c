@@ -62,11 +62,9 @@ static bool row_is_done(const void *self)
 static void row_arm(void *self)
 {
 	struct ina_parallel *parallel = self;
-	struct ina_comm *rail = parallel->rail;
 
 	atomic_store(&ina_parallel_own(parallel)->wants, ina_pipeline_wants(parallel));
-	if (rail && rail->first)
-		rail->algorithm->arm(rail->algorithm_state);
+	ina_strands_arm(parallel->strands);
 }
 
 static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
@@ -97,20 +95,14 @@ static int row_pollfds(const void *self, struct pollfd *fds)
 
 	if (parallel->intra.timer_fd >= 0)
 		fds[count++] = (struct pollfd){.fd = parallel->intra.timer_fd, .events = POLLIN};
-	if (parallel->rail)
-		count += ina_comm_pollfds(parallel->rail, fds + count);
-	return count;
+	return count + ina_strands_pollfds(parallel->strands, fds + count);
 }
 
 /* A completion, a wake-up, or what has been read: not a frame of a control channel, nor an end. */
 static bool is_work(const struct ina_parallel *parallel, const struct pollfd *fd)
 {
-	const struct ina_comm *rail = parallel->rail;
-
 	return fd->fd == parallel->local.wake[parallel->local.index] ||
-	       fd->fd == parallel->intra.timer_fd ||
-	       (rail && rail->ranks > 1 && fd->fd == rail->network.fabric.channel->fd &&
-	        ina_fabric_is_completion(fd));
+	       fd->fd == parallel->intra.timer_fd || ina_strands_is_work(parallel->strands, fd);
 }
 
 /* Who looks round after each wait pays for more calls of the kernel than the work takes. */
@@ -145,17 +137,14 @@ static bool row_find_fault(void *self, int64_t waited_ms, struct ina_failure *fa
 	const struct ina_topology *topology = &parallel->topology;
 	int gone = ina_local_look(&parallel->local);
 
-	if (parallel->rail)
-		ina_comm_attend(parallel->rail);
+	ina_strands_attend(parallel->strands);
 	if (gone >= 0) {
 		ina_fail(failure, INA_ERR_PEER, "rank %d, on the same machine, is gone",
 		         ina_topology_rank(topology, topology->machine, gone));
 		return true;
 	}
-	if (parallel->rail && parallel->rail->failure.status != INA_OK) {
-		*failure = parallel->rail->failure;
+	if (ina_strands_have_failed(parallel->strands, failure))
 		return true;
-	}
 	if (parallel->differs < 0 || waited_ms < DIFFERENCE_MS)
 		return false;
 	ina_fail(failure, INA_ERR_MISMATCH, "rank %d, on the same machine, called something else",
@@ -172,23 +161,7 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 	for (int r = 0; r < parallel->topology.rails; r++)
 		overflow |= atomic_load(&parallel->local.ranks[r].overflow) ==
 		            parallel->turn->current.number;
-	if (parallel->rail) {
-		const struct ina_stats *rail = &parallel->rail->stats;
-
-		stats->algorithm = rail->algorithm;
-		stats->message_bytes = rail->message_bytes;
-		if (rail->window > 0) /* the rail has several machines */
-			stats->window = rail->window;
-		stats->messages_aggregated = rail->messages_aggregated;
-		stats->messages_ring = rail->messages_ring;
-		stats->bytes_aggregated = rail->bytes_aggregated;
-		stats->bytes_ring = rail->bytes_ring;
-		stats->bytes_doubling = rail->bytes_doubling;
-		stats->messages_retried = rail->messages_retried;
-		stats->fallbacks = rail->fallbacks;
-		stats->rejoins = rail->rejoins;
-		stats->registrations = rail->registrations;
-	}
+	ina_strands_count(parallel->strands, stats);
 	ina_count_way(stats, atomic_load(&parallel->local.ranks[0].way));
 	return overflow;
 }
@@ -197,13 +170,9 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 static void row_abort(void *self)
 {
 	struct ina_parallel *parallel = self;
-	struct ina_comm *rail = parallel->rail;
 
-	if (rail && rail->failure.status == INA_OK) {
-		rail->failure = *parallel->failure;
-		ina_comm_abort(rail);
-	}
-	for (unsigned int i = 0; rail && i < INA_LOCAL_DEPTH; i++) {
+	ina_strands_abort(parallel->strands, parallel->failure);
+	for (unsigned int i = 0; i < INA_LOCAL_DEPTH; i++) {
 		if (parallel->pipeline.requests[i])
 			ina_request_wait(parallel->pipeline.requests[i]);
 		parallel->pipeline.requests[i] = NULL;
@@ -213,10 +182,10 @@ static void row_abort(void *self)
 static void row_explain_timeout(const void *self, int timeout_ms, struct ina_failure *failure)
 {
 	const struct ina_parallel *parallel = self;
+	const struct ina_comm *rail = ina_parallel_rail(parallel);
 
 	ina_fail(failure, INA_ERR_TIMEOUT, "waited in vain for %s, for %d ms",
-	         parallel->rail && parallel->rail->first ? "a sum of all machines"
-	                                                 : "another rank of this machine",
+	         rail && rail->first ? "a sum of all machines" : "another rank of this machine",
 	         timeout_ms);
 }
 
@@ -238,8 +207,7 @@ void ina_parallel_attend(struct ina_parallel *parallel, int timeout_ms)
 	struct pollfd fds[INA_COMM_FDS];
 	int count;
 
-	if (parallel->rail)
-		ina_comm_attend(parallel->rail);
+	ina_strands_attend(parallel->strands);
 	count = row_pollfds(parallel, fds);
 	count += ina_control_pollfds(parallel->control, fds + count);
 	poll(fds, (nfds_t)count, timeout_ms);

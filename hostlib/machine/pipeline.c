@@ -80,8 +80,6 @@ void ina_pipeline_start(struct ina_parallel *parallel, const struct ina_transfer
 	        .steps = segments + (segments > 1 && rails > 1),
 	};
 	memset(parallel->taking, 0, rails * sizeof(*parallel->taking));
-	if (parallel->rail)
-		parallel->pipeline.rail_before = parallel->rail->stats;
 	ina_parallel_own(parallel)->call = parallel->turn->current;
 }
 
@@ -193,9 +191,9 @@ static enum ina_status reduce(struct ina_parallel *parallel, bool *moved,
 	                               .type = transfer->type,
 	                               .op = transfer->op,
 	                               .mark = transfer->mark};
-	if (goes && ina_request_start(parallel->rail, &what,
+	if (goes && ina_request_start(ina_parallel_rail(parallel), &what,
 	                              &p->requests[step % INA_LOCAL_DEPTH]) != INA_OK) {
-		*failure = parallel->rail->latest;
+		*failure = ina_parallel_rail(parallel)->latest;
 		return failure->status;
 	}
 	p->reduced++;
@@ -210,24 +208,22 @@ static enum ina_status publish(struct ina_parallel *parallel, bool *moved,
 	struct ina_pipeline *p = &parallel->pipeline;
 	struct ina_request **place = &p->requests[(p->base + p->published) % INA_LOCAL_DEPTH];
 
-	*moved = false;
-	if (parallel->rail->first && parallel->noticed)
-		*moved = ina_comm_step(parallel->rail, 0);
-	else if (parallel->rail->first)
-		*moved = ina_comm_work(parallel->rail);
+	*moved = ina_strands_run(parallel->strands, parallel->noticed);
 	if (p->published == p->reduced || (*place && !(*place)->done))
 		return INA_OK;
+	if (*place) {
+		p->ways |= (*place)->way;
+		p->overflow |= (*place)->overflowed;
+	}
 	if (*place && ina_request_take(*place) != INA_OK) {
 		*place = NULL;
-		*failure = parallel->rail->failure;
+		*failure = ina_parallel_rail(parallel)->failure;
 		return failure->status;
 	}
 	*place = NULL;
 	p->published++;
-	p->overflow |= parallel->rail->stats.overflows != p->rail_before.overflows;
 	if (p->published == p->steps)
-		atomic_store(&ina_parallel_own(parallel)->way,
-		             ina_way_by_rail(&p->rail_before, &parallel->rail->stats));
+		atomic_store(&ina_parallel_own(parallel)->way, ina_way_of_parts(p->ways));
 	if (p->published == p->steps && p->overflow)
 		atomic_store(&ina_parallel_own(parallel)->overflow, parallel->turn->current.number);
 	atomic_store(&ina_parallel_own(parallel)->published, p->base + p->published);
@@ -296,7 +292,7 @@ enum ina_status ina_pipeline_run(struct ina_parallel *parallel, bool *moved,
 	*moved = false;
 	while (again) {
 		again = contribute(parallel);
-		if (parallel->rail) {
+		if (ina_parallel_rail(parallel)) {
 			if (reduce(parallel, &changed, failure) != INA_OK)
 				return failure->status;
 			again |= changed;
@@ -324,5 +320,5 @@ uint32_t ina_pipeline_wants(const struct ina_parallel *parallel)
 	const struct ina_pipeline *p = &parallel->pipeline;
 
 	return INA_LOCAL_SLEEPS | (p->contributed < p->steps ? INA_LOCAL_CONTRIBUTE : 0u) |
-	       (parallel->rail && p->reduced < p->steps ? INA_LOCAL_REDUCE : 0u);
+	       (ina_parallel_rail(parallel) && p->reduced < p->steps ? INA_LOCAL_REDUCE : 0u);
 }

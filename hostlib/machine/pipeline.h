@@ -3,7 +3,7 @@
 #ifndef INA_MACHINE_PIPELINE_H
 #define INA_MACHINE_PIPELINE_H
 
-#include "hostlib/engine/comm.h"
+#include "hostlib/channels/strands.h"
 #include "intra.h"
 #include "local.h"
 
@@ -25,7 +25,7 @@ struct ina_pipeline {
 	uint64_t published;
 	int64_t adding_ns; /* when what is being read to be added up is there; 0: nothing is */
 	struct ina_request *requests[INA_LOCAL_DEPTH]; /* of the rail, by step */
-	struct ina_stats rail_before;                  /* the rail's */
+	uint32_t ways;                                 /* that these went */
 	bool overflow;
 };
 
@@ -33,10 +33,10 @@ struct ina_parallel {
 	struct ina_topology topology;
 	struct ina_local local;
 	struct ina_intra intra;
-	struct ina_comm *rail; /* NULL: this rank owns none */
 	struct ina_pipeline pipeline;
 	struct ina_taking *taking; /* by rail */
 	/* Of the communicator of all ranks. */
+	const struct ina_strands *strands; /* its rail; none: this rank owns none */
 	struct ina_control *control;
 	const struct ina_turn *turn;
 	const struct ina_failure *failure;
@@ -48,6 +48,12 @@ struct ina_parallel {
 static inline struct ina_local_rank *ina_parallel_own(const struct ina_parallel *parallel)
 {
 	return &parallel->local.ranks[parallel->local.index];
+}
+
+/* NULL: this rank owns none. */
+static inline struct ina_comm *ina_parallel_rail(const struct ina_parallel *parallel)
+{
+	return parallel->strands->count > 0 ? parallel->strands->comms[0] : NULL;
 }
 
 /* The communicator's next all-reduce: none is under way. Nothing is done yet. */

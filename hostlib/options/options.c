@@ -272,6 +272,18 @@ static enum ina_status make_congestion_control(struct ina_options *options,
 	return INA_OK;
 }
 
+static enum ina_status make_channels(struct ina_options *options, struct ina_failure *failure)
+{
+	bool given;
+	int channels;
+
+	if (read_own("channels", options->channels != 0, options->channels, "INA_CHANNELS", 1,
+	             INA_MAX_CHANNELS, &channels, &given, failure) != INA_OK)
+		return failure->status;
+	options->channels = given ? channels : 1;
+	return INA_OK;
+}
+
 static enum ina_status check_numbers(const struct ina_options *options, struct ina_failure *failure)
 {
 	if (options->algorithm != INA_ALGORITHM_AUTO && options->algorithm != INA_ALGORITHM_INA &&
@@ -326,6 +338,8 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 		status = check_numbers(&settings->options, failure);
 	if (status == INA_OK)
 		status = make_congestion_control(&settings->options, failure);
+	if (status == INA_OK)
+		status = make_channels(&settings->options, failure);
 	settings->receives = settings->options.window;
 	settings->listener = -1;
 	settings->options.root = NULL;

@@ -25,6 +25,7 @@ struct ina_settings {
 	struct sockaddr_in bind; /* sin_addr 0: not given */
 	char device[64];         /* "": not given */
 	unsigned int receives;   /* posted ahead by the window, messages */
+	unsigned int tree;       /* of aggregated connections (docs/protocol.md, Trees) */
 	unsigned int intra_gbps; /* of a rank's link inside its machine; 0: not modelled */
 	int listener; /* where rank 0 waits already; -1: it has yet to listen at the root */
 };

@@ -55,6 +55,7 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 	fabric->window = settings->options.window;
 	fabric->receives = settings->receives;
 	fabric->ack_timeout = (uint8_t)settings->options.ack_timeout;
+	fabric->tree = settings->tree;
 	status = ina_device_find(settings, &address, failure);
 	if (status != INA_OK)
 		return status;
@@ -131,6 +132,8 @@ void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
 {
 	struct ina_connection *connection = &fabric->connections[purpose];
 
+	if (connection->labelled)
+		connection->tx->qp = connection->labelled;
 	if (connection->tx_ready)
 		rdma_disconnect(connection->tx);
 	if (connection->rx_ready)

@@ -31,6 +31,8 @@ struct ina_connection {
 	bool tx_ready;
 	bool rx_ready;
 	bool wanted; /* it is being made, or there */
+	/* The one of tx, while that is being made by steps of our own: label.h; else NULL. */
+	struct ibv_qp *labelled;
 };
 
 /* Of a ring of connections. */
@@ -80,6 +82,7 @@ struct ina_fabric {
 	unsigned int window;   /* sends under way */
 	unsigned int receives; /* posted ahead: as many, or more */
 	uint8_t ack_timeout;   /* 4.096 us * 2^n */
+	unsigned int tree;     /* of the aggregated connections: docs/protocol.md, Trees */
 	uint64_t job_id;
 };
 

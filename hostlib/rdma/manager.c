@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "label.h"
 #include "wire/ina_wire.h"
 
 #define PRIVATE_MAGIC 0x4D43414Eu /* "NACM" */
@@ -80,6 +81,7 @@ struct end {
 	const struct ina_endpoint *endpoint;
 	struct rdma_cm_id **id;
 	bool *ready;
+	struct ibv_qp **labelled; /* NULL: librdmacm makes the whole connection */
 };
 
 #define ENDS_MAX (2 * INA_PURPOSE_COUNT + INA_PARTNERS_MAX)
@@ -92,25 +94,32 @@ static int list_ends(struct ina_fabric *fabric, struct end ends[ENDS_MAX])
 	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
 		struct ina_connection *connection = &fabric->connections[p];
 
-		ends[count++] = (struct end){p,
-		                             true,
-		                             fabric->next[p].rank,
-		                             &fabric->next[p].endpoint,
-		                             &connection->tx,
-		                             &connection->tx_ready};
+		ends[count++] =
+		        (struct end){p,
+		                     true,
+		                     fabric->next[p].rank,
+		                     &fabric->next[p].endpoint,
+		                     &connection->tx,
+		                     &connection->tx_ready,
+		                     p == INA_PURPOSE_AGGREGATE ? &connection->labelled : NULL};
 		ends[count++] = (struct end){p,
 		                             false,
 		                             fabric->previous[p].rank,
 		                             &fabric->previous[p].endpoint,
 		                             &connection->rx,
-		                             &connection->rx_ready};
+		                             &connection->rx_ready,
+		                             NULL};
 	}
 	for (int i = 0; i < fabric->partner_count; i++) {
 		struct ina_partner *partner = &fabric->partners[i];
 
-		ends[count++] = (struct end){INA_PURPOSE_PARTNER, fabric->rank < partner->rank,
-		                             partner->rank,       &partner->endpoint,
-		                             &partner->id,        &partner->ready};
+		ends[count++] = (struct end){INA_PURPOSE_PARTNER,
+		                             fabric->rank < partner->rank,
+		                             partner->rank,
+		                             &partner->endpoint,
+		                             &partner->id,
+		                             &partner->ready,
+		                             NULL};
 	}
 	return count;
 }
@@ -167,10 +176,13 @@ static enum ina_status request_connection(struct ina_fabric *fabric, const struc
 	};
 	struct rdma_conn_param parameters = connection_parameters(&data);
 	enum ina_status status = make_qp(fabric, *end->id, failure);
+	int failed;
 
 	if (status != INA_OK)
 		return status;
-	if (rdma_connect(*end->id, &parameters) != 0)
+	failed = end->labelled ? ina_label_connect(*end->id, &parameters, end->labelled)
+	                       : rdma_connect(*end->id, &parameters);
+	if (failed)
 		return ina_fail(failure, INA_ERR_DEVICE, "rank %d cannot be connected to: %s",
 		                end->rank, strerror(errno));
 	return INA_OK;
@@ -221,6 +233,19 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	return INA_OK;
 }
 
+static enum ina_status finish_labelled(struct ina_fabric *fabric, const struct end *end,
+                                       struct ina_failure *failure)
+{
+	int error = ina_label_finish(*end->id, fabric->tree, end->labelled);
+
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s: the connection to rank %d cannot be set up: %s",
+		                fabric->device, end->rank, strerror(error));
+	*end->ready = true;
+	return INA_OK;
+}
+
 /* Takes one event that concerns a connection which is being made, and does what comes next. */
 static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct end *end,
                                         enum rdma_cm_event_type type, int status,
@@ -234,6 +259,8 @@ static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct 
 		return INA_OK;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return request_connection(fabric, end, failure);
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		return finish_labelled(fabric, end, failure);
 	case RDMA_CM_EVENT_ESTABLISHED:
 		*end->ready = true;
 		return INA_OK;

@@ -62,15 +62,51 @@ static bool is_for_aggregation(const struct bridge *bridge, const struct frame *
 	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
 }
 
+/* Is the host reached by this port, past what is avoided? Not deep: up, and then down. */
+static bool leads_to(const struct bridge_network *network, unsigned number, unsigned port,
+                     unsigned host, uint64_t time_ns)
+{
+	const struct topology *topology = network->routes->topology;
+	const struct topology_switch *from = &topology->switches[number];
+	const struct topology_cable *cable = &topology->cables[from->cables[port]];
+
+	if (network->is_avoided(network->send_context, from->cables[port], time_ns))
+		return false;
+	if (cable->has_host)
+		return true;
+	const unsigned next = port >= from->first_uplink ? cable->upper : cable->lower;
+	const struct topology_route *route = topology_route(network->routes, next, host);
+
+	for (unsigned i = 0; i < route->count; i++)
+		if (leads_to(network, next, route->ports[i], host, time_ns))
+			return true;
+	return false;
+}
+
+/* Those of a route's ports that lead to the host at present; where none does, it stays as it is. */
+static void leave_out(const struct bridge *bridge, unsigned host, struct topology_route *route)
+{
+	struct topology_route left = {0};
+
+	for (unsigned i = 0; i < route->count; i++)
+		if (leads_to(bridge->network, bridge->number, route->ports[i], host,
+		             bridge->time_ns))
+			left.ports[left.count++] = route->ports[i];
+	if (left.count)
+		*route = left;
+}
+
 /*
  * Where several ports lead to a host by ways of the same length, a flow keeps to one of them. Flows
- * of one job must meet, so all that is for aggregation takes the first.
+ * of one job must meet, whatever their addresses: what is for aggregation follows its tree.
  */
 static unsigned choose_port(const struct bridge *bridge, const struct topology_route *route,
                             const struct frame *frame)
 {
-	if (route->count == 1 || is_for_aggregation(bridge, frame))
+	if (route->count == 1)
 		return route->ports[0];
+	if (is_for_aggregation(bridge, frame))
+		return route->ports[roce_source_port(frame) % route->count];
 	return route->ports[ina_mix(flow_of(frame) + bridge->number) % route->count];
 }
 
@@ -83,9 +119,12 @@ static void forward(struct bridge *bridge, unsigned ingress, struct frame *frame
 		flood(bridge, ingress, frame);
 		return;
 	}
-	const struct topology_route *route =
-	        topology_route(bridge->network->routes, bridge->number, (unsigned)host);
-	const unsigned port = route->count ? choose_port(bridge, route, frame) : ingress;
+	struct topology_route route =
+	        *topology_route(bridge->network->routes, bridge->number, (unsigned)host);
+
+	if (route.count > 1 && bridge->network->is_avoided)
+		leave_out(bridge, (unsigned)host, &route);
+	const unsigned port = route.count ? choose_port(bridge, &route, frame) : ingress;
 
 	if (port == ingress) {
 		bridge->filtered_frames++;

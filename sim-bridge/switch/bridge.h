@@ -48,6 +48,9 @@ typedef void bridge_send(void *context, const struct bridge *bridge, unsigned po
 typedef bool bridge_is_congested(void *context, const struct bridge *bridge, unsigned port,
                                  uint64_t time_ns);
 
+/* Has the cable been out for so long that all switches know of it, and go other ways? */
+typedef bool bridge_is_avoided(void *context, unsigned cable, uint64_t time_ns);
+
 /* A new engine in place of the bridge's, which the callee closes; NULL: there is none. */
 typedef struct engine *bridge_renew(void *context, struct bridge *bridge);
 
@@ -61,8 +64,9 @@ struct bridge_network {
 	bool is_virtual; /* time is driven by fabric_step(), not by fabric_advance() */
 	bridge_send *send;
 	bridge_is_congested *is_congested;
-	void *send_context;  /* of both */
-	bridge_renew *renew; /* for bridge_reset_engine() */
+	bridge_is_avoided *is_avoided; /* NULL: none ever is */
+	void *send_context;            /* of these */
+	bridge_renew *renew;           /* for bridge_reset_engine() */
 	void *renew_context;
 };
 

@@ -206,6 +206,30 @@ static void open_cable(struct fabric *fabric, unsigned number)
 	}
 }
 
+/*
+ * How long a cable is out until all switches go other ways: as long as routing protocols need, and
+ * longer than a cable that is put from one socket into another.
+ */
+#define REROUTE_NS 250000000u
+
+/* A bridge_is_avoided. */
+static bool is_avoided(void *context, unsigned cable, uint64_t time_ns)
+{
+	const struct fabric *fabric = context;
+
+	return fabric_is_cut(fabric, cable, time_ns) &&
+	       time_ns - fabric->hosts_start_ns - fabric->config->cables[cable].cut_ns >=
+	               REROUTE_NS;
+}
+
+static bool may_be_cut(const struct fabric_config *config, unsigned cables)
+{
+	for (unsigned i = 0; i < cables; i++)
+		if (config->cables[i].cut_ns != CALENDAR_NEVER)
+			return true;
+	return false;
+}
+
 int fabric_open(struct fabric *fabric, const struct fabric_config *config, struct frame_pool *pool,
                 fabric_transmit *transmit, void *transmit_context)
 {
@@ -234,6 +258,7 @@ int fabric_open(struct fabric *fabric, const struct fabric_config *config, struc
 	        .is_virtual = config->is_virtual,
 	        .send = send_out,
 	        .is_congested = is_congested,
+	        .is_avoided = may_be_cut(config, topology->cable_count) ? is_avoided : NULL,
 	        .send_context = fabric,
 	};
 	for (unsigned i = 0; i < topology->switch_count; i++)

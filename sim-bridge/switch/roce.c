@@ -75,6 +75,11 @@ bool roce_is_marked(const struct frame *frame)
 	return traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
 }
 
+unsigned roce_source_port(const struct frame *frame)
+{
+	return packet_be16(frame->bytes + lay_out(frame).bth_at - PACKET_UDP_BYTES);
+}
+
 bool roce_mark_congestion(struct frame *frame)
 {
 	struct layout layout = lay_out(frame);

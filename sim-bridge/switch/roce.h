@@ -22,6 +22,10 @@ bool roce_is_answer(const struct frame *frame);
 /* Of an RC frame: its DSCP is that of aggregation traffic (docs/protocol.md, Marking). */
 bool roce_is_marked(const struct frame *frame);
 
+/* Of an RC frame: the UDP source port, which says by which tree it goes (docs/protocol.md, Trees).
+ */
+unsigned roce_source_port(const struct frame *frame);
+
 /*
  * Marks congestion experienced (RFC 3168) in a RoCEv2 frame whose sender allows it; IPv4's header
  * checksum follows (RFC 1624), the iCRC does not cover it. False: the sender does not.

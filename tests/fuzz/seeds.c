@@ -423,7 +423,7 @@ static void write_control(const char *directory)
 		                                  .rank = type < INA_CONTROL_DECISION};
 
 		if (type == INA_CONTROL_HELLO)
-			frame.hello = (struct ina_hello){.ranks = 2, .window = 8};
+			frame.hello = (struct ina_hello){.ranks = 2, .window = 8, .channels = 1};
 		else if (type == INA_CONTROL_VOTES)
 			frame.votes = (struct ina_votes){
 			        .phase = 1,

@@ -361,7 +361,8 @@ static int check_arguments(void)
 
 /*
  * What goes round half of the ring: each rank receives the messages of all blocks but one, once.
- * Not where machines have several ranks, which hand them on through shared memory.
+ * Not where machines have several ranks, which hand them on through shared memory, nor by several
+ * channels, which know all-reduces only.
  */
 static int check_halves(void)
 {
@@ -376,7 +377,8 @@ static int check_halves(void)
 	ina_comm_stats(comm, &before, sizeof(before));
 	due = (count * sizeof(float) + before.message_bytes - 49) / (before.message_bytes - 48) *
 	      (uint64_t)(ranks - 1);
-	for (int gathers = 0; gathers < 2 && before.rails == 0 && !failed; gathers++) {
+	for (int gathers = 0; gathers < 2 && before.rails == 0 && before.channels == 1 && !failed;
+	     gathers++) {
 		enum ina_status status =
 		        gathers ? ina_all_gather(comm, send, recv, count, INA_FLOAT32)
 		                : ina_reduce_scatter(comm, send, recv, count, INA_FLOAT32, INA_SUM);
@@ -409,7 +411,8 @@ static int check_ways(const char *algorithm)
 	       s.calls_unasked + s.calls_unfit + s.calls_halved + s.calls_without == hosts &&
 	       s.calls_unasked == (asks ? 0 : s.calls) && s.calls_doubling > 0 &&
 	       s.calls_ring > 0 && s.bytes_doubling > 0 && s.bytes_doubling < s.bytes_ring &&
-	       (s.calls_unfit > 0) == asks && (s.calls_halved > 0) == (asks && s.rails == 0) &&
+	       (s.calls_unfit > 0) == asks &&
+	       (s.calls_halved > 0) == (asks && s.rails == 0 && s.channels == 1) &&
 	       (s.fallbacks > 0 || s.calls_without == 0) && (s.calls_aggregated > 0) == asks;
 	if (!fine)
 		fprintf(stderr,

@@ -20,6 +20,7 @@
  *	window  rank 1 has another window
  *	fixed   rank 1 wants float32 as fixed point
  *	congestion  rank 1 has congestion control
+ *	channels  rank 1 wants two channels
  *	exit    rank 1 exits without closing
  *	kind    rank 1 broadcasts int32, the others add so many up: the same messages, but for a
  *mark root    rank 1 has another root than the others apart   rank 1 adds float64, for which no
@@ -95,6 +96,8 @@ static int check_open(struct check *check)
 		options->window = 4;
 	if (check->odd && is(check, "congestion"))
 		options->congestion_control = 1;
+	if (check->odd && is(check, "channels"))
+		options->channels = 2;
 	if (check->odd && is(check, "fixed"))
 		options->fixed_point = 1;
 	if (is(check, "twice"))

@@ -11,6 +11,9 @@ from bridge import BROADCAST, marker, spared_marker
 from roce import DATA, INT32, JOIN, MARKED, WRITE_ONLY, mac, message, packet, payload_of, plain, psn_of
 
 
+TREE_PORT = 49152  # docs/protocol.md, Trees
+
+
 def introduce(bridge, hosts):
     """Every host is known everywhere."""
     for host in hosts:
@@ -55,14 +58,17 @@ def test_unknown_destination(start):
     assert bridge.end()["filtered_frames"] == 0
 
 
-def spread(start, flows, marked):
+def spread(start, flows, marked, tree=None):
     """Flows from host 0 to host 2 of another leaf, five packets each; frames a spine."""
     bridge = start(4, "--topology", "clos:2x2x2", "--aggregator", "off")
     introduce(bridge, range(4))
     for flow in range(flows):
         for psn in range(5):
-            # The source port of a flow is of its source.
-            bridge.send(0, packet(flow, 2, psn, bytes(32), tos=MARKED if marked else 0, source_mac=mac(0)))
+            # The source port of a flow is of its source, or of its tree.
+            frame = packet(flow, 2, psn, bytes(32), tos=MARKED if marked else 0, source_mac=mac(0))
+            if tree is not None:
+                frame = frame[:34] + (TREE_PORT + tree).to_bytes(2, "big") + frame[36:]
+            bridge.send(0, frame)
         assert [psn_of(bridge.receive(2)) for _ in range(5)] == list(range(5))
     cables = bridge.end()["cables"]
     up = [cables["leaf0:up" + n]["up"]["frames"] for n in "01"]
@@ -78,9 +84,10 @@ def test_multipath(start):
     assert spread(start, 40, marked=False) == (first, second)
 
 
-def test_aggregated_flows_meet(start):
-    """What is for aggregators takes the first spine, whatever its ports and addresses."""
-    assert spread(start, 12, marked=True) == (12 * 5, 0)
+@pytest.mark.parametrize("tree", range(4))
+def test_aggregated_flows_follow_their_tree(start, tree):
+    """What is for aggregators goes by its UDP source port, whatever its addresses: the flows of a tree meet."""
+    assert spread(start, 12, marked=True, tree=tree) == ((12 * 5, 0) if tree % 2 == 0 else (0, 12 * 5))
 
 
 @pytest.mark.parametrize("kind", ["model", "rtl"])

@@ -274,8 +274,11 @@ static void open_rank(int rank, int count, bool doubles)
 		own->tx[p].is_apart = own->rx[p].is_apart = p == INA_PURPOSE_APART;
 		ina_fabric_set_rank_order(fabric, (enum ina_purpose)p);
 		if (p != INA_PURPOSE_APART)
-			fabric->connections[p] = (struct ina_connection){
-			        &own->tx[p].id, &own->rx[p].id, true, true, true};
+			fabric->connections[p] = (struct ina_connection){.tx = &own->tx[p].id,
+			                                                 .rx = &own->rx[p].id,
+			                                                 .tx_ready = true,
+			                                                 .rx_ready = true,
+			                                                 .wanted = true};
 	}
 	make_queue(&own->partner, rank);
 	own->partner.is_apart = doubles;

@@ -391,6 +391,7 @@ static void call_as_rank_1(const struct rank *root, uint32_t patience_ms, struct
 	frame.hello = (struct ina_hello){.ranks = (uint32_t)root->options.ranks,
 	                                 .window = root->options.window,
 	                                 .message_bytes = root->options.message_bytes,
+	                                 .channels = (uint32_t)root->settings.options.channels,
 	                                 .patience_ms = patience_ms};
 	ina_caller_open(caller, &root->settings.job, &frame, &root->settings.root, 1, 5000);
 }

@@ -178,6 +178,15 @@ static void bad_options(void **state)
 	refused(&options, "INA_CONGESTION_CONTROL is \"yes\"");
 	unsetenv("INA_CONGESTION_CONTROL");
 	options = good();
+	options.channels = 9;
+	refused(&options, "channels is 9");
+	options.channels = -1;
+	refused(&options, "channels is -1");
+	options = good();
+	setenv("INA_CHANNELS", "0", 1);
+	refused(&options, "INA_CHANNELS is \"0\"");
+	unsetenv("INA_CHANNELS");
+	options = good();
 	options.timeout_ms = 0;
 	refused(&options, "timeout");
 	options = good();
@@ -226,6 +235,30 @@ static void congestion_control(void **state)
 		assert_int_equal(settings.options.window, cases[i].window);
 		assert_int_equal(settings.options.message_bytes, cases[i].bytes);
 		assert_int_equal(settings.receives, cases[i].window);
+	}
+}
+
+/* The option wins over the variable. */
+static void channels(void **state)
+{
+	static const struct {
+		const char *variable;
+		int option, wanted;
+	} cases[] = {{NULL, 0, 1}, {NULL, 3, 3}, {"2", 0, 2}, {"2", 8, 8}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ina_options options = good();
+		struct ina_settings settings;
+		struct ina_failure failure;
+
+		if (cases[i].variable)
+			setenv("INA_CHANNELS", cases[i].variable, 1);
+		options.channels = cases[i].option;
+		assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+		unsetenv("INA_CHANNELS");
+		assert_int_equal(settings.options.channels, cases[i].wanted);
+		assert_int_equal(settings.tree, 0);
 	}
 }
 
@@ -293,6 +326,7 @@ int main(void)
 	        cmocka_unit_test_setup(of_other_versions, clear_environment),
 	        cmocka_unit_test_setup(bad_options, clear_environment),
 	        cmocka_unit_test_setup(congestion_control, clear_environment),
+	        cmocka_unit_test_setup(channels, clear_environment),
 	        cmocka_unit_test_setup(fits, clear_environment),
 	        cmocka_unit_test_setup(fits_what_is_granted, clear_environment),
 	};

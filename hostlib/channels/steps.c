@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Step by step. What all ranks must do alike in step s is made of their calls, of s, and of what
+ * the steps up to s - INA_CHANNEL_STEPS have brought; so are `lost` of its place in the ring, and
+ * which trials are under way when a tally is made: the tally before it is that long over.
+ */
+#include "steps.h"
+
+#include "hostlib/engine/count.h"
+
+/* Messages of a step on a channel: few, so that what is under way is little. By ring, which cuts
+ * them in as many pieces as there are ranks, more. */
+#define PIECE_MESSAGES      4u
+#define PIECE_MESSAGES_RING 64u
+
+static uint32_t bit(int channel)
+{
+	return (uint32_t)1 << channel;
+}
+
+static bool all_lost(const struct ina_channels *channels, uint32_t lost)
+{
+	return lost == bit(channels->comm->strands.count) - 1;
+}
+
+/* The one that has what is not cut: the first that gets a part. */
+static int lead_of(const struct ina_channels *channels, uint32_t lost)
+{
+	int lead = 0;
+
+	while (!all_lost(channels, lost) && lost & bit(lead))
+		lead++;
+	return lead;
+}
+
+static enum ina_status begin(const struct ina_channels *channels, int channel,
+                             const struct ina_collective *what, struct ina_request **request,
+                             struct ina_failure *failure)
+{
+	struct ina_comm *strand = channels->comm->strands.comms[channel];
+
+	if (ina_request_start(strand, what, request) == INA_OK)
+		return INA_OK;
+	*request = NULL;
+	*failure = strand->latest;
+	return failure->status;
+}
+
+static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_channel_step *step,
+                                    uint64_t number, struct ina_failure *failure)
+{
+	const struct ina_comm *comm = channels->comm;
+	struct ina_channel_call *call = &channels->calls[step->call % INA_CHANNEL_STEPS];
+	const struct ina_transfer *transfer = &call->transfer;
+	size_t left = transfer->total_bytes - call->begun_bytes;
+	size_t bytes = channels->unit_bytes * (size_t)comm->strands.count *
+	               (all_lost(channels, step->lost) ? PIECE_MESSAGES_RING : PIECE_MESSAGES);
+	struct ina_share shares[INA_MAX_CHANNELS];
+	uint32_t weights[INA_MAX_CHANNELS];
+	enum ina_status status = INA_OK;
+
+	if (bytes > left)
+		bytes = left;
+	ina_shares_weigh(step->lost, comm->strands.count, weights);
+	ina_shares_cut(weights, comm->strands.count, number, bytes, channels->unit_bytes, shares);
+	for (int c = 0; c < comm->strands.count && status == INA_OK; c++) {
+		size_t offset = call->begun_bytes + shares[c].offset;
+		const struct ina_collective what = {
+		        .kind = INA_CALL_ALLREDUCE,
+		        .send = bytes > 0 ? transfer->send + offset : NULL,
+		        .recv = bytes > 0 ? transfer->recv + offset : NULL,
+		        .count = shares[c].bytes / transfer->element_bytes,
+		        .type = transfer->type,
+		        .op = transfer->op,
+		        .mark = transfer->mark,
+		};
+
+		/* Nothing goes as well: its call is compared with the other ranks'. */
+		if (shares[c].bytes > 0 || (bytes == 0 && c == lead_of(channels, step->lost)))
+			status = begin(channels, c, &what, &step->pieces[c], failure);
+	}
+	call->begun_bytes += bytes;
+	call->begun = step->is_last = call->begun_bytes == transfer->total_bytes;
+	return status;
+}
+
+/* Of channels that have lost their aggregators. */
+static enum ina_status begin_trials(struct ina_channels *channels, struct ina_channel_step *step,
+                                    struct ina_failure *failure)
+{
+	const struct ina_collective trial = {
+	        .kind = INA_CALL_ALLREDUCE, .type = INA_INT32, .op = INA_SUM};
+	const struct ina_collective tally = {.kind = INA_CALL_ALLREDUCE,
+	                                     .send = channels->told,
+	                                     .recv = channels->heard,
+	                                     .count = (size_t)channels->comm->strands.count,
+	                                     .type = INA_INT32,
+	                                     .op = INA_MIN};
+	bool tallies = false;
+
+	for (int c = 0; c < channels->comm->strands.count; c++) {
+		struct ina_request **request = &channels->trials[c];
+
+		tallies |= *request != NULL;
+		channels->told[c] = *request && (*request)->done;
+		if (!*request && step->lost & bit(c) &&
+		    begin(channels, c, &trial, request, failure) != INA_OK)
+			return failure->status;
+	}
+	return tallies ? begin(channels, lead_of(channels, step->lost), &tally, &step->tally,
+	                       failure)
+	               : INA_OK;
+}
+
+enum ina_status ina_step_begin(struct ina_channels *channels, struct ina_failure *failure)
+{
+	uint64_t number = channels->steps_begun++;
+	struct ina_channel_step *step = &channels->steps[number % INA_CHANNEL_STEPS];
+
+	*step = (struct ina_channel_step){.call = channels->calls_begun - 1, .lost = step->lost};
+	if (number % INA_TALLY_STEPS == 0) {
+		/* Now and then, also where there is never a pause. */
+		channels->noticed = true;
+		if (begin_trials(channels, step, failure) != INA_OK)
+			return failure->status;
+	}
+	return begin_pieces(channels, step, number, failure);
+}
+
+static bool is_over(const struct ina_channels *channels, const struct ina_channel_step *step)
+{
+	if (step->tally && !step->tally->done)
+		return false;
+	for (int c = 0; c < channels->comm->strands.count; c++) {
+		if (step->pieces[c] && !step->pieces[c]->done)
+			return false;
+	}
+	return true;
+}
+
+/* What has become of a channel in a piece of it: the same at all ranks. */
+static void note_way(struct ina_channels *channels, int channel, uint32_t way)
+{
+	uint32_t before = channels->lost;
+
+	if (way & INA_WAY_AGGREGATED)
+		channels->lost &= ~bit(channel);
+	else if (way & INA_WAY_WITHOUT)
+		channels->lost |= bit(channel);
+	if (channels->lost != before)
+		ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu",
+		        channel, channels->lost & bit(channel) ? "is without" : "has",
+		        (unsigned long long)channels->steps_ended);
+}
+
+static void take(struct ina_request **request)
+{
+	if (*request)
+		ina_request_take(*request);
+	*request = NULL;
+}
+
+/* Trials that are over at all ranks. */
+static void hear_tally(struct ina_channels *channels, struct ina_channel_step *step)
+{
+	if (!step->tally)
+		return;
+	take(&step->tally);
+	for (int c = 0; c < channels->comm->strands.count; c++) {
+		if (!channels->trials[c] || channels->heard[c] == 0)
+			continue;
+		note_way(channels, c, channels->trials[c]->way);
+		take(&channels->trials[c]);
+	}
+}
+
+bool ina_step_end(struct ina_channels *channels)
+{
+	struct ina_channel_step *step = &channels->steps[channels->steps_ended % INA_CHANNEL_STEPS];
+	struct ina_channel_call *call = &channels->calls[step->call % INA_CHANNEL_STEPS];
+
+	if (channels->steps_ended == channels->steps_begun || !is_over(channels, step))
+		return false;
+	for (int c = 0; c < channels->comm->strands.count; c++) {
+		if (!step->pieces[c])
+			continue;
+		call->ways |= step->pieces[c]->way;
+		call->overflowed |= step->pieces[c]->overflowed;
+		note_way(channels, c, step->pieces[c]->way);
+		take(&step->pieces[c]);
+	}
+	hear_tally(channels, step);
+	call->ended = step->is_last;
+	step->lost = channels->lost;
+	channels->steps_ended++;
+	return true;
+}
+
+/* One that is not done is in its channel's queue, and ends with that. */
+static void drop(struct ina_request **request)
+{
+	if (*request && !(*request)->done)
+		*request = NULL;
+	take(request);
+}
+
+void ina_steps_drop(struct ina_channels *channels)
+{
+	for (unsigned int s = 0; s < INA_CHANNEL_STEPS; s++) {
+		drop(&channels->steps[s].tally);
+		for (int c = 0; c < INA_MAX_CHANNELS; c++)
+			drop(&channels->steps[s].pieces[c]);
+	}
+	for (int c = 0; c < INA_MAX_CHANNELS; c++)
+		drop(&channels->trials[c]);
+	channels->steps_ended = channels->steps_begun;
+	channels->calls_ended = channels->calls_begun;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rails and channels are opened, and an agreement of all ranks that all have theirs. */
+#include "strands_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "communicator.h"
+#include "hostlib/channels/channels.h"
+#include "hostlib/machine/parallel.h"
+
+/* Bytes that a step moves, over all rails: the more, the less often a rail is between two
+ * all-reduces. */
+#define STEP_BYTES ((size_t)1 << 22)
+
+/* What is this strand's own. */
+struct strand {
+	int rank;
+	int ranks;
+	const struct ina_endpoint *leader; /* its rank 0's */
+	int listener;                      /* rank 0's, the strand's from now on; else -1 */
+	int count;                         /* of strands, on the same link */
+	unsigned int trees;                /* before this one's */
+	int channels;                      /* of its own */
+};
+
+/*
+ * Messages under way on a strand. All of a machine's strands are on one link, and each needs some
+ * to be on their way while others' are: twice its share of a window keeps the link busy, and more
+ * only waits in queues, until it is taken for lost.
+ */
+static unsigned int strand_window(unsigned int window, int strands)
+{
+	unsigned int share = (2 * window + (unsigned int)strands - 1) / (unsigned int)strands;
+
+	return share < window ? share : window;
+}
+
+/* The next strand. *own: why it failed. */
+static enum ina_status open_strand(struct ina_comm *comm, const struct strand *strand,
+                                   struct ina_failure *own)
+{
+	struct ina_comm *made = calloc(1, sizeof(*made));
+	struct ina_options *options;
+
+	if (!made) {
+		if (strand->listener >= 0)
+			close(strand->listener);
+		return ina_fail(own, INA_ERR_MEMORY, "no memory for a communicator");
+	}
+	comm->strands.comms[comm->strands.count++] = made;
+	ina_comm_init(made);
+	made->settings = comm->settings;
+	options = &made->settings.options;
+	options->rank = strand->rank;
+	options->ranks = strand->ranks;
+	options->schedule = INA_SCHEDULE_FLAT;
+	options->channels = strand->channels;
+	options->window = made->settings.receives = strand_window(options->window, strand->count);
+	made->settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
+	made->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
+	                                           .sin_addr.s_addr = strand->leader->address,
+	                                           .sin_port = strand->leader->tcp_port};
+	made->settings.root_ports = 1;
+	made->settings.listener = strand->listener;
+	if (ina_comm_open(made, own) != INA_OK)
+		made->failure = *own; /* so that closing waits for nobody */
+	return own->status;
+}
+
+/* The strands have their own. */
+static void give_up_network(struct ina_comm *comm)
+{
+	memcpy(comm->stats.device, comm->network.fabric.device, sizeof(comm->stats.device));
+	ina_network_close(&comm->network);
+	memset(&comm->network, 0, sizeof(comm->network));
+	comm->recovery.context.network = NULL;
+}
+
+/* The communicator of this rank's rail: ranks are machines there. */
+static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster *roster,
+                                 int listener, struct ina_failure *failure)
+{
+	const struct ina_topology *topology = &comm->parallel->topology;
+	const int channels = comm->settings.options.channels;
+	const struct strand strand = {
+	        .rank = topology->machine,
+	        .ranks = topology->machines,
+	        .leader = &roster->endpoints[ina_topology_rank(topology, 0, topology->local)],
+	        .listener = topology->machine == 0 ? listener : -1,
+	        .count = topology->rails,
+	        .trees = (unsigned int)(topology->local * channels),
+	        .channels = channels,
+	};
+	struct ina_failure own = {INA_OK, ""};
+
+	if (open_strand(comm, &strand, &own) == INA_OK)
+		return INA_OK;
+	return ina_fail(failure, own.status, "rail %d, where ranks are machines: %s",
+	                topology->local, own.text);
+}
+
+static enum ina_status register_rail(struct ina_parallel *parallel, struct ina_failure *failure)
+{
+	struct ina_comm *rail = ina_parallel_rail(parallel);
+	size_t bytes;
+	uint8_t *memory;
+
+	if (!rail)
+		return INA_OK;
+	memory = ina_local_rail_memory(&parallel->local, parallel->local.index, &bytes);
+	return ina_strands_register(rail, memory, bytes, failure);
+}
+
+static void describe_rails(struct ina_comm *comm, bool aggregated)
+{
+	const struct ina_topology *topology = &comm->parallel->topology;
+	struct ina_stats *stats = &comm->stats;
+	const struct ina_comm *rail = ina_parallel_rail(comm->parallel);
+
+	stats->algorithm = aggregated ? INA_ALGORITHM_INA : INA_ALGORITHM_RING;
+	stats->rails = (unsigned int)topology->rails;
+	if (rail) {
+		stats->path_mtu = rail->stats.path_mtu;
+		stats->message_bytes = rail->stats.message_bytes;
+	}
+	stats->window = rail && rail->ranks > 1
+	                        ? rail->stats.window
+	                        : strand_window(comm->settings.options.window, topology->rails);
+	ina_log(&comm->log,
+	        "local rank %d of %d on machine %d: %d machines of %d to %d ranks, %d rails, %s",
+	        topology->local, topology->locals, topology->machine, topology->machines,
+	        topology->fewest, topology->most, topology->rails,
+	        topology->machines == 1 ? "nothing between machines"
+	        : aggregated            ? "all aggregated"
+	                                : "not all aggregated");
+}
+
+/* Rails, shared memory, and an agreement that all have both. */
+static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_roster *roster,
+                                     int listener, struct ina_failure *failure)
+{
+	struct ina_parallel *parallel = comm->parallel;
+	const struct ina_topology *topology = &parallel->topology;
+	const struct ina_options *options = &comm->settings.options;
+	int64_t deadline_ms =
+	        ina_now_ms() + 2 * (int64_t)options->open_timeout_ms + options->join_timeout_ms;
+	uint32_t segment = (uint32_t)(STEP_BYTES / (size_t)topology->rails + 63) / 64 * 64;
+	uint32_t aggregated;
+
+	/* Every failure goes into an agreement, so that no rank waits in vain. */
+	failure->status = INA_OK;
+	if (topology->local < topology->rails)
+		open_rail(comm, roster, listener, failure);
+	if (failure->status == INA_OK)
+		ina_intra_open(&parallel->intra, comm->settings.intra_gbps, failure);
+	if (ina_agree_on(&comm->control, "", "connect with the other machines", false, &segment,
+	                 deadline_ms, failure) != INA_OK)
+		return failure->status;
+	if (ina_local_open(&parallel->local, topology, roster->job_id, segment, &comm->control,
+	                   deadline_ms, failure) == INA_OK)
+		register_rail(parallel, failure);
+	aggregated = comm->strands.count == 0 ||
+	             comm->strands.comms[0]->stats.algorithm == INA_ALGORITHM_INA;
+	if (ina_agree_on(&comm->control, "", "share memory with the other ranks of its machine",
+	                 false, &aggregated, deadline_ms, failure) != INA_OK)
+		return failure->status;
+	ina_comm_use(comm, &ina_parallel_algorithm, parallel);
+	describe_rails(comm, aggregated != 0 && topology->machines > 1);
+	return INA_OK;
+}
+
+enum ina_status ina_comm_open_rails(struct ina_comm *comm, const struct ina_topology *topology,
+                                    const struct ina_roster *roster, int listener,
+                                    struct ina_failure *failure)
+{
+	bool leads = topology->machine == 0 && topology->local < topology->rails;
+	struct ina_parallel *parallel = ina_parallel_new(topology);
+
+	/* Only that rank keeps it, until the bootstrap of the rail closes it. */
+	if (!parallel || !leads || topology->machines == 1) {
+		close(listener);
+		listener = -1;
+	}
+	if (!parallel)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
+	comm->parallel = parallel;
+	parallel->strands = &comm->strands;
+	parallel->control = &comm->control;
+	parallel->turn = &comm->turn;
+	parallel->failure = &comm->failure;
+	give_up_network(comm);
+	return connect_rails(comm, roster, listener, failure);
+}
+
+static enum ina_status open_channel(struct ina_comm *comm, const struct ina_roster *roster,
+                                    int listener, struct ina_failure *failure)
+{
+	const int channel = comm->strands.count;
+	struct strand strand = {
+	        .rank = comm->rank,
+	        .ranks = comm->ranks,
+	        .leader = &roster->endpoints[0],
+	        .listener = -1,
+	        .count = comm->settings.options.channels,
+	        .trees = (unsigned int)channel,
+	        .channels = 1,
+	};
+	struct ina_failure own = {INA_OK, ""};
+
+	if (comm->rank == 0)
+		strand.listener = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+	if (comm->rank == 0 && strand.listener < 0)
+		return ina_fail(failure, INA_ERR_SYSTEM, "no socket for a channel: %s",
+		                strerror(errno));
+	if (open_strand(comm, &strand, &own) == INA_OK)
+		return INA_OK;
+	return ina_fail(failure, own.status, "channel %d: %s", channel, own.text);
+}
+
+static void describe_channels(struct ina_comm *comm)
+{
+	const struct ina_stats *first = &comm->strands.comms[0]->stats;
+	int aggregated = 0;
+
+	for (int c = 0; c < comm->strands.count; c++)
+		aggregated += comm->strands.comms[c]->stats.algorithm == INA_ALGORITHM_INA;
+	comm->stats.path_mtu = first->path_mtu;
+	ina_strands_count(&comm->strands, &comm->stats);
+	ina_log(&comm->log, "%d channels, %d of them aggregated", comm->strands.count, aggregated);
+}
+
+enum ina_status ina_comm_open_channels(struct ina_comm *comm, const struct ina_roster *roster,
+                                       int listener, struct ina_failure *failure)
+{
+	const struct ina_options *options = &comm->settings.options;
+	int64_t deadline_ms =
+	        ina_now_ms() + options->channels * (2 * (int64_t)options->open_timeout_ms +
+	                                            options->join_timeout_ms);
+	uint32_t unit = 0;
+
+	give_up_network(comm);
+	/* Every failure goes into an agreement, so that no rank waits in vain. */
+	failure->status = INA_OK;
+	while (failure->status == INA_OK && comm->strands.count < options->channels)
+		open_channel(comm, roster, listener, failure);
+	close(listener);
+	if (failure->status == INA_OK) {
+		/* The ring's are as long as was asked for, whatever aggregators grant. */
+		unit = comm->strands.comms[0]->network.hosts.ring.connection.limit_bytes;
+		ina_channels_open(comm, unit, failure);
+	}
+	if (ina_agree_on(&comm->control, "bytes of a message", "open its channels", true, &unit,
+	                 deadline_ms, failure) != INA_OK)
+		return failure->status;
+	ina_comm_use(comm, &ina_channels_algorithm, comm->channels);
+	describe_channels(comm);
+	return INA_OK;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A queue pair with a flow label. */
+#include "label.h"
+
+#include <errno.h>
+
+#include "wire/ina_wire.h"
+
+/*
+ * Linux' rdma_flow_label_to_udp_sport(): the port is 0xC000 and the lower 14 bits, XORed with the
+ * 6 upper ones. A label of 0 would leave the port to the device, so one of the upper bits is set.
+ */
+#define PORT_BITS  14
+#define PORT_MASK  ((1u << PORT_BITS) - 1)
+#define UPPER_BITS 1u
+
+uint32_t ina_flow_label(unsigned int tree)
+{
+	return UPPER_BITS << PORT_BITS | (((INA_WIRE_TREE_PORT + tree) & PORT_MASK) ^ UPPER_BITS);
+}
+
+int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
+                      struct ibv_qp **labelled)
+{
+	*labelled = id->qp;
+	id->qp = NULL;
+	parameters->qp_num = (*labelled)->qp_num;
+	return rdma_connect(id, parameters);
+}
+
+static int go_to(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state,
+                 unsigned int tree)
+{
+	struct ibv_qp_attr attributes = {.qp_state = state};
+	int mask = IBV_QP_STATE;
+
+	if (rdma_init_qp_attr(id, &attributes, &mask) != 0)
+		return errno;
+	if (mask & IBV_QP_AV)
+		attributes.ah_attr.grh.flow_label = ina_flow_label(tree);
+	return ibv_modify_qp(qp, &attributes, mask);
+}
+
+int ina_label_finish(struct rdma_cm_id *id, unsigned int tree, struct ibv_qp **labelled)
+{
+	int error = go_to(id, *labelled, IBV_QPS_RTR, tree);
+
+	if (error == 0)
+		error = go_to(id, *labelled, IBV_QPS_RTS, tree);
+	if (error == 0 && rdma_establish(id) != 0)
+		error = errno;
+	if (error != 0)
+		return error;
+	id->qp = *labelled;
+	*labelled = NULL;
+	return 0;
+}
