@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/deadline.h"
 #include "hostlib/engine/count.h"
 
 enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
@@ -105,6 +106,21 @@ static enum ina_status run(struct ina_channels *channels, bool *moved, struct in
 	return INA_OK;
 }
 
+/*
+ * A trial has as much time as the call beside it, however long ago it began: nobody attends to it
+ * while all ranks compute.
+ */
+static void give_time(struct ina_channels *channels)
+{
+	struct ina_comm *comm = channels->comm;
+	int64_t deadline_ms = ina_now_ms() + comm->settings.options.timeout_ms;
+
+	for (int c = 0; c < comm->strands.count; c++) {
+		if (channels->trials[c])
+			comm->strands.comms[c]->turn.deadline_ms = deadline_ms;
+	}
+}
+
 /* The row of the table of algorithms. */
 
 static bool row_has_room(const void *self)
@@ -125,6 +141,7 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 
 	*call = (struct ina_channel_call){.transfer = *transfer};
 	channels->calls_begun++;
+	give_time(channels);
 	if (transfer->total_bytes > 0 && hold(channels, call, failure) != INA_OK)
 		return failure->status;
 	return run(channels, &moved, failure);
@@ -242,6 +259,7 @@ void ina_channels_finish(struct ina_channels *channels, int channel)
 {
 	struct ina_request **trial = &channels->trials[channel];
 
+	give_time(channels);
 	if (*trial)
 		ina_request_wait(*trial);
 	*trial = NULL;
@@ -253,6 +271,7 @@ void ina_channels_attend(struct ina_channels *channels, int timeout_ms)
 	struct pollfd fds[INA_COMM_FDS];
 	int count;
 
+	give_time(channels);
 	ina_strands_attend(strands);
 	ina_strands_arm(strands);
 	ina_strands_run(strands, true);
