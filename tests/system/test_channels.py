@@ -81,29 +81,32 @@ def test_explain(tmp_path):
 
 CALLS = 16
 UNDER_WAY = 8 * 4 * 65536  # bytes of a channel: steps, messages of each, their length
-FAILS = {"taken out": "off-after=1000", "swallows everything": "stuck-after=1000"}
+# What is swallowed is sent again, until the aggregator counts as lost.
+FAILS = {"taken out": ("off-after=1000", 2.5), "swallows everything": ("stuck-after=1000", 6)}
 
 
 @pytest.mark.parametrize("name", FAILS)
 def test_a_spine_fails(tmp_path, name):
     """In mid-run its part goes to the other one. By ring goes what was under way, and no more; nothing is wrong."""
-    result = run(tmp_path, RANKS, [*TWO_SPINES, "--at", f"spine1,{FAILS[name]}"],
+    fault, times = FAILS[name]
+    result = run(tmp_path, RANKS, [*TWO_SPINES, "--at", f"spine1,{fault}"],
                  [*channels(2), "-c", 1, "-b", SIZE, "-e", SIZE, "-n", CALLS, "-w", 0])
     assert result.code == 0 and rows(result) == [("ina", 0)], result
     assert result.err.count("channel 1 is without its aggregator") + result.out.count("channel 1 is without its aggregator") == RANKS, result
     assert "channel 0 is" not in result.err + result.out, result
-    # All that goes up from a leaf: what is aggregated, once; what was under way, at most once more and as a ring of two hosts a leaf has it.
+    # All that goes up from a leaf: what is aggregated, once; what was under way, a few times more.
     up = sum(result.stats["cables"][f"leaf0:up{spine}"]["up"]["bytes"] for spine in (0, 1))
-    assert CALLS * SIZE <= up <= 1.03 * CALLS * SIZE + 2.5 * UNDER_WAY, (up, result)
-    # The second spine has had its half of the first calls, and then little but what rings send by it.
-    assert max(aggregated_bytes(result, 1)) < 0.3 * CALLS * SIZE, result
+    assert CALLS * SIZE <= up <= 1.03 * CALLS * SIZE + times * UNDER_WAY, (up, result)
+    # From the second spine have come the sums of the first calls, and then little but what rings send by it.
+    down = [result.stats["cables"][f"leaf{leaf}:up1"]["down"]["bytes"] for leaf in (0, 1)]
+    assert max(down) < 0.3 * CALLS * SIZE, (down, result)
     assert min(aggregated_bytes(result, 0)) > 0.7 * CALLS * SIZE, result
 
 
 def test_a_spine_comes_back(tmp_path):
     """After a reset its part goes to the other, until a fresh JOIN is granted; then it has its half again."""
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--link-rate", "250M", "--at", "spine1,reset-at=150ms"],
-                 [*channels(2), "-c", 1, "-b", "256K", "-e", "256K", "-n", 60, "-w", 0])
+                 [*channels(2), "-c", 1, "-b", "256K", "-e", "256K", "-n", 100, "-w", 0])
     assert result.code == 0, result
     said = [line.split(": ", 2)[2] for line in (result.err + result.out).splitlines() if line.startswith("[0] libina: ") and ": channel" in line]
     assert [re.sub(r"\d+$", "", line) for line in said] == ["channel 1 is without its aggregator, as of step ", "channel 1 has its aggregator, as of step "], result
