@@ -57,28 +57,29 @@ def queue_of(path):
     return [(ms - begins_ms, size) for ms, size in series if ms >= begins_ms]
 
 
-def run(options, controlled, work, capture=None, algorithm="ina"):
+def run(options, controlled, work, capture=None, algorithm="ina", fabric=FABRIC, hosts_of=JOBS, channels=1, more=()):
     """Runs {job: (rounds, bytes, milliseconds after the start)} at once: {job: times of all-reduces in us, of the slowest rank}, and the
-    counters. `plain` is ibv_rc_pingpong between the hosts of the short flows."""
+    counters. `plain` is ibv_rc_pingpong between the hosts of the short flows. more: of ina-lab's options."""
     program = os.path.abspath(os.path.join(options.build, "allreduce_times"))
     lines = [f"export INA_CONGESTION_CONTROL={int(controlled)}"]
     for job, (rounds, size, after_ms) in work.items():
         if job == "plain":
-            first, second = JOBS["short"]
+            first, second = hosts_of["short"]
             pingpong = f"ibv_rc_pingpong -e -g 1 -m {virtual.MTU} -s 1048576 -n {rounds}"
             lines += [f"[ $INA_RANK != {first} ] || exec {pingpong}",
                       f"if [ $INA_RANK = {second} ]; then sleep 0.01; exec {pingpong} 192.0.2.{first + 1}; fi"]
             continue
-        hosts = JOBS[job]
+        hosts = hosts_of[job]
         way = "ring" if job == "short" else algorithm
         for rank, host in enumerate(hosts):
-            lines.append(f"if [ $INA_RANK = {host} ]; then export INA_RANK={rank} INA_RANKS={len(hosts)} INA_ROOT=192.0.2.{hosts[0] + 1} INA_COOKIE={job}; "
+            lines.append(f"if [ $INA_RANK = {host} ]; then export INA_RANK={rank} INA_RANKS={len(hosts)} INA_ROOT=192.0.2.{hosts[0] + 1} INA_COOKIE={job} "
+                         f"INA_CHANNELS={1 if job == 'short' else channels}; "
                          f"sleep {0.01 + after_ms / 1000}; exec {program} {way} {size} 1 {rounds} 0; fi")
-    switches = ["--topology", FABRIC, "--aggregator", options.aggregator, "--ecn-threshold", str(THRESHOLD_BYTES)]
+    switches = ["--topology", fabric, "--aggregator", options.aggregator, "--ecn-threshold", str(THRESHOLD_BYTES), *more]
     if capture:
         switches += ["--pcap", capture, "--pcap-cable", "leaf0:up0", "--pcap-limit", "4096"]
     with tempfile.NamedTemporaryFile(suffix=".json") as stats:
-        out = virtual.lab(options, sum(map(len, JOBS.values())), RATE_GBPS, [*switches, "--stats", stats.name], ["sh", "-c", "\n".join(lines)])
+        out = virtual.lab(options, sum(map(len, hosts_of.values())), RATE_GBPS, [*switches, "--stats", stats.name], ["sh", "-c", "\n".join(lines)])
         counters = json.load(open(stats.name))
     said = {}
     for line in out.splitlines():
@@ -90,10 +91,10 @@ def run(options, controlled, work, capture=None, algorithm="ina"):
     times = {}
     for job in work:
         if job == "plain":
-            times[job] = said[JOBS["short"][0]]
+            times[job] = said[hosts_of["short"][0]]
             continue
-        assert all(said[host]["wrong"] == 0 for host in JOBS[job]), said
-        times[job] = [1e6 * max(rank) for rank in zip(*(said[host]["times_s"] for host in JOBS[job]))]
+        assert all(said[host]["wrong"] == 0 for host in hosts_of[job]), said
+        times[job] = [1e6 * max(rank) for rank in zip(*(said[host]["times_s"] for host in hosts_of[job]))]
     return times, counters
 
 

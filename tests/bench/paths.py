@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What several trees a job give (PANAMA), in virtual time: a Clos network of 2 to 4 spines, by ring, by one tree and by as many as there
+are spines; two jobs at once; short flows beside them.
+
+    tests/bench/paths.py [--build build] [--parts trees,jobs] [--spines 2,3,4] [--aggregator rtl] [--json FILE]
+
+trees: two hosts at each of two leaves, links of 100 Gb/s; the cables from a leaf to the spines have 100 Gb/s in all.
+jobs: two jobs of a host at each of two leaves, and two hosts for short flows, all links of 100 Gb/s, the spines' too.
+"""
+import argparse
+import statistics
+
+import congestion
+import virtual
+
+RATE_GBPS = 100
+SIZE_BYTES, ROUNDS = 8 << 20, 2
+WANTED_OF_LINKS = 0.9  # of what all cables up from a leaf carry
+JOBS_FABRIC = "clos:2x2x4"
+JOBS = {"a": (0, 4), "b": (1, 5), "short": (3, 7), "idle": (2, 6)}
+JOB_BYTES, JOB_ROUNDS = 4 << 20, 6
+SHORT_BYTES, SHORT_ROUNDS = 4096, 200
+
+
+def shares(counters, spines):
+    """Of what goes up from leaf 0, each cable's part."""
+    taken = [counters["cables"][f"leaf0:up{spine}"]["up"]["bytes"] for spine in range(spines)]
+    return [count / sum(taken) for count in taken]
+
+
+def trees(options):
+    results = []
+    print(f"# {'spines':>6} {'way':>8} {'Gb/s':>7}  part of each cable up from a leaf", flush=True)
+    for spines in options.spines:
+        slow = [word for leaf in (0, 1) for spine in range(spines) for word in ("--at", f"leaf{leaf}:up{spine},link-rate={RATE_GBPS / spines:.3f}G")]
+        for way, channels in (("ring", 1), ("1 tree", 1), (f"{spines} trees", spines)):
+            times, counters = congestion.run(options, False, {"a": (ROUNDS, SIZE_BYTES, 0)}, algorithm="ring" if way == "ring" else "ina",
+                                             fabric=f"clos:{spines}x2x2", hosts_of={"a": (0, 1, 2, 3)}, channels=channels, more=slow)
+            rate, parts = congestion.gbps(times["a"], SIZE_BYTES), shares(counters, spines)
+            good = rate >= WANTED_OF_LINKS * RATE_GBPS if channels == spines else None
+            results.append({"spines": spines, "way": way, "gbps": rate, "shares": parts, "good": good})
+            print(f"{spines:8} {way:>8} {rate:7.2f}  " + " ".join(f"{part:.3f}" for part in parts), flush=True)
+    return results
+
+
+def jobs(options):
+    results = []
+    for way, channels in (("ring", 1), ("1 tree", 1), ("2 trees", 2)):
+        work = {"a": (JOB_ROUNDS, JOB_BYTES, 0), "b": (JOB_ROUNDS, JOB_BYTES, 0), "short": (SHORT_ROUNDS, SHORT_BYTES, 1)}
+        times, counters = congestion.run(options, False, work, algorithm="ring" if way == "ring" else "ina", fabric=JOBS_FABRIC, hosts_of=JOBS,
+                                         channels=channels)
+        rates = [congestion.gbps(times[job], JOB_BYTES) for job in "ab"]
+        median, p99 = statistics.median(times["short"]), statistics.quantiles(times["short"], n=100)[98]
+        queue = max(counters["cables"][f"leaf0:up{spine}"]["up"]["longest_queue_bytes"] for spine in (0, 1))
+        results.append({"way": way, "gbps": rates, "short_median_us": median, "short_p99_us": p99, "longest_queue_bytes": queue,
+                        "shares": shares(counters, 2), "good": None})
+        print(f"{way:>8}: jobs {rates[0]:.2f} and {rates[1]:.2f} Gb/s; short flows {median:.1f} us (median), {p99:.1f} us (p99); longest queue up from "
+              f"leaf 0 {queue} bytes, cables' parts " + " ".join(f"{part:.3f}" for part in shares(counters, 2)), flush=True)
+    one, several = results[1:]
+    print(f"2 trees: jobs {sum(several['gbps']) / sum(one['gbps']):.2f} times as fast as by one (PANAMA: up to 1.34), p99 of short flows "
+          f"{one['short_p99_us'] / several['short_p99_us']:.2f} times as short (PANAMA: up to 4.5)", flush=True)
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--spines", type=virtual.listed(int), default="2,3,4", help="numbers of spines of --parts trees (2,3,4)")
+    parts = {part.__name__: part for part in (trees, jobs)}
+    virtual.measure(parser, parts, parts)
+
+
+if __name__ == "__main__":
+    main()
