@@ -231,7 +231,7 @@ static int run_mode(const char *mode, int number, int rank, int ranks)
 	check.send = send;
 	check.recv = recv;
 	if (is(&check, "ranks") || is(&check, "twice") || is(&check, "window") ||
-	    is(&check, "fixed") || is(&check, "congestion"))
+	    is(&check, "fixed") || is(&check, "congestion") || is(&check, "channels"))
 		return check_open(&check);
 	if (ina_open(&check.options, &comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "check_mismatch: ina_open: %s\n", why);
