@@ -63,8 +63,8 @@ def test_the_aggregator_drops_out(tmp_path):
 
 @pytest.mark.parametrize("faults", [[], ["--reset-every", "2500"]])
 def test_many_steps(tmp_path, faults):
-    """Ten steps through the four places of shared memory."""
-    result = perf(tmp_path, 2, [*MODEL, *ranks((2, 3)), *faults], ["-b", "40M", "-e", "40M", "-t", "int32", "-n", "1"])
+    """Six steps through the four places of shared memory."""
+    result = perf(tmp_path, 2, [*MODEL, *ranks((2, 3)), *faults], ["-b", "24M", "-e", "24M", "-t", "int32", "-n", "1"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
     assert (result.stats["engine_resets"] > 0) == (result.count("fallbacks") > 0) == bool(faults), result
