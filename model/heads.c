@@ -102,7 +102,7 @@ static void enter_message(struct job *job, const struct queue_slot *first)
 static void lower_window(const struct job *job, uint8_t *join)
 {
 	uint8_t *lane = join + offsetof(struct ina_wire_header, exponent);
-	int32_t granted = -(int32_t)job->window_packets, asked;
+	int32_t granted = -(int32_t)job->block.packets, asked;
 
 	memcpy(&asked, lane, sizeof(asked));
 	if (granted > asked)

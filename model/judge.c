@@ -127,7 +127,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	        .key = packet->key,
 	        .fresh = judge->jobs->quiet_ticks,
 	};
-	queue_clear(&judge->queues[job]);
+	queue_begin(&judge->queues[job], judge->jobs->entries[job].block);
 	return take(judge, (unsigned)job, packet);
 }
 
@@ -148,7 +148,7 @@ static struct judgement judge_expected(struct judge *judge, unsigned job, struct
 	/* Only after faults: a sum from above before this switch has sent its own part up. */
 	bool is_early = jobs_is_down(entry, judge->port) && !entry->broken &&
 	                queue->tail >= entry->up_count;
-	if (is_early || queue_fill(queue) == queue->slot_count)
+	if (is_early || queue_fill(queue) == queue->block.packets)
 		return discard(&judge->counters->no_room_dropped);
 	return take(judge, job, packet);
 }
@@ -178,7 +178,7 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_
 		return pass();
 	if (ordinal >= sums)
 		return discard(&judge->counters->duplicates_waiting);
-	if (ordinal < 0 || ordinal < sums - queue->slot_count)
+	if (ordinal < 0 || ordinal < sums - queue->block.packets)
 		return judge_old(judge, job);
 	packet_ask_for_ack(&packet->header);
 	return (struct judgement){
@@ -212,9 +212,9 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, const str
 /* No window reaches that far: the connection is another one. */
 static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
 {
-	int32_t slot_count = (int32_t)judge->queues[job].slot_count;
+	int32_t window = (int32_t)judge->queues[job].block.packets;
 
-	return distance >= slot_count || distance < -2 * slot_count - 1;
+	return distance >= window || distance < -2 * window - 1;
 }
 
 /*

@@ -25,7 +25,8 @@
 `default_nettype none
 
 module ina_judge_psn #(
-    parameter int SLOT_COUNT = 128
+    parameter  int SLOT_COUNT = 128,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     // The port.
     input  logic uplink,  // it leads to a higher switch
@@ -48,6 +49,7 @@ module ina_judge_psn #(
 
     // Its flow and its job.
     input  logic        hit,        // it has a flow
+    input  logic [SLOT_W-1:0] window,  // packets, less one
     input  logic        elsewhere,  // it has one at another port
     input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
     input  logic        other_job,  // a JOIN: it asks for another one
@@ -82,10 +84,10 @@ module ina_judge_psn #(
   assign probe      = probes && from_probe < 2 * PROBE_REACH - 24'd1;
 
   // No window reaches so far: the addresses now belong to another connection.
+  // ~distance is how far behind the packet before the next one it is.
   logic far;
 
-  assign far = !probe
-      && (distance[23] ? distance < 24'(-2 * SLOT_COUNT - 1) : distance >= 24'(SLOT_COUNT));
+  assign far = !probe && (distance[23] ? ~distance > {24'(window) + 24'd1} << 1 : distance > 24'(window));
 
   // What is stored is the expected packet, so it is not far.
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere

@@ -118,9 +118,7 @@ static void draw_settings(struct bed *bed)
 	struct settings *set = &bed->set;
 	unsigned levels = bed->nodes[0].level;
 
-	set->slots = PICK(bed, 4, 4, 8, 16);
-	if (engine_size.slots)
-		set->slots = engine_size.slots;
+	set->window = PICK(bed, 4, 4, 8, 16);
 	set->together = bed->seed % 2 ? 1 : engine_size.together;
 	set->loss = PICK(bed, 0, 2000, 10000, 30000, 100000);
 	set->answer_loss = bed_chance(bed, 200000) ? 500000 : set->loss;
@@ -183,6 +181,8 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 			if (!bed_chance(bed, members))
 				continue;
 			job->rank_of[host] = (int)job->rank_count;
+			job->ranks[job->rank_count].job =
+			        job; /* frames may name it before it begins */
 			job->ranks[job->rank_count++].host = host;
 		}
 		members = 1000000;
@@ -198,9 +198,10 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 		job->ranks[i].place = tells ? place_of(bed, job, job->ranks[i].host,
 		                                       job->ranks[(i + 1) % job->rank_count].host)
 		                            : 0;
-	job->packets = PICK(bed, 1, 2, 4);
+	job->packets = PICK(bed, 1, 2, MESSAGE_MAX);
 	job->messages = PICK(bed, 3, 6, 12);
-	job->window = bed->set.slots / job->packets;
+	job->window = (bed->set.window - bed_below(bed, bed->set.window - MESSAGE_MAX + 1)) /
+	              job->packets;
 	job->generations = 1 + bed_below(bed, 2);
 	job->late = PICK(bed, 0, 0, 500, 3000);
 }
@@ -209,6 +210,26 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 static unsigned contexts(const struct bed *bed)
 {
 	return bed->job_count + (bed->set.is_clean ? 8 : 1);
+}
+
+/*
+ * Memory that is short makes windows small; and with faults, where a job that is refused comes
+ * again, it may be too little for all jobs at once.
+ */
+static void draw_memory(struct bed *bed, struct aggregator_config *config)
+{
+	unsigned windows = config->jobs;
+
+	config->window_packets = bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window;
+	config->grain_packets = MESSAGE_MAX;
+	if (!bed->set.is_clean)
+		windows = PICK(bed, 1, 2, config->jobs);
+	config->memory_packets = windows * config->window_packets;
+	if (engine_size.memory) {
+		config->window_packets = engine_size.window;
+		config->grain_packets = engine_size.grain;
+		config->memory_packets = engine_size.memory;
+	}
 }
 
 static void draw_switches(struct bed *bed)
@@ -221,7 +242,6 @@ static void draw_switches(struct bed *bed)
 		node->config = (struct aggregator_config){
 		        .ports = ports < 2 ? 2 : ports,
 		        .jobs = engine_size.jobs ? engine_size.jobs : contexts(bed),
-		        .window_packets = bed->set.slots,
 		        .mtu_bytes = 256,
 		        .has_quiet_time = true,
 		        .place =
@@ -231,6 +251,7 @@ static void draw_switches(struct bed *bed)
 		                        .id = i + 1,
 		                },
 		};
+		draw_memory(bed, &node->config);
 		node_open(bed, node);
 		bed_at(bed, bed_below(bed, bed->set.quiet * FRAME_TIME), node_tick, node, 0, NULL);
 		bed_at(bed, bed_below(bed, bed->set.time_to_live * FRAME_TIME), node_age, node, 0,

@@ -273,7 +273,7 @@ module formal_ina_judge (
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_freed, .break_valid,
+      .job_window('1), .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_freed, .break_valid,
       .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,

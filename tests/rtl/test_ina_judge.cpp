@@ -43,6 +43,8 @@ class Judge
 		dut->job_broken = dut->job_over = 0;
 		dut->uplink = dut->probes = 0;
 		dut->job_border = dut->job_early = 0;
+		for (unsigned j = 0; j < JOBS; j++)
+			bench::set_bits(dut->job_window, j * 7, 7, SLOTS - 1);
 		dut->resend_ready = 1;
 		dut.reset();
 	}
@@ -180,13 +182,14 @@ class Judge
 
 enum Verdict { TAKE, DROP, PASS, RESEND, PROBE, BREAK_AND_PASS, SUSPECT, OUT, QUIET };
 
-bool is_far(int distance)
+bool is_far(int distance, int window)
 {
-	return distance >= static_cast<int>(SLOTS) || distance < -2 * static_cast<int>(SLOTS) - 1;
+	return distance >= window || distance < -2 * window - 1;
 }
 
 /// Of a flow at a switch among several.
 struct Role {
+	unsigned window = SLOTS;
 	bool probes = false; // other switches' probes can come
 	bool border = false;
 	bool early = false; // a down flow whose next part has not gone up
@@ -206,10 +209,10 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Ro
 		return QUIET;
 	if (is_other_probe(distance, role))
 		return PASS;
-	if (is_far(distance))
+	if (is_far(distance, static_cast<int>(role.window)))
 		return SUSPECT;
 	if (distance == 0)
-		return queue.fill < SLOTS && !(role.early && !broken) ? TAKE : DROP;
+		return queue.fill < role.window && !(role.early && !broken) ? TAKE : DROP;
 	if (distance > 0 && queue.sums == 0) // its JOIN has not gone out
 		return BREAK_AND_PASS;
 	if (distance > 0 && broken)
@@ -220,7 +223,7 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Ro
 		return DROP;
 	if (age - queue.fill <= queue.raw) // went raw
 		return PASS;
-	if (age - queue.fill - queue.raw <= queue.sums)
+	if (age - queue.fill - queue.raw <= std::min(queue.sums, role.window))
 		return RESEND;
 	return role.border ? PASS : PROBE;
 }
@@ -270,12 +273,16 @@ void test_table(bench::Random &random)
 	for (unsigned i = 0; i < 200000; i++) {
 		Queue &queue = judge.queue[job];
 		const bool broken = random.chance(30);
+		/* A ring of the largest size, or smaller. */
+		const unsigned window = SLOTS >> random.below(4);
 		int distance = static_cast<int>(random.below(400)) - 260;
 
-		queue.fill = static_cast<unsigned>(random.below(SLOTS + 1));
+		bench::set_bits(judge.dut->job_window, job * 7, 7, window - 1);
+
+		queue.fill = static_cast<unsigned>(random.below(window + 1));
 		queue.sums = static_cast<unsigned>(random.below(SLOTS + 1));
 		queue.raw = broken ? static_cast<uint32_t>(random.below(200)) : 0;
-		queue.head = static_cast<unsigned>(random.below(SLOTS));
+		queue.head = static_cast<unsigned>(random.below(SLOTS)) % window;
 		queue.sum_count = static_cast<unsigned>(random.below(0x10000));
 		if (random.chance(2))
 			distance = random.chance(50) ? 0x7FFFFF : -0x800000;
@@ -285,7 +292,7 @@ void test_table(bench::Random &random)
 			distance = static_cast<int>(PROBE_OFFSET) +
 			           (random.chance(50) ? PROBE_REACH : -PROBE_REACH) +
 			           static_cast<int>(random.below(3)) - 1;
-		const Role role = {random.chance(50), random.chance(30), random.chance(30),
+		const Role role = {window, random.chance(50), random.chance(30), random.chance(30),
 		                   broken && random.chance(20)};
 		judge.dut->probes = role.probes;
 		judge.dut->job_border = role.border ? 1 << job : 0;
@@ -300,12 +307,14 @@ void test_table(bench::Random &random)
 		const bool old = want == PROBE || (want == PASS && role.border);
 		const bool own = got != SUSPECT && got != QUIET;
 
-		CHECK(judge.dut->hit_valid == own && judge.dut->hit_job == job,
-		      "heard of: %u", judge.dut->hit_valid);
+		CHECK(judge.dut->hit_valid == own && judge.dut->hit_job == job, "heard of: %u",
+		      judge.dut->hit_valid);
 		CHECK((judge.dut->events >> DUPLICATES_OLD & 1) ==
 		                      (old && distance < 0 && !went_raw(distance, queue)) &&
 		              (judge.dut->events >> GAPS & 1) ==
-		                      (distance > 0 && !is_far(distance) && !role.over),
+		                      (distance > 0 &&
+		                       !is_far(distance, static_cast<int>(role.window)) &&
+		                       !role.over),
 		      "events %x", judge.dut->events);
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
@@ -334,7 +343,7 @@ void test_table(bench::Random &random)
 			CHECK(judge.resend_psn() == psn && resend.part == role.border &&
 			              resend.slot ==
 			                      ((queue.head + queue.fill + 4 * SLOTS + distance) %
-			                       SLOTS) &&
+			                       window) &&
 			              resend.ordinal == ((queue.sum_count + queue.fill + queue.raw +
 			                                  static_cast<unsigned>(distance)) &
 			                                 0xFFFF),
