@@ -44,7 +44,8 @@ module formal_ina_memory (
   logic       looked;    // in the clock before
   logic       may_take;  // two clocks before or more, and nothing was taken since
   logic [1:0] since_take;
-  logic [2:0] still;     // clocks without a change
+  logic [2:0] still;     // clocks without a change before the last one
+  logic       settled;   // nothing has changed for three clocks, nor in the last one
   logic [JOB_COUNT-1:0] idle_q;
   logic [JOB_COUNT-1:0] held_q;
   logic [31:0] wanted;   // packets
@@ -61,6 +62,8 @@ module formal_ina_memory (
 
   logic found_then;
   assign found_then = looked && found;
+  // A change is seen in held a clock before it is seen in still.
+  assign settled    = still >= 3'd3 && held == held_q;
 
   always_comb begin
     assume (!(look && (looked || may_take)));
@@ -103,7 +106,7 @@ module formal_ina_memory (
   always_ff @(posedge clk) begin
     took     <= !rst && take;
     took_job <= take_job;
-    if (look) {looked_2, looked_4} <= still >= 3'd3 ? {fits_2, fits_4} : 2'b00;
+    if (look) {looked_2, looked_4} <= settled ? {fits_2, fits_4} : 2'b00;
     took_4   <= looked_4 && wanted >= 32'd4;
     took_2   <= looked_2 && wanted >= 32'd2;
   end
@@ -141,7 +144,7 @@ module formal_ina_memory (
 
   always_comb begin
     if (!rst) begin
-      if (still >= 3'd3) begin
+      if (settled) begin
         p4_found: assert (found == (used != '1));
       end
       if (took && took_4) begin
