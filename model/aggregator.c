@@ -59,6 +59,7 @@ static bool is_memory(const struct aggregator_config *config)
 	return is_power_of_two(config->window_packets) && config->window_packets >= 2 &&
 	       config->window_packets <= AGGREGATOR_WINDOW_MAX &&
 	       is_power_of_two(config->grain_packets) &&
+	       config->grain_packets >= (config->place.level > 1 ? 2 : 1) &&
 	       config->grain_packets <= config->window_packets &&
 	       config->memory_packets >= config->window_packets &&
 	       config->memory_packets <= AGGREGATOR_MEMORY_MAX &&
@@ -80,7 +81,7 @@ static struct aggregator_config filled_in(const struct aggregator_config *config
 	if (!full.memory_packets)
 		full.memory_packets = full.jobs * full.window_packets;
 	if (!full.grain_packets)
-		full.grain_packets = 1;
+		full.grain_packets = full.place.level > 1 ? 2 : 1;
 	if (!full.mtu_bytes)
 		full.mtu_bytes = PACKET_PAYLOAD_BYTES;
 	if (!full.place.level)

@@ -33,11 +33,13 @@ struct aggregator_config {
 	        memory_packets; /* of each port's queue and of the history, which all jobs share: */
 	                        /* to AGGREGATOR_MEMORY_MAX, no less than a window (also as 0: */
 	                        /* a window for each job) */
-	unsigned window_packets; /* at most, of a job: a power of two, 2 to AGGREGATOR_WINDOW_MAX */
+	unsigned window_packets; /* the largest part of it that a job has: a power of two, 2 to */
+	                         /* AGGREGATOR_WINDOW_MAX. Its window at most; at level 2 or */
+	                         /* higher twice its window */
 	unsigned
 	        grain_packets; /* the smallest part of the memory that a job has: a power of two, */
-	                       /* no more than a window, of which the memory is a multiple (1 */
-	                       /* also as 0) */
+	                       /* no more than the largest, of which the memory is a multiple, */
+	                       /* at level 2 or higher 2 at least (the least also as 0) */
 	unsigned mtu_bytes;    /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
 	bool has_quiet_time;   /* docs/protocol.md, Reset: its ends are those of */
 	                       /* aggregator_tick(). Else it is over at once */

@@ -59,6 +59,34 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 	       header->exponent < 0 && (!is_border(jobs, header) || jobs->uplinks);
 }
 
+/*
+ * How many of its windows a job's block must hold. Where a child is a switch, which may break the job
+ * or be reset by itself, its border no longer waits for the others below it: with the sums that all
+ * have, a window more is sent, and summed here, while a receiver still lacks the oldest of them.
+ */
+static unsigned windows_of_block(const struct jobs *jobs)
+{
+	return jobs->level > 1 ? 2 : 1;
+}
+
+/* A context for the job of this JOIN. There is a block. */
+static struct job open_job(struct jobs *jobs, const struct ina_wire_header *header)
+{
+	unsigned windows = windows_of_block(jobs);
+	uint64_t asked = 0u - (uint32_t)header->exponent;
+	struct memory_block block = memory_take(&jobs->memory, windows * asked);
+
+	jobs->counters->jobs_opened++;
+	return (struct job){
+	        .valid = true,
+	        .job_id = header->job_id,
+	        .rank_count = header->rank_count,
+	        .child_count = child_count(jobs, header),
+	        .block = block,
+	        .window_packets = block.packets / windows,
+	};
+}
+
 static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned port,
                        const struct ina_wire_header *header)
 {
@@ -113,14 +141,7 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 			jobs->counters->joins_held++;
 			return JOBS_HELD;
 		}
-		jobs->entries[index] = (struct job){
-		        .valid = true,
-		        .job_id = header->job_id,
-		        .rank_count = header->rank_count,
-		        .child_count = child_count(jobs, header),
-		        .block = memory_take(&jobs->memory, 0u - (uint32_t)header->exponent),
-		};
-		jobs->counters->jobs_opened++;
+		jobs->entries[index] = open_job(jobs, header);
 	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {
 		goto refused;
 	}

@@ -19,7 +19,8 @@ struct job {
 	unsigned rank_count;
 	unsigned child_count;      /* children, hosts or switches, that have ranks of the job */
 	unsigned attached;         /* those of them that have joined */
-	struct memory_block block; /* of all queues and histories: what it was granted */
+	struct memory_block block; /* of all queues and histories */
+	unsigned window_packets;   /* that its hosts are granted */
 	uint32_t port_mask;        /* their ports */
 	uint32_t left;             /* those of them whose LEAVE has gone out */
 	unsigned quiet; /* ticks until it is forgotten: all have left, its packets are dropped */

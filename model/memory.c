@@ -50,7 +50,7 @@ static void set(struct memory *memory, struct memory_block block, bool is_used)
 	}
 }
 
-struct memory_block memory_take(struct memory *memory, uint32_t asked_packets)
+struct memory_block memory_take(struct memory *memory, uint64_t asked_packets)
 {
 	struct memory_block block = {.packets = memory->window_packets};
 

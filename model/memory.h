@@ -31,7 +31,7 @@ void memory_close(struct memory *memory);
  * The largest block that is free and not above what is asked for, or a grain where that is less;
  * the lowest of them.
  */
-struct memory_block memory_take(struct memory *memory, uint32_t asked_packets);
+struct memory_block memory_take(struct memory *memory, uint64_t asked_packets);
 
 /* Is there a grain? */
 bool memory_has_any(const struct memory *memory);

@@ -219,9 +219,11 @@ static unsigned contexts(const struct bed *bed)
 static void draw_memory(struct bed *bed, struct aggregator_config *config)
 {
 	unsigned windows = config->jobs;
+	unsigned grain = config->place.level > 1 ? 2 * MESSAGE_MAX : MESSAGE_MAX;
 
-	config->window_packets = bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window;
-	config->grain_packets = MESSAGE_MAX;
+	config->window_packets = grain / MESSAGE_MAX *
+	                         (bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window);
+	config->grain_packets = grain;
 	if (!bed->set.is_clean)
 		windows = PICK(bed, 1, 2, config->jobs);
 	config->memory_packets = windows * config->window_packets;
