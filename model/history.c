@@ -4,7 +4,9 @@
  *
  * Why a slot may be overwritten: a host sends packet p + W only after the sum of p
  * has reached it, and W, its window, is no more than the block's packets B (no more is
- * granted at JOIN). So when sum p + B is made, every host has sum p.
+ * granted at JOIN). So when sum p + B is made, every host has sum p. Where a child may be a switch,
+ * whose border need not wait for its others below when it is broken or was reset, B is 2 W
+ * (docs/protocol.md, A history is long enough).
  *
  * Of partial sums: when that of p + B is made, every host below has the sum of p from
  * above, so that has been made, and whoever still wants p is answered there.

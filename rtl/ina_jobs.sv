@@ -168,7 +168,10 @@ module ina_jobs #(
   // for the old job. Then it gives its memory back, and only then it is given out.
   assign job_idle   = ~job_valid & ~job_freed & job_quiet;
   assign look       = looking;
-  assign look_asked = request.window;
+
+  // Where a child may be a switch, a block holds two windows (docs/protocol.md, The window).
+  assign look_asked = level < 2'd2 ? request.window
+      : request.window[30] ? {request.window[30:0], 1'b0} : 32'h8000_0000;
 
   // Looked up: its job, or the lowest context that was free a clock ago.
   logic             any_free;

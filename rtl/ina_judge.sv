@@ -73,6 +73,7 @@ module ina_judge #(
     input  logic [JOB_COUNT-1:0] job_over,    // its packets are to be dropped
     input  logic [JOB_COUNT-1:0] job_border,  // of which this port has the border
     input  logic [JOB_COUNT-1:0] job_early,   // ... the down flow, and its next packet is too early
+    input  logic [JOB_COUNT-1:0] job_unanswered,  // ... the border, and the sum of the JOINs is not here
     input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget its flow
     output logic                 break_valid,
     output logic                 leave_valid,  // its LEAVE passes by its queue, or its flow is out
@@ -281,7 +282,7 @@ module ina_judge #(
       .uplink, .probes, .decide, .answered, .granted, .held,
       .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
       .hit, .window, .elsewhere, .distance, .other_job, .puts_out,
-      .border(job_border[flow_job]), .begun(queue_sums != '0), .job_broken(broken),
+      .border(job_border[flow_job]), .begun(queue_sums != '0 && !job_unanswered[flow_job]), .job_broken(broken),
       .job_complete(job_complete[flow_job]),
       .stored, .in_queue, .in_raw, .in_history,
       .own, .suspect, .advance, .verdict, .events(events_d));

@@ -68,8 +68,8 @@ module ina_top #(
   begin : gen_slot_count
     $error("ina_top: SLOT_COUNT must be a power of two, 2 to 32768");
   end
-  if (GRAIN < 1 || GRAIN > SLOT_COUNT || 1 << $clog2(GRAIN) != GRAIN) begin : gen_grain
-    $error("ina_top: GRAIN must be a power of two, 1 to SLOT_COUNT");
+  if (GRAIN < 2 || GRAIN > SLOT_COUNT || 1 << $clog2(GRAIN) != GRAIN) begin : gen_grain
+    $error("ina_top: GRAIN must be a power of two, 2 to SLOT_COUNT");
   end
   if (MEMORY < SLOT_COUNT || MEMORY > ina_pkg::MEMORY_MAX || MEMORY % GRAIN != 0) begin : gen_memory
     $error("ina_top: MEMORY must be a multiple of GRAIN, SLOT_COUNT to 65536");
@@ -115,6 +115,7 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_freed;
   logic [JOB_COUNT-1:0]            job_begun;
   logic [JOB_COUNT-1:0]            job_early;
+  logic [JOB_COUNT-1:0]            job_answered;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
@@ -122,6 +123,7 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_held;
   logic [JOB_COUNT*MEMORY_W-1:0]   job_base;
   logic [JOB_COUNT*SLOT_W-1:0]     job_window;
+  logic [JOB_COUNT*SLOT_W-1:0]     job_granted;  // half of that where a child may be a switch
   logic                            job_opened;
   logic [JOB_COUNT-1:0]            job_newly_closed;
   logic [JOB_COUNT-1:0]            job_newly_broken;
@@ -380,9 +382,14 @@ module ina_top #(
       .take_job(memory_take_job), .idle(job_idle), .held(job_held), .job_base, .job_window,
       .busy(memory_busy));
 
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_granted
+    assign job_granted[j*SLOT_W +: SLOT_W] = job_window[j*SLOT_W +: SLOT_W] >> (level > 2'd1);
+  end
+
   ina_parts #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) parts (
       .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(done_job),
-      .commit_valid, .commit_job, .job_down, .begun(job_begun), .early(job_early));
+      .sum_valid(done_valid && !done_raw && !done_up), .sum_job(done_job),
+      .commit_valid, .commit_job, .job_down, .begun(job_begun), .early(job_early), .answered(job_answered));
 
   ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) keys (
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
@@ -443,7 +450,7 @@ module ina_top #(
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
 
   ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .SLOT_W(SLOT_W)) trailer (
-      .clk, .rst, .job_valid, .job_window,
+      .clk, .rst, .job_valid, .job_window(job_granted),
       .down_marked(relay_valid && relay_first && relay_marked), .down_job(relay_job),
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
       .s_raw(tree_side.raw), .s_marked(tree_side.marked), .s_job(tree_side.job), .s_first(tree_side.first),
@@ -557,7 +564,8 @@ module ina_top #(
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
         .job_valid, .job_base, .job_window, .job_complete, .job_broken, .job_over,
         .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),
-        .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]), .job_freed,
+        .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]),
+        .job_unanswered(job_border[p*JOB_COUNT +: JOB_COUNT] & ~job_answered), .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
         .known(known[p*KNOWN_W +: KNOWN_W]), .others,
