@@ -69,6 +69,7 @@ struct cable {
 	uint32_t port;
 	uint64_t free_at;
 	bool from_host; /* which has room for all that it sends */
+	uint8_t stretch; /* no two on a way are the same: the cables up from a host, then down */
 	bool is_cut;
 };
 
@@ -143,6 +144,7 @@ struct job {
 	bool is_ending;
 	uint64_t progress, progress_seen;
 	bool is_over;
+	unsigned failures; /* in a row */
 	uint64_t late;
 };
 

@@ -85,6 +85,7 @@ static void lay_cables(struct bed *bed)
 	for (unsigned i = 0; i < bed->node_count; i++) {
 		struct node *node = &bed->nodes[i];
 		unsigned host = node->first_host;
+		uint8_t down = (uint8_t)(INA_WIRE_LEVELS + node->level - 1);
 
 		for (unsigned c = 0; c < node->child_count; c++) {
 			struct node *child = node->children[c];
@@ -93,13 +94,18 @@ static void lay_cables(struct bed *bed)
 			if (child) {
 				node->out[port] = (struct cable){.arrive = node_receive,
 				                                 .who = child,
-				                                 .port = child->up_port};
-				child->out[child->up_port] = (struct cable){
-				        .arrive = node_receive, .who = node, .port = port};
+				                                 .port = child->up_port,
+				                                 .stretch = down};
+				child->out[child->up_port] =
+				        (struct cable){.arrive = node_receive,
+				                       .who = node,
+				                       .port = port,
+				                       .stretch = (uint8_t)child->level};
 				host = child->last_host + 1;
 			} else {
-				node->out[port] =
-				        (struct cable){.arrive = host_receive, .port = host};
+				node->out[port] = (struct cable){.arrive = host_receive,
+				                                 .port = host,
+				                                 .stretch = down};
 				bed->host_out[host++] = (struct cable){.arrive = node_receive,
 				                                       .who = node,
 				                                       .port = port,

@@ -50,21 +50,26 @@ void watch_in(struct node *node, unsigned port, const struct frame *frame)
 		seen->may_forget = true;
 }
 
+/* May it refuse a JOIN because its memory is in use? */
+static bool may_refuse(const struct node *node)
+{
+	const struct aggregator_config *config = &node->config;
+
+	return config->memory_packets < config->jobs * config->window_packets;
+}
+
 /*
- * May what passes be another switch's, and this one know nothing of the job? Where its memory is too
- * little for all, it may have refused a job of which it has a single child. Nobody notices: the
- * child's packets are the part.
+ * May what passes be another switch's, and this one know nothing of the job? It may have refused a
+ * job of which it has a single child. Nobody notices: the child's packets are the part.
  */
 static bool may_stand_aside(const struct node *node, const struct job *job)
 {
-	const struct aggregator_config *config = &node->config;
 	uint32_t ports = 0;
 
 	for (unsigned i = 0; i < job->rank_count; i++)
 		if (is_below(node, job->ranks[i].host))
 			ports |= 1u << node->route[job->ranks[i].host];
-	return __builtin_popcount(ports) == 1 &&
-	       config->memory_packets < config->jobs * config->window_packets;
+	return __builtin_popcount(ports) == 1 && may_refuse(node);
 }
 
 /* Has this switch sent the packet with the sum of all? If it does so now, that is remembered. */
@@ -152,7 +157,7 @@ void watch_age(struct node *node)
 	}
 }
 
-/* Will a JOIN that the switch lacks since its reset never come again? */
+/* Will a JOIN that the switch lacks since its reset, or has refused since, never come again? */
 static bool lacks_join(const struct node *node, const struct seen *seen, const struct job *job)
 {
 	for (unsigned i = 0; i < job->rank_count; i++) {
@@ -160,7 +165,8 @@ static bool lacks_join(const struct node *node, const struct seen *seen, const s
 		unsigned to = job->ranks[(i + 1) % job->rank_count].host;
 		bool comes_by = node->route[rank->host] != node->route[to];
 
-		if (comes_by && rank->acknowledged > 0 && !(seen->joins >> i & 1))
+		if (comes_by && rank->acknowledged > 0 &&
+		    (may_refuse(node) || !(seen->joins >> i & 1)))
 			return true;
 	}
 	return false;
