@@ -163,6 +163,7 @@ struct settings {
 	bool tells; /* who finds a fault behind the JOINs tells all, beside the fabric */
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
 	bool is_clean;            /* no faults but those that RC mends */
+	bool is_short;            /* switches may have too little memory for all jobs */
 };
 
 /* What happens when so many frames have gone through aggregators. */

@@ -142,6 +142,7 @@ static void draw_settings(struct bed *bed)
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
 	set->tells = bed_chance(bed, 500000);
+	set->is_short = !set->is_clean && bed_chance(bed, 300000);
 }
 
 /* How many children of a switch have ranks of the job? */
@@ -219,8 +220,8 @@ static unsigned contexts(const struct bed *bed)
 }
 
 /*
- * Memory that is short makes windows small; and with faults, where a job that is refused comes
- * again, it may be too little for all jobs at once.
+ * Memory that is short makes windows small; and in some seeds with faults, where a job that is
+ * refused comes again, it may be too little for all jobs at once.
  */
 static void draw_memory(struct bed *bed, struct aggregator_config *config)
 {
@@ -230,7 +231,7 @@ static void draw_memory(struct bed *bed, struct aggregator_config *config)
 	config->window_packets = grain / MESSAGE_MAX *
 	                         (bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window);
 	config->grain_packets = grain;
-	if (!bed->set.is_clean)
+	if (bed->set.is_short)
 		windows = PICK(bed, 1, 2, config->jobs);
 	config->memory_packets = windows * config->window_packets;
 	if (engine_size.memory) {
