@@ -248,13 +248,26 @@ void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
 	}
 }
 
+static void wait_for_end(const struct lab_bridge *bridge, double patience_s)
+{
+	for (int tries = 0; tries < patience_s * 200 && !lab_reaper_has_ended(bridge->pid); tries++)
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+void lab_bridge_end_with_hosts(struct lab_bridge *bridge, double patience_s)
+{
+	if (!bridge->pid)
+		return;
+	kill(bridge->pid, SIGUSR1);
+	wait_for_end(bridge, patience_s);
+}
+
 bool lab_bridge_end(struct lab_bridge *bridge, struct lab_reaper *reaper, double patience_s)
 {
 	if (!bridge->pid)
 		return false;
 	kill(bridge->pid, SIGTERM);
-	for (int tries = 0; tries < patience_s * 200 && !lab_reaper_has_ended(bridge->pid); tries++)
-		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	wait_for_end(bridge, patience_s);
 	bridge->wait_status = lab_reaper_reap(reaper, bridge->pid);
 	bridge->pid = 0;
 	return WIFEXITED(bridge->wait_status) && !WEXITSTATUS(bridge->wait_status);

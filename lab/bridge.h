@@ -37,6 +37,13 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
  * when its host ends. */
 void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count);
 
+/*
+ * In virtual time, when all commands have ended, by what hosts told us: waits up to `patience_s`
+ * until the bridge has seen that as well, and has ended. Were hosts ended before, real time would
+ * decide how much of what they sent last is counted.
+ */
+void lab_bridge_end_with_hosts(struct lab_bridge *bridge, double patience_s);
+
 /* Asks the bridge to end, so that it writes its counters and closes the capture; ends it itself if
  * that takes more than `patience_s`. Returns true if it ended well. */
 bool lab_bridge_end(struct lab_bridge *bridge, struct lab_reaper *reaper, double patience_s);

@@ -488,6 +488,8 @@ int lab_run(const struct lab_options *options)
 		wait_for_all(run);
 	else
 		stop(run, LAB_EXIT_FAILED);
+	if (options->is_virtual && !run->stopping)
+		lab_bridge_end_with_hosts(&run->bridge, BRIDGE_PATIENCE_S);
 	end_hosts(run);
 	end_bridge(run);
 	lab_reaper_close(&run->reaper);

@@ -36,6 +36,7 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 	        .count = count,
 	        .start_ns = GUEST_NEVER,
 	        .signal_fd = -1,
+	        .end_fd = -1,
 	};
 	time->guests = calloc(count, sizeof(*time->guests));
 	time->busy_until_ns = calloc(count, sizeof(*time->busy_until_ns));
@@ -52,7 +53,8 @@ int virtual_time_open(struct virtual_time *time, const struct virtual_config *co
 		time->listen_fds[port] = listen_fds[port];
 	}
 	time->signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0});
-	return time->signal_fd < 0 ? -1 : 0;
+	time->end_fd = ina_signals_open((const int[]){SIGUSR1, 0});
+	return time->signal_fd < 0 || time->end_fd < 0 ? -1 : 0;
 }
 
 void virtual_time_close(struct virtual_time *time)
@@ -63,6 +65,8 @@ void virtual_time_close(struct virtual_time *time)
 	}
 	if (time->signal_fd >= 0)
 		close(time->signal_fd);
+	if (time->end_fd >= 0)
+		close(time->end_fd);
 	muster_close(&time->muster);
 	free(time->guests);
 	free(time->busy_until_ns);
@@ -218,7 +222,8 @@ static void go_on(struct virtual_time *time)
 
 void virtual_time_run(struct virtual_time *time)
 {
-	struct pollfd ended = {.fd = time->signal_fd, .events = POLLIN};
+	struct pollfd ended[] = {{.fd = time->signal_fd, .events = POLLIN},
+	                         {.fd = time->end_fd, .events = POLLIN}};
 
 	wait_for_hosts(time);
 	for (unsigned turns = 0; !time->is_over; turns++) {
@@ -228,5 +233,5 @@ void virtual_time_run(struct virtual_time *time)
 	}
 	/* Hosts stay up until somebody ends them. */
 	if (!time->error[0] && !fabric_error(time->fabric))
-		poll(&ended, 1, -1);
+		poll(ended, 2, -1);
 }
