@@ -10,9 +10,8 @@
 namespace
 {
 
-constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
+constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT;
 constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
-constexpr unsigned WINDOW_W = 31 - static_cast<unsigned>(__builtin_clz(SLOTS));
 constexpr unsigned ANSWER_CLOCKS = 5 * PORTS + 1; // at most, whatever others ask
 
 struct Job {
@@ -21,7 +20,6 @@ struct Job {
 	uint64_t id = 0;
 	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
 	unsigned border = 0, down = 0;     // ports, one or none
-	unsigned window = 1;               // granted
 	bool begun = false;                // its JOIN has gone up
 	bool over = false, ticked = false; // left, but kept for a quiet time; a tick of it is past
 	bool closed = false;               // all have left, since this clock
@@ -70,10 +68,16 @@ constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
 struct State {
 	Job jobs[JOBS];
 	bool quiet[JOBS] = {};
+	bool held[JOBS] = {};   // it has memory
+	bool has_memory = true; // for a job more
 
-	bool is_free(unsigned j) const
+	bool is_idle(unsigned j) const
 	{
 		return !jobs[j].valid && !jobs[j].freed && quiet[j];
+	}
+	bool is_free(unsigned j) const
+	{
+		return !jobs[j].valid && !held[j];
 	}
 };
 
@@ -112,6 +116,7 @@ class Jobs
 
 		for (Job &job : jobs) // only what is complete goes up
 			job.begun |= job.complete() && random.chance(10);
+		drive_memory();
 		std::copy(jobs, jobs + JOBS, next);
 		drive();
 		std::copy(past + 1, past + DECIDING_CLOCKS, past);
@@ -156,6 +161,8 @@ class Jobs
 	State now, past[DECIDING_CLOCKS]; // past: the last ones, with this clock's
 	Job (&jobs)[JOBS] = now.jobs;
 	bool (&quiet)[JOBS] = now.quiet;
+	bool (&keeps)[JOBS] = now.held;
+	int taker = -1; // the context that takes memory in this clock
 	Request requests[PORTS];
 	bool breaking[JOBS], waiting[JOBS], hit[JOBS];
 	uint64_t stuck = 0; // contexts that do not become quiet
@@ -198,6 +205,23 @@ class Jobs
 		job.expired = false;
 	}
 
+	/// What was taken is held until the context is idle, and some time longer.
+	void drive_memory()
+	{
+		if (taker >= 0) {
+			keeps[taker] = true;
+			now.has_memory = random.chance(70);
+		} else if (random.chance(3)) {
+			now.has_memory = true;
+		}
+		for (unsigned j = 0; j < JOBS; j++) {
+			keeps[j] = keeps[j] && !(now.is_idle(j) && random.chance(30));
+			set_bit(dut->job_held, j, keeps[j]);
+		}
+		dut->memory_found = now.has_memory;
+		taker = dut->take ? static_cast<int>(dut->take_job) : -1;
+	}
+
 	void drive()
 	{
 		unsigned asks = 0;
@@ -227,7 +251,7 @@ class Jobs
 			stuck = random.chance(50) ? random.next() : 0;
 		for (unsigned j = 0; j < JOBS; j++) {
 			// What is free and quiet stays so, but in the clock of freeing.
-			quiet[j] = past[DECIDING_CLOCKS - 1].is_free(j) ||
+			quiet[j] = past[DECIDING_CLOCKS - 1].is_idle(j) ||
 			           (random.chance(50) && !(stuck >> j & 1));
 			waiting[j] = hit[j] = false;
 			set_bit(dut->job_quiet, j, quiet[j]);
@@ -313,7 +337,7 @@ class Jobs
 				                       (job.border && request.is_border(at))
 				               ? REFUSED
 				               : static_cast<int>(j);
-			room |= state.is_free(j);
+			room |= state.has_memory && state.is_free(j);
 			alone += job.valid && job.mask == 1u << port;
 		}
 		if (!room)
@@ -343,7 +367,7 @@ class Jobs
 			return static_cast<uint32_t>(random.below(2) << random.below(31));
 		return 0u - static_cast<uint32_t>(1 + (random.chance(10)
 		                                               ? random.below(uint64_t{1} << 31)
-		                                               : random.below(2 * SLOTS)));
+		                                               : random.below(256)));
 	}
 
 	/// Of four ports: any number of children, turned round here or further up, or nowhere.
@@ -369,6 +393,8 @@ class Jobs
 		}
 		CHECK(dut->opened == (dut->answer_granted && want == NEW), "opened: %d",
 		      dut->opened);
+		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
+		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
 		if (dut->answer_held) {
 			CHECK(holding, "held without a cause");
@@ -403,8 +429,6 @@ class Jobs
 			job.id = request.id;
 			job.ranks = request.ranks;
 			job.children = request.children(at);
-			while (2 * job.window <= SLOTS && 2 * job.window <= 0u - request.window)
-				job.window *= 2;
 		}
 		if (request.is_border(at)) {
 			job.border = 1u << port;
@@ -422,6 +446,7 @@ class Jobs
 			const Job &job = jobs[j];
 
 			CHECK(bit(dut->job_valid, j) == job.valid, "job %u: valid", j);
+			CHECK(bit(dut->job_idle, j) == now.is_idle(j), "job %u: idle", j);
 			CHECK(bit(dut->job_freed, j) == job.freed, "job %u: freed", j);
 			CHECK(bit(dut->newly_closed, j) == job.closed, "job %u: closed", j);
 			freed += job.freed;
@@ -433,10 +458,6 @@ class Jobs
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
 			CHECK(bit(dut->job_over, j) == job.over, "job %u: over", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
-			for (unsigned b = 0; b < WINDOW_W; b++)
-				CHECK(bit(dut->job_window, j * WINDOW_W + b) ==
-				              ((job.window - 1) >> b & 1),
-				      "job %u: window", j);
 			for (unsigned p = 0; p < PORTS; p++) {
 				CHECK(bit(dut->job_mask, p * JOBS + j) == (job.mask >> p & 1),
 				      "job %u: mask", j);
