@@ -63,6 +63,13 @@ struct Request {
 constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4;
 
 constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
+constexpr unsigned LOOK_CLOCKS = 3;     // from the look into the memory to the answer
+
+/// What ina_memory was asked for, if it was.
+struct Look {
+	bool active = false;
+	uint32_t asked = 0;
+};
 
 /// All that decides on a request, in one clock.
 struct State {
@@ -131,6 +138,7 @@ class Jobs
 			CHECK(port < 0 && requests[p].active, "an answer too many, to port %u", p);
 			port = static_cast<int>(p);
 		}
+		check_look(port);
 		for (unsigned p = 0; port >= 0 && p < PORTS; p++) {
 			requests[p].others += static_cast<unsigned>(port) != p;
 			CHECK(requests[p].others < PORTS || !requests[p].active,
@@ -152,7 +160,8 @@ class Jobs
 	}
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
-	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0;
+	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0,
+	         most_asked = 0;
 
       private:
 	bench::Random &random;
@@ -163,6 +172,7 @@ class Jobs
 	bool (&quiet)[JOBS] = now.quiet;
 	bool (&keeps)[JOBS] = now.held;
 	int taker = -1; // the context that takes memory in this clock
+	Look looks[LOOK_CLOCKS];
 	Request requests[PORTS];
 	bool breaking[JOBS], waiting[JOBS], hit[JOBS];
 	uint64_t stuck = 0; // contexts that do not become quiet
@@ -203,6 +213,28 @@ class Jobs
 			job.ticked = job.over;
 		job.over = true;
 		job.expired = false;
+	}
+
+	/**
+	 * Each answer has had one look, for what its JOIN asks for; where a child may be a switch,
+	 * for twice as much, but no more than the lane can say.
+	 */
+	void check_look(int port)
+	{
+		const Look look = looks[0];
+
+		std::copy(looks + 1, looks + LOOK_CLOCKS, looks);
+		looks[LOOK_CLOCKS - 1] = {dut->look != 0, dut->look_asked};
+		CHECK(look.active == (port >= 0), "%s", port >= 0 ? "no look" : "no answer");
+		if (port < 0 || static_cast<int32_t>(requests[port].window) >= 0)
+			return;
+		const uint64_t window = (uint64_t{1} << 32) - requests[port].window;
+		const uint64_t packets =
+		        std::min(at.level > 1 ? 2 * window : window, uint64_t{1} << 31);
+
+		CHECK(0u - look.asked == packets, "a window of %llu: %u packets are asked for",
+		      static_cast<unsigned long long>(window), 0u - look.asked);
+		most_asked += at.level > 1 && window > uint64_t{1} << 30;
 	}
 
 	/// What was taken is held until the context is idle, and some time longer.
@@ -482,6 +514,7 @@ void run(bench::Random &random, const Place &place)
 	              jobs.expired > 10 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
+	CHECK(place.level < 2 || jobs.most_asked > 100, "%u asked for the most", jobs.most_asked);
 	CHECK(!place.has_others() || jobs.overs > 300, "%u over", jobs.overs);
 	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 2 && jobs.downs_held > 100),
 	      "%u borders, %u down flows, %u of them held before", jobs.borders, jobs.downs,
