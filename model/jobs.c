@@ -60,9 +60,10 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 }
 
 /*
- * How many of its windows a job's block must hold. Where a child is a switch, which may break the job
- * or be reset by itself, its border no longer waits for the others below it: with the sums that all
- * have, a window more is sent, and summed here, while a receiver still lacks the oldest of them.
+ * How many of its windows a job's block must hold. Where a child is a switch, which may break the
+ * job or be reset by itself, its border no longer waits for the others below it: with the sums that
+ * all have, a window more is sent, and summed here, while a receiver still lacks the oldest of
+ * them.
  */
 static unsigned windows_of_block(const struct jobs *jobs)
 {

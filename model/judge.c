@@ -139,8 +139,9 @@ static struct judgement break_and_pass(struct judge *judge, unsigned job)
 }
 
 /*
- * Has the sum of the job's JOINs gone out to those below? Before that a live connection sends nothing
- * behind its JOIN: what was learned is a JOIN that came again when this switch had let pass the first.
+ * Has the sum of the job's JOINs gone out to those below? Before that a live connection sends
+ * nothing behind its JOIN: what was learned is a JOIN that came again when this switch had let pass
+ * the first.
  */
 static bool has_join_sum(const struct judge *judge, unsigned job)
 {
@@ -294,9 +295,8 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	bool is_of_another_switch = is_probe(judge, distance);
 	bool is_too_far = is_far(judge, (unsigned)job, distance) && !is_of_another_switch;
 
-	/* A job that broke before it had the sum of its JOINs has whatever window others granted. */
-	bool has_window =
-	        !judge->jobs->entries[job].broken || has_join_sum(judge, (unsigned)job);
+	/* A job that broke before its JOINs' sum has whatever window others granted. */
+	bool has_window = !judge->jobs->entries[job].broken || has_join_sum(judge, (unsigned)job);
 
 	if (is_of_another_job(judge, (unsigned)job, packet) || (is_too_far && has_window))
 		return judge_suspect(judge, (unsigned)job);

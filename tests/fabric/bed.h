@@ -68,7 +68,7 @@ struct cable {
 	void *who;
 	uint32_t port;
 	uint64_t free_at;
-	bool from_host; /* which has room for all that it sends */
+	bool from_host;  /* which has room for all that it sends */
 	uint8_t stretch; /* no two on a way are the same: the cables up from a host, then down */
 	bool is_cut;
 };

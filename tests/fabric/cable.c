@@ -8,9 +8,9 @@ static uint64_t jitter(struct bed *bed)
 }
 
 /*
- * A bit of a data frame turns round, in any byte behind the addresses. Each cable of a way has a bit
- * of its own: what went past the switches on its way as another flow's must not be whole again at the
- * end. A link drops what is damaged, so that no network does this.
+ * A bit of a data frame turns round, in any byte behind the addresses. Each cable of a way has a
+ * bit of its own: what went past the switches on its way as another flow's must not be whole again
+ * at the end. A link drops what is damaged, so that no network does this.
  */
 static void damage(struct bed *bed, const struct cable *cable, struct frame *frame)
 {

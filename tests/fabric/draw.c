@@ -103,9 +103,8 @@ static void lay_cables(struct bed *bed)
 				                       .stretch = (uint8_t)child->level};
 				host = child->last_host + 1;
 			} else {
-				node->out[port] = (struct cable){.arrive = host_receive,
-				                                 .port = host,
-				                                 .stretch = down};
+				node->out[port] = (struct cable){
+				        .arrive = host_receive, .port = host, .stretch = down};
 				bed->host_out[host++] = (struct cable){.arrive = node_receive,
 				                                       .who = node,
 				                                       .port = port,
@@ -228,8 +227,8 @@ static void draw_memory(struct bed *bed, struct aggregator_config *config)
 	unsigned windows = config->jobs;
 	unsigned grain = config->place.level > 1 ? 2 * MESSAGE_MAX : MESSAGE_MAX;
 
-	config->window_packets = grain / MESSAGE_MAX *
-	                         (bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window);
+	config->window_packets =
+	        grain / MESSAGE_MAX * (bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window);
 	config->grain_packets = grain;
 	if (bed->set.is_short)
 		windows = PICK(bed, 1, 2, config->jobs);

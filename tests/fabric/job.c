@@ -152,8 +152,8 @@ static void start_again(struct bed *bed, struct job *job)
 
 	/* Jobs for which there is not memory for all must not ask at the same time for ever. */
 	if (job->failures > PATIENT_FAILURES)
-		pause <<= job->failures < PATIENT_FAILURES + 6 ? job->failures - PATIENT_FAILURES
-		                                               : 6;
+		pause <<=
+		        job->failures < PATIENT_FAILURES + 6 ? job->failures - PATIENT_FAILURES : 6;
 
 	bed_at(bed, later(bed, pause), job_begin, job, 0, NULL);
 }

@@ -253,7 +253,8 @@ static struct rig *open_below(void)
 	return rig;
 }
 
-/* The JOINs were summed without this switch's grant: it was not there when the first of them came. */
+/* The JOINs were summed without this switch's grant: it was not there when the first of them came.
+ */
 static void test_grants_more(void **state)
 {
 	struct rig *rig = open_below();
@@ -298,8 +299,8 @@ static void test_late_join(void **state)
 }
 
 /*
- * At level 2 a history is two windows: a child that is broken sends on, with the sums that all have,
- * a window more than any receiver behind it that lacks one.
+ * At level 2 a history is two windows: a child that is broken sends on, with the sums that all
+ * have, a window more than any receiver behind it that lacks one.
  */
 static void test_two_windows(void **state)
 {
@@ -443,13 +444,17 @@ static void test_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_up_and_down),     cmocka_unit_test(test_congestion),
-	        cmocka_unit_test(test_retransmissions), cmocka_unit_test(test_early),
+	        cmocka_unit_test(test_up_and_down),
+	        cmocka_unit_test(test_congestion),
+	        cmocka_unit_test(test_retransmissions),
+	        cmocka_unit_test(test_early),
 	        cmocka_unit_test(test_broken),
 	        cmocka_unit_test(test_grants_more),
 	        cmocka_unit_test(test_late_join),
-	        cmocka_unit_test(test_two_windows),          cmocka_unit_test(test_left),
-	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_trace),
+	        cmocka_unit_test(test_two_windows),
+	        cmocka_unit_test(test_left),
+	        cmocka_unit_test(test_probes),
+	        cmocka_unit_test(test_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

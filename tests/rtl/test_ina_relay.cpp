@@ -30,7 +30,6 @@ int32_t window_lane(const bench::Bytes &join)
 	return lane;
 }
 
-
 /// One chosen packet.
 struct Packet {
 	unsigned kind, job, slot, from, mask;
