@@ -93,7 +93,8 @@ module ina_jobs #(
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
 
-    output logic busy  // a job may expire, or has and is not freed yet
+    // A job may expire, or has and is not freed yet, or memory of a freed one is to be given back.
+    output logic busy
 );
 
   localparam int PORTS_W = $clog2(PORT_COUNT + 1);
@@ -293,7 +294,7 @@ module ina_jobs #(
   end
 
   assign expires = age_q ? job_valid & ~heard & ~expired & ~job_over : '0;
-  assign busy    = age_q || expired != '0;
+  assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0;
 
   // Breaks that concern a job which is not broken yet.
   logic [JOB_COUNT-1:0] breaks;

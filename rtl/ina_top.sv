@@ -349,13 +349,13 @@ module ina_top #(
   logic                  counters_busy;
 
   // Who is busy says so late in a clock, so it counts from the next one on; what comes from outside
-  // counts from the edge that takes it, and bridges that clock.
+  // counts from the edge that takes it, and bridges that clock. A tick may end a job that is over.
   localparam int PARTS = PORT_COUNT + 11;
   logic             input_d;
   logic             input_q;
   logic [PARTS-1:0] busy_q;
 
-  assign input_d = s_axis_tvalid != '0 || age;
+  assign input_d = s_axis_tvalid != '0 || age || (tick && job_over != '0);
 
   always_ff @(posedge clk) begin
     input_q <= input_d;
