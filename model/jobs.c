@@ -56,7 +56,8 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 	unsigned ports = jobs->port_count - (unsigned)__builtin_popcount(jobs->uplinks);
 
 	return children >= 1 && children <= ports && children <= header->rank_count &&
-	       header->exponent < 0 && (!is_border(jobs, header) || jobs->uplinks);
+	       header->exponent < 0 &&
+	       (!is_border(jobs, header) || (jobs->uplinks && children > 1));
 }
 
 /*

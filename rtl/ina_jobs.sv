@@ -217,7 +217,7 @@ module ina_jobs #(
       found_q  <= any_free;
       index_q  <= knows != '0 ? known_index : lowest_free;
       possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
-          && request.window[31] && (!is_border || uplinks != '0);
+          && request.window[31] && (!is_border || (uplinks != '0 && children != 16'd1));
     end
   end
 

@@ -59,17 +59,17 @@ static bool may_refuse(const struct node *node)
 }
 
 /*
- * May what passes be another switch's, and this one know nothing of the job? It may have refused a
- * job of which it has a single child. Nobody notices: the child's packets are the part.
+ * Has the switch a part in the job? It has none where a single child of it has ranks of the job:
+ * what passes is other switches' then.
  */
-static bool may_stand_aside(const struct node *node, const struct job *job)
+static bool takes_part(const struct node *node, const struct job *job)
 {
 	uint32_t ports = 0;
 
 	for (unsigned i = 0; i < job->rank_count; i++)
 		if (is_below(node, job->ranks[i].host))
 			ports |= 1u << node->route[job->ranks[i].host];
-	return __builtin_popcount(ports) == 1 && may_refuse(node);
+	return __builtin_popcount(ports) > 1;
 }
 
 /* Has this switch sent the packet with the sum of all? If it does so now, that is remembered. */
@@ -113,8 +113,8 @@ void watch_out(struct node *node, const struct frame *frame)
 		return;
 	bool is_sum = packet_is_sum(job, (uint32_t)index, frame);
 	bool was = was_sum(seen, sender, (uint32_t)index, is_sum);
-	bool must_be = (was && !may_stand_aside(node, job)) ||
-	               (bed->set.is_clean && leads_to_host(node, port));
+	bool must_be =
+	        (was && takes_part(node, job)) || (bed->set.is_clean && leads_to_host(node, port));
 
 	if (must_be && !is_sum) {
 		bed->exposed++;

@@ -277,6 +277,25 @@ static void test_grants_more(void **state)
 	rig_close(rig);
 }
 
+/* The part would be the child's own packet: the switch takes no part, and all passes. */
+static void test_single_child(void **state)
+{
+	struct rig *rig = open_leaf(0);
+	struct frame join = join_of(rig, BORDER, 1), above = join_of(rig, DOWN, RANKS);
+	uint32_t place = 2u << 24 | 2 << 8 | 1;
+
+	(void)state;
+	memcpy(join.bytes + FRAME_HEADER_BYTES + 24, &place, sizeof(place));
+	frame_seal(&join);
+	rig_put(rig, BORDER, &join);
+	rig_assert_passed(rig, BORDER, &join);
+	rig_assert_count(rig, joins_refused, 1);
+	rig_assert_count(rig, jobs_opened, 0);
+	rig_put(rig, UPLINK, &above);
+	rig_assert_passed(rig, UPLINK, &above);
+	rig_close(rig);
+}
+
 /* Their sum has come by before. The border would not go on without it. */
 static void test_late_join(void **state)
 {
@@ -444,17 +463,12 @@ static void test_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_up_and_down),
-	        cmocka_unit_test(test_congestion),
-	        cmocka_unit_test(test_retransmissions),
-	        cmocka_unit_test(test_early),
-	        cmocka_unit_test(test_broken),
-	        cmocka_unit_test(test_grants_more),
-	        cmocka_unit_test(test_late_join),
-	        cmocka_unit_test(test_two_windows),
-	        cmocka_unit_test(test_left),
-	        cmocka_unit_test(test_probes),
-	        cmocka_unit_test(test_trace),
+	        cmocka_unit_test(test_up_and_down),     cmocka_unit_test(test_congestion),
+	        cmocka_unit_test(test_retransmissions), cmocka_unit_test(test_early),
+	        cmocka_unit_test(test_broken),          cmocka_unit_test(test_single_child),
+	        cmocka_unit_test(test_grants_more),     cmocka_unit_test(test_late_join),
+	        cmocka_unit_test(test_two_windows),     cmocka_unit_test(test_left),
+	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
