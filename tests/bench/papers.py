@@ -10,7 +10,6 @@ picture from what was measured, which docs/pictures/papers.json keeps.
 same figures on every machine.
 """
 import argparse
-import functools
 import json
 import statistics
 import subprocess
@@ -110,13 +109,8 @@ def switchml_loss(options):
                            for row in rows if row["loss"] in (1e-4, 1e-3, 1e-2))
 
 
-@functools.cache
-def short_flows(options):
-    return {(row["algorithm"], row["controlled"]): row for row in congestion.short(options)}
-
-
 def panama_short(options):
-    by = short_flows(options)
+    by = {(row["algorithm"], row["controlled"]): row for row in congestion.short(options)}
     ring, ours = by["ring", False], by["ina", True]
     gain = ring["p99_us"] / ours["p99_us"]
     return gain, (f"p99 {ours['p99_us']:.0f} µs beside jobs in the network, {ring['p99_us']:.0f} beside the same jobs by ring: {gain:.2f} times; "
