@@ -22,14 +22,14 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 		struct ina_comm *strand = comm->strands.comms[c];
 
 		if (may_lose && strand->stats.algorithm != INA_ALGORITHM_INA)
-			channels->lost |= (uint32_t)1 << c;
+			channels->known.lost |= (uint32_t)1 << c;
 		if (ina_memory_register(&strand->network.memory, channels->told,
 		                        sizeof(channels->told) + sizeof(channels->heard),
 		                        failure) != INA_OK)
 			return failure->status;
 	}
 	for (unsigned int s = 0; s < INA_CHANNEL_STEPS; s++)
-		channels->steps[s].lost = channels->lost;
+		channels->steps[s].known = channels->known;
 	return INA_OK;
 }
 

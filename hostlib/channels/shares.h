@@ -10,6 +10,12 @@
 
 #include "hostlib/include/ina.h"
 
+/* What all ranks know of their channels, the same at each. */
+struct ina_shares_known {
+	uint32_t lost;                   /* by bits: have lost their aggregators */
+	int32_t rates[INA_MAX_CHANNELS]; /* at the slowest rank, bytes a ms; 0: not known yet */
+};
+
 /* A channel's part of a step; an empty one is none of its business. */
 struct ina_share {
 	size_t offset; /* in the step, bytes */
@@ -26,9 +32,20 @@ void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t
                     struct ina_share *shares);
 
 /*
- * The weights of channels of which some, by bits, have lost their aggregators: these get nothing,
- * as long as others have theirs; else all are alike.
+ * Weights. Channels that have lost their aggregators get nothing, as long as others have theirs;
+ * the others get parts in proportion to their rates, in sixteenths of the fastest one's. Where
+ * rates differ by a quarter or less, or one is not known, or all channels are lost, all are alike
+ * (1): less would come and go with the measurement.
  */
-void ina_shares_weigh(uint32_t lost, int channels, uint32_t *weights);
+void ina_shares_weigh(const struct ina_shares_known *known, int channels, uint32_t *weights);
+
+/*
+ * A rank's rate: so many bytes in so long; in [1, INT32_MAX). INT32_MAX, which a minimum over all
+ * ranks ignores, where there was nothing to measure.
+ */
+int32_t ina_shares_rate(uint64_t bytes, int64_t busy_ns);
+
+/* Takes that minimum into the rate of a channel: half of the new one is what was known. */
+void ina_shares_learn(struct ina_shares_known *known, int channel, int32_t slowest);
 
 #endif

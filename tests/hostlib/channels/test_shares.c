@@ -77,19 +77,58 @@ static void nothing_is_lost(void **state)
 static void weights(void **state)
 {
 	static const struct {
-		uint32_t lost;
+		struct ina_shares_known known;
 		int channels;
 		uint32_t wanted[3];
-	} cases[] = {{0, 3, {1, 1, 1}}, {2, 3, {1, 0, 1}}, {5, 3, {0, 1, 0}},
-	             {7, 3, {1, 1, 1}}, {0, 1, {1, 9, 9}}, {1, 1, {1, 9, 9}}};
+	} cases[] = {
+	        {{0, {0}}, 3, {1, 1, 1}},
+	        {{2, {0}}, 3, {1, 0, 1}},
+	        {{5, {0}}, 3, {0, 1, 0}},
+	        {{7, {0}}, 3, {1, 1, 1}},
+	        {{0, {0}}, 1, {1, 9, 9}},
+	        {{1, {0}}, 1, {1, 9, 9}},
+	        /* Rates that are not known of all, or alike. */
+	        {{0, {100, 0, 7}}, 3, {1, 1, 1}},
+	        {{0, {1000, 750, 900}}, 3, {1, 1, 1}},
+	        /* The fastest has 16 parts, and none has less than one. */
+	        {{0, {1000, 740, 500}}, 3, {16, 12, 8}},
+	        {{0, {1, INT32_MAX - 1, 1 << 30}}, 3, {1, 16, 8}},
+	        /* What is lost has no say; all lost, all alike. */
+	        {{1, {1000, 100, 50}}, 3, {0, 16, 8}},
+	        {{2, {1000, 100, 900}}, 3, {1, 0, 1}},
+	        {{7, {1000, 100, 50}}, 3, {1, 1, 1}},
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t got[3] = {9, 9, 9};
 
-		ina_shares_weigh(cases[i].lost, cases[i].channels, got);
+		ina_shares_weigh(&cases[i].known, cases[i].channels, got);
 		assert_memory_equal(got, cases[i].wanted, sizeof(got));
 	}
+}
+
+/* A GB in 80 ms is 100 Gb/s: 12,500,000 bytes a ms. */
+static void rates(void **state)
+{
+	struct ina_shares_known known = {0};
+
+	(void)state;
+	assert_int_equal(ina_shares_rate(1000000000, 80000000), 12500000);
+	assert_int_equal(ina_shares_rate(1, 5000000000), 1);
+	assert_int_equal(ina_shares_rate(UINT64_MAX, 1), INT32_MAX - 1);
+	assert_int_equal(ina_shares_rate(0, 80000000), INT32_MAX);
+	assert_int_equal(ina_shares_rate(1000, 0), INT32_MAX);
+	ina_shares_learn(&known, 1, INT32_MAX);
+	assert_int_equal(known.rates[1], 0);
+	ina_shares_learn(&known, 1, 1000);
+	ina_shares_learn(&known, 1, 3000);
+	ina_shares_learn(&known, 1, INT32_MAX);
+	assert_int_equal(known.rates[1], 2000);
+	for (int i = 0; i < 20; i++)
+		ina_shares_learn(&known, 1, 1);
+	assert_int_equal(known.rates[1], 1);
+	assert_int_equal(known.rates[0], 0);
 }
 
 int main(void)
@@ -98,6 +137,7 @@ int main(void)
 	        cmocka_unit_test(by_hand),
 	        cmocka_unit_test(nothing_is_lost),
 	        cmocka_unit_test(weights),
+	        cmocka_unit_test(rates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
