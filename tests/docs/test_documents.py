@@ -34,7 +34,7 @@ def test_the_readme_is_one_page():
 
 def test_pictures(tmp_path):
     """What draw.py makes of the data is what is there: the pictures, and the tables of results.md."""
-    files = [SOURCE / "docs/results.md", *(SOURCE / "docs/pictures").glob("*.svg")]
+    files = [SOURCE / "docs/results.md", *set((SOURCE / "docs/pictures").glob("*.svg")) - {SOURCE / "docs/pictures/papers.svg"}]
     copies = [tmp_path / file.relative_to(SOURCE / "docs") for file in files]
     (tmp_path / "pictures").mkdir()
     for name in "results.md", "pictures/draw.py", "pictures/results.json", "pictures/fabric.json":
@@ -42,6 +42,17 @@ def test_pictures(tmp_path):
     subprocess.run([tmp_path / "pictures/draw.py"], check=True)
     for file, copy in zip(files, copies):
         assert copy.read_text() == file.read_text(), f"{file.name}: run docs/pictures/draw.py"
+
+
+def test_papers(tmp_path):
+    """The page about papers and its picture are what papers.py makes of what was measured."""
+    (tmp_path / "docs/pictures").mkdir(parents=True)
+    (tmp_path / "tests/bench").mkdir(parents=True)
+    for file in [*(SOURCE / "tests/bench").glob("*.py"), SOURCE / "docs/pictures/draw.py", SOURCE / "docs/pictures/papers.json"]:
+        shutil.copy(file, tmp_path / file.relative_to(SOURCE))
+    subprocess.run(["/usr/bin/python3", "-B", tmp_path / "tests/bench/papers.py", "--lines", "none"], check=True)
+    for name in "docs/papers.md", "docs/pictures/papers.svg":
+        assert (tmp_path / name).read_text() == (SOURCE / name).read_text(), f"{name}: run tests/bench/papers.py --lines none"
 
 
 def test_figures_are_those_of_the_charts():
