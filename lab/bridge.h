@@ -38,9 +38,9 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count);
 
 /*
- * In virtual time, when all commands have ended, by what hosts told us: waits up to `patience_s`
- * until the bridge has seen that as well, and has ended. Were hosts ended before, real time would
- * decide how much of what they sent last is counted.
+ * In virtual time, after all hosts have told us that their commands have ended: waits up to
+ * `patience_s` until the bridge has seen the same and has ended. If hosts were killed before, real
+ * time would decide how many of their last frames are counted.
  */
 void lab_bridge_end_with_hosts(struct lab_bridge *bridge, double patience_s);
 

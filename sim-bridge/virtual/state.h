@@ -46,12 +46,12 @@ struct virtual_time {
 	struct guest **running; /* room for all */
 	struct pollfd *polled;  /* room for all descriptors of a start */
 	int signal_fd;          /* SIGTERM, SIGINT: to end at once */
-	int end_fd;             /* SIGUSR1: to end when all hosts have, looked at then */
-	uint64_t now_ns;        /* since the hosts were switched on */
-	uint64_t start_ns;      /* when all commands started; GUEST_NEVER before */
-	uint64_t end_ns;        /* when the last one had ended, or time stopped */
-	uint64_t frames;        /* that hosts sent and received */
-	uint64_t runs;          /* of hosts */
+	int end_fd;        /* SIGUSR1: to end as soon as all hosts have ended; read only then */
+	uint64_t now_ns;   /* since the hosts were switched on */
+	uint64_t start_ns; /* when all commands started; GUEST_NEVER before */
+	uint64_t end_ns;   /* when the last one had ended, or time stopped */
+	uint64_t frames;   /* that hosts sent and received */
+	uint64_t runs;     /* of hosts */
 	bool is_over;
 	double shown_s;  /* of real time: progress was shown last */
 	char error[256]; /* not empty: time could not go on */

@@ -231,7 +231,7 @@ void virtual_time_run(struct virtual_time *time)
 		if (turns % 256 == 0)
 			show_progress(time);
 	}
-	/* Hosts stay up until somebody ends them. */
+	/* Hosts stay up until somebody ends them, or SIGUSR1 says that nobody needs them. */
 	if (!time->error[0] && !fabric_error(time->fabric))
 		poll(ended, 2, -1);
 }
