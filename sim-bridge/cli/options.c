@@ -9,6 +9,7 @@
 #include "common/parse.h"
 #include "common/topology_open.h"
 #include "common/topology_settings.h"
+#include "model/aggregator.h"
 #include "sim-bridge/realtime/port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
@@ -77,6 +78,9 @@ static void take_for_switch(struct bridge_config *of, const struct bridge_option
 	uint64_t *const whole[BRIDGE_OPTION_COUNT] = {
 	        [BRIDGE_OPTION_AGGREGATOR] = &of->aggregator,
 	        [BRIDGE_OPTION_STEER] = &of->steering,
+	        [BRIDGE_OPTION_JOBS] = &of->jobs,
+	        [BRIDGE_OPTION_MEMORY] = &of->memory_packets,
+	        [BRIDGE_OPTION_WINDOW] = &of->window_packets,
 	        [BRIDGE_OPTION_JOB_TTL] = &of->job_ttl_ns,
 	        [BRIDGE_OPTION_RESET_EVERY] = &of->reset_every,
 	        [BRIDGE_OPTION_OFF_AFTER] = &of->off_after,
@@ -319,6 +323,9 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){
 	        .fabric.seed = 1,
 	        .every_switch.rtl_clock_hz = 250000000,
+	        .every_switch.jobs = AGGREGATOR_DEFAULT_JOBS,
+	        .every_switch.memory_packets = AGGREGATOR_DEFAULT_MEMORY_PACKETS,
+	        .every_switch.window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
 	        .every_switch.job_ttl_ns = 60000000000,
 	        .every_switch.quiet_ns = 10000000,
 	        .every_switch.forwarding_ns = 300,

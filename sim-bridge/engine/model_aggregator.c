@@ -73,8 +73,10 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 {
 	struct aggregator_config config = {
 	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
-	        .jobs = AGGREGATOR_DEFAULT_JOBS,
-	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
+	        .jobs = wanted->jobs,
+	        .memory_packets = wanted->memory_packets,
+	        .window_packets = wanted->window_packets,
+	        .grain_packets = AGGREGATOR_DEFAULT_GRAIN_PACKETS,
 	        .has_quiet_time = wanted->has_quiet_time,
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,
@@ -85,6 +87,16 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	if (!model)
 		goto out_error;
 	model->aggregator = aggregator_open(&config, emit, context);
+	if (!model->aggregator && errno == EINVAL) {
+		snprintf(error, error_bytes,
+		         "--packet-memory %u and --window %u: the window must be a power of two "
+		         "and no "
+		         "more "
+		         "than the memory, and the memory a multiple of %u",
+		         config.memory_packets, config.window_packets, config.grain_packets);
+		free(model);
+		return NULL;
+	}
 	if (!model->aggregator)
 		goto out_free;
 	model->engine = (struct engine){
@@ -92,6 +104,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	        .ports = config.ports,
 	        .jobs = config.jobs,
 	        .window_packets = config.window_packets,
+	        .memory_packets = config.memory_packets,
 	};
 	return &model->engine;
 
