@@ -163,6 +163,7 @@ struct settings {
 	bool tells; /* who finds a fault behind the JOINs tells all, beside the fabric */
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
 	bool is_clean;            /* no faults but those that RC mends */
+	bool windows_differ;      /* windows differ between jobs, and what switches grant */
 	bool is_short;            /* switches may have too little memory for all jobs */
 };
 

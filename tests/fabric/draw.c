@@ -141,7 +141,8 @@ static void draw_settings(struct bed *bed)
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
 	set->tells = bed_chance(bed, 500000);
-	set->is_short = !set->is_clean && bed_chance(bed, 300000);
+	set->windows_differ = bed_chance(bed, 300000);
+	set->is_short = !set->is_clean && bed_chance(bed, 150000);
 }
 
 /* How many children of a switch have ranks of the job? */
@@ -206,8 +207,10 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 		                            : 0;
 	job->packets = PICK(bed, 1, 2, MESSAGE_MAX);
 	job->messages = PICK(bed, 3, 6, 12);
-	job->window = (bed->set.window - bed_below(bed, bed->set.window - MESSAGE_MAX + 1)) /
-	              job->packets;
+	job->window = bed->set.window / job->packets;
+	if (bed->set.windows_differ)
+		job->window = (MESSAGE_MAX + bed_below(bed, bed->set.window - MESSAGE_MAX + 1)) /
+		              job->packets;
 	job->generations = 1 + bed_below(bed, 2);
 	job->late = PICK(bed, 0, 0, 500, 3000);
 }
@@ -219,8 +222,8 @@ static unsigned contexts(const struct bed *bed)
 }
 
 /*
- * Memory that is short makes windows small; and in some seeds with faults, where a job that is
- * refused comes again, it may be too little for all jobs at once.
+ * In some seeds switches differ in the windows that they grant; and in some with faults, where a
+ * job that is refused comes again, memory may be too little for all jobs at once.
  */
 static void draw_memory(struct bed *bed, struct aggregator_config *config)
 {
@@ -228,7 +231,9 @@ static void draw_memory(struct bed *bed, struct aggregator_config *config)
 	unsigned grain = config->place.level > 1 ? 2 * MESSAGE_MAX : MESSAGE_MAX;
 
 	config->window_packets =
-	        grain / MESSAGE_MAX * (bed_chance(bed, 500000) ? MESSAGE_MAX : bed->set.window);
+	        grain / MESSAGE_MAX *
+	        (bed->set.windows_differ && bed_chance(bed, 500000) ? MESSAGE_MAX
+	                                                            : bed->set.window);
 	config->grain_packets = grain;
 	if (bed->set.is_short)
 		windows = PICK(bed, 1, 2, config->jobs);
