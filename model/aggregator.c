@@ -24,6 +24,7 @@ enum { QUIET_TICKS = 2 };
 struct aggregator {
 	struct aggregator_config config;
 	struct ina_counters counters;
+	struct memory memory;
 	struct jobs jobs;
 	struct queue_slot *slots; /* [port][packet of the memory] */
 	struct queue *queues;     /* [port][job] */
@@ -94,6 +95,7 @@ static bool open_parts(struct aggregator *aggregator)
 	const struct aggregator_config *config = &aggregator->config;
 
 	const struct jobs jobs = {
+	        .memory = &aggregator->memory,
 	        .job_count = config->jobs,
 	        .port_count = config->ports,
 	        .level = config->place.level,
@@ -102,8 +104,9 @@ static bool open_parts(struct aggregator *aggregator)
 	        .counters = &aggregator->counters,
 	};
 
-	if (!jobs_open(&aggregator->jobs, &jobs, config) ||
-	    !tree_open(&aggregator->tree, config->ports) ||
+	if (!memory_open(&aggregator->memory, config->memory_packets, config->window_packets,
+	                 config->grain_packets) ||
+	    !jobs_open(&aggregator->jobs, &jobs) || !tree_open(&aggregator->tree, config->ports) ||
 	    !history_open(&aggregator->sums, config->memory_packets) ||
 	    (config->place.uplinks && !history_open(&aggregator->parts, config->memory_packets)))
 		return false;
@@ -169,6 +172,7 @@ void aggregator_close(struct aggregator *aggregator)
 	history_close(&aggregator->parts);
 	tree_close(&aggregator->tree);
 	jobs_close(&aggregator->jobs);
+	memory_close(&aggregator->memory);
 	free(aggregator->judges);
 	free(aggregator->queues);
 	free(aggregator->slots);

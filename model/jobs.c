@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool jobs_open(struct jobs *jobs, const struct jobs *shape, const struct aggregator_config *config)
+bool jobs_open(struct jobs *jobs, const struct jobs *shape)
 {
 	*jobs = *shape;
 	jobs->entries = calloc(jobs->job_count, sizeof(*jobs->entries));
-	return jobs->entries && memory_open(&jobs->memory, config->memory_packets,
-	                                    config->window_packets, config->grain_packets);
+	return jobs->entries != NULL;
 }
 
 void jobs_close(struct jobs *jobs)
 {
-	memory_close(&jobs->memory);
 	free(jobs->entries);
 	jobs->entries = NULL;
 }
@@ -76,7 +74,7 @@ static struct job open_job(struct jobs *jobs, const struct ina_wire_header *head
 {
 	unsigned windows = windows_of_block(jobs);
 	uint64_t asked = 0u - (uint32_t)header->exponent;
-	struct memory_block block = memory_take(&jobs->memory, windows * asked);
+	struct memory_block block = memory_take(jobs->memory, windows * asked);
 
 	jobs->counters->jobs_opened++;
 	return (struct job){
@@ -137,7 +135,7 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		goto refused;
 	if (index < 0) {
 		index = find_free(jobs);
-		if (index < 0 || !memory_has_any(&jobs->memory))
+		if (index < 0 || !memory_has_any(jobs->memory))
 			goto refused;
 		if (has_share(jobs, port)) {
 			jobs->counters->joins_held++;
@@ -226,7 +224,7 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 static bool forget(struct jobs *jobs, struct job *job)
 {
 	job->valid = false;
-	memory_give(&jobs->memory, job->block);
+	memory_give(jobs->memory, job->block);
 	return true;
 }
 

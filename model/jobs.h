@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aggregator.h"
 #include "counters.h"
 #include "memory.h"
 #include "wire/ina_wire.h"
@@ -44,7 +43,7 @@ struct job {
 
 struct jobs {
 	struct job *entries;
-	struct memory memory; /* the blocks of the valid ones are taken */
+	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
 	unsigned job_count;
 	unsigned port_count;
 	unsigned level;       /* of this switch */
@@ -53,8 +52,8 @@ struct jobs {
 	struct ina_counters *counters; /* the aggregator's */
 };
 
-/* `shape` says all but the entries and the memory. False: no memory. */
-bool jobs_open(struct jobs *jobs, const struct jobs *shape, const struct aggregator_config *config);
+/* `shape` says all but the entries. False: no memory. */
+bool jobs_open(struct jobs *jobs, const struct jobs *shape);
 void jobs_close(struct jobs *jobs);
 
 enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };

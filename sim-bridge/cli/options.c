@@ -9,7 +9,6 @@
 #include "common/parse.h"
 #include "common/topology_open.h"
 #include "common/topology_settings.h"
-#include "model/aggregator.h"
 #include "sim-bridge/realtime/port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
@@ -323,9 +322,6 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){
 	        .fabric.seed = 1,
 	        .every_switch.rtl_clock_hz = 250000000,
-	        .every_switch.jobs = AGGREGATOR_DEFAULT_JOBS,
-	        .every_switch.memory_packets = AGGREGATOR_DEFAULT_MEMORY_PACKETS,
-	        .every_switch.window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
 	        .every_switch.job_ttl_ns = 60000000000,
 	        .every_switch.quiet_ns = 10000000,
 	        .every_switch.forwarding_ns = 300,

@@ -83,9 +83,8 @@ struct engine_config {
 	unsigned level;      /* of the switch; 1: the lowest */
 	uint32_t uplinks;    /* ports that lead to a higher level: bit p is port p */
 	bool has_quiet_time; /* else there are no tick()s */
-	unsigned jobs;
-	unsigned window_packets; /* of a job at most */
-	unsigned memory_packets; /* a port, of all jobs */
+	/* As struct engine has them; 0: its defaults. */
+	unsigned jobs, window_packets, memory_packets;
 	uint64_t clock_hz; /* virtual time, of what has a clock; 0: it turns as fast as it can */
 };
 

@@ -167,12 +167,15 @@ extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit 
 	try {
 		auto rtl = std::make_unique<RtlEngine>();
 
-		if (config->jobs != JOB_COUNT || config->memory_packets != MEMORY ||
-		    config->window_packets != SLOT_COUNT) {
+		const auto differs = [](unsigned wanted, unsigned built) {
+			return wanted != 0 && wanted != built;
+		};
+
+		if (differs(config->jobs, JOB_COUNT) || differs(config->memory_packets, MEMORY) ||
+		    differs(config->window_packets, SLOT_COUNT)) {
 			std::snprintf(error, error_bytes,
 			              "the RTL is built with --jobs %u, --packet-memory %u and "
-			              "--window %u: for "
-			              "others use --aggregator model",
+			              "--window %u: for others use --aggregator model",
 			              JOB_COUNT, MEMORY, SLOT_COUNT);
 			return nullptr;
 		}

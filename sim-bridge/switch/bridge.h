@@ -30,7 +30,7 @@ struct bridge_config {
 	uint64_t aggregator; /* one of enum bridge_aggregator */
 	uint64_t steering;   /* one of enum bridge_steering */
 	uint64_t rtl_clock_hz;
-	uint64_t jobs;           /* of the aggregator */
+	uint64_t jobs;           /* of the aggregator; this and the next two, 0: its defaults */
 	uint64_t memory_packets; /* of all its jobs, a port */
 	uint64_t window_packets; /* of a job at most */
 	uint64_t reset_every;    /* frames for the aggregator until it is as new again; 0: never */
