@@ -63,7 +63,8 @@ int main()
 	dut->idle = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 40000; i++) {
-		const bool rests = random.chance(40);
+		/* In turns jobs end faster than they come, and slower, until the memory is full. */
+		const unsigned per_mille = i % 500 < 150 ? 200 : 2;
 		const uint32_t asked =
 		        random.chance(10)
 		                ? 1 + static_cast<uint32_t>(random.below(uint64_t{1} << 31))
@@ -72,7 +73,7 @@ int main()
 
 		/* Some become idle, and all that are give theirs back. */
 		for (unsigned j = 0; j < JOBS; j++)
-			if (blocks[j].packets && random.chance(rests ? 30 : 2))
+			if (blocks[j].packets && random.below(1000) < per_mille)
 				idle |= uint64_t{1} << j;
 		bench::set_bits(dut->idle, 0, JOBS, idle);
 		for (unsigned clocks = 0; dut.settle(), dut->busy; clocks++) {

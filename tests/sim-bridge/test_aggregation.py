@@ -255,7 +255,7 @@ def test_quiet_time(start, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_end_of_the_quiet_time(start, kind):
     """A JOIN that comes again and again is taken in the end; after a reset it is not, at first."""
-    bridge = start(2, "--aggregator", kind, "--quiet", "50", "--reset-every", "1000")
+    bridge = start(2, "--aggregator", kind, "--quiet", "200", "--reset-every", "1000")
     introduce(bridge, 2)
     frame = packet(0, 1, 0, bytes(64))  # marked, and of no job: it passes
     sent = 0

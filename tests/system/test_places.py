@@ -64,7 +64,8 @@ def test_leaf_of_nine_ports(tmp_path):
     assert_all_right(result, "ina")
     switches = {name: switch["aggregator"] for name, switch in result.stats["switches"].items()}
     assert {name: (switch["kind"], switch["ports"]) for name, switch in switches.items()} == {"spine": ("rtl", 2), "a": ("rtl", 16), "b": ("rtl", 2)}, result
-    assert all(switch["packets_joined"] > 0 for switch in switches.values()), result
+    # Leaf b has a single rank, and so no part in the job.
+    assert {name for name, switch in switches.items() if switch["packets_joined"] > 0} == {"spine", "a"}, result
 
 
 @pytest.mark.parametrize("types", ["int32", "half"])
