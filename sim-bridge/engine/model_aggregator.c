@@ -94,7 +94,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	if (!model)
 		goto out_error;
 	model->aggregator = aggregator_open(&config, emit, context);
-	if (!model->aggregator && errno == EINVAL) {
+	if (!model->aggregator && errno == EINVAL && config.ports <= AGGREGATOR_PORTS_MAX) {
 		snprintf(error, error_bytes,
 		         "--packet-memory %u and --window %u: the window must be a power of two, "
 		         "no more than the memory, and the memory a multiple of %u",
