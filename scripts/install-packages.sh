@@ -32,7 +32,7 @@ groups=(
 
 	mpi "the interposers for MPI and their tests, programs that others wrote for MPI"
 	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest
-	scalapack-mpi-test netpipe-openmpi netpipe-mpich2"
+	scalapack-mpi-test netpipe-openmpi netpipe-mpich2 hpcc"
 
 	formal "proofs of the RTL's modules"
 	"yosys z3"

@@ -173,3 +173,62 @@ def test_netpipe(tmp_path, mpi, program):
     assert lines[:len(lines) // 2] == lines[len(lines) // 2:] and len(lines) >= 40, result
     assert {what for size, what in lines} == {"Integrity check passed"}, result
     assert ("MPI_Barrier", "no larger call before it on this communicator") in table(result.out + result.err), result
+
+
+# HPL's 31 lines, then PTRANS's; the other benchmarks size themselves by N.
+HPCC_INPUT = """HPLinpack benchmark input file
+hosts of a lab
+HPL.out  output file name
+8        device out (a file)
+1        number of N
+200      N
+1        number of NBs
+32       NB
+0        PMAP, by rows
+1        number of process grids
+2        P
+2        Q
+16.0     threshold
+1        number of panel factorisations
+2        PFACT, right
+1        number of recursive stopping criteria
+4        NBMIN
+1        number of panels in recursion
+2        NDIV
+1        number of recursive panel factorisations
+1        RFACT, Crout
+1        number of broadcasts
+1        BCAST, modified ring
+1        number of lookahead depths
+1        DEPTH
+2        SWAP, mix
+64       swapping threshold
+0        L1 transposed
+0        U transposed
+1        equilibration
+8        memory alignment in doubles
+---
+0        number of additional N for PTRANS
+0
+0        number of additional NB for PTRANS
+0
+"""
+
+
+def test_hpcc(tmp_path):
+    """HPC Challenge's seven benchmarks check their own results; its counts and times go by libina from 4 bytes on."""
+    need("mpirun.openmpi", "hpcc")
+    (tmp_path / "hpccinf.txt").write_text(HPCC_INPUT)
+    job = ["sh", "-c", f"cd {tmp_path} && exec hpcc"]
+    result = run_jobs(tmp_path, "openmpi", [interposed("openmpi", job, 4)])
+    assert result.code == 0, result
+    said = (tmp_path / "hpccoutf.txt").read_text()
+    assert "End of HPC Challenge tests." in said and "Success=1" in said, said
+    assert "Solution Validates: avg error less than 1.000000e-13 on all three arrays" in said, said  # STREAM
+    assert len(re.findall(r"\.\.\.\.\.\. PASSED", said)) == 1 and "FAILED" not in said, said  # HPL
+    assert re.search(r" 5 tests completed and passed residual checks.\s+0 tests completed and failed", said), said  # PTRANS
+    assert set(re.findall(r"MPIRandomAccess\w*_Errors=(.*)", said)) == {"0"}, said
+    assert set(re.findall(r"Node\(s\) with error (\d+)", said)) == {"0"}, said
+    assert float(re.search(r"MPIFFT_maxErr=(.*)", said)[1]) < 16 * 2.0**-52, said
+    rows = table(result.out + result.err)
+    assert sum(row[1] for (name, why), row in rows.items() if name == "MPI_Allreduce") > 500, result
