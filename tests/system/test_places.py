@@ -138,7 +138,7 @@ switch 1, level 2, the top: sums 2 ports for all 4 ranks
     port 1: switch 3, level 1: sums 2 ports, and goes up as rank 3's
         port 0: rank 1
         port 1: rank 3
-when opened: aggregated by switches of 2 levels, 128 of 128 packets granted
+when opened: aggregated by switches of 2 levels, 64 of 128 packets granted
 """
 
 UNDRAWN = """\
