@@ -47,6 +47,15 @@ enum {
 	X(STEER, SWITCH, "steer", "marked|all", 2, CHOICE, 0, 0,                                   \
 	  "Which RoCE SENDs pass through the aggregator: those with the DSCP of aggregation "      \
 	  "traffic (default), or all")                                                             \
+	X(JOBS, SWITCH, "jobs", "N", 2, WHOLE, 1, 64,                                              \
+	  "Jobs that the aggregator has at a time (default 16; another one: the model only)")      \
+	X(MEMORY, SWITCH, "packet-memory", "PACKETS", 2, WHOLE, 8, 32768,                          \
+	  "Packets that all its jobs share, a port: a multiple of 8 (default 512; another one: "   \
+	  "the model only)")                                                                       \
+	X(WINDOW, SWITCH, "window", "PACKETS", 2, WHOLE, 8, 4096,                                  \
+	  "Packets that it grants a job at most: a power of two, no more than --packet-memory "    \
+	  "(default "                                                                              \
+	  "128; another one: the model only)")                                                     \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \

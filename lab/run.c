@@ -96,6 +96,17 @@ static void name_spinners(const struct run *run)
 			fprintf(stderr, "ina-lab: host %d is busy with %s\n", i, name);
 }
 
+/* A bridge whose hosts all have ended ends well: what is to be told is of the hosts. */
+static bool has_lost_its_hosts(const struct run *run)
+{
+	if (!WIFEXITED(run->bridge.wait_status) || WEXITSTATUS(run->bridge.wait_status) != 0)
+		return false;
+	for (int i = 0; i < run->host_count; i++)
+		if (run->hosts[i].kernel_pid && lab_reaper_has_ended(run->hosts[i].kernel_pid))
+			return true;
+	return false;
+}
+
 /* Has it ended before its time? */
 static void look_at_bridge(struct run *run)
 {
@@ -105,6 +116,8 @@ static void look_at_bridge(struct run *run)
 		return;
 	run->bridge.wait_status = lab_reaper_reap(&run->reaper, run->bridge.pid);
 	run->bridge.pid = 0;
+	if (has_lost_its_hosts(run))
+		return;
 	describe_death(how, sizeof(how), run->bridge.wait_status);
 	fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
 	if (run->options->is_virtual)

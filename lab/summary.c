@@ -28,7 +28,7 @@ static void print_aggregator(const json_t *aggregator)
 	        count(aggregator, "duplicates_answered"), count(aggregator, "gaps"),
 	        count(aggregator, "icrc_dropped"));
 	if (count(aggregator, "joins_refused") || count(aggregator, "jobs_broken"))
-		fprintf(stderr, "ina-lab: %lld JOINs refused, %lld jobs broken\n",
+		fprintf(stderr, "ina-lab: %lld JOINs passed, %lld jobs broken\n",
 		        count(aggregator, "joins_refused"), count(aggregator, "jobs_broken"));
 }
 

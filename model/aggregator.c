@@ -24,11 +24,13 @@ enum { QUIET_TICKS = 2 };
 struct aggregator {
 	struct aggregator_config config;
 	struct ina_counters counters;
+	struct memory memory;
 	struct jobs jobs;
-	struct queue *queues;  /* [port][job] */
-	struct judge *judges;  /* [port] */
-	struct history *sums;  /* [job] */
-	struct history *parts; /* [job], where there are uplinks */
+	struct queue_slot *slots; /* [port][packet of the memory] */
+	struct queue *queues;     /* [port][job] */
+	struct judge *judges;     /* [port] */
+	struct history sums;
+	struct history parts; /* where there are uplinks */
 	struct tree tree;
 	struct output output;
 	struct join join;
@@ -48,13 +50,44 @@ static bool is_place(const struct aggregator_place *place, unsigned ports)
 	       place->uplinks != all;
 }
 
+static bool is_power_of_two(unsigned number)
+{
+	return number > 0 && (number & (number - 1)) == 0;
+}
+
+static bool is_memory(const struct aggregator_config *config)
+{
+	return is_power_of_two(config->window_packets) && config->window_packets >= 2 &&
+	       config->window_packets <= AGGREGATOR_WINDOW_MAX &&
+	       is_power_of_two(config->grain_packets) &&
+	       config->grain_packets >= (config->place.level > 1 ? 2 : 1) &&
+	       config->grain_packets <= config->window_packets &&
+	       config->memory_packets >= config->window_packets &&
+	       config->memory_packets <= AGGREGATOR_MEMORY_MAX &&
+	       config->memory_packets % config->grain_packets == 0;
+}
+
 static bool is_valid(const struct aggregator_config *config)
 {
 	return config->ports >= 2 && config->ports <= AGGREGATOR_PORTS_MAX && config->jobs >= 1 &&
-	       config->jobs <= AGGREGATOR_JOBS_MAX && config->window_packets >= 2 &&
-	       config->window_packets <= AGGREGATOR_WINDOW_MAX &&
-	       (config->mtu_bytes == 0 || is_mtu(config->mtu_bytes)) &&
-	       is_place(&config->place, config->ports);
+	       config->jobs <= AGGREGATOR_JOBS_MAX && is_memory(config) &&
+	       is_mtu(config->mtu_bytes) && is_place(&config->place, config->ports);
+}
+
+/* With what zeros stand for. */
+static struct aggregator_config filled_in(const struct aggregator_config *config)
+{
+	struct aggregator_config full = *config;
+
+	if (!full.memory_packets)
+		full.memory_packets = full.jobs * full.window_packets;
+	if (!full.grain_packets)
+		full.grain_packets = full.place.level > 1 ? 2 : 1;
+	if (!full.mtu_bytes)
+		full.mtu_bytes = PACKET_PAYLOAD_BYTES;
+	if (!full.place.level)
+		full.place.level = 1;
+	return full;
 }
 
 static bool open_parts(struct aggregator *aggregator)
@@ -62,25 +95,24 @@ static bool open_parts(struct aggregator *aggregator)
 	const struct aggregator_config *config = &aggregator->config;
 
 	const struct jobs jobs = {
+	        .memory = &aggregator->memory,
 	        .job_count = config->jobs,
 	        .port_count = config->ports,
-	        .slot_count = config->window_packets,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,
 	        .quiet_ticks = config->has_quiet_time ? QUIET_TICKS : 0,
 	        .counters = &aggregator->counters,
 	};
 
-	if (!jobs_open(&aggregator->jobs, &jobs) || !tree_open(&aggregator->tree, config->ports))
+	if (!memory_open(&aggregator->memory, config->memory_packets, config->window_packets,
+	                 config->grain_packets) ||
+	    !jobs_open(&aggregator->jobs, &jobs) || !tree_open(&aggregator->tree, config->ports) ||
+	    !history_open(&aggregator->sums, config->memory_packets) ||
+	    (config->place.uplinks && !history_open(&aggregator->parts, config->memory_packets)))
 		return false;
-	for (unsigned job = 0; job < config->jobs; job++)
-		if (!history_open(&aggregator->sums[job], config->window_packets) ||
-		    (config->place.uplinks &&
-		     !history_open(&aggregator->parts[job], config->window_packets)))
-			return false;
 	for (unsigned i = 0; i < config->ports * config->jobs; i++)
-		if (!queue_open(&aggregator->queues[i], config->window_packets))
-			return false;
+		aggregator->queues[i].slots =
+		        &aggregator->slots[(size_t)(i / config->jobs) * config->memory_packets];
 	for (unsigned port = 0; port < config->ports; port++)
 		if (!judge_open(&aggregator->judges[port], port, config->jobs,
 		                &aggregator->queues[port * config->jobs], &aggregator->jobs,
@@ -92,23 +124,21 @@ static bool open_parts(struct aggregator *aggregator)
 struct aggregator *aggregator_open(const struct aggregator_config *config, aggregator_emit *emit,
                                    void *context)
 {
-	if (!is_valid(config)) {
+	struct aggregator_config full = filled_in(config);
+
+	if (!is_valid(&full)) {
 		errno = EINVAL;
 		return NULL;
 	}
 	struct aggregator *aggregator = calloc(1, sizeof(*aggregator));
 	if (!aggregator)
 		return NULL;
-	aggregator->config = *config;
-	if (!config->mtu_bytes)
-		aggregator->config.mtu_bytes = PACKET_PAYLOAD_BYTES;
-	if (!config->place.level)
-		aggregator->config.place.level = 1;
+	aggregator->config = full;
+	aggregator->slots =
+	        calloc((size_t)full.ports * full.memory_packets, sizeof(*aggregator->slots));
 	aggregator->queues = calloc(config->ports * config->jobs, sizeof(*aggregator->queues));
 	aggregator->judges = calloc(config->ports, sizeof(*aggregator->judges));
-	aggregator->sums = calloc(config->jobs, sizeof(*aggregator->sums));
-	aggregator->parts = calloc(config->jobs, sizeof(*aggregator->parts));
-	if (!aggregator->queues || !aggregator->judges || !aggregator->sums || !aggregator->parts ||
+	if (!aggregator->slots || !aggregator->queues || !aggregator->judges ||
 	    !open_parts(aggregator)) {
 		aggregator_close(aggregator);
 		errno = ENOMEM;
@@ -121,8 +151,8 @@ struct aggregator *aggregator_open(const struct aggregator_config *config, aggre
 	        .lacks = config->lacks,
 	        .jobs = &aggregator->jobs,
 	        .judges = aggregator->judges,
-	        .sums = aggregator->sums,
-	        .parts = aggregator->parts,
+	        .sums = &aggregator->sums,
+	        .parts = &aggregator->parts,
 	        .tree = &aggregator->tree,
 	        .counters = &aggregator->counters,
 	        .output = &aggregator->output,
@@ -138,18 +168,14 @@ void aggregator_close(struct aggregator *aggregator)
 
 	for (unsigned port = 0; aggregator->judges && port < config->ports; port++)
 		judge_close(&aggregator->judges[port]);
-	for (unsigned i = 0; aggregator->queues && i < config->ports * config->jobs; i++)
-		queue_close(&aggregator->queues[i]);
-	for (unsigned job = 0; aggregator->sums && job < config->jobs; job++)
-		history_close(&aggregator->sums[job]);
-	for (unsigned job = 0; aggregator->parts && job < config->jobs; job++)
-		history_close(&aggregator->parts[job]);
+	history_close(&aggregator->sums);
+	history_close(&aggregator->parts);
 	tree_close(&aggregator->tree);
 	jobs_close(&aggregator->jobs);
+	memory_close(&aggregator->memory);
 	free(aggregator->judges);
 	free(aggregator->queues);
-	free(aggregator->sums);
-	free(aggregator->parts);
+	free(aggregator->slots);
 	free(aggregator);
 }
 

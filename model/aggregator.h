@@ -25,15 +25,24 @@ struct aggregator_place {
 	uint64_t id;      /* what it writes into a TRACE; 0: nothing */
 };
 
-/* The RTL's parameters PORT_COUNT, JOB_COUNT, SLOT_COUNT and MTU. */
+/* The RTL's parameters PORT_COUNT, JOB_COUNT, SLOT_COUNT, WINDOW_MAX, GRAIN and MTU. */
 struct aggregator_config {
-	unsigned ports;          /* 2 to AGGREGATOR_PORTS_MAX */
-	unsigned jobs;           /* contexts: 1 to AGGREGATOR_JOBS_MAX */
-	unsigned window_packets; /* queue and history of each rank and job: */
-	                         /* 2 to AGGREGATOR_WINDOW_MAX */
-	unsigned mtu_bytes;      /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
-	bool has_quiet_time;     /* docs/protocol.md, Reset: its ends are those of */
-	                         /* aggregator_tick(). Else it is over at once */
+	unsigned ports; /* 2 to AGGREGATOR_PORTS_MAX */
+	unsigned jobs;  /* contexts: 1 to AGGREGATOR_JOBS_MAX */
+	unsigned
+	        memory_packets; /* of each port's queue and of the history, which all jobs share: */
+	                        /* to AGGREGATOR_MEMORY_MAX, no less than a window (also as 0: */
+	                        /* a window for each job) */
+	unsigned window_packets; /* the largest part of it that a job has: a power of two, 2 to */
+	                         /* AGGREGATOR_WINDOW_MAX. Its window at most; at level 2 or */
+	                         /* higher twice its window */
+	unsigned
+	        grain_packets; /* the smallest part of the memory that a job has: a power of two, */
+	                       /* no more than the largest, of which the memory is a multiple, */
+	                       /* at level 2 or higher 2 at least (the least also as 0) */
+	unsigned mtu_bytes;    /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
+	bool has_quiet_time;   /* docs/protocol.md, Reset: its ends are those of */
+	                       /* aggregator_tick(). Else it is over at once */
 	struct aggregator_lack lacks; /* nothing, where it is zeros */
 	struct aggregator_place place;
 };
@@ -41,10 +50,13 @@ struct aggregator_config {
 enum {
 	AGGREGATOR_PORTS_MAX = 32,
 	AGGREGATOR_JOBS_MAX = 64,
+	AGGREGATOR_MEMORY_MAX = 32768,
 	AGGREGATOR_WINDOW_MAX = 4096,
 	/* The RTL's defaults. */
-	AGGREGATOR_DEFAULT_JOBS = 4,
+	AGGREGATOR_DEFAULT_JOBS = 16,
+	AGGREGATOR_DEFAULT_MEMORY_PACKETS = 512,
 	AGGREGATOR_DEFAULT_WINDOW_PACKETS = 128,
+	AGGREGATOR_DEFAULT_GRAIN_PACKETS = 8,
 	/* A longer frame is discarded: half of a pipeline's frame memory. */
 	AGGREGATOR_FRAME_MAX = 256 * 64,
 };
@@ -57,7 +69,7 @@ typedef void aggregator_emit(void *context, unsigned port, const uint8_t *frame,
 
 /*
  * A new aggregator that knows no jobs. All memory it will ever use is allocated here:
- * about (ports + 2) * jobs * window_packets * 4 KiB, touched only as it is used.
+ * about (ports + 2) * memory_packets * 4 KiB, touched only as it is used.
  * NULL with errno EINVAL (a limit above is not kept) or ENOMEM. To be closed by the caller.
  */
 struct aggregator *aggregator_open(const struct aggregator_config *config, aggregator_emit *emit,

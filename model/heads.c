@@ -98,15 +98,22 @@ static void enter_message(struct job *job, const struct queue_slot *first)
 	job->overflow = false;
 }
 
+static int32_t window_lane(const uint8_t *join)
+{
+	int32_t lane;
+
+	memcpy(&lane, join + offsetof(struct ina_wire_header, exponent), sizeof(lane));
+	return lane;
+}
+
 /* The lane of the window: MAX of all that was asked for and of the job's grant, both negative. */
 static void lower_window(const struct job *job, uint8_t *join)
 {
-	uint8_t *lane = join + offsetof(struct ina_wire_header, exponent);
-	int32_t granted = -(int32_t)job->window_packets, asked;
+	int32_t granted = -(int32_t)job->window_packets;
 
-	memcpy(&asked, lane, sizeof(asked));
-	if (granted > asked)
-		memcpy(lane, &granted, sizeof(granted));
+	if (granted > window_lane(join))
+		memcpy(join + offsetof(struct ina_wire_header, exponent), &granted,
+		       sizeof(granted));
 }
 
 void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum)
@@ -150,7 +157,11 @@ bool heads_are_marked(const struct heads *heads)
 
 bool heads_fit_part(const struct queue_slot *from_above, const struct history_sum *part)
 {
-	return from_above->payload_bytes == part->payload_bytes &&
-	       (!packet_opcode_starts(from_above->opcode) ||
-	        headers_are_equal(from_above->payload.bytes, part->payload.bytes));
+	if (from_above->payload_bytes != part->payload_bytes ||
+	    (packet_opcode_starts(from_above->opcode) &&
+	     !headers_are_equal(from_above->payload.bytes, part->payload.bytes)))
+		return false;
+	/* Else the JOINs were summed without what is granted here, before this switch knew them. */
+	return !queue_slot_is_control(from_above, INA_WIRE_JOIN) ||
+	       window_lane(from_above->payload.bytes) >= window_lane(part->payload.bytes);
 }

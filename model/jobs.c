@@ -54,18 +54,37 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 	unsigned ports = jobs->port_count - (unsigned)__builtin_popcount(jobs->uplinks);
 
 	return children >= 1 && children <= ports && children <= header->rank_count &&
-	       header->exponent < 0 && (!is_border(jobs, header) || jobs->uplinks);
+	       header->exponent < 0 &&
+	       (!is_border(jobs, header) || (jobs->uplinks && children > 1));
 }
 
-/* The largest power of two that is neither above what is asked for nor above what there is. */
-static unsigned grant(const struct jobs *jobs, const struct ina_wire_header *header)
+/*
+ * How many of its windows a job's block must hold. Where a child is a switch, which may break the
+ * job or be reset by itself, its border no longer waits for the others below it: with the sums that
+ * all have, a window more is sent, and summed here, while a receiver still lacks the oldest of
+ * them.
+ */
+static unsigned windows_of_block(const struct jobs *jobs)
 {
-	uint32_t asked = 0u - (uint32_t)header->exponent;
-	unsigned window = 1;
+	return jobs->level > 1 ? 2 : 1;
+}
 
-	while (2 * window <= jobs->slot_count && 2 * window <= asked)
-		window *= 2;
-	return window;
+/* A context for the job of this JOIN. There is a block. */
+static struct job open_job(struct jobs *jobs, const struct ina_wire_header *header)
+{
+	unsigned windows = windows_of_block(jobs);
+	uint64_t asked = 0u - (uint32_t)header->exponent;
+	struct memory_block block = memory_take(jobs->memory, windows * asked);
+
+	jobs->counters->jobs_opened++;
+	return (struct job){
+	        .valid = true,
+	        .job_id = header->job_id,
+	        .rank_count = header->rank_count,
+	        .child_count = child_count(jobs, header),
+	        .block = block,
+	        .window_packets = block.packets / windows,
+	};
 }
 
 static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned port,
@@ -116,20 +135,13 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		goto refused;
 	if (index < 0) {
 		index = find_free(jobs);
-		if (index < 0)
+		if (index < 0 || !memory_has_any(jobs->memory))
 			goto refused;
 		if (has_share(jobs, port)) {
 			jobs->counters->joins_held++;
 			return JOBS_HELD;
 		}
-		jobs->entries[index] = (struct job){
-		        .valid = true,
-		        .job_id = header->job_id,
-		        .rank_count = header->rank_count,
-		        .child_count = child_count(jobs, header),
-		        .window_packets = grant(jobs, header),
-		};
-		jobs->counters->jobs_opened++;
+		jobs->entries[index] = open_job(jobs, header);
 	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {
 		goto refused;
 	}
@@ -208,6 +220,14 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 	return true;
 }
 
+/* True. */
+static bool forget(struct jobs *jobs, struct job *job)
+{
+	job->valid = false;
+	memory_give(jobs->memory, job->block);
+	return true;
+}
+
 /*
  * A receiver that is at another switch may not have left. What passed raw behind the sums of a
  * broken job could be put together with one that is still on its way there.
@@ -223,8 +243,7 @@ bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port)
 	jobs->counters->jobs_closed++;
 	if (job->broken && (jobs->level > 1 || jobs->uplinks))
 		job->quiet = jobs->quiet_ticks;
-	job->valid = job->quiet > 0;
-	return !job->valid;
+	return job->quiet == 0 && forget(jobs, job);
 }
 
 bool jobs_tick(struct jobs *jobs, unsigned index)
@@ -234,6 +253,5 @@ bool jobs_tick(struct jobs *jobs, unsigned index)
 	if (!job->valid || job->quiet == 0)
 		return false;
 	job->quiet--;
-	job->valid = job->quiet > 0;
-	return !job->valid;
+	return job->quiet == 0 && forget(jobs, job);
 }

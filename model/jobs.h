@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "counters.h"
+#include "memory.h"
 #include "wire/ina_wire.h"
 
 struct job {
@@ -15,11 +16,12 @@ struct job {
 	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
 	uint64_t job_id;
 	unsigned rank_count;
-	unsigned child_count;    /* children, hosts or switches, that have ranks of the job */
-	unsigned attached;       /* those of them that have joined */
-	unsigned window_packets; /* granted: a power of two */
-	uint32_t port_mask;      /* their ports */
-	uint32_t left;           /* those of them whose LEAVE has gone out */
+	unsigned child_count;      /* children, hosts or switches, that have ranks of the job */
+	unsigned attached;         /* those of them that have joined */
+	struct memory_block block; /* of all queues and histories */
+	unsigned window_packets;   /* that its hosts are granted */
+	uint32_t port_mask;        /* their ports */
+	uint32_t left;             /* those of them whose LEAVE has gone out */
 	unsigned quiet; /* ticks until it is forgotten: all have left, its packets are dropped */
 
 	/* docs/protocol.md, Several switches. */
@@ -41,9 +43,9 @@ struct job {
 
 struct jobs {
 	struct job *entries;
+	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
 	unsigned job_count;
 	unsigned port_count;
-	unsigned slot_count;
 	unsigned level;       /* of this switch */
 	unsigned quiet_ticks; /* until a quiet time that begins now is over; 0: there is none */
 	uint32_t uplinks;

@@ -106,7 +106,7 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 	bool marked = heads_are_marked(heads);
 	entry->congested |= marked;
 	heads_sum(heads, entry, join->tree, sum);
-	history_write(entry->has_border ? &join->parts[job] : &join->sums[job], entry->up_count,
+	history_write(entry->has_border ? join->parts : join->sums, entry->block, entry->up_count,
 	              sum, first->payload_bytes);
 	join->counters->packets_joined += entry->child_count;
 	join->counters->bytes_joined += entry->child_count * first->payload_bytes;
@@ -129,7 +129,8 @@ static bool fits(const struct join *join, unsigned job, const struct queue_slot 
 		    queue_at(queue_of(join, port, job), entry->down_count)->opcode !=
 		            from_above->opcode)
 			return false;
-	return heads_fit_part(from_above, history_read(&join->parts[job], entry->down_count));
+	return heads_fit_part(from_above,
+	                      history_read(join->parts, entry->block, entry->down_count));
 }
 
 static bool may_go_down(const struct join *join, unsigned job)
@@ -154,7 +155,7 @@ static void down(struct join *join, unsigned job)
 	}
 	entry->congested |= marked;
 	memcpy(output_payload(join->output), slot->payload.bytes, slot->payload_bytes);
-	history_write(&join->sums[job], entry->down_count, slot->payload.bytes,
+	history_write(join->sums, entry->block, entry->down_count, slot->payload.bytes,
 	              slot->payload_bytes);
 	hand_out(join, job, marked, queue_slot_is_control(slot, INA_WIRE_LEAVE));
 }
@@ -207,7 +208,7 @@ void join_resend(struct join *join, unsigned port, unsigned job, uint64_t ordina
 {
 	const struct job *entry = &join->jobs->entries[job];
 	const struct history_sum *sum = history_read(
-	        jobs_is_border(entry, port) ? &join->parts[job] : &join->sums[job], ordinal);
+	        jobs_is_border(entry, port) ? join->parts : join->sums, entry->block, ordinal);
 
 	if (packet->payload_bytes != sum->payload_bytes) {
 		join->counters->answers_differ++;

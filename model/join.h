@@ -22,8 +22,8 @@ struct join {
 	struct aggregator_lack lacks;
 	struct jobs *jobs;
 	struct judge *judges;  /* port_count, with the queues */
-	struct history *sums;  /* of all ranks, one a job */
-	struct history *parts; /* of the ranks below, likewise */
+	struct history *sums;  /* of all ranks */
+	struct history *parts; /* of the ranks below */
 	struct tree *tree;
 	struct ina_counters *counters;
 	struct output *output;

@@ -127,7 +127,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	        .key = packet->key,
 	        .fresh = judge->jobs->quiet_ticks,
 	};
-	queue_clear(&judge->queues[job]);
+	queue_begin(&judge->queues[job], judge->jobs->entries[job].block);
 	return take(judge, (unsigned)job, packet);
 }
 
@@ -136,6 +136,16 @@ static struct judgement break_and_pass(struct judge *judge, unsigned job)
 {
 	jobs_break(judge->jobs, job);
 	return (struct judgement){.verdict = VERDICT_PASS, .job = (int)job};
+}
+
+/*
+ * Has the sum of the job's JOINs gone out to those below? Before that a live connection sends
+ * nothing behind its JOIN: what was learned is a JOIN that came again when this switch had let pass
+ * the first.
+ */
+static bool has_join_sum(const struct judge *judge, unsigned job)
+{
+	return judge->jobs->entries[job].down_count > 0;
 }
 
 static struct judgement judge_expected(struct judge *judge, unsigned job, struct packet *packet)
@@ -148,8 +158,10 @@ static struct judgement judge_expected(struct judge *judge, unsigned job, struct
 	/* Only after faults: a sum from above before this switch has sent its own part up. */
 	bool is_early = jobs_is_down(entry, judge->port) && !entry->broken &&
 	                queue->tail >= entry->up_count;
-	if (is_early || queue_fill(queue) == queue->slot_count)
+	if (is_early || queue_fill(queue) == queue->block.packets)
 		return discard(&judge->counters->no_room_dropped);
+	if (jobs_is_border(entry, judge->port) && !has_join_sum(judge, job))
+		jobs_break(judge->jobs, job);
 	return take(judge, job, packet);
 }
 
@@ -178,7 +190,7 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_
 		return pass();
 	if (ordinal >= sums)
 		return discard(&judge->counters->duplicates_waiting);
-	if (ordinal < 0 || ordinal < sums - queue->slot_count)
+	if (ordinal < 0 || ordinal < sums - queue->block.packets)
 		return judge_old(judge, job);
 	packet_ask_for_ack(&packet->header);
 	return (struct judgement){
@@ -190,14 +202,12 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_
 
 /*
  * Past a gap. It may be summed when it comes again, so its own payload must
- * never reach the receiver, however long the network holds it back. But before the JOIN has gone
- * out a live connection sends nothing else: what was learned is a JOIN that the network brought
- * again.
+ * never reach the receiver, however long the network holds it back.
  */
 static struct judgement judge_ahead(struct judge *judge, unsigned job, const struct packet *packet)
 {
 	judge->counters->gaps++;
-	if (judge->queues[job].head == 0)
+	if (!has_join_sum(judge, job))
 		jobs_break(judge->jobs, job);
 	if (judge->jobs->entries[job].broken)
 		return (struct judgement){
@@ -212,9 +222,9 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, const str
 /* No window reaches that far: the connection is another one. */
 static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
 {
-	int32_t slot_count = (int32_t)judge->queues[job].slot_count;
+	int32_t window = (int32_t)judge->queues[job].block.packets;
 
-	return distance >= slot_count || distance < -2 * slot_count - 1;
+	return distance >= window || distance < -2 * window - 1;
 }
 
 /*
@@ -283,10 +293,15 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	if (!icrc_is_right(packet))
 		return discard(&judge->counters->icrc_dropped);
 	bool is_of_another_switch = is_probe(judge, distance);
+	bool is_too_far = is_far(judge, (unsigned)job, distance) && !is_of_another_switch;
 
-	if (is_of_another_job(judge, (unsigned)job, packet) ||
-	    (is_far(judge, (unsigned)job, distance) && !is_of_another_switch))
+	/* A job that broke before its JOINs' sum has whatever window others granted. */
+	bool has_window = !judge->jobs->entries[job].broken || has_join_sum(judge, (unsigned)job);
+
+	if (is_of_another_job(judge, (unsigned)job, packet) || (is_too_far && has_window))
 		return judge_suspect(judge, (unsigned)job);
+	if (is_too_far)
+		return pass();
 	hear(judge, (unsigned)job);
 	if (is_of_another_switch)
 		return pass();

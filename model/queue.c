@@ -3,24 +3,14 @@
 #include "queue.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "wire/ina_wire.h"
 
-bool queue_open(struct queue *queue, unsigned slot_count)
+void queue_begin(struct queue *queue, struct memory_block block)
 {
-	assert(slot_count > 0);
-	queue->slots = calloc(slot_count, sizeof(*queue->slots));
-	queue->slot_count = slot_count;
+	queue->block = block;
 	queue_clear(queue);
-	return queue->slots != NULL;
-}
-
-void queue_close(struct queue *queue)
-{
-	free(queue->slots);
-	queue->slots = NULL;
 }
 
 void queue_clear(struct queue *queue)
@@ -36,8 +26,8 @@ uint32_t queue_fill(const struct queue *queue)
 
 void queue_push(struct queue *queue, const struct packet *packet)
 {
-	assert(queue_fill(queue) < queue->slot_count);
-	struct queue_slot *slot = &queue->slots[queue->tail % queue->slot_count];
+	assert(queue_fill(queue) < queue->block.packets);
+	struct queue_slot *slot = &queue->slots[memory_slot(queue->block, queue->tail)];
 
 	slot->header = packet->header;
 	slot->opcode = packet->opcode;
@@ -49,7 +39,7 @@ void queue_push(struct queue *queue, const struct packet *packet)
 const struct queue_slot *queue_at(const struct queue *queue, uint64_t ordinal)
 {
 	assert(ordinal >= queue->head && ordinal < queue->tail);
-	return &queue->slots[ordinal % queue->slot_count];
+	return &queue->slots[memory_slot(queue->block, ordinal)];
 }
 
 void queue_pop(struct queue *queue)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one flow of one job has sent and what has not yet gone out: packets in
- * PSN order, in a ring of slots. A packet's ordinal counts the flow's packets, its JOIN is 0.
+ * PSN order, in a ring of slots of the port's memory. A packet's ordinal counts the flow's packets,
+ * its JOIN is 0.
  */
 #ifndef INA_MODEL_QUEUE_H
 #define INA_MODEL_QUEUE_H
@@ -9,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "memory.h"
 #include "packet.h"
 
 struct queue_slot {
@@ -19,17 +21,16 @@ struct queue_slot {
 };
 
 struct queue {
-	struct queue_slot *slots;
-	unsigned slot_count;
-	uint64_t head; /* ordinal of the oldest; its slot is the remainder by slot_count */
+	struct queue_slot *slots; /* of the port: the queues of all jobs are in it */
+	struct memory_block block;
+	uint64_t head; /* ordinal of the oldest */
 	uint64_t tail; /* ordinal of the next that comes */
 };
 
-/* Allocates the slots, one at least. False: no memory. */
-bool queue_open(struct queue *queue, unsigned slot_count);
-void queue_close(struct queue *queue);
+/* Empty, for a new flow, in its job's block. */
+void queue_begin(struct queue *queue, struct memory_block block);
 
-/* Empties it for a new flow. */
+/* Empties it. */
 void queue_clear(struct queue *queue);
 
 uint32_t queue_fill(const struct queue *queue);

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The latest SLOT_COUNT sums of each job, for retransmissions: the sum of the packets that were at
-// head slot s of the queues is here at slot s. The hosts' window, at most SLOT_COUNT packets, is
-// why that is enough: a sum is overwritten only after every rank has received it. Behind the end of
-// a sum there may be anything, also of other jobs.
+// The latest sums of each job, for retransmissions, as many as its window has packets: the sum of the
+// packets that were at head slot s of the queues is here at slot s of the same block. The hosts' window
+// is why that is enough: a sum is overwritten only after every rank has received it. Behind the end of a
+// sum there may be anything, also of other jobs.
 
 `default_nettype none
 
 module ina_history #(
     parameter  int JOB_COUNT  = 4,
-    parameter  int SLOT_COUNT = 128,
+    parameter  int SLOT_COUNT = 128,  // of a job at most
+    parameter  int MEMORY     = 512,  // packets of all jobs
     parameter  int MTU        = 4096,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    localparam int SLOT_W     = $clog2(SLOT_COUNT)
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int INDEX_W    = $clog2(MEMORY)
 ) (
     input  logic clk,
+
+    input  logic [JOB_COUNT*INDEX_W-1:0] job_base,  // as ina_queue has it
 
     input  logic                             write_valid,
     input  logic [JOB_W-1:0]                 write_job,
@@ -38,27 +42,25 @@ module ina_history #(
     output logic [ina_pkg::BEAT_W-1:0]       read_data
 );
 
-  localparam int SLOTS   = JOB_COUNT * SLOT_COUNT;
-  localparam int INDEX_W = $clog2(SLOTS);
   localparam int BEATS   = MTU / ina_pkg::BEAT_BYTES;
   localparam int BEATS_W = $clog2(BEATS);
 
-  logic [ina_pkg::BEAT_W-1:0]  sums    [SLOTS*BEATS];
-  logic [ina_pkg::QUADS_W-1:0] lengths [SLOTS];
+  logic [ina_pkg::BEAT_W-1:0]  sums    [MEMORY*BEATS];
+  logic [ina_pkg::QUADS_W-1:0] lengths [MEMORY];
 
-  function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
-                                                  input logic [SLOT_W-1:0] slot);
-    index_of = (JOB_COUNT == 1) ? INDEX_W'(slot)
-        : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
-  endfunction
+  logic [INDEX_W-1:0] base_of [JOB_COUNT];
+
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
+    assign base_of[j] = job_base[j*INDEX_W +: INDEX_W];
+  end
 
   logic [INDEX_W-1:0] write_index;
   logic [INDEX_W-1:0] peek_index;
   logic [INDEX_W-1:0] read_index;
 
-  assign write_index = index_of(write_job, write_slot);
-  assign peek_index  = index_of(peek_job, peek_slot);
-  assign read_index  = index_of(read_job, read_slot);
+  assign write_index = base_of[write_job] | INDEX_W'(write_slot);
+  assign peek_index  = base_of[peek_job] | INDEX_W'(peek_slot);
+  assign read_index  = base_of[read_job] | INDEX_W'(read_slot);
 
   always_ff @(posedge clk) begin
     if (write_valid) sums[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;

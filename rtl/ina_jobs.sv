@@ -28,9 +28,7 @@
 module ina_jobs #(
     parameter  int PORT_COUNT = 4,
     parameter  int JOB_COUNT  = 4,
-    parameter  int SLOT_COUNT = 128,
-    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    localparam int WINDOW_W   = $clog2(SLOT_COUNT + 1) - 1
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -78,8 +76,16 @@ module ina_jobs #(
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
     output logic [JOB_COUNT-1:0]            job_freed,   // one clock
-    // What each job was granted: packets, a power of two, less one.
-    output logic [JOB_COUNT*WINDOW_W-1:0]   job_window,
+
+    // To and from ina_memory: a request asks for a block, and a clock later it is known whether there
+    // is one; a job that is opened takes it. Contexts of which nothing is under way give it back.
+    output logic                 look,
+    output logic [31:0]          look_asked,
+    input  logic                 memory_found,
+    output logic                 take,
+    output logic [JOB_W-1:0]     take_job,
+    output logic [JOB_COUNT-1:0] job_idle,
+    input  logic [JOB_COUNT-1:0] job_held,
 
     // One clock each, for ina_counters.
     output logic                 opened,  // with the answer
@@ -87,7 +93,8 @@ module ina_jobs #(
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
 
-    output logic busy  // a job may expire, or has and is not freed yet
+    // A job may expire, or has and is not freed yet, or memory of a freed one is to be given back.
+    output logic busy
 );
 
   localparam int PORTS_W = $clog2(PORT_COUNT + 1);
@@ -158,15 +165,22 @@ module ina_jobs #(
     from_above  <= (request_port & uplinks) != '0;
   end
 
-  // Looked up: its job, or the lowest context that was free and quiet a clock ago. Such a one stays so,
-  // but in the clock of job_freed, when a judge may still act for the old job.
+  // A context that is free and quiet stays so, but in the clock of job_freed, when a judge may still act
+  // for the old job. Then it gives its memory back, and only then it is given out.
+  assign job_idle   = ~job_valid & ~job_freed & job_quiet;
+  assign look       = looking;
+
+  // Where a child may be a switch, a block holds two windows (docs/protocol.md, The window).
+  assign look_asked = level < 2'd2 ? request.window
+      : request.window[30] ? {request.window[30:0], 1'b0} : 32'h8000_0000;
+
+  // Looked up: its job, or the lowest context that was free a clock ago.
   logic             any_free;
   logic [JOB_W-1:0] lowest_free;
   logic             known_q;
   logic             found_q;
   logic [JOB_W-1:0] index_q;
   logic             possible;
-  logic [31:0]      asked_q;  // the window
   logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
   logic [JOB_COUNT-1:0] alone_d;
   logic [JOB_COUNT-1:0] knows;    // the context that has its job
@@ -192,7 +206,7 @@ module ina_jobs #(
   always_ff @(posedge clk) begin
     any_free <= 1'b0;
     for (int j = JOB_COUNT - 1; j >= 0; j--) begin
-      if (!job_valid[j] && !job_freed[j] && job_quiet[j]) begin
+      if (!job_valid[j] && !job_held[j]) begin
         any_free    <= 1'b1;
         lowest_free <= JOB_W'(j);
       end
@@ -203,8 +217,7 @@ module ina_jobs #(
       found_q  <= any_free;
       index_q  <= knows != '0 ? known_index : lowest_free;
       possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
-          && request.window[31] && (!is_border || uplinks != '0);
-      asked_q  <= -request.window;
+          && request.window[31] && (!is_border || (uplinks != '0 && children != 16'd1));
     end
   end
 
@@ -214,12 +227,12 @@ module ina_jobs #(
   //
   // A port may hold all contexts but one alone, or the only one: where it has the only flow of all
   // others, it does not get this one.
+  logic                  found;
   logic [JOB_COUNT-1:0]  index_hot;
   logic                  has_share;
   logic                  held;
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
-  logic [WINDOW_W-1:0]   window_q;
   logic                  lacks;       // the job lacks this child
   logic                  lacks_down;  // the job lacks its down flow
   logic [PORT_COUNT-1:0] mask_of_index;
@@ -235,18 +248,18 @@ module ina_jobs #(
   assign lacks_down = known_q && job_valid[index_q] && !job_broken[index_q] && !downed[index_q]
       && !(job_complete[index_q] && !bordered[index_q]);
 
+  assign found     = found_q && memory_found;
   assign index_hot = JOB_COUNT'(1) << index_q;
   assign has_share = JOB_COUNT > 1 && (alone_q | index_hot) == '1;
 
   always_ff @(posedge clk) begin
     if (comparing) begin
       held <= from_above ? lacks_down && !job_begun[index_q]
-                         : possible && !known_q && found_q && has_share;
+                         : possible && !known_q && found && has_share;
       fits <= (from_above ? lacks_down && job_begun[index_q]
-                          : possible && (known_q ? lacks : found_q && !has_share))
+                          : possible && (known_q ? lacks : found && !has_share))
           ? index_hot : '0;
       still_asks <= (request_port & ask_valid) != '0;
-      for (int i = 0; i < WINDOW_W; i++) window_q[i] <= (asked_q >> (i + 1)) != '0;
     end
   end
 
@@ -256,6 +269,8 @@ module ina_jobs #(
 
   assign decides = deciding && still_asks;
   assign grants  = decides ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
+  assign take     = grants != '0 && !known_q;
+  assign take_job = index_q;
 
   always_ff @(posedge clk) begin
     answer_valid   <= (decides && !rst) ? request_port : '0;
@@ -279,7 +294,7 @@ module ina_jobs #(
   end
 
   assign expires = age_q ? job_valid & ~heard & ~expired & ~job_over : '0;
-  assign busy    = age_q || expired != '0;
+  assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0;
 
   // Breaks that concern a job which is not broken yet.
   logic [JOB_COUNT-1:0] breaks;
@@ -350,7 +365,6 @@ module ina_jobs #(
       rank_count[index_q]  <= request.rank_count;
       child_count[index_q] <= children[PORTS_W-1:0];
       missing[index_q]     <= children[PORTS_W-1:0] - 1'b1;
-      job_window[index_q*WINDOW_W +: WINDOW_W] <= window_q;
     end
     if (grants != '0 && known_q && !from_above) missing[index_q] <= missing[index_q] - 1'b1;
     for (int j = 0; j < JOB_COUNT; j++) begin

@@ -67,11 +67,13 @@ module ina_judge #(
     input  logic [JOB_W-1:0] answer_job,
 
     // The state of all jobs.
+    input  logic [JOB_COUNT*SLOT_W-1:0] job_window,  // packets of its ring, less one
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] job_over,    // its packets are to be dropped
     input  logic [JOB_COUNT-1:0] job_border,  // of which this port has the border
     input  logic [JOB_COUNT-1:0] job_early,   // ... the down flow, and its next packet is too early
+    input  logic [JOB_COUNT-1:0] job_unanswered,  // ... the border, and the sum of the JOINs is not here
     input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget its flow
     output logic                 break_valid,
     output logic                 leave_valid,  // its LEAVE passes by its queue, or its flow is out
@@ -177,6 +179,11 @@ module ina_judge #(
   logic                 broken;
   logic [JOB_COUNT-1:0] put_out;
 
+  // Of the job of the packet that is here.
+  logic [SLOT_W-1:0] window;
+
+  always_ff @(posedge clk) window <= job_window[watch_job*SLOT_W +: SLOT_W];
+
   assign broken   = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
   assign in_quiet = in_quiet_time && s_roce_data;
   assign quiet    = in_quiet || (hit && job_over[flow_job]);
@@ -212,7 +219,7 @@ module ina_judge #(
   logic stored_q;
   logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
 
-  assign room   = queue_fill < FILL_W'(SLOT_COUNT) && (!job_early[flow_job] || broken);
+  assign room   = queue_fill <= FILL_W'(window) && (!job_early[flow_job] || broken);
   assign stored = hit && s_candidate && distance == '0 && (s_first ? room : stored_q);
 
   always_ff @(posedge clk) begin
@@ -263,7 +270,7 @@ module ina_judge #(
   assign opens  = answered && granted;
 
   ina_judge_slot #(.SLOT_COUNT(SLOT_COUNT)) slots (
-      .clk, .distance, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
+      .clk, .window, .distance, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
       .sum_count(queue_sum_count), .sum_slot(queue_sum_slot),
       .in_queue, .in_raw, .in_history, .decide, .slot(sum_slot), .ordinal(sum_ordinal));
 
@@ -274,8 +281,8 @@ module ina_judge #(
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
       .uplink, .probes, .decide, .answered, .granted, .held,
       .candidate(s_candidate), .quiet, .icrc_ok(s_ok), .well_formed, .is_join, .is_leave,
-      .hit, .elsewhere, .distance, .other_job, .puts_out,
-      .border(job_border[flow_job]), .begun(queue_sums != '0), .job_broken(broken),
+      .hit, .window, .elsewhere, .distance, .other_job, .puts_out,
+      .border(job_border[flow_job]), .begun(queue_sums != '0 && !job_unanswered[flow_job]), .job_broken(broken),
       .job_complete(job_complete[flow_job]),
       .stored, .in_queue, .in_raw, .in_history,
       .own, .suspect, .advance, .verdict, .events(events_d));

@@ -4,10 +4,10 @@
 // (docs/protocol.md, PSNs). Combinational.
 //
 //   distance = PSN - next PSN    the packet is
-//   0                            the expected one: taken
+//   0                            the expected one: taken. A border's breaks its job, as below
 //   positive                     past a gap: a probe goes in its place, which draws the NAK. Before
-//                                the flow's JOIN has gone out no live connection sends it: its job
-//                                breaks
+//                                the sum of its JOIN has gone out no live connection sends it: its
+//                                job breaks
 //   negative                     a duplicate. One that still waits in the queue is dropped; one
 //                                that left as a sum is answered with that sum; one that was sent
 //                                raw passes; a probe goes in place of what is older than all these
@@ -15,7 +15,9 @@
 //   2^22, or nearly              another switch's probe, where one can come from: it passes
 //
 // What no window reaches, a request or length that is no contribution's, and a JOIN of another job
-// cannot be the flow's own: suspects, which are dropped, and put the flow out in the end.
+// cannot be the flow's own: suspects, which are dropped, and put the flow out in the end. But a job
+// that broke before the sum of its JOINs went out has no window here: others granted it theirs, and
+// what is too far for this one passes.
 //
 // One version for each PSN: a packet that was summed is only ever sent with the sum, one that went
 // raw only ever raw, and a packet past a gap, whose fate is open, not at all: no receiver will ever
@@ -25,7 +27,8 @@
 `default_nettype none
 
 module ina_judge_psn #(
-    parameter int SLOT_COUNT = 128
+    parameter  int SLOT_COUNT = 128,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     // The port.
     input  logic uplink,  // it leads to a higher switch
@@ -48,12 +51,13 @@ module ina_judge_psn #(
 
     // Its flow and its job.
     input  logic        hit,        // it has a flow
+    input  logic [SLOT_W-1:0] window,  // packets, less one
     input  logic        elsewhere,  // it has one at another port
     input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
     input  logic        other_job,  // a JOIN: it asks for another one
     input  logic        puts_out,   // a suspect ends the flow now
     input  logic        border,     // it is sent on as a part of the sum
-    input  logic        begun,      // its JOIN has gone out as a sum
+    input  logic        begun,      // its JOIN has gone out as a sum; a border's: of all ranks
     input  logic        job_broken,
     input  logic        job_complete,
 
@@ -82,10 +86,12 @@ module ina_judge_psn #(
   assign probe      = probes && from_probe < 2 * PROBE_REACH - 24'd1;
 
   // No window reaches so far: the addresses now belong to another connection.
+  // ~distance is how far behind the packet before the next one it is.
   logic far;
+  logic windowless;  // it broke before it had one
 
-  assign far = !probe
-      && (distance[23] ? distance < 24'(-2 * SLOT_COUNT - 1) : distance >= 24'(SLOT_COUNT));
+  assign windowless = job_broken && !begun;
+  assign far = !probe && (distance[23] ? ~distance > {24'(window) + 24'd1} << 1 : distance > 24'(window));
 
   // What is stored is the expected packet, so it is not far.
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere
@@ -116,8 +122,10 @@ module ina_judge_psn #(
         verdict.pass = distance != '0;
       end else if (!icrc_ok) begin
         events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
-      end else if (far || (is_join && other_job)) begin
+      end else if ((far && !windowless) || (is_join && other_job)) begin
         suspect = 1'b1;
+      end else if (far) begin
+        verdict.pass = 1'b1;
       end else begin
         own = 1'b1;
       end
@@ -137,7 +145,7 @@ module ina_judge_psn #(
           verdict.break_job = 1'b1;
         end else if (stored) begin
           verdict.take      = 1'b1;
-          verdict.break_job = is_leave && !job_complete;
+          verdict.break_job = (is_leave && !job_complete) || (border && !begun);
         end else begin
           events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
         end

@@ -16,6 +16,7 @@ module ina_judge_slot #(
 ) (
     input  logic clk,
 
+    input  logic [SLOT_W-1:0]             window,    // of the job: packets, less one
     input  logic [23:0]                   distance,  // from the next PSN: -1 is the last one taken
     input  logic [FILL_W-1:0]             fill,
     input  logic [ina_pkg::RAW_W-1:0]     raw,
@@ -35,7 +36,7 @@ module ina_judge_slot #(
 
   logic signed [25:0] from_head;  // from the oldest packet in the queue
   logic signed [25:0] reach;      // from the next packet to leave as a sum: -1 is the latest sum
-  logic signed [25:0] reach_q;
+  logic [ina_pkg::ORDINAL_W-1:0] reach_q;
   logic signed [25:0] oldest;     // from the oldest sum in the history
 
   assign from_head  = $signed({{2{distance[23]}}, distance}) + $signed(26'(fill));
@@ -43,26 +44,24 @@ module ina_judge_slot #(
   assign oldest     = reach + $signed(26'(sums));
   assign in_queue   = from_head >= 0;
   assign in_raw     = from_head < 0 && reach >= 0;
-  assign in_history = reach < 0 && oldest >= 0;
+  // As many as the window are there: ~reach is -1 - reach.
+  assign in_history = reach < 0 && oldest >= 0 && (~reach & ~(26'(window))) == '0;
 
   logic [SLOT_W-1:0]             sum_slot_q;
+  logic [SLOT_W-1:0]             window_q;
   logic [ina_pkg::ORDINAL_W-1:0] sum_count_q;
 
   always_ff @(posedge clk) begin
     if (decide) begin
-      reach_q     <= reach;
+      reach_q     <= reach[ina_pkg::ORDINAL_W-1:0];
       sum_slot_q  <= sum_slot;
+      window_q    <= window;
       sum_count_q <= sum_count;
     end
   end
 
-  // SLOT_COUNT back at most: that is 0 in a power of two.
-  logic [SLOT_W-1:0] back;
-
-  assign back    = SLOT_W'(-reach_q);
-  assign slot    = (FILL_W'(sum_slot_q) >= FILL_W'(-reach_q)) ? sum_slot_q - back
-                 : sum_slot_q + SLOT_W'(SLOT_COUNT) - back;
-  assign ordinal = sum_count_q + reach_q[ina_pkg::ORDINAL_W-1:0];
+  assign slot    = (sum_slot_q + reach_q[SLOT_W-1:0]) & window_q;
+  assign ordinal = sum_count_q + reach_q;
 
 endmodule
 

@@ -33,6 +33,7 @@ module ina_pick #(
     input  logic rst,
 
     // Jobs and queues. A closing job has sent its LEAVEs into the tree.
+    input  logic [JOB_COUNT*SLOT_W-1:0]     job_window,  // packets of its ring, less one
     input  logic [JOB_COUNT-1:0]            job_valid,
     input  logic [JOB_COUNT-1:0]            job_complete,
     input  logic [JOB_COUNT-1:0]            job_broken,
@@ -254,10 +255,11 @@ module ina_pick #(
   end
 
   // The sums of each job that have been chosen, those from above apart, and how many of them came
-  // after the one that a retransmission wants: SLOT_COUNT of them fill a history.
+  // after the one that a retransmission wants: a window of them fills its history.
   logic [ORDINAL_W-1:0] here_chosen  [JOB_COUNT];
   logic [ORDINAL_W-1:0] above_chosen [JOB_COUNT];
   logic [ORDINAL_W-1:0] m_sums_since;
+  logic [SLOT_W-1:0]    m_window;
   logic                 counts_here;
   logic                 counts_above;
   logic                 relay_issued;
@@ -266,11 +268,12 @@ module ina_pick #(
   assign counts_above = relay_new && relay_kind == ina_pkg::KIND_DOWN;
 
   assign m_relay_dropped = m_relay_kind == ina_pkg::KIND_RESEND && !m_relay_probe
-      && m_sums_since > ORDINAL_W'(SLOT_COUNT);
+      && m_sums_since > ORDINAL_W'(m_window) + 1'b1;
 
   always_ff @(posedge clk) begin
     relay_issued <= relay_issues;
     dropped <= (m_relay_valid && relay_issued && m_relay_dropped && !rst) ? m_relay_mask : '0;
+    if (relay_issues) m_window <= job_window[relay_issue_job*SLOT_W +: SLOT_W];
     if (relay_issues)
       m_sums_since <= ((!relay_resend.part && job_part[relay_issue_job])
           ? above_chosen[relay_issue_job] : here_chosen[relay_issue_job]) - relay_resend.ordinal;

@@ -191,6 +191,7 @@ package ina_pkg;
   // parameters can ask for.
   localparam int JOB_MAX  = 64;
   localparam int SLOT_MAX = 32768;
+  localparam int MEMORY_MAX = 65536;
   typedef struct packed {
     logic                 probe;
     logic                 part;     // not a sum of all ranks: a border's packet

@@ -8,10 +8,12 @@
 module ina_port #(
     parameter  int JOB_COUNT  = 4,
     parameter  int SLOT_COUNT = 128,
+    parameter  int MEMORY     = 512,
     parameter  int MTU        = 4096,
     parameter  int OTHER_PORTS = 1,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int INDEX_W    = $clog2(MEMORY),
     localparam int KNOWN_W    = ina_pkg::KNOWN_T_W
 ) (
     input  logic clk,
@@ -43,11 +45,14 @@ module ina_port #(
     input  logic                 answer_held,
     input  logic [JOB_W-1:0]     answer_job,
     input  logic [JOB_COUNT-1:0] job_valid,
+    input  logic [JOB_COUNT*INDEX_W-1:0] job_base,
+    input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] job_over,
     input  logic [JOB_COUNT-1:0] job_border,
     input  logic [JOB_COUNT-1:0] job_early,
+    input  logic [JOB_COUNT-1:0] job_unanswered,
     input  logic [JOB_COUNT-1:0] job_freed,
     output logic                 break_valid,
     output logic                 leave_valid,
@@ -168,7 +173,7 @@ module ina_port #(
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace), .writes_traces,
       .ask_valid, .ask, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_freed,
+      .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
       .break_valid, .leave_valid, .hit_valid, .hit_job,
       .known, .others, .search, .found,
       .write_valid, .write_job, .write_beat, .write_data, .write_opens, .commit_valid,
@@ -177,8 +182,8 @@ module ina_port #(
       .resend_valid, .resend_pop, .resend, .resend_entry, .resend_commit, .resend_commit_entry,
       .resend_pending, .resend_behind, .judged, .passed, .busy(ingress_busy));
 
-  ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) queue (
-      .clk, .rst, .job_valid,
+  ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU)) queue (
+      .clk, .rst, .job_valid, .job_base, .job_window,
       .write_valid, .write_job, .write_opens, .write_beat, .write_data,
       .commit_valid, .resend_valid(resend_commit), .resend_entry(resend_commit_entry),
       .commit_header,

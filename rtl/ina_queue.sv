@@ -11,23 +11,31 @@
 // Between head and next is what is on its way, and what waits for the sum of all ranks from above. If
 // the job breaks, it goes out raw, from the head on.
 //
-// A place is a slot, and above it a bit that changes with each lap, which tells a full ring from an
-// empty one. A ring begins anew with the JOIN of its flow.
+// A place counts the job's packets modulo twice the largest ring, which tells a full ring from an empty
+// one; a slot is a place modulo the ring, which is a power of two. A ring begins anew with the JOIN of
+// its flow.
 
 `default_nettype none
 
 module ina_queue #(
     parameter  int JOB_COUNT  = 4,
-    parameter  int SLOT_COUNT = 128,
+    parameter  int SLOT_COUNT = 128,  // of a job at most: a power of two
+    parameter  int MEMORY     = 512,  // packets of all jobs
     parameter  int MTU        = 4096,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
-    localparam int FILL_W     = $clog2(SLOT_COUNT + 1)
+    localparam int FILL_W     = $clog2(SLOT_COUNT + 1),
+    localparam int INDEX_W    = $clog2(MEMORY)
 ) (
     input  logic clk,
     input  logic rst,
 
     input  logic [JOB_COUNT-1:0] job_valid,  // a free context has nothing to be chosen
+
+    // From ina_memory, where each job's ring is: its first packet in the memory, and its packets less
+    // one.
+    input  logic [JOB_COUNT*INDEX_W-1:0] job_base,
+    input  logic [JOB_COUNT*SLOT_W-1:0]  job_window,
 
     // From ina_judge: a beat into the tail slot, and the commit of the slot; or the header of a
     // retransmission, which waits here at the number of its entry in ina_resend.
@@ -77,7 +85,7 @@ module ina_queue #(
 
     // For the judge, the state of one job's ring, read in every clock of watch_read: with it come,
     // in the next clock, the packets in the ring; those that have left raw, since the job broke (at
-    // most RAW_MAX); those that left as sums before that and are still in the history; the number
+    // most RAW_MAX); those that left as sums before that, SLOT_COUNT at most; the number
     // of sums so far, and the slot behind the last of them.
     input  logic                          watch_read,
     input  logic [JOB_W-1:0]              watch_job,
@@ -88,24 +96,21 @@ module ina_queue #(
     output logic [SLOT_W-1:0]             sum_slot
 );
 
-  localparam int SLOTS     = JOB_COUNT * SLOT_COUNT;
-  localparam int INDEX_W   = $clog2(SLOTS);
   localparam int BEATS     = MTU / ina_pkg::BEAT_BYTES;
   localparam int BEATS_W   = $clog2(BEATS);
   localparam int PLACE_W   = 1 + SLOT_W;
-  localparam logic [SLOT_W-1:0] LAST_SLOT = SLOT_W'(SLOT_COUNT - 1);
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
   // No PSN is further back.
   localparam logic [ina_pkg::RAW_W-1:0] RAW_MAX = ina_pkg::RAW_W'(1) << (ina_pkg::RAW_W - 1);
 
   // Retransmissions have the places behind the slots.
-  localparam int HEADERS   = SLOTS + ina_pkg::RESEND_DEPTH;
+  localparam int HEADERS   = MEMORY + ina_pkg::RESEND_DEPTH;
   localparam int HEADER_INDEX_W = $clog2(HEADERS);
 
   // yosys 0.23 would make an array of header_t one register.
-  logic [ina_pkg::BEAT_W-1:0]     payloads [SLOTS*BEATS];
+  logic [ina_pkg::BEAT_W-1:0]     payloads [MEMORY*BEATS];
   logic [ina_pkg::HEADER_T_W-1:0] headers  [HEADERS];
-  logic [ina_pkg::QUADS_W-1:0]    lengths  [SLOTS];
+  logic [ina_pkg::QUADS_W-1:0]    lengths  [MEMORY];
 
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
@@ -116,26 +121,33 @@ module ina_queue #(
   logic [SLOT_W-1:0]    sum_slot_of   [JOB_COUNT];
 
   function automatic logic [PLACE_W-1:0] place_after(input logic [PLACE_W-1:0] place);
-    place_after = (place[SLOT_W-1:0] == LAST_SLOT) ? {~place[SLOT_W], SLOT_W'(0)}
-                                                   : {place[SLOT_W], place[SLOT_W-1:0] + 1'b1};
+    place_after = place + 1'b1;
   endfunction
 
-  function automatic logic [SLOT_W-1:0] slot_of(input logic [PLACE_W-1:0] place);
+  function automatic logic [SLOT_W-1:0] slot_of(input logic [PLACE_W-1:0] place,
+                                                input logic [SLOT_W-1:0] window);
     logic unused_lap;
 
-    {unused_lap, slot_of} = place;
+    {unused_lap, slot_of} = place & PLACE_W'(window);
   endfunction
 
-  function automatic logic [INDEX_W-1:0] index_of(input logic [JOB_W-1:0] job,
+  function automatic logic [INDEX_W-1:0] index_of(input logic [INDEX_W-1:0] base,
                                                   input logic [SLOT_W-1:0] slot);
-    index_of = (JOB_COUNT == 1) ? INDEX_W'(slot)
-        : INDEX_W'(INDEX_W'(job) * INDEX_W'(SLOT_COUNT)) + INDEX_W'(slot);
+    index_of = base | INDEX_W'(slot);
   endfunction
+
+  logic [INDEX_W-1:0] base_of   [JOB_COUNT];
+  logic [SLOT_W-1:0]  window_of [JOB_COUNT];
+
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
+    assign base_of[j]   = job_base[j*INDEX_W +: INDEX_W];
+    assign window_of[j] = job_window[j*SLOT_W +: SLOT_W];
+  end
 
   function automatic logic [HEADER_INDEX_W-1:0] header_index_of(
       input logic is_resend, input logic [ina_pkg::RESEND_ENTRY_W-1:0] entry,
       input logic [INDEX_W-1:0] index);
-    header_index_of = is_resend ? HEADER_INDEX_W'(SLOTS) + HEADER_INDEX_W'(entry)
+    header_index_of = is_resend ? HEADER_INDEX_W'(MEMORY) + HEADER_INDEX_W'(entry)
                                 : HEADER_INDEX_W'(index);
   endfunction
 
@@ -147,14 +159,14 @@ module ina_queue #(
   logic [HEADER_INDEX_W-1:0] header_write_index;
   logic [HEADER_INDEX_W-1:0] header_read_index;
 
-  assign write_slot  = write_opens ? '0 : slot_of(tail_place[write_job]);
-  assign write_index = index_of(write_job, write_slot);
-  assign beat_index  = index_of(beat_job, beat_slot);
-  assign peek_index  = index_of(peek_job, peek_slot);
+  assign write_slot  = write_opens ? '0 : slot_of(tail_place[write_job], window_of[write_job]);
+  assign write_index = index_of(base_of[write_job], write_slot);
+  assign beat_index  = index_of(base_of[beat_job], beat_slot);
+  assign peek_index  = index_of(base_of[peek_job], peek_slot);
 
   assign header_write_index = header_index_of(resend_valid, resend_entry, write_index);
   assign header_read_index  = header_index_of(header_resend, header_entry,
-                                              index_of(header_job, header_slot));
+                                              index_of(base_of[header_job], header_slot));
 
   always_ff @(posedge clk) begin
     if (write_valid) payloads[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;
@@ -186,7 +198,8 @@ module ina_queue #(
     if (commit_valid)
       tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
     if (issue_valid)
-      issue_slot <= slot_of(issue_raw ? head_place[issue_job] : next_place[issue_job]);
+      issue_slot <= slot_of(issue_raw ? head_place[issue_job] : next_place[issue_job],
+                            window_of[issue_job]);
     issue_q     <= issue_valid && !rst;
     issue_job_q <= issue_job;
     if (issue_q) next_place[issue_job_q] <= place_after(next_place[issue_job_q]);
@@ -222,7 +235,7 @@ module ina_queue #(
       end else begin
         if (sums_of[pop_job] != FILL_W'(SLOT_COUNT)) sums_of[pop_job] <= sums_of[pop_job] + 1'b1;
         sum_count_of[pop_job] <= sum_count_of[pop_job] + 1'b1;
-        sum_slot_of[pop_job]  <= slot_of(place_after(head_place[pop_job]));
+        sum_slot_of[pop_job]  <= slot_of(place_after(head_place[pop_job]), window_of[pop_job]);
       end
     end
     if (opens) begin
@@ -247,8 +260,7 @@ module ina_queue #(
 
   always_ff @(posedge clk) begin
     if (watch_read) begin
-      fill <= FILL_W'(slot_of(tail_then)) - FILL_W'(slot_of(head_then))
-          + ((tail_then[SLOT_W] != head_then[SLOT_W]) ? FILL_W'(SLOT_COUNT) : '0);
+      fill <= tail_then - head_then;
       raw       <= raw_of[watch_job];
       sums      <= sums_of[watch_job];
       sum_count <= sum_count_of[watch_job];
@@ -259,7 +271,7 @@ module ina_queue #(
         end else begin
           if (sums_of[watch_job] != FILL_W'(SLOT_COUNT)) sums <= sums_of[watch_job] + 1'b1;
           sum_count <= sum_count_of[watch_job] + 1'b1;
-          sum_slot  <= slot_of(head_then);
+          sum_slot  <= slot_of(head_then, window_of[watch_job]);
         end
       end
       if (watch_push && write_opens) begin

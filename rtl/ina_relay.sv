@@ -108,6 +108,7 @@ module ina_relay #(
   localparam int BEAT_W  = ina_pkg::BEAT_W;
   localparam int QUADS_W = ina_pkg::QUADS_W;
   localparam int EQUAL_W = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
+  localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
 
   // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in
   // it.
@@ -225,6 +226,7 @@ module ina_relay #(
   logic [PORT_COUNT*HEADER_T_W-1:0] s2_header;
   logic [BEAT_W-1:0]                s2_data;
   logic [EQUAL_W-1:0]               s2_part;  // of the part, the lanes that it must share
+  logic [ina_pkg::LANE_W-1:0]       s2_part_window;  // ... and the one of a JOIN's window
 
   always_ff @(posedge clk) begin
     s2_valid <= s1_valid && !rst;
@@ -236,7 +238,10 @@ module ina_relay #(
       for (int p = 0; p < PORT_COUNT; p++)
         if ((s1.from[p] || s1.mask[p]) && s1_at.first)
           s2_header[p*HEADER_T_W +: HEADER_T_W] <= queue_header[p*HEADER_T_W +: HEADER_T_W];
-      if (s1_at.first) s2_part <= here_data[EQUAL_W-1:0];
+      if (s1_at.first) begin
+        s2_part        <= here_data[EQUAL_W-1:0];
+        s2_part_window <= here_data[WINDOW_AT +: ina_pkg::LANE_W];
+      end
     end
   end
 
@@ -272,6 +277,7 @@ module ina_relay #(
   logic              s3_goes_on;
   logic              downs;    // the first beat of what came from above
   logic              differs;
+  logic              grants_more;  // than the part does: its sum was made without that
   logic              begins;
   logic              answers;  // the first beat of a retransmission whose sum is there
 
@@ -285,6 +291,9 @@ module ina_relay #(
 
   always_ff @(posedge clk) begin
     s3_valid <= s2_valid && !rst;
+    if (downs)
+      grants_more <= opcode == ina_pkg::RC_SEND_ONLY && message_type == ina_pkg::TYPE_JOIN
+          && $signed(s2_data[WINDOW_AT +: ina_pkg::LANE_W]) < $signed(s2_part_window);
     if (s2_valid) begin
       s3      <= s2;
       s3_at   <= s2_at;
@@ -309,7 +318,7 @@ module ina_relay #(
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
       .clk, .rst, .job_valid, .job_broken, .others_over,
       .s_next_job(s2.job), .s_valid(s3_valid), .s_first(s3_at.first), .s_job(s3.job),
-      .s_sums(s3.kind == ina_pkg::KIND_DOWN), .s_wrong(differs || s3.differs), .s_leave(s3_leave),
+      .s_sums(s3.kind == ina_pkg::KIND_DOWN), .s_wrong(differs || grants_more || s3.differs), .s_leave(s3_leave),
       .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .over, .closing,
       .undo_valid, .undo_job, .mismatch);
 

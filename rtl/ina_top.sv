@@ -14,8 +14,10 @@
 
 module ina_top #(
     parameter int PORT_COUNT = 4,    // 2 to 16
-    parameter int JOB_COUNT  = 4,    // contexts, and flows of each port: 1 to 64
-    parameter int SLOT_COUNT = 128,  // packets of each queue and history: 2 to 32768
+    parameter int JOB_COUNT  = 16,   // contexts, and flows of each port: 1 to 64
+    parameter int SLOT_COUNT = 128,  // packets of a job at most: a power of two, 2 to 32768
+    parameter int MEMORY     = 512,  // packets of each port's queue and of each history, for all jobs
+    parameter int GRAIN      = 8,    // packets of a job at least: a power of two
     parameter int MTU        = 4096, // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
     // What the tree can do; a message that needs what is not there breaks its job.
     parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
@@ -62,8 +64,15 @@ module ina_top #(
   if (JOB_COUNT < 1 || JOB_COUNT > ina_pkg::JOB_MAX) begin : gen_job_count
     $error("ina_top: JOB_COUNT must be 1 to 64");
   end
-  if (SLOT_COUNT < 2 || SLOT_COUNT > ina_pkg::SLOT_MAX) begin : gen_slot_count
-    $error("ina_top: SLOT_COUNT must be 2 to 32768");
+  if (SLOT_COUNT < 2 || SLOT_COUNT > ina_pkg::SLOT_MAX || 1 << $clog2(SLOT_COUNT) != SLOT_COUNT)
+  begin : gen_slot_count
+    $error("ina_top: SLOT_COUNT must be a power of two, 2 to 32768");
+  end
+  if (GRAIN < 2 || GRAIN > SLOT_COUNT || 1 << $clog2(GRAIN) != GRAIN) begin : gen_grain
+    $error("ina_top: GRAIN must be a power of two, 2 to SLOT_COUNT");
+  end
+  if (MEMORY < SLOT_COUNT || MEMORY > ina_pkg::MEMORY_MAX || MEMORY % GRAIN != 0) begin : gen_memory
+    $error("ina_top: MEMORY must be a multiple of GRAIN, SLOT_COUNT to 65536");
   end
   if (MTU != 256 && MTU != 512 && MTU != 1024 && MTU != 2048 && MTU != 4096) begin : gen_mtu
     $error("ina_top: MTU must be 256, 512, 1024, 2048 or 4096");
@@ -71,7 +80,7 @@ module ina_top #(
 
   localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1;
   localparam int SLOT_W     = $clog2(SLOT_COUNT);
-  localparam int WINDOW_W   = $clog2(SLOT_COUNT + 1) - 1;
+  localparam int MEMORY_W   = $clog2(MEMORY);
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int KEEP_W     = ina_pkg::BEAT_BYTES;
   localparam int INDEX_W    = ina_pkg::BEAT_INDEX_W;
@@ -106,10 +115,15 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_freed;
   logic [JOB_COUNT-1:0]            job_begun;
   logic [JOB_COUNT-1:0]            job_early;
+  logic [JOB_COUNT-1:0]            job_answered;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
-  logic [JOB_COUNT*WINDOW_W-1:0]   job_window;
+  logic [JOB_COUNT-1:0]            job_idle;
+  logic [JOB_COUNT-1:0]            job_held;
+  logic [JOB_COUNT*MEMORY_W-1:0]   job_base;
+  logic [JOB_COUNT*SLOT_W-1:0]     job_window;
+  logic [JOB_COUNT*SLOT_W-1:0]     job_granted;  // half of that where a child may be a switch
   logic                            job_opened;
   logic [JOB_COUNT-1:0]            job_newly_closed;
   logic [JOB_COUNT-1:0]            job_newly_broken;
@@ -316,6 +330,12 @@ module ina_top #(
 
   logic [PORT_COUNT-1:0] port_busy;
   logic                  jobs_busy;
+  logic                  memory_busy;
+  logic                  memory_look;
+  logic [31:0]           memory_asked;
+  logic                  memory_found;
+  logic                  memory_take;
+  logic [JOB_W-1:0]      memory_take_job;
   logic [PORT_COUNT-1:0] answer_sent;
   logic [PORT_COUNT-1:0] answer_differed;
   logic [PORT_COUNT-1:0] answer_dropped;
@@ -329,35 +349,47 @@ module ina_top #(
   logic                  counters_busy;
 
   // Who is busy says so late in a clock, so it counts from the next one on; what comes from outside
-  // counts from the edge that takes it, and bridges that clock.
-  localparam int PARTS = PORT_COUNT + 10;
+  // counts from the edge that takes it, and bridges that clock. A tick may end a job that is over.
+  localparam int PARTS = PORT_COUNT + 11;
   logic             input_d;
   logic             input_q;
   logic [PARTS-1:0] busy_q;
 
-  assign input_d = s_axis_tvalid != '0 || age;
+  assign input_d = s_axis_tvalid != '0 || age || (tick && job_over != '0);
 
   always_ff @(posedge clk) begin
     input_q <= input_d;
-    busy_q  <= {port_busy, jobs_busy, pick_busy, join_busy, tree_busy, sum_valid, sum_crc_busy,
+    busy_q  <= {port_busy, jobs_busy, memory_busy, pick_busy, join_busy, tree_busy, sum_valid, sum_crc_busy,
                 relay_busy, relay_crc_busy, ends_busy, counters_busy};
     busy    <= input_d || input_q || busy_q != '0;
   end
 
-  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) jobs (
+  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) jobs (
       .clk, .rst, .age, .tick, .level, .uplinks,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
-      .job_mask, .job_border, .job_down, .job_freed, .job_window,
+      .job_mask, .job_border, .job_down, .job_freed,
+      .look(memory_look), .look_asked(memory_asked), .memory_found, .take(memory_take),
+      .take_job(memory_take_job), .job_idle, .job_held,
       .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
       .newly_expired(job_newly_expired), .busy(jobs_busy));
 
+  ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) memory (
+      .clk, .rst, .look(memory_look), .asked(memory_asked), .found(memory_found), .take(memory_take),
+      .take_job(memory_take_job), .idle(job_idle), .held(job_held), .job_base, .job_window,
+      .busy(memory_busy));
+
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_granted
+    assign job_granted[j*SLOT_W +: SLOT_W] = job_window[j*SLOT_W +: SLOT_W] >> (level > 2'd1);
+  end
+
   ina_parts #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) parts (
       .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(done_job),
-      .commit_valid, .commit_job, .job_down, .begun(job_begun), .early(job_early));
+      .sum_valid(done_valid && !done_raw && !done_up), .sum_job(done_job),
+      .commit_valid, .commit_job, .job_down, .begun(job_begun), .early(job_early), .answered(job_answered));
 
   ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) keys (
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
@@ -368,7 +400,7 @@ module ina_top #(
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
       .clk, .rst,
-      .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border, .job_down,
+      .job_window, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border, .job_down,
       .queue_ready, .queue_waiting,
       .opened(job_opened), .opened_job(answer_job),
       .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop,
@@ -417,8 +449,8 @@ module ina_top #(
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
 
-  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .WINDOW_W(WINDOW_W)) trailer (
-      .clk, .rst, .job_valid, .job_window,
+  ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .SLOT_W(SLOT_W)) trailer (
+      .clk, .rst, .job_valid, .job_window(job_granted),
       .down_marked(relay_valid && relay_first && relay_marked), .down_job(relay_job),
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
       .s_raw(tree_side.raw), .s_marked(tree_side.marked), .s_job(tree_side.job), .s_first(tree_side.first),
@@ -467,8 +499,8 @@ module ina_top #(
       .m_left(done_left), .m_job(done_job), .m_mask(done_mask), .m_counted(done_counted),
       .m_beat(done_beat), .m_quads(done_quads), .busy(ends_busy));
 
-  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) here (
-      .clk,
+  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU)) here (
+      .clk, .job_base,
       .write_valid(sum_valid && !sum_raw), .write_job(sum_job), .write_slot(sum_slot),
       .write_beat(sum_beat), .write_data(sum_data), .write_last(sum_last), .write_quads(sum_quads),
       .peek_read(relay_peek_read), .peek_job(relay_pick_job), .peek_slot(relay_pick_slot),
@@ -477,8 +509,8 @@ module ina_top #(
       .read_beat(relay_read_beat), .read_data(here_data));
 
   if (UPLINKS) begin : gen_above
-    ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU)) above (
-        .clk,
+    ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU)) above (
+        .clk, .job_base,
         .write_valid(relay_valid && relay_kind == ina_pkg::KIND_DOWN), .write_job(relay_job),
         .write_slot(relay_slot), .write_beat(relay_beat), .write_data(relay_data),
         .write_last(relay_last), .write_quads(relay_quads),
@@ -517,7 +549,7 @@ module ina_top #(
       assign others[o*KNOWN_W +: KNOWN_W] = known[(p + 1 + o) % PORT_COUNT * KNOWN_W +: KNOWN_W];
     end
 
-    ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
+    ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU),
                .OTHER_PORTS(OTHER_PORTS)) port (
         .clk, .rst, .tick, .uplink(uplinks[p]), .probes(uplinks[p] || level > 2'd1),
         .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
@@ -530,9 +562,10 @@ module ina_top #(
         .trace_mark({level, 4'(p), place_id}),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
-        .job_valid, .job_complete, .job_broken, .job_over,
+        .job_valid, .job_base, .job_window, .job_complete, .job_broken, .job_over,
         .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),
-        .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]), .job_freed,
+        .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]),
+        .job_unanswered(job_border[p*JOB_COUNT +: JOB_COUNT] & ~job_answered), .job_freed,
         .break_valid(break_valid[p]), .leave_valid(leave_valid[p]), .hit_valid(hit_valid[p]),
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
         .known(known[p*KNOWN_W +: KNOWN_W]), .others,

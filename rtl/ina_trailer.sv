@@ -11,7 +11,7 @@
 module ina_trailer #(
     parameter  int JOB_COUNT = 4,
     parameter  int SIDE_W    = 1,  // what rides along with each beat
-    parameter  int WINDOW_W  = 7,
+    parameter  int SLOT_W    = 7,
     localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input  logic clk,
@@ -19,7 +19,7 @@ module ina_trailer #(
 
     input  logic [JOB_COUNT-1:0] job_valid,
     // The window of each job in packets, less one; it is a power of two.
-    input  logic [JOB_COUNT*WINDOW_W-1:0] job_window,
+    input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
 
     // From ina_relay: what came for this job from above has met congestion.
     input  logic             down_marked,
@@ -74,7 +74,7 @@ module ina_trailer #(
   logic                       lowers;
 
   assign asked   = s_data[WINDOW_AT +: ina_pkg::LANE_W];
-  assign granted = ~(ina_pkg::LANE_W'(job_window[s_job*WINDOW_W +: WINDOW_W]));
+  assign granted = ~(ina_pkg::LANE_W'(job_window[s_job*SLOT_W +: SLOT_W]));
   assign is_join = s_first && s_starts && s_data[24 +: 8] == ina_pkg::TYPE_JOIN;
   assign lowers  = is_join && !s_raw && asked[ina_pkg::LANE_W-1] && (granted & ~asked) != '0;
 

@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
-SIZE = {"PORT_COUNT": 2, "JOB_COUNT": 1, "SLOT_COUNT": 8}
+SIZE = {"PORT_COUNT": 2, "JOB_COUNT": 1, "SLOT_COUNT": 8, "MEMORY": 8, "GRAIN": 8}
 COLUMN, ROW, LABEL = 15, 24, 178  # pixels
 TEXT, SIGNAL, GRID = "#7d8590", "#2f81f7", "#7d859040"  # on light and on dark ground
 

@@ -33,16 +33,16 @@ NETREDUCE = {"lut": 109025, "ff": 167554, "bram": 993}
 # name: (what it is, parameters of ina_top, UltraRAM for what is large, figures to stay below)
 CONFIGURATIONS = {
     "netreduce": ("NetReduce's own: six ports, float32, one job, 2 messages x 170 packets x 1 KiB",
-                  {"PORT_COUNT": 6, "JOB_COUNT": 1, "SLOT_COUNT": 340, "MTU": 1024,
+                  {"PORT_COUNT": 6, "JOB_COUNT": 1, "SLOT_COUNT": 256, "MEMORY": 340, "GRAIN": 4, "MTU": 1024,
                    "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0, "UPLINKS": 0}, False, NETREDUCE),
-    "full": ("8 ports, 16 jobs, all formats, 32 packets of 4 KiB a queue",
-             {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
+    "full": ("8 ports, 16 jobs, all formats, 512 packets of 4 KiB a port",
+             {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 128, "MEMORY": 512, "GRAIN": 8, "MTU": 4096}, True, None),
     "leaf": ("full with a port more, that leads up",
-             {"PORT_COUNT": 9, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
+             {"PORT_COUNT": 9, "JOB_COUNT": 16, "SLOT_COUNT": 128, "MEMORY": 512, "GRAIN": 8, "MTU": 4096}, True, None),
     "most": ("full with 16 ports",
-             {"PORT_COUNT": 16, "JOB_COUNT": 16, "SLOT_COUNT": 32, "MTU": 4096}, True, None),
+             {"PORT_COUNT": 16, "JOB_COUNT": 16, "SLOT_COUNT": 128, "MEMORY": 512, "GRAIN": 8, "MTU": 4096}, True, None),
     "tiny": ("the smallest, to see that all is mapped",
-             {"PORT_COUNT": 2, "JOB_COUNT": 2, "SLOT_COUNT": 8}, False, None),
+             {"PORT_COUNT": 2, "JOB_COUNT": 2, "SLOT_COUNT": 8, "MEMORY": 16, "GRAIN": 4}, False, None),
 }
 
 

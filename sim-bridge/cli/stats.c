@@ -21,9 +21,10 @@ static json_t *aggregator_object(const struct engine *engine)
 		return json_pack("{ss}", "kind", "off");
 
 	struct ina_counters all, *counts = &all;
-	json_t *object = json_pack("{ss si si si}", "kind", engine->operations->kind, "ports",
+	json_t *object = json_pack("{ss si si si si}", "kind", engine->operations->kind, "ports",
 	                           (int)engine->ports, "jobs", (int)engine->jobs, "window_packets",
-	                           (int)engine->window_packets);
+	                           (int)engine->window_packets, "memory_packets",
+	                           (int)engine->memory_packets);
 
 	engine->operations->read_counters(engine, counts);
 	INA_COUNTERS(X)

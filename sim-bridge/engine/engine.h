@@ -71,7 +71,8 @@ struct engine {
 	const struct engine_operations *operations;
 	unsigned ports; /* pipelines */
 	unsigned jobs;
-	unsigned window_packets;
+	unsigned window_packets; /* of a job at most */
+	unsigned memory_packets; /* a port, of all jobs */
 	uint64_t time_ns; /* virtual time: of what is put, set by the caller; of what is emitted */
 	char error[200];  /* not empty: it is stuck, and does nothing any more */
 };
@@ -82,7 +83,9 @@ struct engine_config {
 	unsigned level;      /* of the switch; 1: the lowest */
 	uint32_t uplinks;    /* ports that lead to a higher level: bit p is port p */
 	bool has_quiet_time; /* else there are no tick()s */
-	uint64_t clock_hz;   /* virtual time, of what has a clock; 0: it turns as fast as it can */
+	/* As struct engine has them; 0: its defaults. */
+	unsigned jobs, window_packets, memory_packets;
+	uint64_t clock_hz; /* virtual time, of what has a clock; 0: it turns as fast as it can */
 };
 
 /*

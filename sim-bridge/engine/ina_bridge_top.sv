@@ -6,8 +6,10 @@
 
 module ina_bridge_top #(
     parameter int PORT_COUNT = 4,
-    parameter int JOB_COUNT  = 4,
-    parameter int SLOT_COUNT = 128
+    parameter int JOB_COUNT  = 16,
+    parameter int SLOT_COUNT = 128,
+    parameter int MEMORY     = 512,
+    parameter int GRAIN      = 8
 ) (
     input  logic clk,
     input  logic rst,
@@ -67,7 +69,8 @@ module ina_bridge_top #(
     if (rst) top_tvalid <= '0;
   end
 
-  ina_top #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) top (
+  ina_top #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY),
+            .GRAIN(GRAIN)) top (
       .clk, .rst, .age(top_age), .tick(top_tick),
       .place_level(top_level), .place_uplinks(top_uplinks), .place_id(top_id),
       .s_axis_tvalid(top_tvalid), .s_axis_tready(top_tready), .s_axis_tdata(top_tdata),

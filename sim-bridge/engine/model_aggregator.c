@@ -68,13 +68,22 @@ static const struct engine_operations operations = {
         .close = close_model,
 };
 
+static unsigned or_default(unsigned number, unsigned by_default)
+{
+	return number ? number : by_default;
+}
+
 struct engine *model_aggregator_open(const struct engine_config *wanted, engine_emit *emit,
                                      void *context, char *error, size_t error_bytes)
 {
 	struct aggregator_config config = {
 	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
-	        .jobs = AGGREGATOR_DEFAULT_JOBS,
-	        .window_packets = AGGREGATOR_DEFAULT_WINDOW_PACKETS,
+	        .jobs = or_default(wanted->jobs, AGGREGATOR_DEFAULT_JOBS),
+	        .memory_packets =
+	                or_default(wanted->memory_packets, AGGREGATOR_DEFAULT_MEMORY_PACKETS),
+	        .window_packets =
+	                or_default(wanted->window_packets, AGGREGATOR_DEFAULT_WINDOW_PACKETS),
+	        .grain_packets = AGGREGATOR_DEFAULT_GRAIN_PACKETS,
 	        .has_quiet_time = wanted->has_quiet_time,
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,
@@ -85,6 +94,14 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	if (!model)
 		goto out_error;
 	model->aggregator = aggregator_open(&config, emit, context);
+	if (!model->aggregator && errno == EINVAL && config.ports <= AGGREGATOR_PORTS_MAX) {
+		snprintf(error, error_bytes,
+		         "--packet-memory %u and --window %u: the window must be a power of two, "
+		         "no more than the memory, and the memory a multiple of %u",
+		         config.memory_packets, config.window_packets, config.grain_packets);
+		free(model);
+		return NULL;
+	}
 	if (!model->aggregator)
 		goto out_free;
 	model->engine = (struct engine){
@@ -92,6 +109,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	        .ports = config.ports,
 	        .jobs = config.jobs,
 	        .window_packets = config.window_packets,
+	        .memory_packets = config.memory_packets,
 	};
 	return &model->engine;
 

@@ -20,8 +20,10 @@
 namespace
 {
 
-constexpr unsigned JOB_COUNT = 4; // ina_top's defaults
+// ina_top's defaults.
+constexpr unsigned JOB_COUNT = 16;
 constexpr unsigned SLOT_COUNT = 128;
+constexpr unsigned MEMORY = 512;
 #ifdef INA_WAVES
 constexpr unsigned PORTS_MOST = 2;
 #else
@@ -165,6 +167,18 @@ extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit 
 	try {
 		auto rtl = std::make_unique<RtlEngine>();
 
+		const auto differs = [](unsigned wanted, unsigned built) {
+			return wanted != 0 && wanted != built;
+		};
+
+		if (differs(config->jobs, JOB_COUNT) || differs(config->memory_packets, MEMORY) ||
+		    differs(config->window_packets, SLOT_COUNT)) {
+			std::snprintf(error, error_bytes,
+			              "the RTL is built with --jobs %u, --packet-memory %u and "
+			              "--window %u: for others use --aggregator model",
+			              JOB_COUNT, MEMORY, SLOT_COUNT);
+			return nullptr;
+		}
 		rtl->pipelines = make_pipelines(rtl.get(), *config, emit, context);
 		if (!rtl->pipelines) {
 			std::snprintf(error, error_bytes,
@@ -177,6 +191,7 @@ extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit 
 		rtl->base.ports = rtl->pipelines->ports();
 		rtl->base.jobs = JOB_COUNT;
 		rtl->base.window_packets = SLOT_COUNT;
+		rtl->base.memory_packets = MEMORY;
 		rtl->base.time_ns = 0;
 		rtl->base.error[0] = '\0';
 		return &rtl.release()->base;

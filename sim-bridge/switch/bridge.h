@@ -30,9 +30,12 @@ struct bridge_config {
 	uint64_t aggregator; /* one of enum bridge_aggregator */
 	uint64_t steering;   /* one of enum bridge_steering */
 	uint64_t rtl_clock_hz;
-	uint64_t reset_every; /* frames for the aggregator until it is as new again; 0: never */
-	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
-	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
+	uint64_t jobs;           /* of the aggregator; this and the next two, 0: its defaults */
+	uint64_t memory_packets; /* of all its jobs, a port */
+	uint64_t window_packets; /* of a job at most */
+	uint64_t reset_every;    /* frames for the aggregator until it is as new again; 0: never */
+	uint64_t off_after;      /* frames for it until it takes no more; 0: never */
+	uint64_t stuck_after;    /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 	uint64_t quiet_ns;   /* after a reset, and of a flow that may be put out; 0: none */
 	uint64_t forwarding_ns; /* from the table of addresses to the port */

@@ -10,12 +10,14 @@
  * and WINDOW messages are asked for where they are given.
  *
  * Between the lines {"mark": "begin"} and {"mark": "end"} the host does nothing else, and next to
- * each it rests for REST microseconds (half a second): whoever reads them can take the host's CPU
- * time there. Then a line of JSON: the time of a call, of each round, without COMPUTE; when the
- * first round began and the last one ended; the share of the bytes that the aggregator added; and
- * the elements of the last result that are wrong.
+ * each it rests for REST microseconds (half a second), and on to a multiple of that: whoever reads
+ * them can take the host's CPU time there, and several jobs begin at the same time. Then a line of
+ *JSON: the time of a call, of each round, without COMPUTE; when the first round began and the last
+ *one ended; the share of the bytes that the aggregator added; and the elements of the last result
+ *that are wrong.
  */
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +113,8 @@ static void mark(const struct bench *bench, const char *name)
 {
 	printf("{\"mark\": \"%s\"}\n", name);
 	fflush(stdout);
-	usleep(bench->rest_us);
+	if (bench->rest_us)
+		usleep(2 * bench->rest_us - (uint64_t)(now_s() * 1e6) % bench->rest_us);
 }
 
 static enum ina_status run(struct bench *bench)

@@ -102,12 +102,17 @@ def measure(options, hosts, rate):
     return {"ina": line_through("result"), "ring": line_through("ring")}
 
 
+def compute_ms(gflop, batch, tflops):
+    """A step's forward and backward pass: three forward passes' operations."""
+    return 3 * gflop * batch / tflops
+
+
 def step_of(model, times, batch, tflops):
     """A step with `batch` samples a host, at `tflops` * 10^12 operations a second; times as measure() returns them."""
     shapes, parameters, gflop = MODELS[model]
     assert sum(map(prod, shapes)) == parameters, model
     sizes = buckets(shapes)
-    compute = 3 * gflop * batch / tflops
+    compute = compute_ms(gflop, batch, tflops)
     reduce = {way: sum(map(time_us, sizes)) / 1e3 for way, time_us in times.items()}
     step = {way: compute / 3 + max(compute * 2 / 3, time) for way, time in reduce.items()}
     return {"model": model, "bytes": sum(sizes), "buckets": sizes, "compute_ms": compute, "reduce_ms": reduce, "step_ms": step,

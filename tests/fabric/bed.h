@@ -23,6 +23,7 @@ enum {
 	FAULTS_MAX = 4,
 	PACKETS_MAX = 64, /* of a connection */
 	ELEMENTS = 4,     /* int32, in each packet of a message */
+	MESSAGE_MAX = 4,  /* packets of a message, and of a grain of a switch's memory */
 	FRAME_TIME = 16,  /* what a data frame takes on a link; an ACK a tenth of it */
 	ACK_TIME = 2,
 };
@@ -67,7 +68,8 @@ struct cable {
 	void *who;
 	uint32_t port;
 	uint64_t free_at;
-	bool from_host; /* which has room for all that it sends */
+	bool from_host;  /* which has room for all that it sends */
+	uint8_t stretch; /* no two on a way are the same: the cables up from a host, then down */
 	bool is_cut;
 };
 
@@ -122,7 +124,8 @@ struct rank {
 	bool has_sent_nak;
 	bool fits; /* the message at hand: headers and opcodes are what is due */
 	bool is_right;
-	unsigned sums; /* messages that said n, the JOIN too */
+	unsigned sums;   /* messages that said n, the JOIN too */
+	unsigned window; /* messages: what the JOIN's sum grants */
 };
 
 #define NEVER UINT32_MAX
@@ -132,7 +135,7 @@ struct job {
 	unsigned rank_count;
 	struct rank ranks[HOSTS_MAX];
 	int rank_of[HOSTS_MAX];             /* by host, -1 */
-	unsigned messages, packets, window; /* of DATA; of a message; in messages */
+	unsigned messages, packets, window; /* of DATA; of a message; in messages, as asked for */
 	unsigned generation;
 	unsigned generations; /* that must end well */
 	unsigned well;        /* that have */
@@ -141,6 +144,7 @@ struct job {
 	bool is_ending;
 	uint64_t progress, progress_seen;
 	bool is_over;
+	unsigned failures; /* in a row */
 	uint64_t late;
 };
 
@@ -153,12 +157,14 @@ struct settings {
 	unsigned quiet;
 	unsigned time_to_live;
 	unsigned patience;
-	unsigned slots;
+	unsigned window;   /* packets that a job asks for at most */
 	unsigned together; /* frames may enter a switch at the same time */
 	bool reuses_qpn;
 	bool tells; /* who finds a fault behind the JOINs tells all, beside the fabric */
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
 	bool is_clean;            /* no faults but those that RC mends */
+	bool windows_differ;      /* windows differ between jobs, and what switches grant */
+	bool is_short;            /* switches may have too little memory for all jobs */
 };
 
 /* What happens when so many frames have gone through aggregators. */
@@ -247,6 +253,8 @@ uint8_t packet_opcode(const struct rank *rank, uint32_t index);
 /* Is the frame's payload, so far as this packet shows it, that of all ranks? */
 bool packet_is_sum(const struct job *job, uint32_t index, const struct frame *frame);
 bool packet_fits(const struct rank *rank, uint32_t index, const struct frame *frame);
+/* Of a JOIN's sum: packets. */
+uint32_t packet_window(const struct frame *frame);
 bool packet_ends_message(const struct job *job, uint32_t index);
 uint32_t packet_element(const struct job *job, unsigned rank, uint32_t index, unsigned lane);
 uint32_t job_qpn(const struct bed *bed, const struct job *job);

@@ -7,13 +7,17 @@ static uint64_t jitter(struct bed *bed)
 	return bed_below(bed, bed->set.jitter * FRAME_TIME + 1);
 }
 
-/* A bit of a data frame turns round, anywhere behind the addresses. */
-static void damage(struct bed *bed, struct frame *frame)
+/*
+ * A bit of a data frame turns round, in any byte behind the addresses. Each cable of a way has a
+ * bit of its own: what went past the switches on its way as another flow's must not be whole again
+ * at the end. A link drops what is damaged, so that no network does this.
+ */
+static void damage(struct bed *bed, const struct cable *cable, struct frame *frame)
 {
 	enum { BTH_AT = 42 };
-	unsigned bit = bed_below(bed, 8u * (frame->length - BTH_AT));
+	unsigned at = BTH_AT + bed_below(bed, 8u * (frame->length - BTH_AT)) / 8;
 
-	frame->bytes[BTH_AT + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	frame->bytes[at] ^= (uint8_t)(1u << cable->stretch);
 }
 
 void cable_send(struct bed *bed, struct cable *cable, struct frame *frame)
@@ -39,7 +43,7 @@ void cable_send(struct bed *bed, struct cable *cable, struct frame *frame)
 	if (bed_chance(bed, set->reorder))
 		arrival += jitter(bed);
 	if (!is_answer && bed_chance(bed, set->damage))
-		damage(bed, frame);
+		damage(bed, cable, frame);
 	if (bed_chance(bed, is_answer && cable->from_host ? set->answer_loss : set->loss))
 		frame_free(bed, frame);
 	else

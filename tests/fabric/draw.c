@@ -85,6 +85,7 @@ static void lay_cables(struct bed *bed)
 	for (unsigned i = 0; i < bed->node_count; i++) {
 		struct node *node = &bed->nodes[i];
 		unsigned host = node->first_host;
+		uint8_t down = (uint8_t)(INA_WIRE_LEVELS + node->level - 1);
 
 		for (unsigned c = 0; c < node->child_count; c++) {
 			struct node *child = node->children[c];
@@ -93,13 +94,17 @@ static void lay_cables(struct bed *bed)
 			if (child) {
 				node->out[port] = (struct cable){.arrive = node_receive,
 				                                 .who = child,
-				                                 .port = child->up_port};
-				child->out[child->up_port] = (struct cable){
-				        .arrive = node_receive, .who = node, .port = port};
+				                                 .port = child->up_port,
+				                                 .stretch = down};
+				child->out[child->up_port] =
+				        (struct cable){.arrive = node_receive,
+				                       .who = node,
+				                       .port = port,
+				                       .stretch = (uint8_t)child->level};
 				host = child->last_host + 1;
 			} else {
-				node->out[port] =
-				        (struct cable){.arrive = host_receive, .port = host};
+				node->out[port] = (struct cable){
+				        .arrive = host_receive, .port = host, .stretch = down};
 				bed->host_out[host++] = (struct cable){.arrive = node_receive,
 				                                       .who = node,
 				                                       .port = port,
@@ -118,9 +123,7 @@ static void draw_settings(struct bed *bed)
 	struct settings *set = &bed->set;
 	unsigned levels = bed->nodes[0].level;
 
-	set->slots = PICK(bed, 4, 4, 8, 16);
-	if (engine_size.slots)
-		set->slots = engine_size.slots;
+	set->window = PICK(bed, 4, 4, 8, 16);
 	set->together = bed->seed % 2 ? 1 : engine_size.together;
 	set->loss = PICK(bed, 0, 2000, 10000, 30000, 100000);
 	set->answer_loss = bed_chance(bed, 200000) ? 500000 : set->loss;
@@ -138,6 +141,8 @@ static void draw_settings(struct bed *bed)
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
 	set->tells = bed_chance(bed, 500000);
+	set->windows_differ = bed_chance(bed, 300000);
+	set->is_short = !set->is_clean && bed_chance(bed, 150000);
 }
 
 /* How many children of a switch have ranks of the job? */
@@ -183,6 +188,8 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 			if (!bed_chance(bed, members))
 				continue;
 			job->rank_of[host] = (int)job->rank_count;
+			job->ranks[job->rank_count].job =
+			        job; /* frames may name it before it begins */
 			job->ranks[job->rank_count++].host = host;
 		}
 		members = 1000000;
@@ -198,9 +205,12 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 		job->ranks[i].place = tells ? place_of(bed, job, job->ranks[i].host,
 		                                       job->ranks[(i + 1) % job->rank_count].host)
 		                            : 0;
-	job->packets = PICK(bed, 1, 2, 4);
+	job->packets = PICK(bed, 1, 2, MESSAGE_MAX);
 	job->messages = PICK(bed, 3, 6, 12);
-	job->window = bed->set.slots / job->packets;
+	job->window = bed->set.window / job->packets;
+	if (bed->set.windows_differ)
+		job->window = (MESSAGE_MAX + bed_below(bed, bed->set.window - MESSAGE_MAX + 1)) /
+		              job->packets;
 	job->generations = 1 + bed_below(bed, 2);
 	job->late = PICK(bed, 0, 0, 500, 3000);
 }
@@ -209,6 +219,30 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 static unsigned contexts(const struct bed *bed)
 {
 	return bed->job_count + (bed->set.is_clean ? 8 : 1);
+}
+
+/*
+ * In some seeds switches differ in the windows that they grant; and in some with faults, where a
+ * job that is refused comes again, memory may be too little for all jobs at once.
+ */
+static void draw_memory(struct bed *bed, struct aggregator_config *config)
+{
+	unsigned windows = config->jobs;
+	unsigned grain = config->place.level > 1 ? 2 * MESSAGE_MAX : MESSAGE_MAX;
+
+	config->window_packets =
+	        grain / MESSAGE_MAX *
+	        (bed->set.windows_differ && bed_chance(bed, 500000) ? MESSAGE_MAX
+	                                                            : bed->set.window);
+	config->grain_packets = grain;
+	if (bed->set.is_short)
+		windows = PICK(bed, 1, 2, config->jobs);
+	config->memory_packets = windows * config->window_packets;
+	if (engine_size.memory) {
+		config->window_packets = engine_size.window;
+		config->grain_packets = engine_size.grain;
+		config->memory_packets = engine_size.memory;
+	}
 }
 
 static void draw_switches(struct bed *bed)
@@ -221,7 +255,6 @@ static void draw_switches(struct bed *bed)
 		node->config = (struct aggregator_config){
 		        .ports = ports < 2 ? 2 : ports,
 		        .jobs = engine_size.jobs ? engine_size.jobs : contexts(bed),
-		        .window_packets = bed->set.slots,
 		        .mtu_bytes = 256,
 		        .has_quiet_time = true,
 		        .place =
@@ -231,6 +264,7 @@ static void draw_switches(struct bed *bed)
 		                        .id = i + 1,
 		                },
 		};
+		draw_memory(bed, &node->config);
 		node_open(bed, node);
 		bed_at(bed, bed_below(bed, bed->set.quiet * FRAME_TIME), node_tick, node, 0, NULL);
 		bed_at(bed, bed_below(bed, bed->set.time_to_live * FRAME_TIME), node_age, node, 0,

@@ -10,7 +10,8 @@
 
 /* Of each switch; zeros: as it is drawn. */
 struct engine_size {
-	unsigned ports, jobs, slots;
+	unsigned ports, jobs;
+	unsigned memory, window, grain;
 	unsigned together; /* frames that enter at the same time, in every second seed */
 };
 extern const struct engine_size engine_size;

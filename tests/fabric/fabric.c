@@ -34,10 +34,10 @@ static void show_settings(const struct bed *bed)
 
 	printf("%u hosts, %u switches, %u jobs, %s; loss %u, of answers %u, duplicate %u, reorder "
 	       "%u, "
-	       "damage %u; jitter %u, delay %u, queue %u, slots %u, quiet %u, time-to-live %u\n",
+	       "damage %u; jitter %u, delay %u, queue %u, window %u, quiet %u, time-to-live %u\n",
 	       bed->host_count, bed->node_count, bed->job_count,
 	       set->is_clean ? "no faults" : "faults", set->loss, set->answer_loss, set->duplicate,
-	       set->reorder, set->damage, set->jitter, set->delay, set->queue, set->slots,
+	       set->reorder, set->damage, set->jitter, set->delay, set->queue, set->window,
 	       set->quiet, set->time_to_live);
 }
 

@@ -10,6 +10,9 @@
 #include "common/random.h"
 #include "bed.h"
 
+/* Who has failed so often waits longer from time to time, as libina does. */
+enum { PATIENT_FAILURES = 10 };
+
 static act begin_rank, end_rank, destroy_rank, watch;
 
 static uint64_t later(struct bed *bed, unsigned frame_times)
@@ -89,6 +92,7 @@ static void end_all(struct bed *bed, struct job *job)
 	if (job->is_ending)
 		return;
 	job->is_ending = true;
+	job->failures++;
 	bed->failed++;
 	for (unsigned i = 0; i < job->rank_count; i++)
 		bed_at(bed, later(bed, 100), end_rank, &job->ranks[i], job->generation, NULL);
@@ -146,6 +150,11 @@ static void start_again(struct bed *bed, struct job *job)
 	/* Sometimes at once, sometimes when the switches have forgotten all. */
 	unsigned pause = bed_chance(bed, 500000) ? 20 : 3 * bed->set.time_to_live;
 
+	/* Jobs for which there is not memory for all must not ask at the same time for ever. */
+	if (job->failures > PATIENT_FAILURES)
+		pause <<=
+		        job->failures < PATIENT_FAILURES + 6 ? job->failures - PATIENT_FAILURES : 6;
+
 	bed_at(bed, later(bed, pause), job_begin, job, 0, NULL);
 }
 
@@ -170,6 +179,7 @@ static void end_well(struct bed *bed, struct job *job)
 		job->ranks[i].is_alive = false;
 	job->is_ending = true;
 	job->well++;
+	job->failures = 0;
 	job->is_over = job->well == job->generations;
 	if (!job->is_over)
 		start_again(bed, job);

@@ -3,6 +3,7 @@
  * What is in the packets: each element tells job, rank and packet, so that nothing can be taken for
  * another thing; the sums are made here, by this file's own addition.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "common/random.h"
@@ -149,6 +150,15 @@ static uint32_t contributors_of(const struct frame *frame)
 
 	memcpy(&contributors, frame_payload(frame) + frame_payload_bytes(frame) - 16, 4);
 	return contributors;
+}
+
+uint32_t packet_window(const struct frame *frame)
+{
+	uint32_t lane;
+
+	memcpy(&lane, frame_payload(frame) + offsetof(struct ina_wire_header, exponent),
+	       sizeof(lane));
+	return 0u - lane;
 }
 
 bool packet_is_sum(const struct job *job, uint32_t index, const struct frame *frame)

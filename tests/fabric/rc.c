@@ -34,7 +34,7 @@ static void post(struct bed *bed, struct rank *rank)
 	if (rank->has_failed || job->is_ending || sums == 0 ||
 	    (bed->set.data_waits_for_join && rank->acknowledged == 0))
 		return;
-	unsigned messages = sums - 1 + job->window;
+	unsigned messages = sums - 1 + rank->window;
 
 	if (messages > job->messages)
 		messages = job->messages;
@@ -111,6 +111,23 @@ static void fail(struct bed *bed, struct rank *rank, const char *why, uint32_t i
 	job_fault(bed, rank);
 }
 
+/* All ranks read the same, and no more than what was asked for. */
+static void take_window(struct bed *bed, struct rank *rank, uint32_t packets)
+{
+	const struct job *job = rank->job;
+
+	rank->window = packets / job->packets;
+	for (unsigned i = 0; i < job->rank_count; i++)
+		if (job->ranks[i].sums > 0 && job->ranks[i].window != rank->window)
+			bed->wrong++;
+	if (rank->window < 1 || rank->window > job->window)
+		bed->wrong++;
+	if (bed->verbose && rank->window < job->window)
+		printf("%llu: job %u: rank %u: granted %u of %u messages\n",
+		       (unsigned long long)bed->now, job->number, rank->index, rank->window,
+		       job->window);
+}
+
 /* What the program says of a message that has come to its end. */
 static void accept(struct bed *bed, struct rank *rank, const struct rank *sender, uint32_t index,
                    const struct frame *frame)
@@ -154,6 +171,8 @@ static void accept(struct bed *bed, struct rank *rank, const struct rank *sender
 			       (unsigned long long)bed->now, job->number, rank->index, index);
 	}
 	rank->sums++;
+	if (index == 0)
+		take_window(bed, rank, packet_window(frame));
 }
 
 static void receive_data(struct bed *bed, unsigned host, struct frame *frame)

@@ -50,6 +50,28 @@ void watch_in(struct node *node, unsigned port, const struct frame *frame)
 		seen->may_forget = true;
 }
 
+/* May it refuse a JOIN because its memory is in use? */
+static bool may_refuse(const struct node *node)
+{
+	const struct aggregator_config *config = &node->config;
+
+	return config->memory_packets < config->jobs * config->window_packets;
+}
+
+/*
+ * Has the switch a part in the job? It has none where a single child of it has ranks of the job:
+ * what passes is other switches' then.
+ */
+static bool takes_part(const struct node *node, const struct job *job)
+{
+	uint32_t ports = 0;
+
+	for (unsigned i = 0; i < job->rank_count; i++)
+		if (is_below(node, job->ranks[i].host))
+			ports |= 1u << node->route[job->ranks[i].host];
+	return __builtin_popcount(ports) > 1;
+}
+
 /* Has this switch sent the packet with the sum of all? If it does so now, that is remembered. */
 static bool was_sum(struct seen *seen, const struct rank *sender, uint32_t index, bool is_sum)
 {
@@ -90,8 +112,9 @@ void watch_out(struct node *node, const struct frame *frame)
 	    index > (int32_t)(job->messages * job->packets))
 		return;
 	bool is_sum = packet_is_sum(job, (uint32_t)index, frame);
-	bool must_be = was_sum(seen, sender, (uint32_t)index, is_sum) ||
-	               (bed->set.is_clean && leads_to_host(node, port));
+	bool was = was_sum(seen, sender, (uint32_t)index, is_sum);
+	bool must_be =
+	        (was && takes_part(node, job)) || (bed->set.is_clean && leads_to_host(node, port));
 
 	if (must_be && !is_sum) {
 		bed->exposed++;
@@ -134,7 +157,7 @@ void watch_age(struct node *node)
 	}
 }
 
-/* Will a JOIN that the switch lacks since its reset never come again? */
+/* Will a JOIN that the switch lacks since its reset, or has refused since, never come again? */
 static bool lacks_join(const struct node *node, const struct seen *seen, const struct job *job)
 {
 	for (unsigned i = 0; i < job->rank_count; i++) {
@@ -142,7 +165,8 @@ static bool lacks_join(const struct node *node, const struct seen *seen, const s
 		unsigned to = job->ranks[(i + 1) % job->rank_count].host;
 		bool comes_by = node->route[rank->host] != node->route[to];
 
-		if (comes_by && rank->acknowledged > 0 && !(seen->joins >> i & 1))
+		if (comes_by && rank->acknowledged > 0 &&
+		    (may_refuse(node) || !(seen->joins >> i & 1)))
 			return true;
 	}
 	return false;

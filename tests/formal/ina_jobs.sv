@@ -32,7 +32,6 @@ module formal_ina_jobs (
 );
   localparam int PORT_COUNT = 2;
   localparam int JOB_COUNT  = 2;
-  localparam int SLOT_COUNT = 4;
   localparam int JOB_W      = 1;
 
   logic rst;
@@ -74,13 +73,32 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            newly_expired;
   logic                            busy;
 
-  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
+  // As ina_memory: what a job that is opened takes is held until its context is idle, and longer.
+  (* anyseq *) logic                 memory_found;
+  (* anyseq *) logic [JOB_COUNT-1:0] gives;
+  logic [JOB_COUNT-1:0]              holds;
+  logic [JOB_COUNT-1:0]              job_idle;
+  logic                              take;
+  logic [JOB_W-1:0]                  take_job;
+  logic                              took;
+  logic [JOB_W-1:0]                  took_job;
+
+  always_ff @(posedge clk) begin
+    holds <= holds & ~(gives & job_idle);
+    if (take) holds[take_job] <= 1'b1;
+    if (rst) holds <= '0;
+    took     <= !rst && take;
+    took_job <= take_job;
+  end
+
+  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
       .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
-      .job_freed, .opened(), .newly_closed, .newly_broken(), .newly_expired, .busy);
+      .job_freed, .look(), .look_asked(), .memory_found, .take, .take_job, .job_idle, .job_held(holds),
+      .opened(), .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
   // stop asking for a while (ina_elsewhere).
@@ -143,6 +161,7 @@ module formal_ina_jobs (
   // decision is delayed by a clock.
   logic                  known;  // the record's state before this clock's answer
   logic                  known_now;
+  logic                  was_used;  // since the reset: before that nothing is under way
   logic [PORT_COUNT-1:0] ports;
   logic [PORT_COUNT-1:0] ports_now;
   logic [PORT_COUNT-1:0] left;
@@ -233,6 +252,7 @@ module formal_ina_jobs (
     told          <= !rst && job_valid[followed] && (mismatch[followed] || told_by != '0);
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
+    was_used      <= !rst && (was_used || known_now);
     ports         <= ports_now;
     left          <= left_now;
     id            <= id_now;
@@ -244,6 +264,7 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst && !known && !known_now && quiet_before && !freed_before)
       assume (job_quiet[followed]);
+    if (!was_used) assume (job_quiet[followed]);
   end
 
   always_comb begin
@@ -265,8 +286,15 @@ module formal_ina_jobs (
         p3_ranks:    assert (port_count_now <= ranks_now);
       end
       p4_freed: assert (job_freed[followed] == frees);
+      if (took && took_job == followed) begin
+        p12_opens: assert (opens);
+      end
+      if (known_now) begin
+        p12_held: assert (holds[followed]);
+      end
       if (opens) begin
         p5_quiet: assert (quiet_before && !freed_before);
+        p12_takes: assert (took && took_job == followed);
       end
       if ((broken || told) && known_now && !opens) begin
         p6_broken: assert (job_broken[followed]);
@@ -301,6 +329,7 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            complete_3;
   logic [PORT_COUNT*JOB_COUNT-1:0] mask_3;
   logic                            broken_1;
+  logic                            found_1, found_2;  // there was memory, when it was compared
   logic                            possible;
   logic [JOB_COUNT-1:0]            has_id;     // of these contexts, this answer's
   logic [JOB_COUNT-1:0]            alone;      // in them its port has the only flow
@@ -315,7 +344,8 @@ module formal_ina_jobs (
       && asked_window[31];
   assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
       && (ports & answer_valid) == '0;
-  assign may_refuse = !possible || (has_id != '0 && !may_join) || (has_id == '0 && free_4 == '0);
+  assign may_refuse = !possible || (has_id != '0 && !may_join)
+      || (has_id == '0 && (free_4 == '0 || !found_2));
 
   always_comb begin
     has_share = 1'b0;
@@ -337,12 +367,13 @@ module formal_ina_jobs (
   end
 
   always_ff @(posedge clk) begin
-    free_1   <= ~job_valid & ~job_freed & job_quiet;
+    free_1   <= ~job_valid & ~holds;
     seen_1   <= {job_valid, free_1, job_complete, job_mask};
     seen_2   <= seen_1;
     seen_3   <= seen_2;
     valid_1  <= rst ? '0 : job_valid;
     broken_1 <= job_broken[followed];
+    {found_1, found_2} <= {memory_found, found_1};
     for (int j = 0; j < JOB_COUNT; j++)
       if (granted && 32'(answer_job) == j && !valid_1[j]) id_of[j] <= asked_id;
   end
@@ -351,7 +382,7 @@ module formal_ina_jobs (
     if (!rst) begin
       p9_share: assert (has_all == '0);
       if (answer_valid != '0) begin
-        p10_held: assert (answer_held == (possible && has_id == '0 && has_share));
+        p10_held: assert (answer_held == (possible && has_id == '0 && has_share && found_2));
         if (!answer_granted && !answer_held) begin
           p10_refused: assert (may_refuse);
         end

@@ -13,7 +13,6 @@ module formal_ina_jobs_turns (
 );
   localparam int PORT_COUNT = 3;  // with two, whoever was not served last is the next in any case
   localparam int JOB_COUNT  = 1;
-  localparam int SLOT_COUNT = 4;
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -33,16 +32,19 @@ module formal_ina_jobs_turns (
   (* anyseq *) logic                  job_quiet;
   (* anyseq *) logic [PORT_COUNT-1:0] queue_waiting;
   (* anyseq *) logic                  job_begun;
+  (* anyseq *) logic                  memory_found;
+  (* anyseq *) logic                  job_held;
   (* anyconst *) logic [1:0]            level;
   (* anyconst *) logic [PORT_COUNT-1:0] uplinks;
 
-  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
+  ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
       .clk, .rst, .age, .tick, .level, .uplinks, .ask_valid, .ask,
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
-      .job_freed(), .opened(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
+      .job_freed(), .look(), .look_asked(), .memory_found, .take(), .take_job(), .job_idle(), .job_held,
+      .opened(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
 
   logic [PORT_COUNT-1:0] overtaken;
   logic [PORT_COUNT-1:0] late;

@@ -273,7 +273,7 @@ module formal_ina_judge (
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_freed, .break_valid,
+      .job_window('1), .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_unanswered('0), .job_freed, .break_valid,
       .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
@@ -364,6 +364,7 @@ module formal_ina_judge (
   logic        known;      // a packet with a flow
   logic        judged;     // ... whose job is not over
   logic        far;
+  logic        windowless;  // it broke before its JOIN went out: nothing is too far
   logic        other_job;
   logic        suspect;
   logic        out;        // puts it out
@@ -391,7 +392,8 @@ module formal_ina_judge (
   assign far         = distance[23] ? age > 24'(2 * SLOT_COUNT + 1) : distance >= 24'(SLOT_COUNT);
   assign other_job   = d_type == ina_pkg::TYPE_JOIN && d_opcode == ina_pkg::RC_SEND_ONLY
       && d_quads == 3'd3 && d_packet[JOB_ID_AT] != job_id;
-  assign suspect     = judged && (d_candidate ? d_ok && (far || other_job)
+  assign windowless  = d_broken && d_sums == '0;
+  assign suspect     = judged && (d_candidate ? d_ok && ((far && !windowless) || other_job)
                                               : d_roce && distance == '0);
   assign decided     = judged && d_candidate && d_ok && !far && !other_job;
   assign out         = suspect && suspects == 2'd3 && ticks_since == 2'd2;

@@ -111,7 +111,7 @@ module formal_ina_pick (
   assign uplinks = PORT_COUNT'(uplink) << 1;
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border,
+      .clk, .rst, .job_window('1), .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border,
       .job_down, .queue_ready, .queue_waiting, .opened, .opened_job,
       .resend_valid, .resend, .resend_pending, .resend_behind, .resend_pop, .uplinks,
       .join_room(room[0 +: PORT_COUNT]), .join_settled(settled[0 +: PORT_COUNT]),

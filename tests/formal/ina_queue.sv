@@ -2,7 +2,8 @@
 //
 // ina_queue: what was committed is read back, in order, until its transaction has ended. The proof
 // follows one job and one of its packets, and of that one beat, each of the solver's choice. The
-// slots are no power of two; the payloads are narrow (the constants in proofs.txt).
+// jobs' blocks are any that do not overlap (ina_memory); the payloads are narrow (the constants in
+// proofs.txt).
 //
 //   1. Packets are chosen in the order of their commits, none twice; but once one went raw, each that
 //      has not left is chosen again, from the oldest on.
@@ -20,9 +21,11 @@ module formal_ina_queue (
     input logic clk
 );
   localparam int JOB_COUNT  = 2;
-  localparam int SLOT_COUNT = 3;
+  localparam int SLOT_COUNT = 2;
+  localparam int MEMORY     = 3;
+  localparam int BASE_W     = 2;
   localparam int JOB_W      = 1;
-  localparam int SLOT_W     = 2;
+  localparam int SLOT_W     = 1;
   localparam int FILL_W     = 2;
   localparam int RAW_W      = 24;
   localparam int BEAT_W     = ina_pkg::BEAT_W;
@@ -72,8 +75,21 @@ module formal_ina_queue (
   logic [RAW_W-1:0]                  raw;
   logic [FILL_W-1:0]                 sums;
 
-  ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(128)) dut (
-      .clk, .rst, .job_valid,
+  // A block of two and one of one, either way round, or two of one.
+  (* anyconst *) logic [JOB_COUNT*BASE_W-1:0] job_base;
+  (* anyconst *) logic [JOB_COUNT*SLOT_W-1:0] job_window;
+  logic [2:0]                                 window;  // packets of the followed job's
+
+  always_comb begin
+    assume (job_base[1:0] != job_base[3:2] && job_base[1:0] != 2'd3 && job_base[3:2] != 2'd3);
+    assume (!job_window[0] || (job_base[1:0] == 2'd0 && !job_window[1] && job_base[3:2] == 2'd2));
+    assume (!job_window[1] || (job_base[3:2] == 2'd0 && !job_window[0] && job_base[1:0] == 2'd2));
+  end
+
+  assign window = 3'd1 + 3'(job_window[job]);
+
+  ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(128)) dut (
+      .clk, .rst, .job_valid, .job_base, .job_window,
       .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
       .commit_valid, .resend_valid, .resend_entry, .commit_header, .issue_valid, .issue_raw, .issue_job,
       .issue_slot, .ready, .waiting, .pop_valid, .pop_raw, .pop_job,
@@ -140,7 +156,7 @@ module formal_ina_queue (
     if (took && issue_job == took_job) assume (!issue_valid);
     assume (!commit_valid || (write_valid && !resend_valid));
     if (write_valid && write_job == job)
-      assume (job_valid[job] && write_opens == !open && count < 3'(SLOT_COUNT));
+      assume (job_valid[job] && write_opens == !open && count < window);
     assume (!take || (issue_raw ? waiting[job] && !goes : ready[job] && !raw_mode));
     assume (!pop || (pop_raw ? goes : chosen != '0 && !raw_mode && !(take && issue_raw)));
     if (!job_valid[job]) assume (count == '0);

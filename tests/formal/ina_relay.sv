@@ -18,7 +18,7 @@
 //      retransmissions'. A sum from above is to be marked if its own packet is; nothing else.
 //   5. A sum from above leaves if and only if all packets that leave with it have its opcode and
 //      length, the part of its number has its length and, where a message starts, its EQUAL lanes (a
-//      JOIN has one less), and its job is not closing, had no such packets, and was not, in the clock
+//      JOIN has one less, and the part grants no less than it does), and its job is not closing, had no such packets, and was not, in the clock
 //      before, broken, free or over by what the other path had seen. Else it is called off, and its job
 //      breaks if it had been in order. A job is closing from its LEAVE on, until it is free.
 //   6. What is chosen is settled once: it leaves whole, or is called off whole. What is raw leaves, and
@@ -53,9 +53,10 @@ module formal_ina_relay (
   localparam logic [1:0] KIND_RAW    = ina_pkg::KIND_RAW;
   localparam logic [1:0] KIND_RESEND = ina_pkg::KIND_RESEND;
   localparam logic [1:0] KIND_DOWN   = ina_pkg::KIND_DOWN;
-  localparam logic [2:0] FROM_QUEUE = 3'd2;  // of a tag, and the port
-  localparam logic [2:0] FROM_HERE  = 3'd4;
-  localparam logic [2:0] FROM_ABOVE = 3'd5;
+  // Of a tag. What is here is less than what is in a queue: the tag counts in the lane of the window.
+  localparam logic [2:0] FROM_HERE  = 3'd2;
+  localparam logic [2:0] FROM_ABOVE = 3'd3;
+  localparam logic [2:0] FROM_QUEUE = 3'd4;  // and the port
 
   logic rst;
   formal_reset reset (.clk, .rst);
@@ -105,8 +106,10 @@ module formal_ina_relay (
   (* anyconst *) logic [PORT_COUNT*PLACES*3-1:0] opcodes;
   (* anyconst *) logic [PORT_COUNT*PLACES-1:0]   marks;
   (* anyconst *) logic [PORT_COUNT*PLACES*4-1:0] lanes;  // type, EQUAL lane 6
+  (* anyconst *) logic [PORT_COUNT*PLACES-1:0]   windows;  // the sign of the window's lane: more
   (* anyconst *) logic [PLACES*4-1:0]            here_lengths;
   (* anyconst *) logic [PLACES*4-1:0]            here_lanes;
+  (* anyconst *) logic [PLACES-1:0]              here_windows;
   (* anyconst *) logic [PLACES*4-1:0]            above_lengths;
 
   function automatic logic [3:0] length_at(input logic [31:0] port, input logic [PLACE_W-1:0] place);
@@ -116,7 +119,8 @@ module formal_ina_relay (
 
   // A beat: magic, the lanes in the first, and the tag, which names where it is from; in later beats it
   // begins with the tag.
-  function automatic logic [BEAT_W-1:0] beat_of(input logic [TAG_W-1:0] tag, input logic [3:0] lanes);
+  function automatic logic [BEAT_W-1:0] beat_of(input logic [TAG_W-1:0] tag, input logic [3:0] lanes,
+                                                input logic window);
     beat_of = '0;
     if (tag[INDEX_W-1:0] == '0) begin
       beat_of[0 +: 24]   = ina_pkg::MESSAGE_MAGIC_VERSION;
@@ -127,6 +131,7 @@ module formal_ina_relay (
     end
     beat_of[LANE_7_AT +: TAG_W]  = tag;
     beat_of[LANE_15_AT +: TAG_W] = tag;
+    if (tag[INDEX_W-1:0] == '0) beat_of[LANE_7_AT + 31] = window;
   endfunction
 
   // The RAMs: what was read in the clock before, and stays; but ina_join reads headers too.
@@ -162,6 +167,7 @@ module formal_ina_relay (
     logic                  mark;
     logic [TAG_W-1:0]      tag;
     logic [3:0]            lane;
+    logic                  window;
 
     always_ff @(posedge clk) begin
       if (peek_read) peeked <= length_at(p, s_place);
@@ -175,6 +181,7 @@ module formal_ina_relay (
       if (beat_read[p]) begin
         tag  <= {FROM_QUEUE + 3'(p), read_place, read_beat};
         lane <= lanes[{1'(p), read_place, 2'b00} +: 4];
+        window <= windows[{1'(p), read_place}];
       end
       if (rst || resend_pop[p]) resend_quads <= any_resend;
       sequence_q <= rst ? '0 : sequence_q + SEQUENCE_W'(resend_pop[p]);
@@ -193,13 +200,14 @@ module formal_ina_relay (
       queue_header[p*HEADER_T_W + OPCODE_AT +: 3] = opcode;
       queue_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT] = mark;
     end
-    assign queue_data[p*BEAT_W +: BEAT_W] = beat_of(tag, lane);
+    assign queue_data[p*BEAT_W +: BEAT_W] = beat_of(tag, lane, window);
   end
 
   logic [3:0]       here_quads;
   logic [3:0]       above_quads;
   logic [TAG_W-4:0] history_tag;
   logic [3:0]       history_lane;
+  logic             history_window;
 
   always_ff @(posedge clk) begin
     if (peek_read) begin
@@ -209,6 +217,7 @@ module formal_ina_relay (
     if (history_read) begin
       history_tag  <= {read_place, read_beat};
       history_lane <= here_lanes[{read_place, 2'b00} +: 4];
+      history_window <= here_windows[read_place];
     end
   end
 
@@ -245,8 +254,8 @@ module formal_ina_relay (
       .s_probe, .s_dropped, .s_quads(QUADS_W'(s_quads)),
       .peek_read, .peek_quads, .others_read, .header_read, .read_resend, .beat_read, .read_job,
       .read_slot, .read_beat, .queue_header, .queue_data,
-      .history_read, .here_data(beat_of({FROM_HERE, history_tag}, history_lane)),
-      .here_quads(QUADS_W'(here_quads)), .above_data(beat_of({FROM_ABOVE, history_tag}, 4'd0)),
+      .history_read, .here_data(beat_of({FROM_HERE, history_tag}, history_lane, history_window)),
+      .here_quads(QUADS_W'(here_quads)), .above_data(beat_of({FROM_ABOVE, history_tag}, 4'd0, 1'b0)),
       .above_quads(QUADS_W'(above_quads)), .resend_pop, .resend_answered, .resend_differed,
       .job_valid, .job_broken, .others_over, .over, .closing, .undo_valid, .undo_job, .mismatch,
       .settled, .header_valid, .header, .header_ce,
@@ -317,7 +326,8 @@ module formal_ina_relay (
                                     : here_lengths[{place, 2'b00} +: 4]);
   assign alike    = others_alike == '1 && quads == here_lengths[{place, 2'b00} +: 4]
       && (!starts || (lane[1:0] == here_lanes[{place, 2'b00} +: 2]
-                      && (is_join || lane[3:2] == here_lanes[{place, 2'b10} +: 2])));
+                      && (is_join || lane[3:2] == here_lanes[{place, 2'b10} +: 2])))
+      && !(opcode == ina_pkg::RC_SEND_ONLY && is_join && windows[{port, place}] && !here_windows[place]);
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     logic [7:0] name;

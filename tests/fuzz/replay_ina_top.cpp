@@ -51,7 +51,9 @@ class Replay
 	      rtl(random, config.has_quiet_time)
 	{
 		CHECK(config.ports == PORTS && config.jobs == INA_JOB_COUNT &&
-		              config.window_packets == INA_SLOT_COUNT,
+		              config.window_packets == INA_SLOT_COUNT &&
+		              config.memory_packets == INA_MEMORY &&
+		              config.grain_packets == INA_GRAIN,
 		      "traffic.h and this program have another size in mind");
 		model = aggregator_open(&config, on_model_frame, this);
 		CHECK(model, "no memory for the model");

@@ -27,6 +27,8 @@ enum {
 	TRAFFIC_JOBS = 4,     /* more than contexts, so that some are refused */
 	TRAFFIC_CONTEXTS = 2, /* those of the aggregator */
 	TRAFFIC_WINDOW = 8,
+	TRAFFIC_MEMORY = 12, /* short of two windows */
+	TRAFFIC_GRAIN = 2,
 	TRAFFIC_MESSAGES_MAX = 64, /* of a job */
 	TRAFFIC_PACKETS_MAX = 4,   /* of a message */
 	TRAFFIC_ENTRIES_MAX = 400, /* frames of one input */

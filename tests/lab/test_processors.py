@@ -16,7 +16,7 @@ def bridges(lab):
 
 def processors(lab, *options, aggregator):
     """Those of the bridge, and those of two hosts."""
-    process = lab.start(*options, aggregator=aggregator, command="echo up; sleep 50")
+    process = lab.start(*options, aggregator=aggregator, command="echo up; sleep infinity")
     # All have theirs when the commands run, if not before.
     assert process.stdout.readline().endswith("up\n")
     bridge, = bridges(lab)

@@ -240,6 +240,124 @@ static void test_broken(void **state)
 	rig_close(rig);
 }
 
+/* All JOINs from below, with a window of SLOTS. */
+static struct rig *open_below(void)
+{
+	struct rig *rig = open_leaf(0);
+
+	for (unsigned rank = 0; rank < CHILDREN; rank++) {
+		struct frame join = join_of(rig, rank, 1);
+
+		rig_put(rig, rank, &join);
+	}
+	return rig;
+}
+
+/* The JOINs were summed without this switch's grant: it was not there when the first of them came.
+ */
+static void test_grants_more(void **state)
+{
+	struct rig *rig = open_below();
+	struct frame join = join_of(rig, DOWN, RANKS), far = data_of(rig, BORDER, 3 * SLOTS, 1, 1);
+	int32_t lane = -2 * SLOTS;
+
+	(void)state;
+	memcpy(join.bytes + FRAME_HEADER_BYTES + 28, &lane, sizeof(lane));
+	frame_seal(&join);
+	rig_put(rig, UPLINK, &join);
+	rig_assert_count(rig, jobs_broken, 1);
+	assert_int_equal(rig->emitted_count, CHILDREN);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		assert_int_equal(rig->emitted[i].port, i < BORDER ? i : UPLINK);
+		assert_int_equal(rig_contributors(&rig->emitted[i].frame), i < BORDER ? 1 : RANKS);
+	}
+	/* Others have granted more than this switch has. */
+	rig_put(rig, BORDER, &far);
+	rig_assert_passed(rig, BORDER, &far);
+	rig_close(rig);
+}
+
+/* The part would be the child's own packet: the switch takes no part, and all passes. */
+static void test_single_child(void **state)
+{
+	struct rig *rig = open_leaf(0);
+	struct frame join = join_of(rig, BORDER, 1), above = join_of(rig, DOWN, RANKS);
+	uint32_t place = 2u << 24 | 2 << 8 | 1;
+
+	(void)state;
+	memcpy(join.bytes + FRAME_HEADER_BYTES + 24, &place, sizeof(place));
+	frame_seal(&join);
+	rig_put(rig, BORDER, &join);
+	rig_assert_passed(rig, BORDER, &join);
+	rig_assert_count(rig, joins_refused, 1);
+	rig_assert_count(rig, jobs_opened, 0);
+	rig_put(rig, UPLINK, &above);
+	rig_assert_passed(rig, UPLINK, &above);
+	rig_close(rig);
+}
+
+/* Their sum has come by before. The border would not go on without it. */
+static void test_late_join(void **state)
+{
+	struct rig *rig = open_below();
+	struct frame data = data_of(rig, BORDER, 1, 5, 1), ahead = data_of(rig, BORDER, 2, 5, 1);
+
+	(void)state;
+	rig_put(rig, BORDER, &data);
+	rig_assert_count(rig, jobs_broken, 1);
+	assert_int_equal(rig->emitted_count, CHILDREN);
+	expect(rig, CHILDREN - 1, BORDER, 5, 1);
+	rig_close(rig);
+
+	rig = open_below();
+	rig_put(rig, BORDER, &ahead);
+	rig_assert_count(rig, jobs_broken, 1);
+	assert_int_equal(rig->emitted_count, CHILDREN);
+	expect(rig, 0, BORDER, 5, 1);
+	rig_close(rig);
+}
+
+/*
+ * At level 2 a history is two windows: a child that is broken sends on, with the sums that all
+ * have, a window more than any receiver behind it that lacks one.
+ */
+static void test_two_windows(void **state)
+{
+	struct aggregator_config config = {
+	        .ports = 2, .jobs = 2, .window_packets = SLOTS, .place = {.level = 2}};
+	struct rig *rig = rig_open(2, SLOTS);
+	uint32_t place = 2u << 24 | 2 << 8;
+	int32_t lane;
+
+	(void)state;
+	aggregator_close(rig->aggregator);
+	rig->aggregator = aggregator_open(&config, rig_collect, rig);
+	assert_non_null(rig->aggregator);
+	for (unsigned rank = 0; rank < 2; rank++) {
+		struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+
+		memcpy(join.bytes + FRAME_HEADER_BYTES + 24, &place, sizeof(place));
+		frame_seal(&join);
+		rig_put(rig, rank, &join);
+	}
+	assert_int_equal(rig->emitted_count, 2);
+	memcpy(&lane, rig->emitted[0].frame.bytes + FRAME_HEADER_BYTES + 28, sizeof(lane));
+	assert_int_equal(lane, -SLOTS / 2);
+	for (unsigned index = 1; index <= SLOTS; index++)
+		for (unsigned rank = 0; rank < 2; rank++) {
+			struct frame data = rig_data(rig, rank, index, (int32_t)index);
+
+			rig_put(rig, rank, &data);
+		}
+	struct frame oldest = rig_data(rig, 0, 1, 7), older = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	expect_answer(rig, 0, &oldest, 2, 2);
+	rig_put(rig, 0, &older);
+	assert_int_equal(rig->emitted_count, 1);
+	rig_assert_count(rig, duplicates_answered, 1);
+	rig_assert_count(rig, duplicates_old, 1);
+	rig_close(rig);
+}
+
 /* Another switch's probe passes where one can come from, and nowhere else. */
 static void put_to_nothing(struct rig *rig, unsigned port, const struct frame *frame)
 {
@@ -347,7 +465,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_up_and_down),     cmocka_unit_test(test_congestion),
 	        cmocka_unit_test(test_retransmissions), cmocka_unit_test(test_early),
-	        cmocka_unit_test(test_broken),          cmocka_unit_test(test_left),
+	        cmocka_unit_test(test_broken),          cmocka_unit_test(test_single_child),
+	        cmocka_unit_test(test_grants_more),     cmocka_unit_test(test_late_join),
+	        cmocka_unit_test(test_two_windows),     cmocka_unit_test(test_left),
 	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_trace),
 	};
 

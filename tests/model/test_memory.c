@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "model/memory.h"
+#include "common/random.h"
 #include "rig.h"
 
 enum { WINDOW_AT = FRAME_HEADER_BYTES + 28, PLACE_AT = FRAME_HEADER_BYTES + 24 };
@@ -42,7 +44,7 @@ static void test_granted(void **state)
 	        {128, {128, 128}, 128},  {128, {1, 1}, 1},     {128, {127, 127}, 64},
 	        {128, {64, 100}, 64},    {128, {100, 33}, 33}, {128, {100, 5000}, 64},
 	        {128, {5000, 100}, 100}, {8, {100, 100}, 8},   {8, {0x80000000, 0x80000000}, 8},
-	        {8, {0x7FFFFFFF, 3}, 3}, {100, {90, 90}, 64},
+	        {8, {0x7FFFFFFF, 3}, 3},
 	};
 
 	(void)state;
@@ -113,11 +115,117 @@ static void test_granted_by_each_switch(void **state)
 	}
 }
 
+/* A connection each: three jobs of two ranks in a memory of 16 packets. */
+static struct frame join_job(const struct rig *rig, unsigned job, unsigned rank, uint32_t asked)
+{
+	struct frame join = join_of(rig, rank, asked);
+
+	join.bytes[FRAME_HEADER_BYTES + 8] = (uint8_t)job;
+	join.bytes[49] = (uint8_t)(0x60 + 8 * job + rank);
+	frame_seal(&join);
+	return join;
+}
+
+static uint32_t granted_to(struct rig *rig, unsigned job, uint32_t asked)
+{
+	for (unsigned rank = 0; rank < 2; rank++) {
+		struct frame join = join_job(rig, job, rank, asked);
+
+		rig_put(rig, rank, &join);
+	}
+	return rig->emitted_count == 2 ? window_of(&rig->emitted[0].frame) : 0;
+}
+
+/* The memory is shared as jobs ask for it; what is left is granted, and none refused; then free. */
+static void test_shared(void **state)
+{
+	struct aggregator_config config = {.ports = 2,
+	                                   .jobs = 5,
+	                                   .memory_packets = 16,
+	                                   .window_packets = 8,
+	                                   .grain_packets = 2};
+	struct rig *rig = rig_open(2, 8);
+
+	(void)state;
+	aggregator_close(rig->aggregator);
+	rig->aggregator = aggregator_open(&config, rig_collect, rig);
+	assert_non_null(rig->aggregator);
+	assert_int_equal(granted_to(rig, 0, 4), 4);
+	assert_int_equal(granted_to(rig, 1, 100), 8);
+	assert_int_equal(granted_to(rig, 2, 1), 1); /* it has a grain */
+	assert_int_equal(granted_to(rig, 3, 8), 2);
+	rig_assert_count(rig, joins_refused, 0);
+	assert_int_equal(granted_to(rig, 4, 8), 0);
+	rig_assert_count(rig, joins_refused, 2);
+	for (unsigned age = 0; age < 2; age++)
+		aggregator_age(rig->aggregator);
+	assert_int_equal(granted_to(rig, 4, 8), 8);
+	assert_int_equal(granted_to(rig, 3, 8), 8);
+	assert_int_equal(granted_to(rig, 2, 8), 0);
+	rig_close(rig);
+}
+
+/* Blocks never overlap, are where they belong, and the largest that fits is found. */
+static void test_blocks(void **state)
+{
+	enum { PACKETS = 88, WINDOW = 32, GRAIN = 4, BLOCKS = 12 };
+	struct memory_block blocks[BLOCKS] = {{0}};
+	unsigned none = 0, less = 0;
+	uint64_t random = 1;
+	struct memory memory;
+
+	(void)state;
+	assert_true(memory_open(&memory, PACKETS, WINDOW, GRAIN));
+	for (unsigned step = 0; step < 100000; step++) {
+		unsigned at = (unsigned)(ina_random(&random) % BLOCKS), wanted = GRAIN;
+		uint32_t asked = (uint32_t)(ina_random(&random) % (2 * WINDOW)) + 1;
+		bool used[PACKETS] = {false};
+
+		if (blocks[at].packets) {
+			memory_give(&memory, blocks[at]);
+			blocks[at].packets = 0;
+			continue;
+		}
+		for (unsigned i = 0; i < BLOCKS; i++)
+			for (unsigned p = 0; p < blocks[i].packets; p++) {
+				assert_false(used[blocks[i].base + p]);
+				used[blocks[i].base + p] = true;
+			}
+		while (2 * wanted <= asked && 2 * wanted <= WINDOW)
+			wanted *= 2;
+		unsigned largest = 0;
+
+		for (unsigned size = GRAIN; size <= wanted; size *= 2)
+			for (unsigned base = 0; base + size <= PACKETS; base += size) {
+				unsigned free = 0;
+
+				while (free < size && !used[base + free])
+					free++;
+				if (free == size)
+					largest = size;
+			}
+		assert_int_equal(memory_has_any(&memory), largest > 0);
+		blocks[at] = memory_take(&memory, asked);
+		assert_int_equal(blocks[at].packets, largest);
+		none += largest == 0;
+		less += largest > 0 && largest < wanted;
+		if (largest > 0)
+			assert_int_equal(blocks[at].base % largest, 0);
+		assert_true(blocks[at].base + largest <= PACKETS);
+		for (unsigned p = 0; p < largest; p++)
+			assert_false(used[blocks[at].base + p]);
+	}
+	assert_true(none > 100 && less > 1000);
+	memory_close(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_granted),
 	        cmocka_unit_test(test_granted_by_each_switch),
+	        cmocka_unit_test(test_shared),
+	        cmocka_unit_test(test_blocks),
 	};
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

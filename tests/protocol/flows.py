@@ -6,9 +6,12 @@ from bridge import PATIENCE_S
 from roce import (DATA, INT32, JOB, JOIN, LEAVE, PROBE_PSN_OFFSET, SEND_ONLY, asks_for_ack, headers_of, icrc,
                   layout, message, packet, payload_of, plain, psn_of, traffic_class_of, trailer_of)
 
-# The aggregator's room: contexts, and packets in a queue and in a history.
-CONTEXTS = 4
+# The aggregator's room: contexts; packets of a queue and of a history, which all jobs share, and the most and the least of
+# them that a job gets.
+CONTEXTS = 16
+MEMORY = 512
 SLOTS = 128
+LEAST = 8
 FIRST_PSN = 0xFFFFF0  # so that PSNs wrap
 
 
@@ -105,8 +108,8 @@ class Job:
         assert len({payload_of(frame) for frame in got}) == 1
         return payload_of(got[0])
 
-    def join(self):
-        self.say(JOIN)
+    def join(self, **fields):
+        self.say(JOIN, **fields)
         return self
 
     def is_summed(self):

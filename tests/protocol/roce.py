@@ -98,7 +98,7 @@ def message(rank, ranks, kind, number, elements=b"", number_type=0, remaining=No
             operation=None, exponent=None, magic=0x4E49, version=1, length=None, contributors=1, flags=0,
             trailer_number=None):
     if exponent is None:
-        exponent = -8 if kind == JOIN else 0  # of a JOIN minus the window
+        exponent = -128 if kind == JOIN else 0  # of a JOIN minus the window
     if operation is None:
         operation = SUM if kind == DATA else 0
     length = len(elements) if length is None else length

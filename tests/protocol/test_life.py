@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from flows import CONTEXTS, FIRST_PSN, SLOTS, Flow, Job, check_made, check_raw
+from flows import CONTEXTS, FIRST_PSN, LEAST, MEMORY, SLOTS, Flow, Job, check_made, check_raw
 from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_ONLY, asks_for_ack, payload_of, segments,
                   trailer_of)
 
@@ -52,7 +52,7 @@ def test_a_late_rank_is_waited_for(two):
 
 def test_several_jobs_at_once(two):
     """Of the same hosts: connections are told apart by their destination QPN."""
-    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join() for i in range(CONTEXTS)]
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
     for _ in range(3):
         assert all(job.is_summed() for job in jobs)
 
@@ -81,9 +81,18 @@ def refused(flow, **fields):
 
 
 def test_refused_without_a_free_context(two):
-    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join() for i in range(CONTEXTS)]
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
     refused(Flow(two, 0, 1, ranks=2, job=JOB + 99, qpn=0x99))
     assert all(job.is_summed() for job in jobs)
+
+
+def test_refused_without_memory(two):
+    """Jobs with all of it leave contexts free, and nothing to grant; what one of them gives back is granted again."""
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join() for i in range(MEMORY // SLOTS)]
+    refused(Flow(two, 0, 1, ranks=2, job=JOB + 99, qpn=0x99))
+    assert all(job.is_summed() for job in jobs)
+    jobs[1].leave()
+    assert Job(two, 2, job=JOB + 98, qpn=0x98).join().is_summed()
 
 
 @pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS},
@@ -158,11 +167,11 @@ def test_a_join_is_one_packet_of_48_bytes(two, elements, opcode):
 def test_a_port_holds_all_contexts_but_one_by_itself(two):
     """Another JOIN of its own is held: not passed. The other port still gets in; then it does, too."""
     flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
-    joins = [flow.packet(flow.message(JOIN)) for flow in flows]
+    joins = [flow.packet(flow.message(JOIN, exponent=-LEAST)) for flow in flows]
     for flow, frame in zip(flows, joins):
         assert flow.put(frame) == []
     other = Flow(two, 1, 0, 0, 2, JOB + 99, 0x99)
-    other.say(JOIN)
+    other.say(JOIN, exponent=-LEAST)
     assert two.settle() == [[], []]
     first = Flow(two, 1, 0, 1, 2, JOB, 0x20)
     first.say(JOIN)
@@ -175,7 +184,7 @@ def test_a_port_holds_all_contexts_but_one_by_itself(two):
 
 def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
     flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
-    joins = [flow.packet(flow.message(JOIN)) for flow in flows]
+    joins = [flow.packet(flow.message(JOIN, exponent=-LEAST)) for flow in flows]
     for flow, frame in zip(flows, joins):
         flow.put(frame)
     assert flows[-1].put(joins[-1]) == []

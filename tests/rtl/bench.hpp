@@ -141,6 +141,26 @@ template <class Narrow> void set(Narrow &port, uint64_t value)
 	port = static_cast<Narrow>(value);
 }
 
+/// Sets `width` bits of a port of any width from bit `at` on. The rest stays.
+template <class Port> void set_bits(Port &port, size_t at, size_t width, uint64_t value)
+{
+	uint8_t *bytes = reinterpret_cast<uint8_t *>(&port);
+
+	for (size_t i = at; i < at + width; i++, value >>= 1)
+		bytes[i / 8] = static_cast<uint8_t>((bytes[i / 8] & ~(1u << i % 8)) |
+		                                    (value & 1) << i % 8);
+}
+
+/// The bits of a number below `count`.
+constexpr unsigned width_of(uint64_t count)
+{
+	unsigned width = 0;
+
+	while (uint64_t{1} << width < count)
+		width++;
+	return width;
+}
+
 /// Sets `count` bytes of a wide port from byte `at` on (byte 0 is bits [7:0]). The rest stays.
 template <class Wide> void put(Wide &port, size_t at, const void *source, size_t count)
 {

@@ -26,8 +26,8 @@ using bench::ModelSteps;
 using bench::PortFrame;
 using bench::Random;
 
-extern "C" const struct engine_size engine_size = {INA_PORT_COUNT, INA_JOB_COUNT, INA_SLOT_COUNT,
-                                                   3};
+extern "C" const struct engine_size engine_size = {INA_PORT_COUNT, INA_JOB_COUNT, INA_MEMORY,
+                                                   INA_SLOT_COUNT, INA_GRAIN,     3};
 
 namespace
 {

@@ -34,6 +34,11 @@ int main()
 	std::map<unsigned, bench::Bytes> model;
 	std::map<unsigned, unsigned> lengths; // of slots
 	unsigned peeked = 0;
+	const unsigned width = bench::width_of(JOBS * SLOTS);
+
+	/* Blocks of the largest size, in another order than the jobs. */
+	for (unsigned j = 0; j < JOBS; j++)
+		bench::set_bits(dut->job_base, j * width, width, (JOBS - 1 - j) * SLOTS);
 
 	for (unsigned i = 0; i < 50000; i++) {
 		const unsigned place = random_place(random);

@@ -42,7 +42,9 @@ class Judge
 		dut->job_complete = 0xF;
 		dut->job_broken = dut->job_over = 0;
 		dut->uplink = dut->probes = 0;
-		dut->job_border = dut->job_early = 0;
+		dut->job_border = dut->job_early = dut->job_unanswered = 0;
+		for (unsigned j = 0; j < JOBS; j++)
+			bench::set_bits(dut->job_window, j * 7, 7, SLOTS - 1);
 		dut->resend_ready = 1;
 		dut.reset();
 	}
@@ -180,17 +182,19 @@ class Judge
 
 enum Verdict { TAKE, DROP, PASS, RESEND, PROBE, BREAK_AND_PASS, SUSPECT, OUT, QUIET };
 
-bool is_far(int distance)
+bool is_far(int distance, int window)
 {
-	return distance >= static_cast<int>(SLOTS) || distance < -2 * static_cast<int>(SLOTS) - 1;
+	return distance >= window || distance < -2 * window - 1;
 }
 
 /// Of a flow at a switch among several.
 struct Role {
+	unsigned window = SLOTS;
 	bool probes = false; // other switches' probes can come
 	bool border = false;
 	bool early = false; // a down flow whose next part has not gone up
 	bool over = false;  // all have left its broken job
+	bool unanswered = false; // a border, and the sum of the JOINs has not come down
 };
 
 bool is_other_probe(int distance, const Role &role)
@@ -206,11 +210,13 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Ro
 		return QUIET;
 	if (is_other_probe(distance, role))
 		return PASS;
-	if (is_far(distance))
-		return SUSPECT;
+	const bool begun = queue.sums > 0 && !role.unanswered; // the sum of its JOIN has gone out
+
+	if (is_far(distance, static_cast<int>(role.window)))
+		return broken && !begun ? PASS : SUSPECT;
 	if (distance == 0)
-		return queue.fill < SLOTS && !(role.early && !broken) ? TAKE : DROP;
-	if (distance > 0 && queue.sums == 0) // its JOIN has not gone out
+		return queue.fill < role.window && !(role.early && !broken) ? TAKE : DROP;
+	if (distance > 0 && !begun)
 		return BREAK_AND_PASS;
 	if (distance > 0 && broken)
 		return PASS;
@@ -220,7 +226,7 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Ro
 		return DROP;
 	if (age - queue.fill <= queue.raw) // went raw
 		return PASS;
-	if (age - queue.fill - queue.raw <= queue.sums)
+	if (age - queue.fill - queue.raw <= std::min(queue.sums, role.window))
 		return RESEND;
 	return role.border ? PASS : PROBE;
 }
@@ -270,12 +276,16 @@ void test_table(bench::Random &random)
 	for (unsigned i = 0; i < 200000; i++) {
 		Queue &queue = judge.queue[job];
 		const bool broken = random.chance(30);
+		/* A ring of the largest size, or smaller. */
+		const unsigned window = SLOTS >> random.below(4);
 		int distance = static_cast<int>(random.below(400)) - 260;
 
-		queue.fill = static_cast<unsigned>(random.below(SLOTS + 1));
+		bench::set_bits(judge.dut->job_window, job * 7, 7, window - 1);
+
+		queue.fill = static_cast<unsigned>(random.below(window + 1));
 		queue.sums = static_cast<unsigned>(random.below(SLOTS + 1));
 		queue.raw = broken ? static_cast<uint32_t>(random.below(200)) : 0;
-		queue.head = static_cast<unsigned>(random.below(SLOTS));
+		queue.head = static_cast<unsigned>(random.below(SLOTS)) % window;
 		queue.sum_count = static_cast<unsigned>(random.below(0x10000));
 		if (random.chance(2))
 			distance = random.chance(50) ? 0x7FFFFF : -0x800000;
@@ -285,11 +295,19 @@ void test_table(bench::Random &random)
 			distance = static_cast<int>(PROBE_OFFSET) +
 			           (random.chance(50) ? PROBE_REACH : -PROBE_REACH) +
 			           static_cast<int>(random.below(3)) - 1;
-		const Role role = {random.chance(50), random.chance(30), random.chance(30),
-		                   broken && random.chance(20)};
+		const bool border = random.chance(30);
+		const Role role = {window,
+		                   random.chance(50),
+		                   border,
+		                   random.chance(30),
+		                   broken && random.chance(20),
+		                   border && random.chance(20)};
+		const bool far = is_far(distance, static_cast<int>(window)) &&
+		                 !is_other_probe(distance, role);
 		judge.dut->probes = role.probes;
 		judge.dut->job_border = role.border ? 1 << job : 0;
 		judge.dut->job_early = role.early ? 1 << job : 0;
+		judge.dut->job_unanswered = role.unanswered ? 1 << job : 0;
 		judge.dut->job_broken = broken ? 1 << job : 0;
 		judge.dut->job_over = role.over ? 1 << job : 0;
 		const uint32_t psn = (next_psn + static_cast<uint32_t>(distance)) & 0xFFFFFF;
@@ -297,18 +315,23 @@ void test_table(bench::Random &random)
 		judge.show(flow, psn, DATA_LANE, 4, 4, true, true, true, ack);
 		const Verdict want = verdict_by_table(distance, queue, broken, role);
 		const Verdict got = verdict_of(judge);
-		const bool old = want == PROBE || (want == PASS && role.border);
-		const bool own = got != SUSPECT && got != QUIET;
+		const bool old = want == PROBE || (want == PASS && role.border && !far);
+		const bool own = got != SUSPECT && got != QUIET && !far;
 
-		CHECK(judge.dut->hit_valid == own && judge.dut->hit_job == job,
-		      "heard of: %u", judge.dut->hit_valid);
+		CHECK(judge.dut->hit_valid == own && judge.dut->hit_job == job, "heard of: %u",
+		      judge.dut->hit_valid);
 		CHECK((judge.dut->events >> DUPLICATES_OLD & 1) ==
 		                      (old && distance < 0 && !went_raw(distance, queue)) &&
 		              (judge.dut->events >> GAPS & 1) ==
-		                      (distance > 0 && !is_far(distance) && !role.over),
+		                      (distance > 0 &&
+		                       !is_far(distance, static_cast<int>(role.window)) &&
+		                       !role.over),
 		      "events %x", judge.dut->events);
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
+		/* What a border sends before the sum of its JOIN is here breaks its job. */
+		CHECK(got != TAKE || judge.dut->break_valid == (border && (role.unanswered || !queue.sums)),
+		      "a border's: %u", judge.dut->break_valid);
 		CHECK(judge.dut->caught_up == (own && got != RESEND), "caught up: %u",
 		      judge.dut->caught_up);
 		if (got == TAKE || got == PROBE || got == RESEND) {
@@ -334,7 +357,7 @@ void test_table(bench::Random &random)
 			CHECK(judge.resend_psn() == psn && resend.part == role.border &&
 			              resend.slot ==
 			                      ((queue.head + queue.fill + 4 * SLOTS + distance) %
-			                       SLOTS) &&
+			                       window) &&
 			              resend.ordinal == ((queue.sum_count + queue.fill + queue.raw +
 			                                  static_cast<unsigned>(distance)) &
 			                                 0xFFFF),

@@ -16,6 +16,7 @@ struct Job {
 	bool open = false;
 	int down = -1; // the down flow's port
 	unsigned up = 0, taken = 0;
+	bool answered = false;
 };
 
 } // namespace
@@ -27,7 +28,7 @@ int main()
 	Job jobs[JOBS];
 	unsigned early = 0;
 
-	dut->opened = dut->up_valid = dut->commit_valid = 0;
+	dut->opened = dut->up_valid = dut->sum_valid = dut->commit_valid = 0;
 	for (unsigned i = 0; i < 100000; i++) {
 		const unsigned opened = static_cast<unsigned>(random.below(JOBS));
 		const unsigned up = static_cast<unsigned>(random.below(JOBS));
@@ -37,6 +38,8 @@ int main()
 		dut->opened_job = static_cast<uint8_t>(opened);
 		dut->up_job = static_cast<uint8_t>(up);
 		dut->up_valid = jobs[up].open && random.chance(30);
+		dut->sum_job = static_cast<uint8_t>(up);
+		dut->sum_valid = jobs[up].up > 0 && random.chance(2);
 		dut->commit_valid = 0;
 		for (unsigned p = 0; p < PORTS; p++) {
 			const unsigned j = static_cast<unsigned>(random.below(JOBS));
@@ -56,6 +59,7 @@ int main()
 		dut->job_down = static_cast<uint16_t>(mask);
 		dut.tick();
 		jobs[up].up += dut->up_valid;
+		jobs[up].answered |= dut->sum_valid;
 		if (dut->opened) {
 			jobs[opened] = Job();
 			jobs[opened].open = true;
@@ -66,6 +70,7 @@ int main()
 			if (!job.open)
 				continue;
 			CHECK((dut->begun >> j & 1) == (job.up > 0), "job %u: begun", j);
+			CHECK((dut->answered >> j & 1) == job.answered, "job %u: answered", j);
 			CHECK((dut->early >> j & 1) == (job.taken == job.up),
 			      "job %u: %u up, %u taken", j, job.up, job.taken);
 			early += job.down >= 0 && job.taken == job.up;

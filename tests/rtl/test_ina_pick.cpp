@@ -18,7 +18,7 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT;
 constexpr unsigned ALL = (1u << PORTS) - 1;
-constexpr unsigned SLOT_W = SLOTS > 64 ? 7 : SLOTS > 16 ? 5 : 3;
+constexpr unsigned SLOT_W = bench::width_of(SLOTS);
 constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2, DOWN = 3;
 constexpr unsigned THE_JOIN = 0, THE_RELAY = 1, PATHS = 2;
 constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, DOWN_AT = RESEND_AT + PORTS,
@@ -29,13 +29,12 @@ constexpr unsigned LOOK_CLOCKS = 3; // from what can be chosen to the choice tha
 constexpr unsigned PATH_CLOCKS = 2 * LOOK_CLOCKS + 2 * 4 * PORTS;
 constexpr unsigned ROUNDS = 40, CLOCKS = 2500;
 
-template <class Port> void set_bits(Port &port, unsigned at, unsigned width, uint64_t value)
-{
-	uint8_t *bytes = reinterpret_cast<uint8_t *>(&port);
+using bench::set_bits;
 
-	for (unsigned i = at; i < at + width; i++, value >>= 1)
-		bytes[i / 8] = static_cast<uint8_t>((bytes[i / 8] & ~(1u << i % 8)) |
-		                                    (value & 1) << i % 8);
+/// Packets of the history of a job.
+unsigned window_of(unsigned job)
+{
+	return job % 3 == 1 ? SLOTS / 2 : SLOTS;
 }
 
 template <class Port> bool bit(const Port &port, unsigned at)
@@ -82,6 +81,9 @@ void clear(bench::Dut<Vina_pick> &dut)
 	dut->join_settled = dut->relay_settled = 0;
 	dut->done_valid = dut->join_undo = dut->relay_undo = 0;
 	set_bits(dut->job_valid, 0, JOBS, 0);
+	for (unsigned j = 0; j < JOBS; j++)
+		set_bits(dut->job_window, j * bench::width_of(SLOTS), bench::width_of(SLOTS),
+		         window_of(j) - 1);
 	set_bits(dut->job_complete, 0, JOBS, 0);
 	set_bits(dut->job_broken, 0, JOBS, 0);
 	set_bits(dut->job_closing, 0, JOBS, 0);
@@ -502,8 +504,9 @@ class Pick
 		                               : dut->join_undo && dut->join_undo_job == now.job;
 		const unsigned since = (wanted(port) + undone - ordinal[port]) & 0xFFFF;
 		const bool unseen = !from_above && was_held;
-		const bool lost = !probe[port] && since > SLOTS;
-		const bool may_be = lost || (!probe[port] && unseen && since + 1 > SLOTS);
+		const unsigned window = window_of(now.job);
+		const bool lost = !probe[port] && since > window;
+		const bool may_be = lost || (!probe[port] && unseen && since + 1 > window);
 
 		CHECK(dut->m_relay_dropped == lost || dut->m_relay_dropped == may_be,
 		      "%u sums since the one that is asked for: dropped %u", since,

@@ -26,6 +26,7 @@ struct Ring {
 	unsigned chosen = 0; // of the packets
 	bool broken = false; // from now on the head is chosen, and popped before the next
 	bool goes = false;   // ... it was, and is not popped yet
+	unsigned window = SLOTS;
 };
 
 /// What the judge sees of a ring, in the clock after it has asked.
@@ -35,7 +36,7 @@ void check_watched(Vina_queue &top, const Ring &ring, unsigned job)
 	CHECK(top.sums == std::min(ring.sums, SLOTS), "job %u: sums", job);
 	CHECK(top.raw == ring.raw, "job %u: raw", job);
 	CHECK(top.sum_count == (ring.sums & 0xFFFF), "job %u: sum_count", job);
-	CHECK(top.sum_slot == ring.sum_end % SLOTS, "job %u: sum_slot", job);
+	CHECK(top.sum_slot == ring.sum_end % ring.window, "job %u: sum_slot", job);
 }
 
 /// Lengths, headers and beats are read by themselves, each of any packet, or the header of a
@@ -103,7 +104,7 @@ class Reader
 		if (ring.packets.empty())
 			return {nullptr, job, 0};
 		const unsigned ahead = static_cast<unsigned>(random.below(ring.packets.size()));
-		return {&ring.packets[ahead], job, (ring.head + ahead) % SLOTS};
+		return {&ring.packets[ahead], job, (ring.head + ahead) % ring.window};
 	}
 
 	bench::Random &random;
@@ -111,6 +112,20 @@ class Reader
 	unsigned quads = 0;
 	bench::Bytes record, data; // what was read last
 };
+
+/// A block of any size within the job's share of the memory.
+unsigned place_ring(bench::Random &random, bench::Dut<Vina_queue> &dut, unsigned job)
+{
+	const unsigned slot_width = bench::width_of(SLOTS), width = bench::width_of(JOBS * SLOTS);
+	const unsigned window = SLOTS >> random.below(slot_width);
+	const unsigned share = JOBS - 1 - job;
+
+	bench::set_bits(dut->job_window, job * slot_width, slot_width, window - 1);
+	bench::set_bits(dut->job_base, job * width, width,
+	                share * SLOTS +
+	                        window * static_cast<unsigned>(random.below(SLOTS / window)));
+	return window;
+}
 
 /// A retransmission's header goes to `entry`.
 void put_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packet)
@@ -152,7 +167,8 @@ int main()
 		const unsigned issue_job = static_cast<unsigned>(random.below(JOBS));
 		const unsigned watched = static_cast<unsigned>(random.below(JOBS));
 		const bool opens = !is_open[job];
-		const bool push = random.chance(60) && rings[job].packets.size() < SLOTS;
+		const bool push =
+		        random.chance(60) && rings[job].packets.size() < rings[job].window;
 		const bool too_soon = issue_job == took_job && dut.clocks == took_clock;
 		Ring &chosen = rings[issue_job];
 		const bool raw = chosen.broken;
@@ -163,6 +179,8 @@ int main()
 		const Packet packet = {static_cast<uint8_t>(random.next()), beats * 4};
 
 		if (push) {
+			if (opens)
+				rings[job].window = place_ring(random, dut, job);
 			is_open[job] = true;
 			dut->job_valid |= uint64_t{1} << job;
 		}
@@ -190,11 +208,15 @@ int main()
 		dut->issue_raw = raw;
 		dut->issue_job = static_cast<uint8_t>(issue_job);
 		dut->watch_job = static_cast<uint8_t>(watched);
-		const unsigned slot = (chosen.head + (raw ? 0 : chosen.chosen)) % SLOTS;
+		const unsigned slot = (chosen.head + (raw ? 0 : chosen.chosen)) % chosen.window;
 		dut.tick();
 		if (push) {
-			if (opens)
+			if (opens) {
+				const unsigned window = rings[job].window;
+
 				rings[job] = Ring();
+				rings[job].window = window;
+			}
 			rings[job].packets.push_back(packet);
 		}
 		if (dut->pop_valid) {

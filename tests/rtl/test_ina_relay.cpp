@@ -9,6 +9,8 @@
 #include "paths.hpp"
 #include "Vina_relay.h"
 
+#include <cstddef>
+#include <cstring>
 #include <deque>
 
 namespace
@@ -18,6 +20,15 @@ using paths::JOBS, paths::PORTS;
 
 constexpr unsigned RAW = 1, RESEND = 2, DOWN = 3;
 constexpr unsigned ROUNDS = 20, PACKETS = 80;
+constexpr unsigned WINDOW_AT = offsetof(ina_wire_header, exponent); // of a JOIN
+
+int32_t window_lane(const bench::Bytes &join)
+{
+	int32_t lane;
+
+	std::memcpy(&lane, join.data() + WINDOW_AT, sizeof(lane));
+	return lane;
+}
 
 /// One chosen packet.
 struct Packet {
@@ -130,10 +141,17 @@ class Relay
 		packet.payload = random.bytes(packet.message.beats() * 64);
 		packet.message.put_header(random, packet.payload);
 		packet.here_beat = random.bytes(64);
-		/* The part is alike, but for the exponent; a JOIN's has a place of its own. */
+		/*
+		 * The part is alike, but for the exponent; a JOIN's has a place of its own, and a
+		 * window that is no less than what came from above says.
+		 */
 		if (packet.message.starts)
 			std::copy_n(packet.payload.begin(), packet.message.equal_bytes(),
 			            packet.here_beat.begin());
+		if (packet.message.starts && packet.message.type == INA_WIRE_JOIN &&
+		    window_lane(packet.here_beat) > window_lane(packet.payload))
+			std::copy_n(packet.payload.begin() + WINDOW_AT, 4,
+			            packet.here_beat.begin() + WINDOW_AT);
 		packet.here_quads = random_quads();
 		packet.above_quads = random_quads();
 		for (unsigned p = 0; p < PORTS; p++)
@@ -194,6 +212,14 @@ class Relay
 		is_over |= packet.differs || packet.leaves();
 	}
 
+	/// The part has a smaller window than what came from above.
+	void grant_less(Packet &packet)
+	{
+		const int32_t lane = window_lane(packet.payload) + 1;
+
+		std::memcpy(packet.here_beat.data() + WINDOW_AT, &lane, sizeof(lane));
+	}
+
 	void make_different(Packet &packet)
 	{
 		const unsigned p = paths::last(packet.mask);
@@ -203,6 +229,9 @@ class Relay
 			packet.header[p].opcode ^= 2;
 		else if (several && random.chance(40))
 			packet.header[p].quads ^= 1u << random.below(2);
+		else if (packet.message.starts && packet.message.type == INA_WIRE_JOIN &&
+		         window_lane(packet.payload) < INT32_MAX && random.chance(30))
+			grant_less(packet);
 		else if (packet.message.starts && random.chance(50))
 			packet.here_beat[random.below(packet.message.equal_bytes())] ^= 1;
 		else

@@ -60,8 +60,10 @@ class Comparison
 	      tick_permille(has_quiet_time ? 30 : 0)
 	{
 		const aggregator_config config = {
-		        PORTS,   INA_JOB_COUNT,  INA_SLOT_COUNT,
-		        INA_MTU, has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
+		        PORTS,          INA_JOB_COUNT,
+		        INA_MEMORY,     INA_SLOT_COUNT,
+		        INA_GRAIN,      INA_MTU,
+		        has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
 		        place};
 
 		rtl.place(place.level, place.uplinks, place.id);
@@ -335,6 +337,8 @@ class Comparison
 		own.mtu = 48 + 16 * static_cast<unsigned>(random.below(shape.mtu / 16 - 2));
 		if (INA_MTU < 4096 && random.chance(5))
 			own.mtu = 2 * INA_MTU; // more than the aggregator takes
+		if (random.chance(60))
+			own.window = 1 + static_cast<unsigned>(random.below(2 * INA_SLOT_COUNT));
 		if (random.chance(8))
 			own.window = random.chance(50) ? 0 : 1u << 31 | 1;
 		running.push_back(std::unique_ptr<RunningJob>(

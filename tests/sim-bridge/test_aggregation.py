@@ -255,18 +255,19 @@ def test_quiet_time(start, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_end_of_the_quiet_time(start, kind):
     """A JOIN that comes again and again is taken in the end; after a reset it is not, at first."""
-    bridge = start(2, "--aggregator", kind, "--quiet", "50", "--reset-every", "1000")
+    bridge = start(2, "--aggregator", kind, "--quiet", "200", "--reset-every", "1000")
     introduce(bridge, 2)
     frame = packet(0, 1, 0, bytes(64))  # marked, and of no job: it passes
     sent = 0
     while frame not in bridge.settle()[1]:
+        time.sleep(0.005)  # it is over long before the 1000th
         bridge.send(0, frame)
         sent += 1
     for _ in range(1000 - sent):
         bridge.send(0, frame)
         assert bridge.receive(1) == frame
     bridge.send(0, frame)
-    assert bridge.settle() == [[], []]
+    bridge.settle()  # it may have overtaken one of the first, but not this one, which is counted
     stats = bridge.end()
     assert stats["engine_resets"] == 1 and stats["aggregator"]["quiet_dropped"] == 1, stats
 

@@ -78,4 +78,6 @@ def assert_all_right(result, algorithm):
     assert result.algorithms() == {algorithm}, result
     assert result.count("fallbacks") == result.count("rejoins") == 0, result
     if algorithm == "ina":
-        assert result.aggregator["joins_refused"] == 0 < result.aggregator["packets_joined"], result
+        assert result.aggregator["packets_joined"] > 0, result
+        # Of several switches one may have no part in the job, where a single port of it leads to ranks.
+        assert result.aggregator["joins_refused"] == 0 or len(result.stats.get("switches", [])) > 1, result

@@ -44,7 +44,7 @@ def test_one_machine(tmp_path):
 
 def test_more_rails_than_the_aggregator_has_room_for(tmp_path):
     """Five jobs, room for four: the refused one goes by ring, and all sums are right."""
-    result = perf(tmp_path, 2, [*MODEL, *ranks((5, 5))], ["-b", "4", "-e", "3M", "-f", "91", "-t", "all", "-n", "1"])
+    result = perf(tmp_path, 2, [*MODEL, "--jobs", "4", *ranks((5, 5))], ["-b", "4", "-e", "3M", "-f", "91", "-t", "all", "-n", "1"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
     assert result.aggregator["joins_refused"] > 0, result

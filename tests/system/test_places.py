@@ -64,7 +64,8 @@ def test_leaf_of_nine_ports(tmp_path):
     assert_all_right(result, "ina")
     switches = {name: switch["aggregator"] for name, switch in result.stats["switches"].items()}
     assert {name: (switch["kind"], switch["ports"]) for name, switch in switches.items()} == {"spine": ("rtl", 2), "a": ("rtl", 16), "b": ("rtl", 2)}, result
-    assert all(switch["packets_joined"] > 0 for switch in switches.values()), result
+    # Leaf b has a single rank, and so no part in the job.
+    assert {name for name, switch in switches.items() if switch["packets_joined"] > 0} == {"spine", "a"}, result
 
 
 @pytest.mark.parametrize("types", ["int32", "half"])
@@ -137,7 +138,7 @@ switch 1, level 2, the top: sums 2 ports for all 4 ranks
     port 1: switch 3, level 1: sums 2 ports, and goes up as rank 3's
         port 0: rank 1
         port 1: rank 3
-when opened: aggregated by switches of 2 levels, 128 of 128 packets granted
+when opened: aggregated by switches of 2 levels, 64 of 128 packets granted
 """
 
 UNDRAWN = """\

@@ -135,8 +135,8 @@ def judge_aggregator(schedule, stats, lines):
     wrong = [f"the aggregator keeps {left} jobs that have ended"] if left and schedule.victim < 0 else []
     if schedule.algorithm == "ring":
         return wrong
-    # Who is dead is forgotten: what is for him goes to all, also to leaves that have him not.
-    if counters["joins_refused"] and not (schedule.fabric and schedule.victim >= 0):
+    # In a fabric JOINs pass where a switch has no part in the job, for one of its ports alone leads to ranks.
+    if counters["joins_refused"] and not schedule.fabric:
         wrong.append(f"the aggregator refused {counters['joins_refused']} JOINs")
     if schedule.victim < 0 and not counters["packets_joined"]:
         wrong.append("the aggregator joined no packet")

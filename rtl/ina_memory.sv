@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The packet memory that all jobs share: which part of it belongs to which job. Every port's queue
+// and the histories have MEMORY packets, and a job has the same block in all of them.
+//
+// A block is a power of two of packets, a grain at least and SLOT_COUNT at most, and begins at a
+// multiple of its size. So the slot of a job's packet is the block's first, with the packet's number,
+// modulo the size, in the bits below.
+//
+//   free      a bit a grain
+//   whole     for each size, the blocks that are free as a whole      registers, a clock later
+//   any, first  whether there is one, and the lowest                  registers, a clock later
+//   found     the largest size that is asked for and of which there is one
+//
+// A context holds its block until it is idle: nothing of its job is under way any more. Then it gives
+// it back, one context after the other, a block every second clock.
+//
+// Properties:
+//
+//   1. No two contexts that hold a block have a slot in common.
+//   2. Every block is inside the memory, a power of two, and begins at a multiple of its size.
+//   3. Where nothing is held, all is free: what is given back is the whole block.
+//   4. What is asked for and fits is found, once the last change is three clocks ago; and then no
+//      larger block that is asked for is free.
+
+`default_nettype none
+
+module ina_memory #(
+    parameter  int JOB_COUNT  = 16,
+    parameter  int SLOT_COUNT = 128,  // of a job at most: a power of two
+    parameter  int MEMORY     = 512,  // packets: a multiple of GRAIN
+    parameter  int GRAIN      = 8,    // the smallest block: a power of two
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int SLOT_W     = $clog2(SLOT_COUNT),
+    localparam int INDEX_W    = $clog2(MEMORY)
+) (
+    input  logic clk,
+    input  logic rst,
+
+    // A JOIN asks for a block, and in the next clock it is known whether there is one. It is taken for
+    // a context that holds none, two clocks or more behind `look`, if no other was taken since.
+    input  logic             look,
+    input  logic [31:0]      asked,  // minus the packets
+    output logic             found,
+    input  logic             take,
+    input  logic [JOB_W-1:0] take_job,
+
+    input  logic [JOB_COUNT-1:0] idle,  // what these contexts hold is theirs no longer; stays
+    output logic [JOB_COUNT-1:0] held,
+
+    // Of what a context holds, or held last.
+    output logic [JOB_COUNT*INDEX_W-1:0] job_base,    // the first packet of the memory
+    output logic [JOB_COUNT*SLOT_W-1:0]  job_window,  // packets, less one
+
+    output logic busy  // something is to be given back
+);
+
+  localparam int GRAIN_W = $clog2(GRAIN);
+  localparam int GRAINS  = MEMORY / GRAIN;
+  localparam int FIRST_W = GRAINS > 1 ? $clog2(GRAINS) : 1;
+  localparam int SIZES   = $clog2(SLOT_COUNT / GRAIN) + 1;
+
+  logic [GRAINS-1:0] free;
+
+  // What is free of each size.
+  logic [1:0]               changed;  // a clock ago, two clocks ago
+  logic [SIZES-1:0]         any;
+  logic [SIZES*FIRST_W-1:0] first;    // its first grain
+
+  for (genvar s = 0; s < SIZES; s++) begin : gen_size
+    localparam int BLOCKS = GRAINS >> s;
+
+    logic [BLOCKS-1:0]  whole;
+    logic [FIRST_W-1:0] lowest;
+
+    always_comb begin
+      lowest = '0;
+      if (changed[1] || !ina_pkg::SIMULATED)
+        for (int b = BLOCKS - 1; b >= 0; b--) if (whole[b]) lowest = FIRST_W'(b << s);
+    end
+
+    always_ff @(posedge clk) begin
+      if (changed[0])
+        for (int b = 0; b < BLOCKS; b++) whole[b] <= &free[b << s +: 1 << s];
+      if (changed[1]) begin
+        any[s]                       <= whole != '0;
+        first[s*FIRST_W +: FIRST_W] <= lowest;
+      end
+    end
+  end
+
+  assign found = any[0];
+
+  // What is asked for: this size, or a larger one. Less than a grain gets one.
+  logic             looked;
+  logic [SIZES-1:0] asks;
+
+  always_ff @(posedge clk) begin
+    looked <= look && !rst;
+    if (look) begin
+      asks <= '1;
+      for (int s = 1; s < SIZES; s++)
+        asks[s] <= $signed(asked) <= -$signed(32'(GRAIN << s));
+    end
+  end
+
+  // The block that would be taken.
+  logic [INDEX_W-1:0]   base_d;
+  logic [SLOT_W-1:0] window_d;
+  logic [INDEX_W-1:0]   base_q;
+  logic [SLOT_W-1:0] window_q;
+
+  always_comb begin
+    base_d   = '0;
+    window_d = '0;
+    if (looked || !ina_pkg::SIMULATED)
+      for (int s = 0; s < SIZES; s++)
+        if (asks[s] && any[s]) begin
+          base_d   = INDEX_W'(32'(first[s*FIRST_W +: FIRST_W]) << GRAIN_W);
+          window_d = SLOT_W'((GRAIN << s) - 1);
+        end
+  end
+
+  always_ff @(posedge clk) begin
+    if (looked) begin
+      base_q   <= base_d;
+      window_q <= window_d;
+    end
+  end
+
+  // The lowest context that has something to give back.
+  logic [JOB_COUNT-1:0] over;
+  logic [JOB_W-1:0]     lowest_over;
+  logic                 gives;
+  logic [JOB_W-1:0]     gives_job;
+
+  assign over = held & idle;
+  assign busy = over != '0 || gives;
+
+  always_comb begin
+    lowest_over = '0;
+    if (over != '0 || !ina_pkg::SIMULATED)
+      for (int j = JOB_COUNT - 1; j >= 0; j--) if (over[j]) lowest_over = JOB_W'(j);
+  end
+
+  always_ff @(posedge clk) begin
+    gives     <= over != '0 && !gives && !rst;
+    gives_job <= lowest_over;
+  end
+
+  // The grains that are taken, and those that are given back.
+  logic [INDEX_W-1:0] gives_base;
+  logic [SLOT_W-1:0]  gives_window;
+  logic [GRAINS-1:0]  taken;
+  logic [GRAINS-1:0]  given;
+
+  assign gives_base   = job_base[gives_job*INDEX_W +: INDEX_W];
+  assign gives_window = job_window[gives_job*SLOT_W +: SLOT_W];
+
+  for (genvar g = 0; g < GRAINS; g++) begin : gen_grain
+    localparam logic [INDEX_W-1:0] AT = INDEX_W'(g * GRAIN);
+
+    assign taken[g] = take && (AT & ~(INDEX_W'(window_q))) == base_q;
+    assign given[g] = gives && (AT & ~(INDEX_W'(gives_window))) == gives_base;
+  end
+
+  always_ff @(posedge clk) begin
+    changed <= {changed[0], take || gives || rst};
+    if (take || gives) free <= (free & ~taken) | given;
+    if (gives) held[gives_job] <= 1'b0;
+    if (take) begin
+      held[take_job]                            <= 1'b1;
+      job_base[take_job*INDEX_W +: INDEX_W]       <= base_q;
+      job_window[take_job*SLOT_W +: SLOT_W] <= window_q;
+    end
+    if (rst) begin
+      free <= '1;
+      held <= '0;
+    end
+  end
+
+endmodule
+
+`default_nettype wire

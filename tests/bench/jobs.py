@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Training jobs that share a switch and its packet memory (ATP), in virtual time, with the C model: how long they take, how fair it is, and
+what share of their bytes the switch adds up.
+
+    tests/bench/jobs.py [--build build] [--parts three,many] [--jobs 1,2,4,8,16] [--json FILE]
+
+Each job has a rank on every one of four hosts. Its steps all-reduce VGG-16's tensors, each shrunk to a 128th, after a phase that
+stands for computing them: 64 samples a host at 50 * 10^12 operations a second, a 128th of that time. Links have 100 Gb/s.
+A window of 32 packets of 4 KiB covers 10 us of a link.
+
+three: three jobs, and memory for one, two or three such windows, as jobs ask for it, in a slice for each, and by ring.
+many: 1 to 16 jobs with the memory of the default switch, 512 packets: a window of 128 for each of four jobs, one of 32 for each of 16,
+and by ring.
+"""
+import argparse
+import json
+import os
+import statistics
+from math import prod
+
+import torch_models
+import virtual
+
+HOSTS, RATE_GBPS = 4, 100
+SHRINK, STEPS = 128, 4
+REST_US = 3000000  # in which all jobs open: they begin together
+SHAPES, PARAMETERS, GIGA_OPERATIONS = torch_models.MODELS["VGG-16"]
+SIZES = [max(4, prod(shape) * 4 // SHRINK // 4 * 4) for shape in reversed(SHAPES)]  # as gradients come
+COMPUTE_US = round(torch_models.compute_ms(GIGA_OPERATIONS, batch=64, tflops=50) * 1000 / SHRINK)
+WINDOW, DEFAULT_WINDOW, DEFAULT_MEMORY = 32, 128, 512
+MESSAGES = 8  # of a window
+
+
+def run(options, count, algorithm, asked, switch):
+    """So many jobs at once: of each the seconds of its steps, and the share that was aggregated; and the seconds of all. asked: packets of
+    a window."""
+    program = os.path.abspath(os.path.join(options.build, "allreduce_times"))
+    sizes = ",".join(map(str, SIZES))
+    line = (f"pids=; for job in $(seq {count}); do INA_COOKIE=job$job {program} {algorithm} {sizes} 1 {STEPS} {REST_US} {COMPUTE_US} "
+            f"{asked // MESSAGES * virtual.MTU} {MESSAGES} >/tmp/job$job & pids=\"$pids $!\"; done\n"
+            f"for pid in $pids; do wait $pid || exit 1; done\nfor job in $(seq {count}); do grep rank /tmp/job$job | sed \"s/^/$job /\"; done")
+    out = virtual.lab(options, HOSTS, RATE_GBPS, ["--aggregator", "model", *switch], ["sh", "-c", line])
+    ranks = {}
+    for text in out.splitlines():
+        host, _, said = text.partition("] ")
+        job, _, result = said.partition(" ")
+        if host.startswith("[") and result.startswith('{"rank"'):
+            ranks.setdefault(int(job), []).append(json.loads(result))
+    assert len(ranks) == count and all(len(of_job) == HOSTS for of_job in ranks.values()), out
+    assert all(rank["wrong"] == 0 for of_job in ranks.values() for rank in of_job), out
+    seconds = [max(rank["ended_s"] for rank in of_job) - min(rank["began_s"] for rank in of_job) for of_job in ranks.values()]
+    everyone = [rank for of_job in ranks.values() for rank in of_job]
+    all_s = max(rank["ended_s"] for rank in everyone) - min(rank["began_s"] for rank in everyone)
+    return seconds, [of_job[0]["aggregated"] for of_job in ranks.values()], all_s
+
+
+def jain(rates):
+    """Jain, Chiu and Hawe (1984): 1 where all are equal."""
+    return sum(rates)**2 / (len(rates) * sum(rate * rate for rate in rates))
+
+
+def row(options, name, count, algorithm, asked, switch):
+    seconds, shares, all_s = run(options, count, algorithm, asked, switch)
+    steps_ms = [1000 * job / STEPS for job in seconds]
+    gbps = count * sum(SIZES) * STEPS * 8 / all_s / 1e9
+    result = {"way": name, "jobs": count, "step_ms": statistics.mean(steps_ms), "slowest_step_ms": max(steps_ms), "gbps": gbps,
+              "jain": jain([1 / job for job in seconds]), "aggregated": statistics.mean(shares), "good": None}
+    print(f"{name:>24} {count:4} {result['step_ms']:9.2f} {result['slowest_step_ms']:9.2f} {gbps:8.1f} {result['jain']:6.3f} {result['aggregated']:10.1%}",
+          flush=True)
+    return result
+
+
+def head():
+    print(f"# a step computes {COMPUTE_US / 1000:.2f} ms and all-reduces {sum(SIZES) / 1e6:.2f} MB in {len(SIZES)} tensors\n"
+          f"#{'':>23} jobs   step ms   slowest  Gb/s in all   Jain  aggregated", flush=True)
+
+
+def three(options):
+    head()
+    results = []
+    for windows in (1, 2, 3):
+        memory = windows * WINDOW
+        slice_of = 1 << (memory // 3).bit_length() - 1
+        results += [row(options, f"{memory} packets, as asked", 3, "auto", WINDOW, ["--packet-memory", str(memory), "--window", str(WINDOW)]),
+                    row(options, f"{memory}, slices of {slice_of}", 3, "auto", WINDOW, ["--packet-memory", str(memory), "--window", str(slice_of)])]
+    return results + [row(options, "ring", 3, "ring", WINDOW, [])]
+
+
+def many(options):
+    head()
+    results = []
+    for count in options.jobs:
+        results += [row(options, f"windows of {DEFAULT_WINDOW}", count, "auto", DEFAULT_WINDOW, []), row(options, f"windows of {WINDOW}", count, "auto", WINDOW, []),
+                    row(options, "ring", count, "ring", WINDOW, [])]
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--jobs", type=virtual.listed(int), default="1,2,4,8,16", help="numbers of jobs of --parts many (1,2,4,8,16)")
+    parts = {part.__name__: part for part in (three, many)}
+    virtual.measure(parser, parts, parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ina_memory: blocks for jobs. The proof follows two contexts and a slot of the solver's choice, and
+// keeps a record of all blocks by itself. Requests come as ina_jobs has them: what is looked up is taken
+// two clocks later at the earliest, and nothing is looked up within three clocks of a take.
+//
+//   1. No two contexts that hold a block have a slot in common.
+//   2. A block is inside the memory, not larger than SLOT_COUNT, and begins at a multiple of its size.
+//   3. What is held is held until its context is idle, and then given back: as long as it waits for
+//      that, it is busy; it waits for two clocks a context at most.
+//   4. What is given back is whole: a slot that nobody holds is free, and no other is, in the end: where
+//      nothing has changed for three clocks, a block is found if and only if a grain is held by nobody.
+//   5. Then the block that is taken is of the largest size that is asked for and free.
+
+module formal_ina_memory (
+    input logic clk
+);
+  localparam int JOB_COUNT  = 3;
+  localparam int SLOT_COUNT = 4;
+  localparam int MEMORY     = 6;
+  localparam int GRAIN      = 1;
+  localparam int JOB_W      = 2;
+  localparam int SLOT_W     = 2;
+  localparam int INDEX_W    = 3;
+
+  logic rst;
+  formal_reset reset (.clk, .rst);
+
+  (* anyseq *) logic                 look;
+  (* anyseq *) logic [31:0]          asked;
+  (* anyseq *) logic                 take;
+  (* anyseq *) logic [JOB_W-1:0]     take_job;
+  (* anyseq *) logic [JOB_COUNT-1:0] idle;
+  logic                              found;
+  logic [JOB_COUNT-1:0]              held;
+  logic [JOB_COUNT*INDEX_W-1:0]      job_base;
+  logic [JOB_COUNT*SLOT_W-1:0]       job_window;
+  logic                              busy;
+
+  ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) dut (
+      .clk, .rst, .look, .asked, .found, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
+
+  // A look-up, and the take behind it, if any.
+  logic       looked;    // in the clock before
+  logic       may_take;  // two clocks before or more, and nothing was taken since
+  logic [1:0] since_take;
+  logic [2:0] still;     // clocks without a change before the last one
+  logic       settled;   // nothing has changed for three clocks, nor in the last one
+  logic [JOB_COUNT-1:0] idle_q;
+  logic [JOB_COUNT-1:0] held_q;
+  logic [31:0] wanted;   // packets
+
+  always_ff @(posedge clk) begin
+    looked     <= !rst && look;
+    may_take   <= !rst && !take && !look && (found_then || (may_take && !looked));
+    since_take <= rst || take ? '0 : since_take == 2'd3 ? 2'd3 : since_take + 1'b1;
+    still      <= rst || take || held != held_q ? '0 : still == 3'd7 ? 3'd7 : still + 1'b1;
+    idle_q     <= rst ? '0 : idle & ~(take ? JOB_COUNT'(1) << take_job : '0);
+    held_q     <= rst ? '0 : held;
+    if (look) wanted <= -asked;
+  end
+
+  logic found_then;
+  assign found_then = looked && found;
+  // A change is seen in held a clock before it is seen in still.
+  assign settled    = still >= 3'd3 && held == held_q;
+
+  always_comb begin
+    assume (!(look && (looked || may_take)));
+    assume (!look || (asked[31] && since_take == 2'd3));
+    assume (asked[30:4] == '1);
+    assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && !held[take_job] && !idle[take_job]));
+    // What is idle stays so, until something is taken for it.
+    assume ((idle_q & ~idle & held) == '0);
+  end
+
+  // Which slots are held.
+  logic [MEMORY-1:0] slots_of [JOB_COUNT];
+  logic [MEMORY-1:0] used;
+  logic              fits_2, fits_4;  // such blocks are free
+
+  always_comb begin
+    used = '0;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      slots_of[j] = '0;
+      for (int s = 0; s < MEMORY; s++)
+        slots_of[j][s] = held[j] && 32'(job_base[j*INDEX_W +: INDEX_W]) <= s
+            && s <= 32'(job_base[j*INDEX_W +: INDEX_W]) + 32'(job_window[j*SLOT_W +: SLOT_W]);
+      used = used | slots_of[j];
+    end
+    fits_2 = used[1:0] == '0 || used[3:2] == '0 || used[5:4] == '0;
+    fits_4 = used[3:0] == '0;
+  end
+
+  logic [SLOT_W-1:0] window;  // of what was taken a clock ago
+  logic              took;
+  logic              took_4, took_2;  // ... it should be of this size at least
+
+  assign window = job_window[took_job*SLOT_W +: SLOT_W];
+
+  logic [JOB_W-1:0] took_job;
+
+  // What was free when it was looked up.
+  logic looked_2, looked_4;
+
+  always_ff @(posedge clk) begin
+    took     <= !rst && take;
+    took_job <= take_job;
+    if (look) {looked_2, looked_4} <= settled ? {fits_2, fits_4} : 2'b00;
+    took_4   <= looked_4 && wanted >= 32'd4;
+    took_2   <= looked_2 && wanted >= 32'd2;
+  end
+
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
+    logic [31:0] base;
+    logic [31:0] size;
+
+    logic [2:0] waits;  // idle, and not given back
+
+    always_ff @(posedge clk) waits <= (rst || !held[j] || !idle[j]) ? '0 : waits + 1'b1;
+
+    assign base = 32'(job_base[j*INDEX_W +: INDEX_W]);
+    assign size = 32'(job_window[j*SLOT_W +: SLOT_W]) + 32'd1;
+
+    always_comb begin
+      if (!rst && held[j]) begin
+        assert (base + size <= MEMORY);
+        assert (size == 32'd1 || size == 32'd2 || size == 32'd4);
+        assert ((base & (size - 32'd1)) == '0);
+        if (idle[j]) begin
+          assert (busy && waits != 3'd7);
+        end
+      end
+      if (!rst && held_q[j] && !idle_q[j]) begin
+        assert (held[j]);
+      end
+    end
+    for (genvar k = 0; k < j; k++) begin : gen_other
+      always_comb if (!rst) begin
+        assert ((slots_of[j] & slots_of[k]) == '0);
+      end
+    end
+  end
+
+  always_comb begin
+    if (!rst) begin
+      if (settled) begin
+        p4_found: assert (found == (used != '1));
+      end
+      if (took && took_4) begin
+        p5_four: assert (window == 2'd3);
+      end
+      if (took && took_2) begin
+        p5_two: assert (window >= 2'd1);
+      end
+      if (took && wanted == 32'd1) begin
+        p5_one: assert (window == '0);
+      end
+      if (took && wanted < 32'd4) begin
+        p5_less: assert (window < 2'd3);
+      end
+    end
+  end
+
+  logic [2:0] given;  // blocks that came back
+
+  always_ff @(posedge clk) if (rst) given <= '0; else if ((held_q & ~held) != '0) given <= given | 3'(held_q & ~held);
+
+  always_comb begin
+    if (!rst) begin
+      full:   cover (used == '1);
+      four:   cover (took && window == 2'd3);
+      less:   cover (took && wanted >= 32'd4 && window == 2'd1);
+      none:   cover (looked && !found);
+      reused: cover (took && given[0] && took_job == '0 && window == 2'd3);
+    end
+  end
+endmodule

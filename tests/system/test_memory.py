@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs share the aggregator's packet memory: as many as have room at once, each with what it asks for or what is left."""
+import re
+
+import pytest
+from lab import PERF, run
+
+SCRIPT = """pids=
+for job in $(seq {count}); do INA_LOG=info INA_COOKIE=job$job {perf} -b 256K -e 1M -f 4 -n 3 -w 1 {arguments} & pids="$pids $!"; done
+for pid in $pids; do wait $pid || exit 1; done"""
+
+
+def jobs(folder, count, options, arguments):
+    """So many jobs at once on two hosts: what the log of rank 0 says of each job, and the wrong elements of all."""
+    result = run(folder, 2, ["--virtual-time", *options],
+                 ["sh", "-c", SCRIPT.format(count=count, perf=PERF, arguments=arguments)])
+    assert result.code == 0, result
+    opened = re.findall(r"libina: rank 0 of 2: .*window (\d+): (.*)", result.err)
+    assert len(opened) == count, result
+    wrong = [line.split()[-1] for line in result.out.splitlines() if re.match(r"(\[0\])? +\d+ +\d+ +\w+ +\w+ ", line)]
+    assert len(wrong) == 2 * count and set(wrong) == {"0"}, result
+    return result, [how for _, how in opened]
+
+
+@pytest.mark.parametrize("kind", ["model", "rtl"])
+def test_sixteen_jobs_at_once(tmp_path, kind):
+    """16 windows of 32 packets are all of the memory."""
+    result, how = jobs(tmp_path, 16, ["--aggregator", kind], "--window 8 --message 16K")
+    assert how == ["aggregated, 32 of 32 packets granted"] * 16, result
+
+
+def test_less_than_is_asked_for(tmp_path):
+    """The aggregator grants no job more than 32 packets: eight messages of four."""
+    result, how = jobs(tmp_path, 4, ["--aggregator", "model", "--window", "32"], "--window 8 --message 64K")
+    assert how == ["aggregated, 32 of 128 packets granted"] * 4, result
+    assert "messages of 16384 bytes, window 8" in result.err, result
+
+
+def test_memory_that_is_gone(tmp_path):
+    """What finds no room goes by ring, and its sums are right."""
+    result, how = jobs(tmp_path, 6, ["--aggregator", "model"], "--window 8 --message 64K")
+    assert how.count("aggregated, 128 of 128 packets granted") >= 4, result
+    assert all(line.startswith(("aggregated", "by ring")) for line in how), result
