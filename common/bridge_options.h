@@ -54,8 +54,7 @@ enum {
 	  "the model only)")                                                                       \
 	X(WINDOW, SWITCH, "window", "PACKETS", 2, WHOLE, 8, 4096,                                  \
 	  "Packets that it grants a job at most: a power of two, no more than --packet-memory "    \
-	  "(default "                                                                              \
-	  "128; another one: the model only)")                                                     \
+	  "(default 128; another one: the model only)")                                            \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \

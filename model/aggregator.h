@@ -25,24 +25,28 @@ struct aggregator_place {
 	uint64_t id;      /* what it writes into a TRACE; 0: nothing */
 };
 
-/* The RTL's parameters PORT_COUNT, JOB_COUNT, SLOT_COUNT, WINDOW_MAX, GRAIN and MTU. */
+/* The RTL's parameters PORT_COUNT, JOB_COUNT, MEMORY, SLOT_COUNT, GRAIN and MTU. */
 struct aggregator_config {
 	unsigned ports; /* 2 to AGGREGATOR_PORTS_MAX */
 	unsigned jobs;  /* contexts: 1 to AGGREGATOR_JOBS_MAX */
-	unsigned
-	        memory_packets; /* of each port's queue and of the history, which all jobs share: */
-	                        /* to AGGREGATOR_MEMORY_MAX, no less than a window (also as 0: */
-	                        /* a window for each job) */
-	unsigned window_packets; /* the largest part of it that a job has: a power of two, 2 to */
-	                         /* AGGREGATOR_WINDOW_MAX. Its window at most; at level 2 or */
-	                         /* higher twice its window */
-	unsigned
-	        grain_packets; /* the smallest part of the memory that a job has: a power of two, */
-	                       /* no more than the largest, of which the memory is a multiple, */
-	                       /* at level 2 or higher 2 at least (the least also as 0) */
-	unsigned mtu_bytes;    /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
-	bool has_quiet_time;   /* docs/protocol.md, Reset: its ends are those of */
-	                       /* aggregator_tick(). Else it is over at once */
+	/*
+	 * Of each port's queue and of the history, which all jobs share: no less than
+	 * window_packets, to AGGREGATOR_MEMORY_MAX. 0: window_packets for each job.
+	 */
+	unsigned memory_packets;
+	/*
+	 * The largest part of it that a job has: a power of two, 2 to AGGREGATOR_WINDOW_MAX. The
+	 * job is granted as much, or half of it at level 2 or higher.
+	 */
+	unsigned window_packets;
+	/*
+	 * The smallest part of it that a job has: a power of two, to window_packets, of which the
+	 * memory is a multiple; at level 2 or higher 2 at least. 0: the least.
+	 */
+	unsigned grain_packets;
+	unsigned mtu_bytes;  /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
+	bool has_quiet_time; /* docs/protocol.md, Reset: its ends are those of */
+	                     /* aggregator_tick(). Else it is over at once */
 	struct aggregator_lack lacks; /* nothing, where it is zeros */
 	struct aggregator_place place;
 };

@@ -32,7 +32,7 @@ NETREDUCE = {"lut": 109025, "ff": 167554, "bram": 993}
 
 # name: (what it is, parameters of ina_top, UltraRAM for what is large, figures to stay below)
 CONFIGURATIONS = {
-    "netreduce": ("NetReduce's own: six ports, float32, one job, 2 messages x 170 packets x 1 KiB",
+    "netreduce": ("NetReduce's own: six ports, float32, one job, memory for 2 messages x 170 packets x 1 KiB",
                   {"PORT_COUNT": 6, "JOB_COUNT": 1, "SLOT_COUNT": 256, "MEMORY": 340, "GRAIN": 4, "MTU": 1024,
                    "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0, "UPLINKS": 0}, False, NETREDUCE),
     "full": ("8 ports, 16 jobs, all formats, 512 packets of 4 KiB a port",

@@ -25,10 +25,10 @@ import virtual
 HOSTS, RATE_GBPS = 4, 100
 SHRINK, STEPS = 128, 4
 REST_US = 3000000  # in which all jobs open: they begin together
-SHAPES, PARAMETERS, GIGA_OPERATIONS = torch_models.MODELS["VGG-16"]
+SHAPES, _, GIGA_OPERATIONS = torch_models.MODELS["VGG-16"]
 SIZES = [max(4, prod(shape) * 4 // SHRINK // 4 * 4) for shape in reversed(SHAPES)]  # as gradients come
 COMPUTE_US = round(torch_models.compute_ms(GIGA_OPERATIONS, batch=64, tflops=50) * 1000 / SHRINK)
-WINDOW, DEFAULT_WINDOW, DEFAULT_MEMORY = 32, 128, 512
+WINDOW, DEFAULT_WINDOW = 32, 128
 MESSAGES = 8  # of a window
 
 
