@@ -50,8 +50,8 @@ enum {
 	X(JOBS, SWITCH, "jobs", "N", 2, WHOLE, 1, 64,                                              \
 	  "Jobs that the aggregator has at a time (default 16; another one: the model only)")      \
 	X(MEMORY, SWITCH, "packet-memory", "PACKETS", 2, WHOLE, 8, 32768,                          \
-	  "Packets that all its jobs share, a port: a multiple of 8 (default 512; another one: "   \
-	  "the model only)")                                                                       \
+	  "Packets that all its jobs share, a port: a multiple of 8, and 8 for each job (default " \
+	  "512; another one: the model only)")                                                     \
 	X(WINDOW, SWITCH, "window", "PACKETS", 2, WHOLE, 8, 4096,                                  \
 	  "Packets that it grants a job at most: a power of two, no more than --packet-memory "    \
 	  "(default 128; another one: the model only)")                                            \

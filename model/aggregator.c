@@ -64,7 +64,8 @@ static bool is_memory(const struct aggregator_config *config)
 	       config->grain_packets <= config->window_packets &&
 	       config->memory_packets >= config->window_packets &&
 	       config->memory_packets <= AGGREGATOR_MEMORY_MAX &&
-	       config->memory_packets % config->grain_packets == 0;
+	       config->memory_packets % config->grain_packets == 0 &&
+	       config->memory_packets / config->grain_packets >= config->jobs;
 }
 
 static bool is_valid(const struct aggregator_config *config)
@@ -104,8 +105,8 @@ static bool open_parts(struct aggregator *aggregator)
 	        .counters = &aggregator->counters,
 	};
 
-	if (!memory_open(&aggregator->memory, config->memory_packets, config->window_packets,
-	                 config->grain_packets) ||
+	if (!memory_open(&aggregator->memory, config->jobs, config->memory_packets,
+	                 config->window_packets, config->grain_packets) ||
 	    !jobs_open(&aggregator->jobs, &jobs) || !tree_open(&aggregator->tree, config->ports) ||
 	    !history_open(&aggregator->sums, config->memory_packets) ||
 	    (config->place.uplinks && !history_open(&aggregator->parts, config->memory_packets)))

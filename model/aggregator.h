@@ -31,7 +31,8 @@ struct aggregator_config {
 	unsigned jobs;  /* contexts: 1 to AGGREGATOR_JOBS_MAX */
 	/*
 	 * Of each port's queue and of the history, which all jobs share: no less than
-	 * window_packets, to AGGREGATOR_MEMORY_MAX. 0: window_packets for each job.
+	 * window_packets and than grain_packets for each job, to AGGREGATOR_MEMORY_MAX.
+	 * 0: window_packets for each job.
 	 */
 	unsigned memory_packets;
 	/*

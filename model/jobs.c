@@ -69,7 +69,7 @@ static unsigned windows_of_block(const struct jobs *jobs)
 	return jobs->level > 1 ? 2 : 1;
 }
 
-/* A context for the job of this JOIN. There is a block. */
+/* A context for the job of this JOIN. */
 static struct job open_job(struct jobs *jobs, const struct ina_wire_header *header)
 {
 	unsigned windows = windows_of_block(jobs);
@@ -135,7 +135,7 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		goto refused;
 	if (index < 0) {
 		index = find_free(jobs);
-		if (index < 0 || !memory_has_any(jobs->memory))
+		if (index < 0)
 			goto refused;
 		if (has_share(jobs, port)) {
 			jobs->counters->joins_held++;

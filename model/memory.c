@@ -5,12 +5,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-bool memory_open(struct memory *memory, unsigned packets, unsigned window_packets,
+bool memory_open(struct memory *memory, unsigned holders, unsigned packets, unsigned window_packets,
                  unsigned grain_packets)
 {
+	assert(packets / grain_packets >= holders);
 	*memory = (struct memory){
 	        .is_used = calloc(packets / grain_packets, sizeof(*memory->is_used)),
 	        .grain_count = packets / grain_packets,
+	        .spare_grains = packets / grain_packets - holders,
 	        .grain_packets = grain_packets,
 	        .window_packets = window_packets,
 	};
@@ -31,14 +33,6 @@ static bool is_free(const struct memory *memory, unsigned first, unsigned grains
 	return true;
 }
 
-bool memory_has_any(const struct memory *memory)
-{
-	for (unsigned i = 0; i < memory->grain_count; i++)
-		if (!memory->is_used[i])
-			return true;
-	return false;
-}
-
 /* All of it is one thing, and becomes the other. */
 static void set(struct memory *memory, struct memory_block block, bool is_used)
 {
@@ -57,20 +51,23 @@ struct memory_block memory_take(struct memory *memory, uint64_t asked_packets)
 	for (; block.packets >= memory->grain_packets; block.packets /= 2) {
 		unsigned grains = block.packets / memory->grain_packets;
 
-		if (block.packets > asked_packets && grains > 1)
+		if (grains > 1 &&
+		    (block.packets > asked_packets || grains - 1 > memory->spare_grains))
 			continue;
 		for (unsigned i = 0; i + grains <= memory->grain_count; i += grains) {
 			if (!is_free(memory, i, grains))
 				continue;
 			block.base = i * memory->grain_packets;
 			set(memory, block, true);
+			memory->spare_grains -= grains - 1;
 			return block;
 		}
 	}
-	return (struct memory_block){0};
+	abort();
 }
 
 void memory_give(struct memory *memory, struct memory_block block)
 {
 	set(memory, block, false);
+	memory->spare_grains += block.packets / memory->grain_packets - 1;
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A power of two of packets that begins at a multiple of its size. No packets: none. */
+/* A power of two of packets that begins at a multiple of its size. */
 struct memory_block {
 	unsigned base;
 	unsigned packets;
@@ -18,23 +18,25 @@ struct memory_block {
 struct memory {
 	bool *is_used; /* a grain each */
 	unsigned grain_count;
+	unsigned spare_grains;   /* that are free beyond one for each holder to come */
 	unsigned grain_packets;  /* the smallest block */
 	unsigned window_packets; /* the largest one */
 };
 
-/* The numbers are as aggregator_config has them. False: no memory. */
-bool memory_open(struct memory *memory, unsigned packets, unsigned window_packets,
+/*
+ * The numbers are as aggregator_config has them; each of `holders` has one block at most at a time.
+ * False: no memory.
+ */
+bool memory_open(struct memory *memory, unsigned holders, unsigned packets, unsigned window_packets,
                  unsigned grain_packets);
 void memory_close(struct memory *memory);
 
 /*
- * The largest block that is free and not above what is asked for, or a grain where that is less;
- * the lowest of them.
+ * For a holder that has none. The largest block that is free, not above what is asked for, and
+ * leaves a grain to each other holder that has none; or a grain, of which there always is one. The
+ * lowest of them.
  */
 struct memory_block memory_take(struct memory *memory, uint64_t asked_packets);
-
-/* Is there a grain? */
-bool memory_has_any(const struct memory *memory);
 
 /* What was taken is free again. */
 void memory_give(struct memory *memory, struct memory_block block);

@@ -77,11 +77,10 @@ module ina_jobs #(
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
     output logic [JOB_COUNT-1:0]            job_freed,   // one clock
 
-    // To and from ina_memory: a request asks for a block, and a clock later it is known whether there
-    // is one; a job that is opened takes it. Contexts of which nothing is under way give it back.
+    // To and from ina_memory: a request asks for a block, which is always there for a context that holds
+    // none; a job that is opened takes it. Contexts of which nothing is under way give it back.
     output logic                 look,
     output logic [31:0]          look_asked,
-    input  logic                 memory_found,
     output logic                 take,
     output logic [JOB_W-1:0]     take_job,
     output logic [JOB_COUNT-1:0] job_idle,
@@ -227,7 +226,6 @@ module ina_jobs #(
   //
   // A port may hold all contexts but one alone, or the only one: where it has the only flow of all
   // others, it does not get this one.
-  logic                  found;
   logic [JOB_COUNT-1:0]  index_hot;
   logic                  has_share;
   logic                  held;
@@ -248,16 +246,15 @@ module ina_jobs #(
   assign lacks_down = known_q && job_valid[index_q] && !job_broken[index_q] && !downed[index_q]
       && !(job_complete[index_q] && !bordered[index_q]);
 
-  assign found     = found_q && memory_found;
   assign index_hot = JOB_COUNT'(1) << index_q;
   assign has_share = JOB_COUNT > 1 && (alone_q | index_hot) == '1;
 
   always_ff @(posedge clk) begin
     if (comparing) begin
       held <= from_above ? lacks_down && !job_begun[index_q]
-                         : possible && !known_q && found && has_share;
+                         : possible && !known_q && found_q && has_share;
       fits <= (from_above ? lacks_down && job_begun[index_q]
-                          : possible && (known_q ? lacks : found && !has_share))
+                          : possible && (known_q ? lacks : found_q && !has_share))
           ? index_hot : '0;
       still_asks <= (request_port & ask_valid) != '0;
     end

@@ -7,28 +7,33 @@
 // multiple of its size. So the slot of a job's packet is the block's first, with the packet's number,
 // modulo the size, in the bits below.
 //
-//   free      a bit a grain
-//   whole     for each size, the blocks that are free as a whole      registers, a clock later
-//   any, first  whether there is one, and the lowest                  registers, a clock later
-//   found     the largest size that is asked for and of which there is one
+// Each context that holds nothing has a grain set aside. So no job is refused for want of memory, and
+// a block takes only what is beyond these grains.
+//
+//   free        a bit a grain
+//   spare       grains that are free and not set aside
+//   whole       for each size, the blocks that are free as a whole    registers, a clock later
+//   any, first  whether there is one that may be had, and the lowest  registers, a clock later
 //
 // A context holds its block until it is idle: nothing of its job is under way any more. Then it gives
-// it back, one context after the other, a block every second clock.
+// it back, one context after the other, a block every second clock. `any` has it two clocks after the
+// context holds nothing: in time for a look that comes a clock after that.
 //
 // Properties:
 //
 //   1. No two contexts that hold a block have a slot in common.
 //   2. Every block is inside the memory, a power of two, and begins at a multiple of its size.
 //   3. Where nothing is held, all is free: what is given back is the whole block.
-//   4. What is asked for and fits is found, once the last change is three clocks ago; and then no
-//      larger block that is asked for is free.
+//   4. A context that holds nothing finds a grain.
+//   5. Once the last change is three clocks ago, what is taken is the largest block that is asked for,
+//      free, and leaves a grain to each other context that holds nothing.
 
 `default_nettype none
 
 module ina_memory #(
     parameter  int JOB_COUNT  = 16,
     parameter  int SLOT_COUNT = 128,  // of a job at most: a power of two
-    parameter  int MEMORY     = 512,  // packets: a multiple of GRAIN
+    parameter  int MEMORY     = 512,  // packets: a multiple of GRAIN, JOB_COUNT * GRAIN at least
     parameter  int GRAIN      = 8,    // the smallest block: a power of two
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
@@ -37,11 +42,10 @@ module ina_memory #(
     input  logic clk,
     input  logic rst,
 
-    // A JOIN asks for a block, and in the next clock it is known whether there is one. It is taken for
-    // a context that holds none, two clocks or more behind `look`, if no other was taken since.
+    // A JOIN asks for a block. It is taken two clocks later or more, if no other was taken since, for a
+    // context that held none a clock before `look`.
     input  logic             look,
     input  logic [31:0]      asked,  // minus the packets
-    output logic             found,
     input  logic             take,
     input  logic [JOB_W-1:0] take_job,
 
@@ -60,7 +64,8 @@ module ina_memory #(
   localparam int FIRST_W = GRAINS > 1 ? $clog2(GRAINS) : 1;
   localparam int SIZES   = $clog2(SLOT_COUNT / GRAIN) + 1;
 
-  logic [GRAINS-1:0] free;
+  logic [GRAINS-1:0]  free;
+  logic [FIRST_W-1:0] spare;
 
   // What is free of each size.
   logic [1:0]               changed;  // a clock ago, two clocks ago
@@ -83,13 +88,11 @@ module ina_memory #(
       if (changed[0])
         for (int b = 0; b < BLOCKS; b++) whole[b] <= &free[b << s +: 1 << s];
       if (changed[1]) begin
-        any[s]                       <= whole != '0;
+        any[s]                      <= whole != '0 && 32'(spare) + 32'd1 >= 32'(1 << s);
         first[s*FIRST_W +: FIRST_W] <= lowest;
       end
     end
   end
-
-  assign found = any[0];
 
   // What is asked for: this size, or a larger one. Less than a grain gets one.
   logic             looked;
@@ -148,7 +151,8 @@ module ina_memory #(
     gives_job <= lowest_over;
   end
 
-  // The grains that are taken, and those that are given back.
+  // The grains that are taken, and those that are given back: a block has one that was set aside, and
+  // is again.
   logic [INDEX_W-1:0] gives_base;
   logic [SLOT_W-1:0]  gives_window;
   logic [GRAINS-1:0]  taken;
@@ -166,7 +170,11 @@ module ina_memory #(
 
   always_ff @(posedge clk) begin
     changed <= {changed[0], take || gives || rst};
-    if (take || gives) free <= (free & ~taken) | given;
+    if (take || gives) begin
+      free  <= (free & ~taken) | given;
+      spare <= spare - (take ? FIRST_W'(32'(window_q) >> GRAIN_W) : '0)
+          + (gives ? FIRST_W'(32'(gives_window) >> GRAIN_W) : '0);
+    end
     if (gives) held[gives_job] <= 1'b0;
     if (take) begin
       held[take_job]                            <= 1'b1;
@@ -174,8 +182,9 @@ module ina_memory #(
       job_window[take_job*SLOT_W +: SLOT_W] <= window_q;
     end
     if (rst) begin
-      free <= '1;
-      held <= '0;
+      free  <= '1;
+      spare <= FIRST_W'(GRAINS - JOB_COUNT);
+      held  <= '0;
     end
   end
 

@@ -71,8 +71,9 @@ module ina_top #(
   if (GRAIN < 2 || GRAIN > SLOT_COUNT || 1 << $clog2(GRAIN) != GRAIN) begin : gen_grain
     $error("ina_top: GRAIN must be a power of two, 2 to SLOT_COUNT");
   end
-  if (MEMORY < SLOT_COUNT || MEMORY > ina_pkg::MEMORY_MAX || MEMORY % GRAIN != 0) begin : gen_memory
-    $error("ina_top: MEMORY must be a multiple of GRAIN, SLOT_COUNT to 65536");
+  if (MEMORY < SLOT_COUNT || MEMORY < JOB_COUNT * GRAIN || MEMORY > ina_pkg::MEMORY_MAX
+      || MEMORY % GRAIN != 0) begin : gen_memory
+    $error("ina_top: MEMORY must be a multiple of GRAIN, SLOT_COUNT and JOB_COUNT * GRAIN to 65536");
   end
   if (MTU != 256 && MTU != 512 && MTU != 1024 && MTU != 2048 && MTU != 4096) begin : gen_mtu
     $error("ina_top: MTU must be 256, 512, 1024, 2048 or 4096");
@@ -333,7 +334,6 @@ module ina_top #(
   logic                  memory_busy;
   logic                  memory_look;
   logic [31:0]           memory_asked;
-  logic                  memory_found;
   logic                  memory_take;
   logic [JOB_W-1:0]      memory_take_job;
   logic [PORT_COUNT-1:0] answer_sent;
@@ -372,13 +372,13 @@ module ina_top #(
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
       .job_mask, .job_border, .job_down, .job_freed,
-      .look(memory_look), .look_asked(memory_asked), .memory_found, .take(memory_take),
+      .look(memory_look), .look_asked(memory_asked), .take(memory_take),
       .take_job(memory_take_job), .job_idle, .job_held,
       .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
       .newly_expired(job_newly_expired), .busy(jobs_busy));
 
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) memory (
-      .clk, .rst, .look(memory_look), .asked(memory_asked), .found(memory_found), .take(memory_take),
+      .clk, .rst, .look(memory_look), .asked(memory_asked), .take(memory_take),
       .take_job(memory_take_job), .idle(job_idle), .held(job_held), .job_base, .job_window,
       .busy(memory_busy));
 

@@ -245,8 +245,6 @@ bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, 
 	joined = ina_network_await_exchange(network, timeout_ms) &&
 	         ina_innet_is_joined(&network->innet);
 	ina_innet_stop(&network->innet);
-	if (joined && type == INA_WIRE_JOIN)
-		ina_network_take_grant(network);
 	return joined;
 }
 
@@ -264,9 +262,10 @@ static void set_window(struct ina_network *network, unsigned int granted_packets
 	ina_congestion_reset(&innet->congestion, window);
 }
 
-void ina_network_take_grant(struct ina_network *network)
+void ina_network_take_grant(struct ina_network *network, uint32_t packets)
 {
-	set_window(network, network->innet.granted_packets);
+	network->innet.granted_packets = packets;
+	set_window(network, packets);
 }
 
 void ina_network_describe(const struct ina_network *network, struct ina_stats *stats)

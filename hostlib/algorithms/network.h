@@ -43,10 +43,10 @@ bool ina_network_await_exchange(struct ina_network *network, int timeout_ms);
 bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms);
 
 /*
- * The JOIN has come back as a sum: from here on, windows and messages are what was granted. Before
- * the first message of data.
+ * All ranks' JOINs have come back as sums, which granted this at least: from here on, windows and
+ * messages are of so many packets. Before the first message of data.
  */
-void ina_network_take_grant(struct ina_network *network);
+void ina_network_take_grant(struct ina_network *network, uint32_t packets);
 
 /* The window and the size of messages in use, by the aggregator or by the ring. */
 void ina_network_describe(const struct ina_network *network, struct ina_stats *stats);

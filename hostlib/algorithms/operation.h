@@ -60,7 +60,7 @@ struct ina_innet {
 	unsigned int oldest;
 	unsigned int operation_count;
 	uint32_t contributors;    /* in the message received last */
-	uint32_t granted_packets; /* what the JOIN's sum says */
+	uint32_t granted_packets; /* what the JOIN's sum says; then the least of all ranks */
 	/* By message, modulo 2 W. */
 	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* fixed point: of its block, all ranks' */
 	bool overflowed[2 * INA_WINDOW_PACKETS_MAX];   /* its sum did */

@@ -146,11 +146,13 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 		status = ina_comm_find_places(comm, deadline_ms, failure);
 	joined = status == INA_OK && asks && ina_tree_may_sum(&comm->network.tree) &&
 	         ina_network_exchange(network, INA_WIRE_JOIN, options->join_timeout_ms);
-	value = joined;
+	value = joined ? network->innet.granted_packets : 0;
 	status = ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &value,
 	                      deadline_ms + options->join_timeout_ms, failure);
 	if (status != INA_OK)
 		return status;
+	if (value != 0)
+		ina_network_take_grant(network, value);
 	stats->path_mtu = network->fabric.path_mtu;
 	snprintf(stats->device, sizeof(stats->device), "%s", network->fabric.device);
 	return choose_algorithm(comm, value != 0, joined, failure);

@@ -45,22 +45,23 @@ void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 	rejoin->next_ms = now_ms + rejoin->pause_ms;
 }
 
-/* An agreement of all ranks follows: did this rank get there? */
+/* An agreement of all ranks follows: 0 from one that did not get there, which is the answer then.
+ */
 static void vote(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
-                 enum ina_rejoin_stage stage, bool fine)
+                 enum ina_rejoin_stage stage, uint32_t value)
 {
 	struct ina_failure failed = none();
 	const struct ina_vote brought = {
-	        .what = "", .value = fine, .call = context->turn->current, .failed = &failed};
+	        .what = "", .value = value, .call = context->turn->current, .failed = &failed};
 
 	rejoin->stage = stage;
-	rejoin->vote = fine;
+	rejoin->vote = value;
 	ina_agree_begin(context->control, &brought);
 }
 
-/* INA_AGREED: *all says whether every rank got there. */
+/* INA_AGREED: *least is the smallest vote of all ranks. */
 static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
-                                     const struct ina_recovery_context *context, bool *all,
+                                     const struct ina_recovery_context *context, uint32_t *least,
                                      struct ina_failure *failure)
 {
 	struct ina_failure failed = none();
@@ -69,12 +70,9 @@ static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
 	                                 .value = rejoin->vote,
 	                                 .call = context->turn->current,
 	                                 .failed = &failed};
-	uint32_t minimum = 0;
-	enum ina_agreement agreement = ina_agree_poll(
-	        context->control, &brought, context->turn->deadline_ms, &minimum, failure);
 
-	*all = minimum != 0;
-	return agreement;
+	return ina_agree_poll(context->control, &brought, context->turn->deadline_ms, least,
+	                      failure);
 }
 
 void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -245,18 +243,16 @@ static void await_join(struct ina_rejoin *rejoin, const struct ina_recovery_cont
 		return;
 	fine = fine && ina_innet_is_joined(innet);
 	ina_innet_stop(innet);
-	if (fine)
-		ina_network_take_grant(context->network);
-	vote(rejoin, context, INA_REJOIN_CHECK, fine);
+	vote(rejoin, context, INA_REJOIN_CHECK, fine ? innet->granted_packets : 0);
 }
 
 static enum ina_rejoin_result count_votes(struct ina_rejoin *rejoin,
                                           const struct ina_recovery_context *context,
                                           struct ina_failure *failure)
 {
-	bool all;
+	uint32_t least = 0;
 
-	switch (poll_votes(rejoin, context, &all, failure)) {
+	switch (poll_votes(rejoin, context, &least, failure)) {
 	case INA_PENDING:
 		return INA_REJOIN_UNDER_WAY;
 	case INA_NOT_AGREED:
@@ -266,10 +262,14 @@ static enum ina_rejoin_result count_votes(struct ina_rejoin *rejoin,
 	case INA_AGREED:
 		break;
 	}
-	if (rejoin->stage == INA_REJOIN_CHECK && !all)
-		ina_innet_abandon(&context->network->innet, false);
-	if (rejoin->stage == INA_REJOIN_CHECK || !all)
-		return end(rejoin, context, all);
+	if (rejoin->stage == INA_REJOIN_CHECK) {
+		if (least == 0)
+			ina_innet_abandon(&context->network->innet, false);
+		else
+			ina_network_take_grant(context->network, least);
+	}
+	if (rejoin->stage == INA_REJOIN_CHECK || least == 0)
+		return end(rejoin, context, least != 0);
 	if (rejoin->stage == INA_REJOIN_GATHER)
 		start_connecting(rejoin, context);
 	else if (rejoin->placed || !ina_trace_fits(context->network))

@@ -96,9 +96,11 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	model->aggregator = aggregator_open(&config, emit, context);
 	if (!model->aggregator && errno == EINVAL && config.ports <= AGGREGATOR_PORTS_MAX) {
 		snprintf(error, error_bytes,
-		         "--packet-memory %u and --window %u: the window must be a power of two, "
-		         "no more than the memory, and the memory a multiple of %u",
-		         config.memory_packets, config.window_packets, config.grain_packets);
+		         "--packet-memory %u, --window %u and --jobs %u: the window must be a "
+		         "power of two, no more than the memory, and the memory a multiple of %u, "
+		         "and that much for each job",
+		         config.memory_packets, config.window_packets, config.jobs,
+		         config.grain_packets);
 		free(model);
 		return NULL;
 	}

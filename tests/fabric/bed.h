@@ -125,7 +125,7 @@ struct rank {
 	bool fits; /* the message at hand: headers and opcodes are what is due */
 	bool is_right;
 	unsigned sums;   /* messages that said n, the JOIN too */
-	unsigned window; /* messages: what the JOIN's sum grants */
+	unsigned window; /* messages: what the JOIN's sum grants, the least of what ranks read */
 };
 
 #define NEVER UINT32_MAX
@@ -194,6 +194,7 @@ struct bed {
 	bool verbose, traces;
 	/* The verdict. */
 	unsigned wrong;     /* messages that said n and were not the sum */
+	unsigned resets;    /* of switches */
 	unsigned exposed;   /* frames that could be accepted, and are not the sum that is due */
 	unsigned impatient; /* stalls that only the hosts' patience ended */
 	unsigned stalled;   /* those of them that may not be */

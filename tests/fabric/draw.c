@@ -142,7 +142,7 @@ static void draw_settings(struct bed *bed)
 	set->is_clean = bed_chance(bed, 400000);
 	set->tells = bed_chance(bed, 500000);
 	set->windows_differ = bed_chance(bed, 300000);
-	set->is_short = !set->is_clean && bed_chance(bed, 150000);
+	set->is_short = bed_chance(bed, 300000);
 }
 
 /* How many children of a switch have ranks of the job? */
@@ -222,12 +222,11 @@ static unsigned contexts(const struct bed *bed)
 }
 
 /*
- * In some seeds switches differ in the windows that they grant; and in some with faults, where a
- * job that is refused comes again, memory may be too little for all jobs at once.
+ * In some seeds switches differ in the windows that they grant; and in some, memory may be too
+ * little for all jobs at once, which are granted less then.
  */
 static void draw_memory(struct bed *bed, struct aggregator_config *config)
 {
-	unsigned windows = config->jobs;
 	unsigned grain = config->place.level > 1 ? 2 * MESSAGE_MAX : MESSAGE_MAX;
 
 	config->window_packets =
@@ -235,9 +234,14 @@ static void draw_memory(struct bed *bed, struct aggregator_config *config)
 	        (bed->set.windows_differ && bed_chance(bed, 500000) ? MESSAGE_MAX
 	                                                            : bed->set.window);
 	config->grain_packets = grain;
-	if (bed->set.is_short)
-		windows = PICK(bed, 1, 2, config->jobs);
-	config->memory_packets = windows * config->window_packets;
+	config->memory_packets = config->jobs * config->window_packets;
+	if (bed->set.is_short) {
+		unsigned least = PICK(bed, 1, 2) * config->window_packets;
+
+		config->memory_packets = config->jobs * grain;
+		if (config->memory_packets < least)
+			config->memory_packets = least;
+	}
 	if (engine_size.memory) {
 		config->window_packets = engine_size.window;
 		config->grain_packets = engine_size.grain;

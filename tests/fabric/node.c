@@ -124,6 +124,7 @@ void node_reset(struct bed *bed, void *who, uint32_t argument, struct frame *fra
 		       node->level, node->first_host, node->last_host);
 	engine_reset(node->engine);
 	watch_reset(node);
+	bed->resets++;
 }
 
 void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *frame)

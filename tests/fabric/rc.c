@@ -111,17 +111,27 @@ static void fail(struct bed *bed, struct rank *rank, const char *why, uint32_t i
 	job_fault(bed, rank);
 }
 
-/* All ranks read the same, and no more than what was asked for. */
+/*
+ * No more than what was asked for. All ranks read the same, but for a reset between two of them;
+ * they tell each other, and keep to the least.
+ */
 static void take_window(struct bed *bed, struct rank *rank, uint32_t packets)
 {
-	const struct job *job = rank->job;
+	struct job *job = rank->job;
 
 	rank->window = packets / job->packets;
-	for (unsigned i = 0; i < job->rank_count; i++)
-		if (job->ranks[i].sums > 0 && job->ranks[i].window != rank->window)
-			bed->wrong++;
 	if (rank->window < 1 || rank->window > job->window)
 		bed->wrong++;
+	for (unsigned i = 0; i < job->rank_count; i++) {
+		struct rank *other = &job->ranks[i];
+
+		if (other == rank || other->sums == 0 || other->window == rank->window)
+			continue;
+		bed->wrong += bed->resets == 0;
+		if (other->window < rank->window)
+			rank->window = other->window;
+		other->window = rank->window;
+	}
 	if (bed->verbose && rank->window < job->window)
 		printf("%llu: job %u: rank %u: granted %u of %u messages\n",
 		       (unsigned long long)bed->now, job->number, rank->index, rank->window,

@@ -50,14 +50,6 @@ void watch_in(struct node *node, unsigned port, const struct frame *frame)
 		seen->may_forget = true;
 }
 
-/* May it refuse a JOIN because its memory is in use? */
-static bool may_refuse(const struct node *node)
-{
-	const struct aggregator_config *config = &node->config;
-
-	return config->memory_packets < config->jobs * config->window_packets;
-}
-
 /*
  * Has the switch a part in the job? It has none where a single child of it has ranks of the job:
  * what passes is other switches' then.
@@ -165,8 +157,7 @@ static bool lacks_join(const struct node *node, const struct seen *seen, const s
 		unsigned to = job->ranks[(i + 1) % job->rank_count].host;
 		bool comes_by = node->route[rank->host] != node->route[to];
 
-		if (comes_by && rank->acknowledged > 0 &&
-		    (may_refuse(node) || !(seen->joins >> i & 1)))
+		if (comes_by && rank->acknowledged > 0 && !(seen->joins >> i & 1))
 			return true;
 	}
 	return false;

@@ -74,7 +74,6 @@ module formal_ina_jobs (
   logic                            busy;
 
   // As ina_memory: what a job that is opened takes is held until its context is idle, and longer.
-  (* anyseq *) logic                 memory_found;
   (* anyseq *) logic [JOB_COUNT-1:0] gives;
   logic [JOB_COUNT-1:0]              holds;
   logic [JOB_COUNT-1:0]              job_idle;
@@ -97,7 +96,7 @@ module formal_ina_jobs (
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
-      .job_freed, .look(), .look_asked(), .memory_found, .take, .take_job, .job_idle, .job_held(holds),
+      .job_freed, .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds),
       .opened(), .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
@@ -329,7 +328,6 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            complete_3;
   logic [PORT_COUNT*JOB_COUNT-1:0] mask_3;
   logic                            broken_1;
-  logic                            found_1, found_2;  // there was memory, when it was compared
   logic                            possible;
   logic [JOB_COUNT-1:0]            has_id;     // of these contexts, this answer's
   logic [JOB_COUNT-1:0]            alone;      // in them its port has the only flow
@@ -345,7 +343,7 @@ module formal_ina_jobs (
   assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
       && (ports & answer_valid) == '0;
   assign may_refuse = !possible || (has_id != '0 && !may_join)
-      || (has_id == '0 && (free_4 == '0 || !found_2));
+      || (has_id == '0 && free_4 == '0);
 
   always_comb begin
     has_share = 1'b0;
@@ -373,7 +371,6 @@ module formal_ina_jobs (
     seen_3   <= seen_2;
     valid_1  <= rst ? '0 : job_valid;
     broken_1 <= job_broken[followed];
-    {found_1, found_2} <= {memory_found, found_1};
     for (int j = 0; j < JOB_COUNT; j++)
       if (granted && 32'(answer_job) == j && !valid_1[j]) id_of[j] <= asked_id;
   end
@@ -382,7 +379,7 @@ module formal_ina_jobs (
     if (!rst) begin
       p9_share: assert (has_all == '0);
       if (answer_valid != '0) begin
-        p10_held: assert (answer_held == (possible && has_id == '0 && has_share && found_2));
+        p10_held: assert (answer_held == (possible && has_id == '0 && has_share));
         if (!answer_granted && !answer_held) begin
           p10_refused: assert (may_refuse);
         end

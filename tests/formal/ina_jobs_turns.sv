@@ -32,7 +32,6 @@ module formal_ina_jobs_turns (
   (* anyseq *) logic                  job_quiet;
   (* anyseq *) logic [PORT_COUNT-1:0] queue_waiting;
   (* anyseq *) logic                  job_begun;
-  (* anyseq *) logic                  memory_found;
   (* anyseq *) logic                  job_held;
   (* anyconst *) logic [1:0]            level;
   (* anyconst *) logic [PORT_COUNT-1:0] uplinks;
@@ -43,7 +42,7 @@ module formal_ina_jobs_turns (
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
-      .job_freed(), .look(), .look_asked(), .memory_found, .take(), .take_job(), .job_idle(), .job_held,
+      .job_freed(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_held,
       .opened(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
 
   logic [PORT_COUNT-1:0] overtaken;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_memory: blocks for jobs. The proof follows two contexts and a slot of the solver's choice, and
-// keeps a record of all blocks by itself. Requests come as ina_jobs has them: what is looked up is taken
-// two clocks later at the earliest, and nothing is looked up within three clocks of a take.
+// ina_memory: blocks for jobs. Requests come as ina_jobs has them: nothing is looked up within two clocks
+// of a take, and what is looked up is taken two clocks later at the earliest, for a context that held
+// nothing in the clock before the look.
 //
 //   1. No two contexts that hold a block have a slot in common.
 //   2. A block is inside the memory, not larger than SLOT_COUNT, and begins at a multiple of its size.
 //   3. What is held is held until its context is idle, and then given back: as long as it waits for
 //      that, it is busy; it waits for two clocks a context at most.
-//   4. What is given back is whole: a slot that nobody holds is free, and no other is, in the end: where
-//      nothing has changed for three clocks, a block is found if and only if a grain is held by nobody.
-//   5. Then the block that is taken is of the largest size that is asked for and free.
+//   4. There is a grain that is held by nobody for each context that holds nothing.
+//   5. Where nothing had changed for three clocks when it was looked up, the block that is taken is of the
+//      largest size that is asked for, free, and leaves a grain to each other context that holds nothing.
+//      So what is given back is whole: a slot that nobody holds is free.
 
 module formal_ina_memory (
     input logic clk
@@ -31,18 +32,18 @@ module formal_ina_memory (
   (* anyseq *) logic                 take;
   (* anyseq *) logic [JOB_W-1:0]     take_job;
   (* anyseq *) logic [JOB_COUNT-1:0] idle;
-  logic                              found;
   logic [JOB_COUNT-1:0]              held;
   logic [JOB_COUNT*INDEX_W-1:0]      job_base;
   logic [JOB_COUNT*SLOT_W-1:0]       job_window;
   logic                              busy;
 
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) dut (
-      .clk, .rst, .look, .asked, .found, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
+      .clk, .rst, .look, .asked, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
 
   // A look-up, and the take behind it, if any.
   logic       looked;    // in the clock before
   logic       may_take;  // two clocks before or more, and nothing was taken since
+  logic [JOB_COUNT-1:0] may_hold;  // contexts that held nothing in the clock before
   logic [1:0] since_take;
   logic [2:0] still;     // clocks without a change before the last one
   logic       settled;   // nothing has changed for three clocks, nor in the last one
@@ -52,24 +53,25 @@ module formal_ina_memory (
 
   always_ff @(posedge clk) begin
     looked     <= !rst && look;
-    may_take   <= !rst && !take && !look && (found_then || (may_take && !looked));
-    since_take <= rst || take ? '0 : since_take == 2'd3 ? 2'd3 : since_take + 1'b1;
+    may_take   <= !rst && !take && !look && (looked || may_take);
+    since_take <= rst || take ? '0 : since_take == 2'd2 ? 2'd2 : since_take + 1'b1;
     still      <= rst || take || held != held_q ? '0 : still == 3'd7 ? 3'd7 : still + 1'b1;
     idle_q     <= rst ? '0 : idle & ~(take ? JOB_COUNT'(1) << take_job : '0);
     held_q     <= rst ? '0 : held;
-    if (look) wanted <= -asked;
+    if (look) begin
+      wanted   <= -asked;
+      may_hold <= ~held_q;
+    end
   end
 
-  logic found_then;
-  assign found_then = looked && found;
   // A change is seen in held a clock before it is seen in still.
   assign settled    = still >= 3'd3 && held == held_q;
 
   always_comb begin
-    assume (!(look && (looked || may_take)));
-    assume (!look || (asked[31] && since_take == 2'd3));
+    assume (!(look && (looked || take)));
+    assume (!look || (asked[31] && since_take == 2'd2));
     assume (asked[30:4] == '1);
-    assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && !held[take_job] && !idle[take_job]));
+    assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && may_hold[take_job] && !idle[take_job]));
     // What is idle stays so, until something is taken for it.
     assume ((idle_q & ~idle & held) == '0);
   end
@@ -78,6 +80,8 @@ module formal_ina_memory (
   logic [MEMORY-1:0] slots_of [JOB_COUNT];
   logic [MEMORY-1:0] used;
   logic              fits_2, fits_4;  // such blocks are free
+  logic [3:0]        free_count;
+  logic [3:0]        to_come;         // contexts that hold nothing
 
   always_comb begin
     used = '0;
@@ -88,6 +92,10 @@ module formal_ina_memory (
             && s <= 32'(job_base[j*INDEX_W +: INDEX_W]) + 32'(job_window[j*SLOT_W +: SLOT_W]);
       used = used | slots_of[j];
     end
+    free_count = '0;
+    for (int s = 0; s < MEMORY; s++) free_count = free_count + 4'(!used[s]);
+    to_come = '0;
+    for (int j = 0; j < JOB_COUNT; j++) to_come = to_come + 4'(!held[j]);
     fits_2 = used[1:0] == '0 || used[3:2] == '0 || used[5:4] == '0;
     fits_4 = used[3:0] == '0;
   end
@@ -102,11 +110,16 @@ module formal_ina_memory (
 
   // What was free when it was looked up.
   logic looked_2, looked_4;
+  logic kept;  // a block of four, but for the others' grains
 
   always_ff @(posedge clk) begin
     took     <= !rst && take;
     took_job <= take_job;
-    if (look) {looked_2, looked_4} <= settled ? {fits_2, fits_4} : 2'b00;
+    if (look) begin
+      looked_2 <= settled && fits_2 && free_count > to_come;
+      looked_4 <= settled && fits_4 && free_count > to_come + 4'd2;
+      kept     <= settled && fits_4 && free_count <= to_come + 4'd2;
+    end
     took_4   <= looked_4 && wanted >= 32'd4;
     took_2   <= looked_2 && wanted >= 32'd2;
   end
@@ -144,9 +157,7 @@ module formal_ina_memory (
 
   always_comb begin
     if (!rst) begin
-      if (settled) begin
-        p4_found: assert (found == (used != '1));
-      end
+      p4_each: assert (free_count >= to_come);
       if (took && took_4) begin
         p5_four: assert (window == 2'd3);
       end
@@ -171,7 +182,7 @@ module formal_ina_memory (
       full:   cover (used == '1);
       four:   cover (took && window == 2'd3);
       less:   cover (took && wanted >= 32'd4 && window == 2'd1);
-      none:   cover (looked && !found);
+      keeps:  cover (took && wanted >= 32'd4 && kept && window == 2'd1);
       reused: cover (took && given[0] && took_job == '0 && window == 2'd3);
     end
   end

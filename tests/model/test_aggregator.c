@@ -608,6 +608,7 @@ static void test_config(void **state)
 	 .grain_packets = grain}
 	        MEMORY(64, 12, 4),    MEMORY(4, 8, 4),     MEMORY(66, 8, 4),
 	        MEMORY(63, 8, 3),     MEMORY(64, 8, 16),   MEMORY(32769, 8, 1),
+	        MEMORY(12, 8, 4),
 #undef MEMORY
 #undef PLACE
 #undef SIZES

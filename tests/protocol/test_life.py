@@ -86,13 +86,20 @@ def test_refused_without_a_free_context(two):
     assert all(job.is_summed() for job in jobs)
 
 
-def test_refused_without_memory(two):
-    """Jobs with all of it leave contexts free, and nothing to grant; what one of them gives back is granted again."""
-    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join() for i in range(MEMORY // SLOTS)]
-    refused(Flow(two, 0, 1, ranks=2, job=JOB + 99, qpn=0x99))
+def window_of(join):
+    return -struct.unpack_from("<i", join, 28)[0]
+
+
+def test_every_context_has_memory(two):
+    """Jobs that ask for all of it leave the least to each context that is free; what one of them gives back is granted again."""
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i) for i in range(CONTEXTS)]
+    granted = [window_of(job.say(JOIN)) for job in jobs]
+    assert granted == [SLOTS, SLOTS, SLOTS, 32] + [LEAST] * (CONTEXTS - 4) and sum(granted) == MEMORY
     assert all(job.is_summed() for job in jobs)
     jobs[1].leave()
-    assert Job(two, 2, job=JOB + 98, qpn=0x98).join().is_summed()
+    again = Job(two, 2, job=JOB + 98, qpn=0x98)
+    assert window_of(again.say(JOIN)) == SLOTS
+    assert again.is_summed()
 
 
 @pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS},
@@ -111,7 +118,7 @@ def test_the_window_is_the_smallest_of_all_asked_and_the_grant(two, asked, grant
     for flow, own in zip(job.flows, asked):  # what the first one asks for is what is granted: the ports' order must not be open
         flow.say(JOIN, exponent=-own)
         got += [frame for frames in two.settle() for frame in frames]
-    assert [struct.unpack_from("<i", payload_of(frame), 28)[0] for frame in got] == [-granted, -granted]
+    assert [window_of(payload_of(frame)) for frame in got] == [granted, granted]
 
 
 def test_refused_a_second_flow_of_a_job_on_a_port(start):

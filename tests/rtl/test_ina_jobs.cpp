@@ -75,8 +75,7 @@ struct Look {
 struct State {
 	Job jobs[JOBS];
 	bool quiet[JOBS] = {};
-	bool held[JOBS] = {};   // it has memory
-	bool has_memory = true; // for a job more
+	bool held[JOBS] = {}; // it has memory
 
 	bool is_idle(unsigned j) const
 	{
@@ -242,17 +241,12 @@ class Jobs
 	/// What was taken is held until the context is idle, and some time longer.
 	void drive_memory()
 	{
-		if (taker >= 0) {
+		if (taker >= 0)
 			keeps[taker] = true;
-			now.has_memory = random.chance(70);
-		} else if (random.chance(3)) {
-			now.has_memory = true;
-		}
 		for (unsigned j = 0; j < JOBS; j++) {
 			keeps[j] = keeps[j] && !(now.is_idle(j) && random.chance(30));
 			set_bit(dut->job_held, j, keeps[j]);
 		}
-		dut->memory_found = now.has_memory;
 		taker = dut->take ? static_cast<int>(dut->take_job) : -1;
 	}
 
@@ -375,7 +369,7 @@ class Jobs
 				                       (job.border && request.is_border(at))
 				               ? REFUSED
 				               : static_cast<int>(j);
-			room |= state.has_memory && state.is_free(j);
+			room |= state.is_free(j);
 			alone += job.valid && job.mask == 1u << port;
 		}
 		if (!room)
