@@ -179,6 +179,9 @@ def prove(proof, modes, arguments):
     folder = arguments.build / proof.name
     began = time.monotonic()
     try:
+        # A fault that is nowhere in the sources any more would be missed unseen.
+        for mutant in read_mutants(proof):
+            mutated(proof, mutant, arguments.rtl)
         model = synthesize(proof, folder, arguments.rtl)
     except (Trouble, OSError) as trouble:
         line(proof.name, "model", None, f"FAILED: {trouble}", began)

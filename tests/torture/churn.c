@@ -14,9 +14,10 @@
  * Numbers are integers so small that every order of additions gives the exact sum in every type:
  * results are compared bit by bit, whoever added. Says a line about each communicator,
  *
- *	TIME communicator INDEX PHASE STATUS TEXT
+ *	TIME job JOB communicator INDEX PHASE STATUS TEXT
  *
- * TIME is the host's clock in s, PHASE open, call, close or, where all went well, done; with
+ * JOB is CHURN_JOB of the environment, from 0 to 15, or 0: several may run on the same hosts, if
+ * each has an INA_COOKIE of its own. TIME is the host's clock in s, PHASE open, call, close or, where all went well, done; with
  * seconds given also memory, with the bytes allocated and the KiB resident. Exits with
  * 0 if no number was wrong, whatever the statuses: torture.py judges those.
  */
@@ -38,11 +39,14 @@
 #define DAWDLE_MAX_US 3000
 #define PAUSE_MAX_US  900000 /* more than a new JOIN takes to come */
 
-/* Ports of rank 0 that take turns: who has failed early must not meet those who have not. */
-#define PORT_COUNT 2
+#define JOBS_MAX 16
 
-/* Of the survivors: a port of their own, and patience until the last has given up the old. */
-#define SURVIVORS_PORT       18765
+/*
+ * A job's ports of rank 0. Two take turns: who has failed early must not meet those who have not. The
+ * third one is the survivors', with patience until the last has given up the old.
+ */
+#define TURN_COUNT           2
+#define PORT_COUNT           3
 #define SURVIVORS_TIMEOUT_MS 180000
 
 /* An all-reduce, the same on all ranks. */
@@ -63,6 +67,7 @@ struct buffers {
 struct churn {
 	uint64_t common; /* state of chance that all ranks share */
 	uint64_t own;    /* and of this one */
+	unsigned int job;
 	int index;       /* of the communicator */
 	unsigned int rounds;
 	size_t elements;
@@ -88,8 +93,8 @@ __attribute__((format(printf, 3, 4))) static void say(const struct churn *churn,
 	va_list arguments;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	printf("%lld.%09ld communicator %d %s ", (long long)now.tv_sec, now.tv_nsec, churn->index,
-	       phase);
+	printf("%lld.%09ld job %u communicator %d %s ", (long long)now.tv_sec, now.tv_nsec,
+	       churn->job, churn->index, phase);
 	va_start(arguments, format);
 	vprintf(format, arguments);
 	va_end(arguments);
@@ -344,11 +349,17 @@ static enum ina_status run_communicator(struct churn *churn, const struct ina_op
 	return closed;
 }
 
+static unsigned int port_of(const struct churn *churn, unsigned int number)
+{
+	return INA_DEFAULT_PORT + churn->job * PORT_COUNT + number;
+}
+
 static void run_survivors(struct churn *churn, struct ina_options *options, int victim)
 {
 	char root[64];
 
-	snprintf(root, sizeof(root), "192.0.2.%d:%d", victim == 0 ? 2 : 1, SURVIVORS_PORT);
+	snprintf(root, sizeof(root), "192.0.2.%d:%u", victim == 0 ? 2 : 1,
+	         port_of(churn, TURN_COUNT));
 	options->root = root;
 	options->rank -= options->rank > victim;
 	options->ranks--;
@@ -365,6 +376,7 @@ static bool read_arguments(struct churn *churn, struct ina_options *options, con
 	static const char *const names[] = {"auto", "ina", "ring"};
 	const char *rank = getenv("INA_RANK");
 	const char *ranks = getenv("INA_RANKS");
+	const char *job = getenv("CHURN_JOB");
 
 	if (argc < 6 || argc > 7 || !rank || !ranks)
 		return false;
@@ -379,7 +391,8 @@ static bool read_arguments(struct churn *churn, struct ina_options *options, con
 	churn->common = strtoull(argv[1], NULL, 10) * 2 + 1;
 	churn->rounds = (unsigned int)atoi(argv[3]);
 	churn->elements = strtoull(argv[4], NULL, 10);
-	return churn->rounds > 0 && churn->elements > 0 && churn->elements <= ELEMENTS_MAX;
+	churn->job = job ? (unsigned int)atoi(job) : 0;
+	return churn->job < JOBS_MAX && churn->rounds > 0 && churn->elements > 0 && churn->elements <= ELEMENTS_MAX;
 }
 
 int main(int argc, char **argv)
@@ -392,7 +405,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!read_arguments(&churn, &options, root, argc, argv)) {
 		fprintf(stderr, "churn: wants SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]"
-		                ", and INA_RANK and INA_RANKS\n");
+		                ", and INA_RANK and INA_RANKS; CHURN_JOB is 0 to 15\n");
 		return 2;
 	}
 	const int victim = argc > 6 ? atoi(argv[6]) : -1;
@@ -418,8 +431,8 @@ int main(int argc, char **argv)
 		churn.own = churn.common + 2 * (uint64_t)options.rank * 1000003;
 		options.window = windows[draw(&churn.common, 3)];
 		options.message_bytes = draw(&churn.common, 2) ? 4096 : 0;
-		snprintf(root, sizeof(root), "192.0.2.1:%d",
-		         INA_DEFAULT_PORT + churn.index % PORT_COUNT);
+		snprintf(root, sizeof(root), "192.0.2.1:%u",
+		         port_of(&churn, (unsigned int)churn.index % TURN_COUNT));
 		if (run_communicator(&churn, &options) != INA_OK && victim >= 0)
 			break;
 	}

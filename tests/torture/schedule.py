@@ -21,6 +21,8 @@ class Schedule:
     stall_s: tuple = ()    # from when until when a cable is out, too long for retransmissions
     aggregator_fails: bool = False
     fabric: str = ""       # several switches
+    jobs: int = 1          # at once
+    lacks_contexts: bool = False  # the aggregator has fewer than these may need
 
     def add(self, option, value):
         self.options += [f"--{option}", str(value)]
@@ -36,6 +38,7 @@ def draw(seed):
     draw_hosts(schedule, chance)
     draw_work(schedule, chance)
     draw_fabric(schedule, chance)
+    draw_jobs(schedule, chance)
     return schedule
 
 
@@ -142,3 +145,23 @@ def draw_fabric(schedule, chance):
         end_ms = time_ms + (between(chance, 0.01, 200) if fate == "blip" else between(chance, 200, 20_000))
         schedule.add("at", f"{chance.choice(cables)},cut-at={milliseconds(time_ms)},mend-at={milliseconds(end_ms)}")
         schedule.stall_s = (time_ms / 1000, end_ms / 1000) if fate == "stall" else ()
+
+
+def draw_jobs(schedule, chance):
+    """Several jobs at once for a quarter of the seeds, which share the switches' memory; of the model there may be too few contexts for
+    all, and so little memory that each gets a part of what it asks for."""
+    if chance.random() > 1 / 4:
+        return
+    schedule.jobs = chance.randint(2, 4)
+    schedule.arguments[3] = max(300, schedule.arguments[3] // schedule.jobs)
+    if schedule.aggregator != "model":
+        return
+    contexts = chance.choice([1, schedule.jobs - 1, schedule.jobs, 2 * schedule.jobs])
+    # A copy of a JOIN that comes behind its job's end takes a context too.
+    schedule.lacks_contexts = contexts < 2 * schedule.jobs
+    if schedule.lacks_contexts and schedule.algorithm == "ina":
+        schedule.algorithm = schedule.arguments[4] = "auto"
+    window = chance.choice([8, 16, 32, 128])
+    schedule.add("jobs", contexts)
+    schedule.add("window", window)
+    schedule.add("packet-memory", max(window, 8 * contexts) + 8 * chance.randint(0, 8))

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Minutes of communicators that come and go (churn.c) on four hosts, in real time, with losses, duplicates, frames that
 change places, and ranks that are late at random. Every number must be right, no call may fail, and memory must not grow:
-that of the programs on the hosts, and the switch's.
+that of the programs on the hosts, and the switch's. Of several jobs at once, none may starve, and all go through the aggregator.
 
-    tests/torture/soak.py [--build build] [--seconds 600] [--seed N] [--aggregator rtl]
+    tests/torture/soak.py [--build build] [--seconds 600] [--seed N] [--aggregator rtl] [--jobs 1]
 """
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -19,6 +20,9 @@ from pathlib import Path
 import verdict
 
 HOSTS, CALLS, ELEMENTS = 4, 60, 100000
+JOBS_MAX = 16  # contexts of the aggregator
+# Jobs draw other work each, so they do not get equally far.
+LEAST_OF_MEAN = 0.25
 FAULTS = {"--loss-up": 0.005, "--loss-down": 0.005, "--duplicate": 0.005, "--reorder": 0.005}
 # What a run takes that is not churn's time: its last communicator, and a busy machine.
 GRACE_S = 180
@@ -38,6 +42,7 @@ def parse():
     parser.add_argument("--seconds", type=int, default=600, help="of real time (600)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of faults and work (the time)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
+    parser.add_argument("--jobs", type=int, default=1, choices=range(1, JOBS_MAX + 1), metavar="N", help="at once on these hosts, 1 to 16 (1)")
     return parser.parse_args()
 
 
@@ -88,29 +93,36 @@ def judge_switch(stats):
     return wrong
 
 
-def judge(lines, switch_kib):
+def judge(lines, switch_kib, jobs):
     """What is wrong, and what is worth knowing."""
     wrong = [verdict.complaint(line) for line in lines if line.phase not in ("done", "memory", "end")]
     wrong += [verdict.complaint(line) for line in lines if line.status == "WRONG"]
     wrong += [f"{verdict.complaint(line)}: not all by the aggregator" for line in lines
               if line.phase == "done" and line.count("ring") + line.count("fallbacks")]
-    ended = [line.rank for line in lines if line.phase == "end"]
-    if sorted(ended) != list(range(HOSTS)):
-        wrong.append(f"only ranks {ended} came to the end")
+    everyone = list(itertools.product(range(jobs), range(HOSTS)))
+    ended = sorted((line.job, line.rank) for line in lines if line.phase == "end")
+    if ended != everyone:
+        wrong.append(f"of (job, rank) only {ended} came to the end")
     facts = []
-    for rank in range(HOSTS):
-        done = [line for line in lines if line.rank == rank and line.phase == "done"]
+    calls_of = [0] * jobs
+    for job, rank in everyone:
+        own = [line for line in lines if (line.job, line.rank) == (job, rank)]
+        done = [line for line in own if line.phase == "done"]
         if not done:
-            wrong.append(f"rank {rank} has done nothing")
+            wrong.append(f"job {job} rank {rank} has done nothing")
             continue
-        calls = sum(line.count("calls") for line in done)
-        memory = [line for line in lines if line.rank == rank and line.phase == "memory"]
+        calls = calls_of[job] = sum(line.count("calls") for line in done)
+        memory = [line for line in own if line.phase == "memory"]
         resident = [line.count("resident") for line in memory]
         heap = [line.count("heap") for line in memory]
-        facts.append(f"rank {rank}: {len(done)} communicators, {calls} all-reduces; {resident[-1]} KiB in memory, "
+        facts.append(f"job {job} rank {rank}: {len(done)} communicators, {calls} all-reduces; {resident[-1]} KiB in memory, "
                      f"growth {growth(resident)} KiB; {heap[-1]} bytes allocated, growth {growth(heap)}")
         if growth(resident) > HOST_SLACK_KIB or growth(heap) > 0:
-            wrong.append(f"memory of rank {rank} grows: {facts[-1]}")
+            wrong.append(f"memory grows: {facts[-1]}")
+    if min(calls_of) < LEAST_OF_MEAN * sum(calls_of) / jobs:
+        wrong.append(f"a job starves: the jobs made {calls_of} all-reduces")
+    if jobs > 1:
+        facts.append(f"all-reduces of a job: {min(calls_of)} to {max(calls_of)}")
     facts.append(f"switch: {switch_kib[-1]} KiB in memory, growth {growth(switch_kib)} KiB")
     if growth(switch_kib) > SWITCH_SLACK_KIB:
         wrong.append(f"memory of the {facts[-1]}")
@@ -124,16 +136,16 @@ def main():
     stats = Path(folder.name) / "stats.json"
     command = [str(options.build / "ina-lab"), "run", "-n", str(HOSTS), "--aggregator", options.aggregator,
                "--seed", str(options.seed), *faults, "--stats", str(stats), "--timeout", str(options.seconds + GRACE_S), "--",
-               "env", TUNABLES, str((options.build / "churn").resolve()), str(options.seed), f"{options.seconds}s", str(CALLS), str(ELEMENTS),
-               "auto"]
-    print(f"soak: seed {options.seed}, {options.seconds} s, aggregator {options.aggregator}", flush=True)
+               "env", TUNABLES, *verdict.command(options.jobs, options.seed, [(options.build / "churn").resolve(), f"{options.seconds}s", CALLS, ELEMENTS,
+                                                                              "auto"])]
+    print(f"soak: seed {options.seed}, {options.seconds} s, aggregator {options.aggregator}, jobs {options.jobs}", flush=True)
     switch_kib = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as lab:
         watcher = threading.Thread(target=watch, args=(lab, switch_kib))
         watcher.start()
         out = lab.stdout.read()
     watcher.join()
-    wrong, facts = judge(verdict.read(out, 0), switch_kib)
+    wrong, facts = judge(verdict.read(out, 0), switch_kib, options.jobs)
     print("\n".join(f"soak: {fact}" for fact in facts))
     if lab.returncode == 0:
         wrong += judge_switch(json.loads(stats.read_text()))

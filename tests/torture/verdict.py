@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run must have come to, given what befell it. Rules in the order of the functions."""
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -11,14 +12,15 @@ OPEN_GIVEN_UP_S = 75
 # All that a schedule may take: the survivors' patience, and as much again.
 END_S = 400
 
-LINE = re.compile(r"\[(\d+)\] (\d+\.\d+) communicator (\d+) (\w+) (\S+) ?(.*)")
+LINE = re.compile(r"\[(\d+)\] (\d+\.\d+) job (\d+) communicator (\d+) (\w+) (\S+) ?(.*)")
 
 
 @dataclass
 class Line:
-    """What churn said on a rank about a communicator."""
+    """What churn said on a rank about a communicator of a job."""
     rank: int
     time_s: float  # after the start
+    job: int
     index: int
     phase: str
     status: str
@@ -32,7 +34,16 @@ class Line:
 
 def read(output, start_s):
     found = [LINE.fullmatch(line) for line in output.splitlines()]
-    return [Line(int(m[1]), float(m[2]) - EPOCH_S - start_s, int(m[3]), m[4], m[5], m[6]) for m in found if m]
+    return [Line(int(m[1]), float(m[2]) - EPOCH_S - start_s, int(m[3]), int(m[4]), m[5], m[6], m[7]) for m in found if m]
+
+
+def command(jobs, seed, churn):
+    """What runs so many jobs at once on a host: churn is the program, and its arguments behind the seed."""
+    program, *arguments = (str(word) for word in churn)
+    if jobs == 1:
+        return [program, str(seed), *arguments]
+    return ["sh", "-c", f"pids=; code=0; for job in $(seq 0 {jobs - 1}); do CHURN_JOB=$job INA_COOKIE=job$job \"$0\" $(({seed} + 1000 * job)) \"$@\" &\n"
+            "pids=\"$pids $!\"; done; for pid in $pids; do wait $pid || code=1; done; exit $code", program, *arguments]
 
 
 def judge(schedule, run):
@@ -40,11 +51,10 @@ def judge(schedule, run):
     if "virtual_time" not in run.stats:
         return [f"ina-lab ended with {run.code} and left no counters: {(run.err.splitlines() or [''])[-1]}"]
     lines = read(run.out, run.stats["virtual_time"]["boot_ns"] / 1e9)
-    wrong = [f"rank {line.rank} communicator {line.index}: {line.text}" for line in lines
-             if line.status == "WRONG" and line.phase != "end"]
+    wrong = [complaint(line) for line in lines if line.status == "WRONG" and line.phase != "end"]
     wrong += judge_end(schedule, run, lines) + judge_together(lines)
-    for rank in range(schedule.hosts):
-        own = [line for line in lines if line.rank == rank and line.phase != "end"]
+    for job, rank in itertools.product(range(schedule.jobs), range(schedule.hosts)):
+        own = [line for line in lines if (line.job, line.rank) == (job, rank) and line.phase != "end"]
         if schedule.stall_s:
             wrong += judge_stalled(schedule, rank, own)
         elif schedule.victim < 0:
@@ -59,11 +69,12 @@ def judge(schedule, run):
 def judge_end(schedule, run, lines):
     """Every command ends in time, all but a killed one, and ina-lab says so."""
     wrong = []
-    ended = {line.rank for line in lines if line.phase == "end"}
-    killed = {schedule.victim} if schedule.death == "kill" else set()
-    missing = set(range(schedule.hosts)) - ended - killed
+    everyone = set(itertools.product(range(schedule.jobs), range(schedule.hosts)))
+    ended = {(line.job, line.rank) for line in lines if line.phase == "end"}
+    killed = {(job, rank) for job, rank in everyone if rank == schedule.victim and schedule.death == "kill"}
+    missing = everyone - ended - killed
     if missing:
-        wrong.append(f"ranks {sorted(missing)} did not come to their end")
+        wrong.append(f"of (job, rank) {sorted(missing)} did not come to their end")
     # Who dies after his end may do so before or after the end of all.
     if run.code not in ({0} if not killed else {0, 125} if killed <= ended else {125}):
         said = [line for line in run.err.splitlines() if "bridge" in line or "time is up" in line]
@@ -75,9 +86,9 @@ def judge_end(schedule, run, lines):
 
 def judge_together(lines):
     """A call that fails on one rank fails on all: nobody closes the communicator well."""
-    failed = {line.index for line in lines if line.phase == "call" and line.status != "WRONG"}
-    return [f"rank {line.rank} closed communicator {line.index} well, in which another rank failed"
-            for line in lines if line.phase == "done" and line.index in failed]
+    failed = {(line.job, line.index) for line in lines if line.phase == "call" and line.status != "WRONG"}
+    return [f"{complaint(line)}: closed well, and another rank failed in it"
+            for line in lines if line.phase == "done" and (line.job, line.index) in failed]
 
 
 def judge_unharmed(schedule, rank, lines):
@@ -133,7 +144,7 @@ def judge_aggregator(schedule, stats, lines):
     counters = stats["aggregator"]
     left = counters["jobs_opened"] - counters["jobs_closed"] - counters["jobs_expired"]
     wrong = [f"the aggregator keeps {left} jobs that have ended"] if left and schedule.victim < 0 else []
-    if schedule.algorithm == "ring":
+    if schedule.algorithm == "ring" or schedule.lacks_contexts:
         return wrong
     # In a fabric JOINs pass where a switch has no part in the job, for one of its ports alone leads to ranks.
     if counters["joins_refused"] and not schedule.fabric:
@@ -172,5 +183,5 @@ def names(rank, text):
 
 
 def complaint(line):
-    where = f"rank {line.rank} communicator {line.index} {line.phase}"
+    where = f"job {line.job} rank {line.rank} communicator {line.index} {line.phase}"
     return f"{where} after {line.time_s:.3f} s: {line.status} {line.text}"
