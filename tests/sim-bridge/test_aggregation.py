@@ -7,6 +7,7 @@ import time
 import pytest
 
 from bridge import PATIENCE_S
+from flows import CONTEXTS
 from roce import (ACK, DATA, FLOAT32, INT32, JOIN, LEAVE, SEND_ONLY, WRITE_ONLY, icrc, message, packet,
                   payload_of, plain, psn_of, segments, trailer_of)
 
@@ -185,7 +186,7 @@ def test_order_of_one_connection(start, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_dead_jobs_make_room(start, kind):
-    """Four jobs whose hosts never say LEAVE; one of them still waits for a rank. Then a fifth."""
+    """All contexts have jobs whose hosts never say LEAVE; the last one still waits for a rank. Then another job."""
     ttl_s = 1  # so that only a standstill of the machine could be taken for silence
     bridge = start(2, "--aggregator", kind, "--job-ttl", ttl_s)
     introduce(bridge, 2)
@@ -195,13 +196,13 @@ def test_dead_jobs_make_room(start, kind):
         whole[8] ^= job  # its id
         return packet(rank, 1 - rank, FIRST_PSN, bytes(whole), qpn=0x20 + job)
 
-    for job in range(4):
+    for job in range(CONTEXTS):
         bridge.send(0, join(0, job))
-        if job < 3:
+        if job < CONTEXTS - 1:
             bridge.send(1, join(1, job))
             assert trailer_of(bridge.receive(0)[54:-4])[0] == trailer_of(bridge.receive(1)[54:-4])[0] == 2
-    bridge.send(0, join(0, 4))
-    assert bridge.receive(1) == join(0, 4)  # refused
+    bridge.send(0, join(0, CONTEXTS))
+    assert bridge.receive(1) == join(0, CONTEXTS)  # refused
     # The third job's host 0 goes on, and its packets wait for host 1, until the JOIN that waited alone comes as it was.
     end = time.monotonic() + PATIENCE_S
     psn, got = FIRST_PSN, []
@@ -211,10 +212,10 @@ def test_dead_jobs_make_room(start, kind):
         bridge.send(0, packet(0, 1, psn, message(0, 2, DATA, 1, bytes(16), INT32), qpn=0x22))
         got = bridge.settle()[1]
         time.sleep(ttl_s / 20)
-    assert got == [join(0, 3)]
+    assert got == [join(0, CONTEXTS - 1)]
     waiting = range(FIRST_PSN + 1, psn + 1)
     for rank in range(2):
-        bridge.send(rank, join(rank, 4))
+        bridge.send(rank, join(rank, CONTEXTS))
     for rank in range(2):
         assert trailer_of(bridge.receive(rank)[54:-4])[0] == 2
     # Without more traffic, the engine is turned all the same: the third job's packets, raw.
@@ -224,7 +225,7 @@ def test_dead_jobs_make_room(start, kind):
     bridge.settle()
     counts = bridge.end()["aggregator"]
     assert counts["joins_refused"] == 1 and counts["packets_raw"] == 1 + len(waiting), counts
-    assert counts["jobs_opened"] == 5 and counts["jobs_expired"] >= 4, counts
+    assert counts["jobs_opened"] == CONTEXTS + 1 and counts["jobs_expired"] >= CONTEXTS, counts
     assert counts["jobs_closed"] == counts["jobs_broken"] == counts["jobs_expired"], counts
 
 

@@ -5,11 +5,11 @@
  *	churn SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]
  *
  * opens and closes so many communicators one after the other (or, with an s behind the number, for
- * so many seconds, as the ranks agree in the last call of each), and in each all-reduces up to ROUNDS
- * times less than ELEMENTS numbers of random type and operation, several at once, in place or not,
- * each rank at its own moments. ALGORITHM is auto, ina or ring. A communicator that fails is left
- * for the next one; but where a VICTIM is to die, the other ranks then go on in one of their own,
- * and with them those that saw nothing of it.
+ * so many seconds, as the ranks agree in the last call of each), and in each all-reduces up to
+ *ROUNDS times less than ELEMENTS numbers of random type and operation, several at once, in place or
+ *not, each rank at its own moments. ALGORITHM is auto, ina or ring. A communicator that fails is
+ *left for the next one; but where a VICTIM is to die, the other ranks then go on in one of their
+ *own, and with them those that saw nothing of it.
  *
  * Numbers are integers so small that every order of additions gives the exact sum in every type:
  * results are compared bit by bit, whoever added. Says a line about each communicator,
@@ -17,9 +17,9 @@
  *	TIME job JOB communicator INDEX PHASE STATUS TEXT
  *
  * JOB is CHURN_JOB of the environment, from 0 to 15, or 0: several may run on the same hosts, if
- * each has an INA_COOKIE of its own. TIME is the host's clock in s, PHASE open, call, close or, where all went well, done; with
- * seconds given also memory, with the bytes allocated and the KiB resident. Exits with
- * 0 if no number was wrong, whatever the statuses: torture.py judges those.
+ * each has an INA_COOKIE of its own. TIME is the host's clock in s, PHASE open, call, close or,
+ *where all went well, done; with seconds given also memory, with the bytes allocated and the KiB
+ *resident. Exits with 0 if no number was wrong, whatever the statuses: torture.py judges those.
  */
 #include <limits.h>
 #include <malloc.h>
@@ -42,8 +42,8 @@
 #define JOBS_MAX 16
 
 /*
- * A job's ports of rank 0. Two take turns: who has failed early must not meet those who have not. The
- * third one is the survivors', with patience until the last has given up the old.
+ * A job's ports of rank 0. Two take turns: who has failed early must not meet those who have not.
+ * The third one is the survivors', with patience until the last has given up the old.
  */
 #define TURN_COUNT           2
 #define PORT_COUNT           3
@@ -68,7 +68,7 @@ struct churn {
 	uint64_t common; /* state of chance that all ranks share */
 	uint64_t own;    /* and of this one */
 	unsigned int job;
-	int index;       /* of the communicator */
+	int index; /* of the communicator */
 	unsigned int rounds;
 	size_t elements;
 	struct buffers buffers[OUTSTANDING];
@@ -290,8 +290,7 @@ static int64_t now_s(void)
 static enum ina_status agree_on_end(struct churn *churn, ina_comm *comm)
 {
 	int32_t over[2] = {now_s() >= churn->end_s};
-	enum ina_status status =
-	        ina_allreduce(comm, &over[0], &over[1], 1, INA_INT32, INA_MAX);
+	enum ina_status status = ina_allreduce(comm, &over[0], &over[1], 1, INA_INT32, INA_MAX);
 
 	ina_deregister(comm, over, sizeof(over));
 	churn->is_over = over[1];
@@ -392,7 +391,8 @@ static bool read_arguments(struct churn *churn, struct ina_options *options, con
 	churn->rounds = (unsigned int)atoi(argv[3]);
 	churn->elements = strtoull(argv[4], NULL, 10);
 	churn->job = job ? (unsigned int)atoi(job) : 0;
-	return churn->job < JOBS_MAX && churn->rounds > 0 && churn->elements > 0 && churn->elements <= ELEMENTS_MAX;
+	return churn->job < JOBS_MAX && churn->rounds > 0 && churn->elements > 0 &&
+	       churn->elements <= ELEMENTS_MAX;
 }
 
 int main(int argc, char **argv)
