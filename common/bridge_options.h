@@ -55,6 +55,9 @@ enum {
 	X(WINDOW, SWITCH, "window", "PACKETS", 2, WHOLE, 8, 4096,                                  \
 	  "Packets that it grants a job at most: a power of two, no more than --packet-memory "    \
 	  "(default 128; another one: the model only)")                                            \
+	X(QUOTA, SWITCH, "quota", "N", 2, WHOLE, 1, 64,                                            \
+	  "Jobs of which the ranks at one port may be the only ones that have come so far "        \
+	  "(default: all that there are but one)")                                                 \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \

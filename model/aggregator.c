@@ -84,6 +84,8 @@ static struct aggregator_config filled_in(const struct aggregator_config *config
 		full.memory_packets = full.jobs * full.window_packets;
 	if (!full.grain_packets)
 		full.grain_packets = full.place.level > 1 ? 2 : 1;
+	if (!full.quota || full.quota >= full.jobs)
+		full.quota = full.jobs > 1 ? full.jobs - 1 : 1;
 	if (!full.mtu_bytes)
 		full.mtu_bytes = PACKET_PAYLOAD_BYTES;
 	if (!full.place.level)
@@ -98,6 +100,7 @@ static bool open_parts(struct aggregator *aggregator)
 	const struct jobs jobs = {
 	        .memory = &aggregator->memory,
 	        .job_count = config->jobs,
+	        .quota = config->quota,
 	        .port_count = config->ports,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,

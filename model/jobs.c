@@ -95,14 +95,14 @@ static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned 
 	       !jobs_has_child(job, port) && !(job->has_border && is_border(jobs, header));
 }
 
-/* Does the port hold all contexts but one alone, or the only one? */
+/* Does the port hold as many contexts alone as it may? */
 static bool has_share(const struct jobs *jobs, unsigned port)
 {
 	unsigned alone = 0;
 
 	for (unsigned i = 0; i < jobs->job_count; i++)
 		alone += jobs->entries[i].valid && jobs->entries[i].port_mask == 1u << port;
-	return alone >= (jobs->job_count > 1 ? jobs->job_count - 1 : 1);
+	return alone >= jobs->quota;
 }
 
 /* The flow that brings the sums down may come when this switch has sent its own JOIN up. */

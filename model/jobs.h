@@ -45,6 +45,7 @@ struct jobs {
 	struct job *entries;
 	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
 	unsigned job_count;
+	unsigned quota; /* of which a port may have the only flow */
 	unsigned port_count;
 	unsigned level;       /* of this switch */
 	unsigned quiet_ticks; /* until a quiet time that begins now is over; 0: there is none */

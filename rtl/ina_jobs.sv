@@ -28,7 +28,8 @@
 module ina_jobs #(
     parameter  int PORT_COUNT = 4,
     parameter  int JOB_COUNT  = 4,
-    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int COUNT_W    = $clog2(JOB_COUNT + 1)
 ) (
     input  logic clk,
     input  logic rst,
@@ -38,6 +39,8 @@ module ina_jobs #(
     // Where this switch stands; constant.
     input  logic [1:0]            level,  // 1 to 3
     input  logic [PORT_COUNT-1:0] uplinks,
+    // Contexts that a port may hold alone; 0, and what is more than that: all but one, or the only one.
+    input  logic [6:0]            quota,
 
     // A JOIN on a port asks for a flow, and holds until answer_valid: five clocks a port at most.
     // But in the second clock after another port's answer it may stop asking: it was that flow.
@@ -224,9 +227,10 @@ module ina_jobs #(
   // to a job, and a job that lacks one and is not broken is not freed. One from above is held until
   // the job's own JOIN has gone up.
   //
-  // A port may hold all contexts but one alone, or the only one: where it has the only flow of all
-  // others, it does not get this one.
+  // A port that has the only flow of so many contexts as it may hold alone does not get this one.
   logic [JOB_COUNT-1:0]  index_hot;
+  logic [COUNT_W-1:0]    share;  // constant
+  logic [COUNT_W-1:0]    alone_count;
   logic                  has_share;
   logic                  held;
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
@@ -247,7 +251,17 @@ module ina_jobs #(
       && !(job_complete[index_q] && !bordered[index_q]);
 
   assign index_hot = JOB_COUNT'(1) << index_q;
-  assign has_share = JOB_COUNT > 1 && (alone_q | index_hot) == '1;
+  assign has_share = alone_count >= share;
+
+  always_comb begin
+    alone_count = '0;
+    for (int j = 0; j < JOB_COUNT; j++) alone_count = alone_count + COUNT_W'(alone_q[j]);
+  end
+
+  always_ff @(posedge clk) begin
+    share <= JOB_COUNT > 1 ? COUNT_W'(JOB_COUNT - 1) : COUNT_W'(1);
+    if (quota != '0 && quota < 7'(JOB_COUNT)) share <= COUNT_W'(quota);
+  end
 
   always_ff @(posedge clk) begin
     if (comparing) begin

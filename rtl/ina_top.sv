@@ -38,6 +38,8 @@ module ina_top #(
     input  logic [1:0]            place_level,    // 1 for a switch of hosts (1 also as 0)
     input  logic [PORT_COUNT-1:0] place_uplinks,  // the ports that lead up; not all ports
     input  logic [63:0]           place_id,       // what it writes into a TRACE; 0: nothing
+    // Jobs of which a port may have the only flow; 0: all but one. Stays likewise.
+    input  logic [6:0]            quota,
 
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
     // bits. tkeep must be all ones but in a frame's last beat.
@@ -365,7 +367,7 @@ module ina_top #(
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) jobs (
-      .clk, .rst, .age, .tick, .level, .uplinks,
+      .clk, .rst, .age, .tick, .level, .uplinks, .quota,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),

@@ -50,6 +50,7 @@ module formal_ina_jobs (
   logic [JOB_W-1:0]      answer_job;
 
   (* anyconst *) logic                      several;  // there are other switches
+  (* anyconst *) logic [6:0]                quota;    // of two contexts, it is one
   (* anyseq *) logic                        age;
   (* anyseq *) logic                        tick;
   (* anyseq *) logic [PORT_COUNT-1:0]       hit_valid;
@@ -91,7 +92,7 @@ module formal_ina_jobs (
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
-      .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .ask_valid, .ask,
+      .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .quota, .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,

@@ -35,9 +35,10 @@ module formal_ina_jobs_turns (
   (* anyseq *) logic                  job_held;
   (* anyconst *) logic [1:0]            level;
   (* anyconst *) logic [PORT_COUNT-1:0] uplinks;
+  (* anyconst *) logic [6:0]            quota;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
-      .clk, .rst, .age, .tick, .level, .uplinks, .ask_valid, .ask,
+      .clk, .rst, .age, .tick, .level, .uplinks, .quota, .ask_valid, .ask,
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,

@@ -171,9 +171,11 @@ def test_a_join_is_one_packet_of_48_bytes(two, elements, opcode):
     assert flow.put(frame) == [frame]
 
 
-def test_a_port_holds_all_contexts_but_one_by_itself(two):
+@pytest.mark.parametrize("options,quota", [((), CONTEXTS - 1), (("--quota", "3"), 3), (("--quota", "64"), CONTEXTS - 1)])
+def test_a_port_has_a_quota_of_contexts_by_itself(start, options, quota):
     """Another JOIN of its own is held: not passed. The other port still gets in; then it does, too."""
-    flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
+    two = start(2, *options)
+    flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(quota + 1)]
     joins = [flow.packet(flow.message(JOIN, exponent=-LEAST)) for flow in flows]
     for flow, frame in zip(flows, joins):
         assert flow.put(frame) == []

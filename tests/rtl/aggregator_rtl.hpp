@@ -39,6 +39,7 @@ class AggregatorRtl
 		dut->place_level = 0; // alone
 		dut->place_uplinks = 0;
 		dut->place_id = 0;
+		dut->quota = 0;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
 		dut->m_axis_tready = 0;

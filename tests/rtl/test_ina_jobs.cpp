@@ -7,6 +7,8 @@
 #include "bench.hpp"
 #include "Vina_jobs.h"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -33,6 +35,13 @@ struct Job {
 /// Where the switch stands.
 struct Place {
 	unsigned level = 1, uplinks = 0;
+	unsigned quota = 0; // as the input
+
+	/// Contexts that a port may hold alone.
+	unsigned share() const
+	{
+		return quota > 0 && quota < JOBS ? quota : std::max(JOBS - 1, 1u);
+	}
 
 	bool has_others() const
 	{
@@ -107,6 +116,7 @@ class Jobs
 	{
 		dut->level = static_cast<uint8_t>(at.level);
 		dut->uplinks = static_cast<uint8_t>(at.uplinks);
+		dut->quota = static_cast<uint8_t>(at.quota);
 		dut->age = dut->tick = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->done_valid = 0;
@@ -374,7 +384,7 @@ class Jobs
 		}
 		if (!room)
 			return REFUSED;
-		return alone < std::max(JOBS - 1, 1u) ? NEW : HELD;
+		return alone < at.share() ? NEW : HELD;
 	}
 
 	/// It must come again until the job's own JOIN has gone up.
@@ -535,7 +545,8 @@ int main()
 {
 	bench::Random random(bench::seed());
 
-	for (const Place &place : {Place{1, 0}, Place{1, 8}, Place{2, 1}, Place{3, 6}, Place{2, 0}})
+	for (const Place &place :
+	     {Place{1, 0, 0}, Place{1, 8, JOBS}, Place{2, 1, 2}, Place{3, 6, 64}, Place{2, 0, 1}})
 		run(random, place);
 	return 0;
 }

@@ -64,7 +64,7 @@ class Comparison
 		        INA_MEMORY,     INA_SLOT_COUNT,
 		        INA_GRAIN,      INA_MTU,
 		        has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
-		        place};
+		        place,          0};
 
 		rtl.place(place.level, place.uplinks, place.id);
 		model = aggregator_open(&config, on_model_frame, this);
