@@ -75,7 +75,7 @@ module ina_top #(
   end
   if (MEMORY < SLOT_COUNT || MEMORY < JOB_COUNT * GRAIN || MEMORY > ina_pkg::MEMORY_MAX
       || MEMORY % GRAIN != 0) begin : gen_memory
-    $error("ina_top: MEMORY must be a multiple of GRAIN, SLOT_COUNT and JOB_COUNT * GRAIN to 65536");
+    $error("ina_top: MEMORY must be a multiple of GRAIN, no less than SLOT_COUNT and JOB_COUNT * GRAIN, 65536 at most");
   end
   if (MTU != 256 && MTU != 512 && MTU != 1024 && MTU != 2048 && MTU != 4096) begin : gen_mtu
     $error("ina_top: MTU must be 256, 512, 1024, 2048 or 4096");

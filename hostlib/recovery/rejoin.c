@@ -45,8 +45,7 @@ void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 	rejoin->next_ms = now_ms + rejoin->pause_ms;
 }
 
-/* An agreement of all ranks follows: 0 from one that did not get there, which is the answer then.
- */
+/* An agreement of all ranks follows. A rank that did not get there votes 0, and so all hear 0. */
 static void vote(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
                  enum ina_rejoin_stage stage, uint32_t value)
 {

@@ -11,8 +11,8 @@ TIMEOUT_S = 60
 WRONG = [("PORT_COUNT", 1, "2 to 16"), ("PORT_COUNT", 17, "2 to 16"), ("JOB_COUNT", 0, None), ("JOB_COUNT", 65, "1 to 64"),
          ("SLOT_COUNT", 1, None), ("SLOT_COUNT", 65536, "a power of two, 2 to 32768"),
          ("SLOT_COUNT", 96, "a power of two, 2 to 32768"), ("GRAIN", 256, "a power of two, 2 to SLOT_COUNT"),
-         ("GRAIN", 6, "a power of two, 2 to SLOT_COUNT"), ("MEMORY", 64, "a multiple of GRAIN, SLOT_COUNT and JOB_COUNT * GRAIN to 65536"),
-         ("MEMORY", 516, "a multiple of GRAIN, SLOT_COUNT and JOB_COUNT * GRAIN to 65536"), ("MTU", 1500, "256, 512, 1024, 2048 or 4096")]
+         ("GRAIN", 6, "a power of two, 2 to SLOT_COUNT"), ("MEMORY", 64, "a multiple of GRAIN, no less than SLOT_COUNT and JOB_COUNT * GRAIN, 65536 at most"),
+         ("MEMORY", 516, "a multiple of GRAIN, no less than SLOT_COUNT and JOB_COUNT * GRAIN, 65536 at most"), ("MTU", 1500, "256, 512, 1024, 2048 or 4096")]
 
 
 def main():

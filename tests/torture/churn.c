@@ -4,12 +4,12 @@
  *
  *	churn SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]
  *
- * opens and closes so many communicators one after the other (or, with an s behind the number, for
- * so many seconds, as the ranks agree in the last call of each), and in each all-reduces up to
- *ROUNDS times less than ELEMENTS numbers of random type and operation, several at once, in place or
- *not, each rank at its own moments. ALGORITHM is auto, ina or ring. A communicator that fails is
- *left for the next one; but where a VICTIM is to die, the other ranks then go on in one of their
- *own, and with them those that saw nothing of it.
+ * opens and closes so many communicators one after the other (or, with an s behind the number,
+ * for so many seconds, as the ranks agree in the last call of each). In each it all-reduces up to
+ * ROUNDS times less than ELEMENTS numbers of random type and operation, several at once, in place
+ * or not, each rank at its own moments. ALGORITHM is auto, ina or ring. A communicator that fails
+ * is left for the next one; but where a VICTIM is to die, the other ranks then go on in one of
+ * their own, and with them those that saw nothing of it.
  *
  * Numbers are integers so small that every order of additions gives the exact sum in every type:
  * results are compared bit by bit, whoever added. Says a line about each communicator,
@@ -17,9 +17,9 @@
  *	TIME job JOB communicator INDEX PHASE STATUS TEXT
  *
  * JOB is CHURN_JOB of the environment, from 0 to 15, or 0: several may run on the same hosts, if
- * each has an INA_COOKIE of its own. TIME is the host's clock in s, PHASE open, call, close or,
- *where all went well, done; with seconds given also memory, with the bytes allocated and the KiB
- *resident. Exits with 0 if no number was wrong, whatever the statuses: torture.py judges those.
+ * each has an INA_COOKIE of its own. TIME is the host's clock in s. PHASE is open, call, close or,
+ * where all went well, done; with seconds given also memory, with the bytes allocated and the KiB
+ * resident. Exits with 0 if no number was wrong, whatever the statuses: torture.py judges those.
  */
 #include <limits.h>
 #include <malloc.h>

@@ -165,3 +165,12 @@ def draw_jobs(schedule, chance):
     schedule.add("jobs", contexts)
     schedule.add("window", window)
     schedule.add("packet-memory", max(window, 8 * contexts) + 8 * chance.randint(0, 8))
+
+
+def command(jobs, seed, churn):
+    """What runs so many jobs at once on a host: churn is the program, and its arguments behind the seed."""
+    program, *arguments = (str(word) for word in churn)
+    if jobs == 1:
+        return [program, str(seed), *arguments]
+    return ["sh", "-c", f"pids=; code=0; for job in $(seq 0 {jobs - 1}); do CHURN_JOB=$job INA_COOKIE=job$job \"$0\" $(({seed} + 1000 * job)) \"$@\" &\n"
+            "pids=\"$pids $!\"; done; for pid in $pids; do wait $pid || code=1; done; exit $code", program, *arguments]

@@ -17,6 +17,7 @@ import threading
 import time
 from pathlib import Path
 
+import schedule
 import verdict
 
 HOSTS, CALLS, ELEMENTS = 4, 60, 100000
@@ -136,8 +137,8 @@ def main():
     stats = Path(folder.name) / "stats.json"
     command = [str(options.build / "ina-lab"), "run", "-n", str(HOSTS), "--aggregator", options.aggregator,
                "--seed", str(options.seed), *faults, "--stats", str(stats), "--timeout", str(options.seconds + GRACE_S), "--",
-               "env", TUNABLES, *verdict.command(options.jobs, options.seed, [(options.build / "churn").resolve(), f"{options.seconds}s", CALLS, ELEMENTS,
-                                                                              "auto"])]
+               "env", TUNABLES, *schedule.command(options.jobs, options.seed, [(options.build / "churn").resolve(), f"{options.seconds}s", CALLS, ELEMENTS,
+                                                                               "auto"])]
     print(f"soak: seed {options.seed}, {options.seconds} s, aggregator {options.aggregator}, jobs {options.jobs}", flush=True)
     switch_kib = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as lab:

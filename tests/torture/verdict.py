@@ -37,15 +37,6 @@ def read(output, start_s):
     return [Line(int(m[1]), float(m[2]) - EPOCH_S - start_s, int(m[3]), int(m[4]), m[5], m[6], m[7]) for m in found if m]
 
 
-def command(jobs, seed, churn):
-    """What runs so many jobs at once on a host: churn is the program, and its arguments behind the seed."""
-    program, *arguments = (str(word) for word in churn)
-    if jobs == 1:
-        return [program, str(seed), *arguments]
-    return ["sh", "-c", f"pids=; code=0; for job in $(seq 0 {jobs - 1}); do CHURN_JOB=$job INA_COOKIE=job$job \"$0\" $(({seed} + 1000 * job)) \"$@\" &\n"
-            "pids=\"$pids $!\"; done; for pid in $pids; do wait $pid || code=1; done; exit $code", program, *arguments]
-
-
 def judge(schedule, run):
     """What is wrong with it, one sentence each; none: all is well. run: code, out, err, stats, leaks."""
     if "virtual_time" not in run.stats:
