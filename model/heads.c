@@ -116,7 +116,8 @@ static void lower_window(const struct job *job, uint8_t *join)
 		       sizeof(granted));
 }
 
-void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum)
+void heads_sum(const struct heads *heads, struct job *job, bool *wanted, struct tree *tree,
+               uint8_t *sum)
 {
 	const struct queue_slot *first = heads_first(heads);
 	struct tree_layout layout = {
@@ -124,6 +125,7 @@ void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, ui
 	        .starts = packet_opcode_starts(first->opcode),
 	        .ends = packet_opcode_ends(first->opcode),
 	};
+	bool is_data;
 
 	if (layout.starts)
 		enter_message(job, first);
@@ -137,13 +139,16 @@ void heads_sum(const struct heads *heads, struct job *job, struct tree *tree, ui
 		job->overflow = true;
 	if (layout.starts && sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN)
 		lower_window(job, sum);
+	is_data = !layout.starts || sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_DATA;
 	job->in_message = !layout.ends;
 	if (layout.ends) {
 		sum[first->payload_bytes - sizeof(struct ina_wire_trailer) +
 		    offsetof(struct ina_wire_trailer, flags)] |=
 		        (job->overflow ? INA_WIRE_OVERFLOW : 0) |
-		        (job->congested ? INA_WIRE_CONGESTED : 0);
+		        (job->congested ? INA_WIRE_CONGESTED : 0) |
+		        (*wanted && is_data ? INA_WIRE_WANTED : 0);
 		job->congested = false;
+		*wanted &= !is_data;
 	}
 }
 

@@ -127,6 +127,13 @@ static int admit_down(struct jobs *jobs, unsigned port, const struct ina_wire_he
 	return index;
 }
 
+/* All ranks' JOINs of a job ask once. */
+static void want_context(struct jobs *jobs, uint64_t job_id)
+{
+	jobs->wanted |= job_id != jobs->wanted_by;
+	jobs->wanted_by = job_id;
+}
+
 static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
 {
 	int index = find_job(jobs, header->job_id);
@@ -135,8 +142,10 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		goto refused;
 	if (index < 0) {
 		index = find_free(jobs);
-		if (index < 0)
+		if (index < 0) {
+			want_context(jobs, header->job_id);
 			goto refused;
+		}
 		if (has_share(jobs, port)) {
 			jobs->counters->joins_held++;
 			return JOBS_HELD;

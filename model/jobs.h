@@ -48,6 +48,8 @@ struct jobs {
 	unsigned quota; /* of which a port may have the only flow */
 	unsigned port_count;
 	unsigned level;       /* of this switch */
+	bool wanted;          /* a job was refused for want of a context: no trailer says so yet */
+	uint64_t wanted_by;   /* the last one that was */
 	unsigned quiet_ticks; /* until a quiet time that begins now is over; 0: there is none */
 	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */

@@ -19,6 +19,9 @@
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
 // idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
+// A JOIN that is refused because no context is free asks for one, in which job's place ever: the jobs that
+// have one hear of it by ina_trailer. All ranks' JOINs of a job ask once.
+//
 // A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
 // has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one
 // operation serves all.
@@ -50,6 +53,7 @@ module ina_jobs #(
     output logic                                   answer_granted,
     output logic                                   answer_held,  // not now, but perhaps later
     output logic [JOB_W-1:0]                       answer_job,
+    output logic                                   context_wanted,  // with it: it is the first refused so of its job
 
     // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
     // queue or its flow is put out.
@@ -233,6 +237,8 @@ module ina_jobs #(
   logic [COUNT_W-1:0]    alone_count;
   logic                  has_share;
   logic                  held;
+  logic                  lacks_context;
+  logic [63:0]           wanted_by;  // the job that was refused so last
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
   logic                  lacks;       // the job lacks this child
@@ -270,6 +276,7 @@ module ina_jobs #(
       fits <= (from_above ? lacks_down && job_begun[index_q]
                           : possible && (known_q ? lacks : found_q && !has_share))
           ? index_hot : '0;
+      lacks_context <= !from_above && possible && !known_q && !found_q && request.job_id != wanted_by;
       still_asks <= (request_port & ask_valid) != '0;
     end
   end
@@ -289,6 +296,9 @@ module ina_jobs #(
     answer_held    <= held;
     answer_job     <= index_q;
     opened         <= grants != '0 && !known_q && !rst;
+    context_wanted <= decides && lacks_context && !rst;
+    if (decides && lacks_context) wanted_by <= request.job_id;
+    if (rst) wanted_by <= '0;
   end
 
   // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later.

@@ -116,6 +116,7 @@ package ina_pkg;
   localparam logic [7:0]  OPERATION_MIN   = 8'd3;
   localparam int FLAG_OVERFLOW  = 0;  // bits of the trailer's flags
   localparam int FLAG_CONGESTED = 2;
+  localparam int FLAG_WANTED    = 3;
   localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header; of a JOIN only
   localparam int PLACE_LANE  = 6;  // ... the first 6, for this one is its place
   localparam int WINDOW_LANE = 7;  // of a JOIN minus a window; of DATA an exponent

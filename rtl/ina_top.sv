@@ -105,6 +105,7 @@ module ina_top #(
   logic                            answer_granted;
   logic                            answer_held;
   logic [JOB_W-1:0]                answer_job;
+  logic                            context_wanted;
   logic [PORT_COUNT-1:0]           break_valid;
   logic [PORT_COUNT-1:0]           leave_valid;
   logic [PORT_COUNT-1:0]           hit_valid;
@@ -369,7 +370,7 @@ module ina_top #(
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) jobs (
       .clk, .rst, .age, .tick, .level, .uplinks, .quota,
       .ask_valid, .ask,
-      .answer_valid, .answer_granted, .answer_held, .answer_job,
+      .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
@@ -452,7 +453,7 @@ module ina_top #(
       .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
 
   ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .SLOT_W(SLOT_W)) trailer (
-      .clk, .rst, .job_valid, .job_window(job_granted),
+      .clk, .rst, .job_valid, .job_window(job_granted), .context_wanted,
       .down_marked(relay_valid && relay_first && relay_marked), .down_job(relay_job),
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
       .s_raw(tree_side.raw), .s_marked(tree_side.marked), .s_job(tree_side.job), .s_first(tree_side.first),

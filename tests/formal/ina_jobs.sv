@@ -26,6 +26,9 @@
 //      a context that it cannot join, or no context is free and quiet.
 //  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
 //      second tick from then on. It is closed once.
+//  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
+//  13. That a context is wanted is said with a refusal for want of a free and quiet one, and with no other
+//      answer; not if the last one that was refused so had the same id.
 
 module formal_ina_jobs (
     input logic clk
@@ -48,6 +51,7 @@ module formal_ina_jobs (
   logic                  answer_granted;
   logic                  answer_held;
   logic [JOB_W-1:0]      answer_job;
+  logic                  context_wanted;
 
   (* anyconst *) logic                      several;  // there are other switches
   (* anyconst *) logic [6:0]                quota;    // of two contexts, it is one
@@ -93,7 +97,7 @@ module formal_ina_jobs (
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
       .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .quota, .ask_valid, .ask,
-      .answer_valid, .answer_granted, .answer_held, .answer_job,
+      .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
@@ -337,6 +341,8 @@ module formal_ina_jobs (
   logic                            may_join;   // its id is the followed job's, which lacks this rank
   logic                            may_refuse;
   logic [PORT_COUNT-1:0]           has_all;    // now: the only flow of every context
+  logic                            is_full;
+  logic [63:0]                     wanted_by;  // the last one that was refused for it
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;
   assign possible = asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
@@ -345,6 +351,13 @@ module formal_ina_jobs (
       && (ports & answer_valid) == '0;
   assign may_refuse = !possible || (has_id != '0 && !may_join)
       || (has_id == '0 && free_4 == '0);
+
+  assign is_full = possible && has_id == '0 && free_4 == '0;
+
+  always_ff @(posedge clk) begin
+    if (answer_valid != '0 && is_full) wanted_by <= asked_id;
+    if (rst) wanted_by <= '0;
+  end
 
   always_comb begin
     has_share = 1'b0;
@@ -379,6 +392,7 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst) begin
       p9_share: assert (has_all == '0);
+      p13_wanted: assert (context_wanted == (answer_valid != '0 && is_full && asked_id != wanted_by));
       if (answer_valid != '0) begin
         p10_held: assert (answer_held == (possible && has_id == '0 && has_share));
         if (!answer_granted && !answer_held) begin
@@ -408,6 +422,7 @@ module formal_ina_jobs (
     if (!rst) begin
       reuse:   cover (opened_twice);
       refuse:  cover (answer_valid != '0 && !answer_granted && !answer_held);
+      wanted:  cover (context_wanted && wanted_by != '0);
       held:    cover (answer_valid != '0 && answer_held);
       no_room: cover (answer_valid != '0 && !answer_granted && possible && has_id == '0
           && !answer_held);

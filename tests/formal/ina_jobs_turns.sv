@@ -39,7 +39,7 @@ module formal_ina_jobs_turns (
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
       .clk, .rst, .age, .tick, .level, .uplinks, .quota, .ask_valid, .ask,
-      .answer_valid, .answer_granted(), .answer_held(), .answer_job(),
+      .answer_valid, .answer_granted(), .answer_held(), .answer_job(), .context_wanted(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),

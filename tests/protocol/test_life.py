@@ -86,6 +86,32 @@ def test_refused_without_a_free_context(two):
     assert all(job.is_summed() for job in jobs)
 
 
+def flags_of(job):
+    """Of the sum of another message."""
+    return trailer_of(job.say(DATA, [ELEMENTS] * len(job.flows)))[1]
+
+
+def test_what_is_refused_for_want_of_a_context_is_said_once(two):
+    """In the next trailer of DATA of any job, once for all JOINs of the job that was refused."""
+    WANTED = 1 << 3
+    jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
+    assert [flags_of(job) for job in jobs[:2]] == [0, 0]
+    other = Job(two, 2, job=JOB + 98, qpn=0x98)
+    for flow in other.flows:
+        frame = flow.packet(flow.message(JOIN))
+        assert flow.put(frame) == [frame]
+    assert [flags_of(job) for job in (jobs[3], jobs[3], jobs[1])] == [WANTED, 0, 0]
+    refused(Flow(two, 1, 0, 1, 2, job=JOB + 98, qpn=0x99))
+    assert [flags_of(job) for job in jobs[:3]] == [0, 0, 0]
+    refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x97), exponent=0)  # for another cause
+    refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x96), ranks=3)
+    assert flags_of(jobs[0]) == 0
+    refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x95))
+    assert trailer_of(jobs[0].say(LEAVE))[1] == 0
+    assert trailer_of(Job(two, 2, job=JOB + 96, qpn=0x94).say(JOIN, exponent=-LEAST))[1] == 0
+    assert [flags_of(job) for job in jobs[1:4]] == [WANTED, 0, 0]
+
+
 def window_of(join):
     return -struct.unpack_from("<i", join, 28)[0]
 

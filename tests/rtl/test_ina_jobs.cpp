@@ -69,7 +69,7 @@ struct Request {
 	}
 };
 
-constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4;
+constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4, FULL = -5; // FULL: refused, no context
 
 constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
 constexpr unsigned LOOK_CLOCKS = 3;     // from the look into the memory to the answer
@@ -170,7 +170,7 @@ class Jobs
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
 	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0,
-	         most_asked = 0;
+	         most_asked = 0, wanted = 0;
 
       private:
 	bench::Random &random;
@@ -184,9 +184,10 @@ class Jobs
 	Look looks[LOOK_CLOCKS];
 	Request requests[PORTS];
 	bool breaking[JOBS], waiting[JOBS], hit[JOBS];
-	uint64_t stuck = 0;    // contexts that do not become quiet
-	bool calm = false;     // no job breaks by itself
-	unsigned asking = ~0u; // ports
+	uint64_t stuck = 0;     // contexts that do not become quiet
+	bool calm = false;      // no job breaks by itself
+	unsigned asking = ~0u;  // ports
+	uint64_t wanted_by = 0; // the job that was refused last for want of a context
 	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {}; // ports
 
 	void advance(Job &job, unsigned j)
@@ -360,7 +361,6 @@ class Jobs
 		const unsigned children = request.children(at);
 		const unsigned ports =
 		        PORTS - static_cast<unsigned>(__builtin_popcount(at.uplinks));
-		bool room = false;
 		unsigned alone = 0;
 
 		if (at.uplinks >> port & 1)
@@ -379,11 +379,10 @@ class Jobs
 				                       (job.border && request.is_border(at))
 				               ? REFUSED
 				               : static_cast<int>(j);
-			room |= state.is_free(j);
 			alone += job.valid && job.mask == 1u << port;
 		}
-		if (!room)
-			return REFUSED;
+		if (!has_room(state))
+			return FULL;
 		return alone < at.share() ? NEW : HELD;
 	}
 
@@ -429,16 +428,29 @@ class Jobs
 		                                                             << 8 * (at.level - 1));
 	}
 
+	static bool has_room(const State &state)
+	{
+		bool room = false;
+
+		for (unsigned j = 0; j < JOBS; j++)
+			room |= state.is_free(j);
+		return room;
+	}
+
 	/// A grant is right in the clock before the answer, a refusal in one of those in which it
 	/// was decided.
 	int check_answer(const Request &request, unsigned port)
 	{
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
-		bool refusal = false, holding = false;
+		bool refusal = false, holding = false, full = false, always_full = true;
 
 		for (const State &state : past) {
-			refusal |= admit(state, request, port) == REFUSED;
+			const int now_full = admit(state, request, port) == FULL;
+
+			full |= !has_room(state);
+			always_full &= now_full;
+			refusal |= now_full || admit(state, request, port) == REFUSED;
 			holding |= admit(state, request, port) == HELD;
 		}
 		CHECK(dut->opened == (dut->answer_granted && want == NEW), "opened: %d",
@@ -446,6 +458,14 @@ class Jobs
 		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
 		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
+		CHECK(!dut->context_wanted || (full && request.id != wanted_by),
+		      "a context is wanted without a cause");
+		CHECK(dut->context_wanted || !always_full || request.id == wanted_by,
+		      "that a context is wanted is not said");
+		if (dut->context_wanted) {
+			wanted_by = request.id;
+			wanted++;
+		}
 		if (dut->answer_held) {
 			CHECK(holding, "held without a cause");
 			(at.uplinks >> port & 1 ? downs_held : held)++;
@@ -457,7 +477,7 @@ class Jobs
 			return REFUSED;
 		}
 		granted++;
-		CHECK(want != REFUSED && want != HELD, "granted against the rules");
+		CHECK(want != REFUSED && want != FULL && want != HELD, "granted against the rules");
 		CHECK(want == NEW || static_cast<int>(job) == want, "context %u, not %d", job,
 		      want);
 		CHECK(want != NEW || past[DECIDING_CLOCKS - 1].is_free(job),
@@ -532,6 +552,7 @@ void run(bench::Random &random, const Place &place)
 	              jobs.expired > 10 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
+	CHECK(JOBS > 4 || jobs.wanted > 100, "a context was wanted %u times", jobs.wanted);
 	CHECK(place.level < 2 || jobs.most_asked > 100, "%u asked for the most", jobs.most_asked);
 	CHECK(!place.has_others() || jobs.overs > 300, "%u over", jobs.overs);
 	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 0 && jobs.downs_held > 100),

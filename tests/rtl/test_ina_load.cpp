@@ -285,11 +285,12 @@ class Network
 		      "port %u, packet %zu: wrong IP checksum", run.job.ranks[r].port, index);
 		Bytes got(payload, frame.end() - 4);
 
-		// Marks are drawn anew for what comes again, so whether a message says that it met
-		// congestion is for the model to say (test_ina_top).
+		// Marks are drawn anew for what comes again, and jobs race for contexts: whether a
+		// message says that it met congestion, or that a context is wanted, is for the
+		// model to say (test_ina_top).
 		if (at + size == message.sum.size())
 			got[size - sizeof(ina_wire_trailer) + offsetof(ina_wire_trailer, flags)] &=
-			        static_cast<uint8_t>(~INA_WIRE_CONGESTED);
+			        static_cast<uint8_t>(~(INA_WIRE_CONGESTED | INA_WIRE_WANTED));
 		const bool is_sum = std::equal(got.begin(), got.end(),
 		                               message.sum.begin() + static_cast<long>(at));
 		const bool is_raw = got == own.payload;
