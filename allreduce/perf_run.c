@@ -162,6 +162,7 @@ int perf_run_list(struct perf *perf, ina_comm *comm, const size_t *counts, size_
 	        calls_beside(&stats) > calls_beside(&before) ? INA_ALGORITHM_RING : stats.algorithm;
 	result->fallbacks = stats.fallbacks - before.fallbacks;
 	result->rejoins = stats.rejoins - before.rejoins;
+	result->yields = stats.yields - before.yields;
 	result->time_s /= iterations;
 	if (result->wire_bytes > 0)
 		result->wire_bytes /= iterations;

@@ -147,6 +147,7 @@ static json_t *result_json(const struct perf_row *row, const struct perf_result 
 	                    row->checked ? json_integer((json_int_t)result->wrong) : json_null());
 	json_object_set_new(object, "fallbacks", json_integer((json_int_t)result->fallbacks));
 	json_object_set_new(object, "rejoins", json_integer((json_int_t)result->rejoins));
+	json_object_set_new(object, "yields", json_integer((json_int_t)result->yields));
 	return object;
 }
 

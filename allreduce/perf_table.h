@@ -17,6 +17,7 @@ struct perf_result {
 	uint64_t wrong;               /* elements, all ranks and iterations */
 	uint64_t fallbacks;           /* times that the ring took over meanwhile */
 	uint64_t rejoins;             /* and that the aggregator was there again */
+	uint64_t yields;              /* times that its place was given to another job */
 };
 
 struct perf_row {

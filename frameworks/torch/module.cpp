@@ -69,6 +69,7 @@ pybind11::dict stats(const GroupPointer &group)
 	dict["overflows"] = stats.overflows;
 	dict["fallbacks"] = stats.fallbacks;
 	dict["rejoins"] = stats.rejoins;
+	dict["yields"] = stats.yields;
 	return dict;
 }
 

@@ -59,7 +59,8 @@ struct ina_innet {
 	struct ina_operation operations[INA_INNET_OPERATIONS]; /* a ring */
 	unsigned int oldest;
 	unsigned int operation_count;
-	uint32_t contributors;    /* in the message received last */
+	bool asked;            /* a sum has said that another job was refused: it wants a context */
+	uint32_t contributors; /* in the message received last */
 	uint32_t granted_packets; /* what the JOIN's sum says; then the least of all ranks */
 	/* By message, modulo 2 W. */
 	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* fixed point: of its block, all ranks' */

@@ -40,6 +40,7 @@ void ina_innet_reset(struct ina_innet *innet)
 	innet->finished = 0;
 	innet->unacknowledged = 0;
 	innet->awaited_bytes = 0;
+	innet->asked = false;
 	innet->contributors = 0;
 }
 
@@ -265,6 +266,7 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	innet->overflowed[number % (2 * connection->window)] = overflow;
 	if (operation->transfer.fixed)
 		*ina_operation_exponent(innet, number + operation->lead) = slot->header.exponent;
+	innet->asked |= (slot->trailer.flags & INA_WIRE_WANTED) != 0;
 	congested = (slot->trailer.flags & INA_WIRE_CONGESTED) != 0;
 	operation->congested += congested;
 	ina_congestion_summed(&innet->congestion, number, congested, innet->posted);

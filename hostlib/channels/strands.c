@@ -123,6 +123,7 @@ static void add(struct ina_stats *sum, const struct ina_stats *strand, bool is_f
 	ADD(bytes_doubling);
 	ADD(fallbacks);
 	ADD(rejoins);
+	ADD(yields);
 	ADD(registrations);
 	ADD(blocks_fixed);
 	ADD(blocks_float);

@@ -103,8 +103,10 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	}
 	if (!aggregated && options->algorithm == INA_ALGORITHM_AUTO) {
 		ina_innet_abandon(&network->innet, false);
-		ina_rejoin_later(&comm->recovery.rejoin, &comm->recovery.context);
+		ina_rejoin_refused(&comm->recovery.rejoin, &comm->recovery.context);
 	}
+	if (joined)
+		ina_rejoin_granted(&comm->recovery.rejoin);
 	if (aggregated)
 		ina_comm_use(comm, &ina_in_network_algorithm, &network->innet);
 	else

@@ -14,7 +14,7 @@
 #include "votes.h"
 
 /* "INACTRL", and as its last byte the version of all that follows. */
-#define INA_CONTROL_MAGIC 0x394C525443414E49u /* "INACTRL9" */
+#define INA_CONTROL_MAGIC 0x414C525443414E49u /* "INACTRLA" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */
@@ -123,7 +123,9 @@ struct ina_plan {
 	uint64_t from;
 	uint64_t until;
 	uint32_t owner;
-	uint32_t round; /* that of the faults */
+	uint32_t round;  /* that of the faults */
+	uint32_t yields; /* 1: there is none; the job gives its context to another one */
+	uint32_t reserved;
 };
 
 struct ina_control_frame {

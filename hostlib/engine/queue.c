@@ -13,7 +13,7 @@ static struct ina_request *next_to_start(struct ina_comm *comm)
 	const struct ina_algorithm_row *algorithm = comm->algorithm;
 	struct ina_request *next = comm->first;
 
-	if (!next || !next->active || !algorithm->has_room ||
+	if (!next || !next->active || comm->recovery.rejoin.yields || !algorithm->has_room ||
 	    !algorithm->has_room(comm->algorithm_state))
 		return NULL;
 	while (next && next->active)
@@ -80,6 +80,8 @@ enum ina_status ina_queue_start(struct ina_comm *comm, struct ina_failure *failu
 
 	if (comm->first->active)
 		return ina_queue_start_next(comm, failure);
+	if (comm->recovery.rejoin.yields)
+		return ina_fail(failure, INA_ERR_AGGREGATOR, "another job wants its context");
 	begin_turn(comm);
 	status = ina_request_prepare(comm->first, failure);
 	if (status != INA_OK)
@@ -128,6 +130,8 @@ void ina_queue_finish_done(struct ina_comm *comm, const struct ina_algorithm_row
 	ina_collective_end(request);
 	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
+	if (algorithm == &ina_in_network_algorithm && algorithm == comm->algorithm)
+		ina_rejoin_heed(&comm->recovery.rejoin, &comm->recovery.context);
 	/* Where the connection has been dropped, no send reads the memory any more: now. */
 	ina_queue_finish(comm, INA_OK, algorithm == comm->algorithm ? until : 0);
 	if (algorithm == &ina_in_network_algorithm)

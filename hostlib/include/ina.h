@@ -269,7 +269,7 @@ struct ina_stats {
 	uint64_t registrations;    /* memory regions registered for send and recv buffers */
 	uint64_t messages_retried; /* sent to the aggregator, lost with it, and reduced by ring */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
-	uint64_t rejoins;          /* times a fresh JOIN was granted after that, or a refusal */
+	uint64_t rejoins; /* times a fresh JOIN was granted after that, a refusal, or a yield */
 	unsigned int machines;     /* that the ranks are on; flat: as many as ranks */
 	unsigned int local_ranks;  /* on this one */
 	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
@@ -304,6 +304,8 @@ struct ina_stats {
 	unsigned int channel_weights[INA_MAX_CHANNELS];
 	uint64_t channel_tops[INA_MAX_CHANNELS];
 	uint64_t channel_bytes[INA_MAX_CHANNELS];
+
+	uint64_t yields; /* times this job gave its place at the aggregator to one it had refused */
 };
 
 /* INA_VERSION of the library that the program runs with. */

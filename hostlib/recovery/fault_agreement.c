@@ -63,7 +63,8 @@ static bool is_fatal(const struct ina_fault_agreement *s, const struct ina_contr
 	       ina_calls_differ(&control->faults);
 }
 
-static enum ina_fault_outcome recover(struct ina_control *control, struct ina_plan *plan)
+static enum ina_fault_outcome recover(const struct ina_fault_agreement *s,
+                                      struct ina_control *control, struct ina_plan *plan)
 {
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_PLAN);
 	const struct ina_faults *faults = &control->faults;
@@ -71,7 +72,8 @@ static enum ina_fault_outcome recover(struct ina_control *control, struct ina_pl
 	*plan = (struct ina_plan){.from = faults->least_sums,
 	                          .until = faults->most_sums,
 	                          .owner = faults->owner,
-	                          .round = control->round};
+	                          .round = control->round,
+	                          .yields = s->yields};
 	frame.plan = *plan;
 	ina_control_broadcast(control, &frame);
 	ina_control_next_round(control);
@@ -126,7 +128,7 @@ static enum ina_fault_outcome decide(struct ina_fault_agreement *s, struct ina_c
 	/* One lost rank is enough to decide: the other reports are not waited for. */
 	if (missing > 0 && lost == 0 && now_ms < (fatal ? s->fatal_ms : s->deadline_ms))
 		return INA_FAULT_PENDING;
-	return missing == 0 && !fatal ? recover(control, plan) : end(s, control, fatal, failure);
+	return missing == 0 && !fatal ? recover(s, control, plan) : end(s, control, fatal, failure);
 }
 
 static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_control *control,

@@ -12,9 +12,10 @@
 struct ina_fault_agreement {
 	struct ina_fault fault; /* this rank's part; status INA_OK: it saw nothing itself */
 	bool may_recover;       /* there is an aggregator to do without: the same on all ranks */
-	int64_t deadline_ms;    /* for ranks that are late */
-	int64_t fatal_ms;       /* the deadline once the ring cannot take over; 0: not yet */
-	int64_t alone_ms;       /* and once a rank is known to be gone; 0: none is. Not rank 0's */
+	bool yields;         /* rank 0: it is no fault, the job gives its context to another one */
+	int64_t deadline_ms; /* for ranks that are late */
+	int64_t fatal_ms;    /* the deadline once the ring cannot take over; 0: not yet */
+	int64_t alone_ms;    /* and once a rank is known to be gone; 0: none is. Not rank 0's */
 };
 
 enum ina_fault_outcome {

@@ -29,6 +29,7 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 		snprintf(fault->text, sizeof(fault->text), "%.*s", INA_CONTROL_TEXT - 1,
 		         failure->text);
 	}
+	agreement->yields = recovery->rejoin.yields;
 	agreement->may_recover = recovery->phase == INA_STEADY && by_aggregator &&
 	                         options->algorithm == INA_ALGORITHM_AUTO;
 	agreement->deadline_ms =
@@ -62,10 +63,13 @@ static enum ina_recovery_result end_repair(struct ina_recovery *recovery)
 	struct ina_stats *stats = recovery->context.stats;
 
 	recovery->phase = INA_STEADY;
-	stats->fallbacks++;
+	if (recovery->plan.yields)
+		stats->yields++;
+	else
+		stats->fallbacks++;
 	stats->algorithm = INA_ALGORITHM_RING;
 	ina_network_describe(recovery->context.network, stats);
-	ina_rejoin_later(&recovery->rejoin, &recovery->context);
+	ina_rejoin_lost(&recovery->rejoin, &recovery->context, recovery->plan.yields != 0);
 	return INA_RECOVERY_RING;
 }
 
@@ -88,8 +92,9 @@ static enum ina_recovery_result step_agreeing(struct ina_recovery *recovery,
 	}
 	ina_log(context->log, "all-reduce %llu goes on by ring: %s",
 	        (unsigned long long)context->turn->current.number,
-	        fault->status == INA_OK ? "the aggregator dropped out at other ranks"
-	                                : fault->text);
+	        recovery->plan.yields     ? "the job gives its place at the aggregator to another"
+	        : fault->status == INA_OK ? "the aggregator dropped out at other ranks"
+	                                  : fault->text);
 	recovery->phase = INA_REPAIRING; /* a fault from here on is another one */
 	if (ina_fallback_begin(context, &recovery->plan, &done, failure) != INA_OK)
 		return fault_again(recovery, failure);

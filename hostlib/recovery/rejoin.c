@@ -13,6 +13,15 @@
 #define PAUSE_REFUSED_MS 1000 /* the first one, where no aggregator has ever joined the job */
 #define PAUSE_LAST_MS    30000
 
+/*
+ * Jobs that share an aggregator take turns. Each keeps its context for so long at least, and leaves
+ * it to others for so long; coming back costs some 20 ms. One that is refused has asked another to
+ * give way by that, which does so within an all-reduce: it looks again soon. Each look costs as
+ * much, so it waits longer each time that it is refused again, a turn at most.
+ */
+#define TURN_MS 1000
+#define LOOK_MS 250
+
 static struct ina_failure none(void)
 {
 	return (struct ina_failure){INA_OK, ""};
@@ -31,7 +40,25 @@ void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_contex
 	rejoin->due |= context->network->hosts.rejoin;
 }
 
-void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+{
+	struct ina_innet *innet = &context->network->innet;
+
+	if (!innet->asked)
+		return;
+	innet->asked = false;
+	rejoin->yields |= context->settings->options.rank == 0 &&
+	                  context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
+	                  ina_now_ms() - rejoin->granted_ms >= TURN_MS;
+}
+
+void ina_rejoin_granted(struct ina_rejoin *rejoin)
+{
+	rejoin->granted_ms = ina_now_ms();
+	rejoin->look_ms = 0;
+}
+
+static void try_later(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	int64_t now_ms = ina_now_ms();
 
@@ -43,6 +70,35 @@ void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 		rejoin->pause_ms =
 		        rejoin->pause_ms < PAUSE_LAST_MS / 2 ? 2 * rejoin->pause_ms : PAUSE_LAST_MS;
 	rejoin->next_ms = now_ms + rejoin->pause_ms;
+}
+
+/* The JOIN has come back as it was, through a switch that could have joined it. */
+static bool has_rivals(const struct ina_network *network)
+{
+	return network->tree.verdict == INA_TREE_SUMS && network->innet.received > 0 &&
+	       network->innet.contributors == 1;
+}
+
+void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+{
+	if (!has_rivals(context->network)) {
+		try_later(rejoin, context);
+		return;
+	}
+	rejoin->look_ms = rejoin->look_ms == 0            ? LOOK_MS
+	                  : rejoin->look_ms < TURN_MS / 2 ? 2 * rejoin->look_ms
+	                                                  : TURN_MS;
+	rejoin->next_ms = ina_now_ms() + rejoin->look_ms;
+}
+
+void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
+                     bool yields)
+{
+	rejoin->yields = false;
+	if (yields)
+		rejoin->next_ms = ina_now_ms() + TURN_MS;
+	else
+		try_later(rejoin, context);
 }
 
 /* An agreement of all ranks follows. A rank that did not get there votes 0, and so all hear 0. */
@@ -95,7 +151,7 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 {
 	struct ina_stats *stats = context->stats;
 	const struct ina_tree *tree = &context->network->tree;
-	const char *how = stats->fallbacks == 0 ? "at last" : "again";
+	const char *how = rejoin->granted_ms == 0 ? "at last" : "again";
 	const char *why =
 	        rejoin->placed && !ina_tree_may_sum(tree) ? tree->why : "no JOIN was granted";
 
@@ -104,7 +160,7 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 		        "aggregated %s, %u of %u packets granted, before all-reduce %llu", how,
 		        context->network->innet.granted_packets, context->network->window_packets,
 		        (unsigned long long)context->turn->current.number);
-		rejoin->granted_ms = ina_now_ms();
+		ina_rejoin_granted(rejoin);
 		stats->rejoins++;
 		stats->algorithm = INA_ALGORITHM_INA;
 		ina_network_describe(context->network, stats);
@@ -112,8 +168,8 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 	}
 	ina_log(context->log, "by ring still: %s, before all-reduce %llu", why,
 	        (unsigned long long)context->turn->current.number);
+	ina_rejoin_refused(rejoin, context);
 	ina_network_drop_aggregated(context->network);
-	ina_rejoin_later(rejoin, context);
 	return INA_REJOIN_REFUSED;
 }
 

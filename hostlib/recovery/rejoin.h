@@ -25,6 +25,7 @@ enum ina_rejoin_stage {
 
 struct ina_rejoin {
 	bool due;    /* before the next all-reduce: the same on all ranks */
+	bool yields; /* rank 0's: the job gives its context to another one, before the next */
 	bool placed; /* this attempt has found out where the ranks are */
 	enum ina_rejoin_stage stage;
 	uint32_t vote;       /* this rank's, in the agreement under way */
@@ -33,6 +34,7 @@ struct ina_rejoin {
 	int64_t next_ms;
 	int64_t granted_ms;
 	int pause_ms;
+	int look_ms; /* the latest pause of a job that others leave no context; 0: none yet */
 };
 
 enum ina_rejoin_result {
@@ -49,8 +51,16 @@ void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_c
 /* A ring all-reduce is done: has rank 0 asked? */
 void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 
-/* The aggregator has refused, dropped out, or not come back: when to try next. */
-void ina_rejoin_later(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+/* An all-reduce by the aggregator is done: does another job want the context, and is it time? */
+void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+
+/* The aggregator has granted a JOIN. */
+void ina_rejoin_granted(struct ina_rejoin *rejoin);
+
+/* It has not, or has dropped out, or the job has given its context away: when to try next. */
+void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
+                     bool yields);
 
 /* Begins to JOIN again, on all ranks before the same call; and a step of that, without waiting. */
 void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job that computes between its all-reduces, for jobs that share an aggregator. To be run on
+ *every rank, in virtual time, where computing costs nothing:
+ *
+ *	check_turns CALLS COMPUTE_MS STARTED
+ *
+ * All but the first of STARTED all-reduces that are under way at a time are started while others
+ * are. Prints how many calls the aggregator made and how often the job gave its place to another
+ * one. Exits with 0 if every sum is right.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ina.h"
+
+#define COUNT       20000
+#define STARTED_MAX 16
+
+static float send[STARTED_MAX][COUNT];
+static float recv[STARTED_MAX][COUNT];
+
+static int is_right(const ina_comm *comm, const float *sums, int call)
+{
+	int ranks = ina_comm_ranks(comm);
+
+	for (int i = 0; i < COUNT; i++) {
+		float want = (float)(ranks * (ranks - 1) / 2 + ranks * (call + i % 7));
+
+		if (sums[i] == want)
+			continue;
+		fprintf(stderr, "check_turns: element %d of all-reduce %d is %g, not %g\n", i, call,
+		        (double)sums[i], (double)want);
+		return 0;
+	}
+	return 1;
+}
+
+/* One after the other, or `started` at a time: all are started, and then waited for. */
+static int all_reduce(ina_comm *comm, int call, int started)
+{
+	ina_request *requests[STARTED_MAX];
+	int fine = 1;
+
+	for (int s = 0; s < started; s++) {
+		for (int i = 0; i < COUNT; i++)
+			send[s][i] = (float)(ina_comm_rank(comm) + call + s + i % 7);
+		if (ina_allreduce_start(comm, send[s], recv[s], COUNT, INA_FLOAT32, INA_SUM,
+		                        &requests[s]) != INA_OK)
+			return 0;
+	}
+	for (int s = 0; s < started; s++)
+		fine = ina_wait(requests[s]) == INA_OK && is_right(comm, recv[s], call + s) && fine;
+	return fine;
+}
+
+static int run(ina_comm *comm, int calls, int compute_ms, int started)
+{
+	struct ina_stats stats;
+
+	for (int call = 0; call < calls; call += started) {
+		usleep((useconds_t)compute_ms * 1000);
+		if (!all_reduce(comm, call, started)) {
+			fprintf(stderr, "check_turns: %s\n", ina_error(comm));
+			return 0;
+		}
+	}
+	ina_comm_stats(comm, &stats, sizeof(stats));
+	printf("calls %" PRIu64 " aggregated %" PRIu64 " yields %" PRIu64 " rejoins %" PRIu64
+	       " fallbacks %" PRIu64 "\n",
+	       stats.calls, stats.calls_aggregated, stats.yields, stats.rejoins, stats.fallbacks);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	char why[INA_ERROR_SIZE];
+	ina_comm *comm;
+	int started = argc == 4 ? atoi(argv[3]) : 0;
+	int fine;
+
+	if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[2]) < 0 || started < 1 ||
+	    started > STARTED_MAX) {
+		fprintf(stderr, "check_turns: wants calls, milliseconds, and 1 to %d started\n",
+		        STARTED_MAX);
+		return 2;
+	}
+	if (ina_open(NULL, &comm, why, sizeof(why)) != INA_OK) {
+		fprintf(stderr, "check_turns: %s\n", why);
+		return 1;
+	}
+	fine = run(comm, atoi(argv[1]), atoi(argv[2]), started);
+	ina_close(comm);
+	return !fine;
+}

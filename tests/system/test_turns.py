@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More jobs than an aggregator has contexts: they take turns, and each is aggregated now and then."""
+import re
+from pathlib import Path
+
+import pytest
+from lab import LAB, run
+
+CHECK = Path(LAB).parent / "check_turns"
+SCRIPT = """pids=
+for job in $(seq {count}); do INA_LOG=info INA_COOKIE=job$job {check} {arguments} | sed "s/^/job $job /" & pids="$pids $!"; done
+for pid in $pids; do wait $pid || exit 1; done"""
+
+
+def jobs(folder, count, contexts, hosts, options, arguments):
+    """So many jobs at once, each of which runs check_turns on all hosts: the counters of each."""
+    result = run(folder, hosts, ["--virtual-time", "--jobs", contexts, *options],
+                 ["bash", "-c", "set -o pipefail\n" + SCRIPT.format(count=count, check=CHECK, arguments=arguments)])
+    assert result.code == 0, result
+    counters = {}
+    for job, text in re.findall(r"job (\d+) (calls .*)", result.out):
+        words = text.split()
+        counters.setdefault(job, []).append(dict(zip(words[::2], map(int, words[1::2]))))
+    assert len(counters) == count and all(len(ranks) == hosts for ranks in counters.values()), result
+    for ranks in counters.values():
+        # All ranks of a job go the same way, and no aggregator was lost.
+        assert all(rank == ranks[0] for rank in ranks) and ranks[0]["fallbacks"] == 0, result
+    return result, [ranks[0] for ranks in counters.values()]
+
+
+@pytest.mark.parametrize("started", [1, 8])
+def test_three_jobs_take_turns(tmp_path, started):
+    """Two contexts, 12 s of calls 50 ms apart: two of three jobs are aggregated at a time, most of the time."""
+    calls = 240 * started
+    result, counted = jobs(tmp_path, 3, 2, 2, ["--aggregator", "model"], f"{calls} 50 {started}")
+    shares = [job["aggregated"] / job["calls"] for job in counted]
+    assert all(share > 0.3 for share in shares) and sum(shares) > 1.5, result
+    assert all(job["yields"] > 0 and job["rejoins"] > 0 for job in counted), result
+    assert "goes on by ring: the job gives its place at the aggregator to another" in result.err, result
+
+
+def test_who_is_not_asked_keeps_its_place(tmp_path):
+    """As many jobs as contexts."""
+    result, counted = jobs(tmp_path, 2, 2, 2, ["--aggregator", "model"], "60 50 1")
+    assert [(job["aggregated"], job["yields"]) for job in counted] == [(60, 0), (60, 0)], result
+
+
+def test_switches_of_a_fabric(tmp_path):
+    """Two leaves with one context each and a spine with two: a leaf that refuses asks there."""
+    result, counted = jobs(tmp_path, 2, 1, 4, ["--aggregator", "model", "--topology", "leaf-spine:2x2"], "240 50 1")
+    assert all(job["yields"] > 0 for job in counted), result
+    assert sum(job["aggregated"] / job["calls"] for job in counted) > 0.5, result
