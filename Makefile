@@ -93,8 +93,8 @@ torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, JOBS at 
 	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --jobs $(or $(JOBS),$$(nproc))
 
 MINUTES ?= 10
-soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 jobs at once, in real time; memory must not grow
-	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 jobs at once (CONTEXTS=4: in turns), in real time; memory must not grow
+	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(CONTEXTS),--contexts $(CONTEXTS))
 
 scale: kernel build ## HOSTS=64 (or 16): round a plain switch, in real and in virtual time; then 16 ranks on each, with the RTL in a fabric
 	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^(lab|system)\.scale$$'
