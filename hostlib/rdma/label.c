@@ -41,12 +41,35 @@ static int go_to(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state sta
 	return ibv_modify_qp(qp, &attributes, mask);
 }
 
+static int make_ready(struct rdma_cm_id *id, struct ibv_qp *qp, unsigned int tree)
+{
+	int error = go_to(id, qp, IBV_QPS_RTR, tree);
+
+	return error != 0 ? error : go_to(id, qp, IBV_QPS_RTS, tree);
+}
+
+/* Both states before the answer, as librdmacm does. */
+int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, unsigned int tree)
+{
+	struct ibv_qp *qp = id->qp;
+	int error = make_ready(id, qp, tree);
+	int failed;
+
+	if (error != 0) {
+		errno = error;
+		return -1;
+	}
+	id->qp = NULL;
+	parameters->qp_num = qp->qp_num;
+	failed = rdma_accept(id, parameters);
+	id->qp = qp;
+	return failed;
+}
+
 int ina_label_finish(struct rdma_cm_id *id, unsigned int tree, struct ibv_qp **labelled)
 {
-	int error = go_to(id, *labelled, IBV_QPS_RTR, tree);
+	int error = make_ready(id, *labelled, tree);
 
-	if (error == 0)
-		error = go_to(id, *labelled, IBV_QPS_RTS, tree);
 	if (error == 0 && rdma_establish(id) != 0)
 		error = errno;
 	if (error != 0)

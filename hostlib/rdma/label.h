@@ -20,6 +20,12 @@ uint32_t ina_flow_label(unsigned int tree);
 int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
                       struct ibv_qp **labelled);
 
+/*
+ * id has a fresh queue pair, and a request that is accepted by these parameters: acknowledgements
+ * follow the tree too. The queue pair is ready. 0, or -1 with errno.
+ */
+int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, unsigned int tree);
+
 /* The other side has answered: the queue pair is ready, and the id's again. 0, or an errno. */
 int ina_label_finish(struct rdma_cm_id *id, unsigned int tree, struct ibv_qp **labelled);
 

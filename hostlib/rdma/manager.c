@@ -208,6 +208,7 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	struct end ends[ENDS_MAX];
 	int count = list_ends(fabric, ends);
 	int place = 0;
+	int failed;
 	enum ina_status status;
 
 	if (event->param.conn.private_data && event->param.conn.private_data_len >= sizeof(data))
@@ -226,7 +227,10 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	status = make_qp(fabric, id, failure);
 	if (status != INA_OK)
 		return status;
-	if (rdma_accept(id, &parameters) != 0)
+	failed = ends[place].purpose == INA_PURPOSE_AGGREGATE
+	                 ? ina_label_accept(id, &parameters, fabric->tree)
+	                 : rdma_accept(id, &parameters);
+	if (failed)
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "the connection of rank %d cannot be accepted: %s",
 		                ends[place].rank, strerror(errno));

@@ -97,15 +97,25 @@ static void leave_out(const struct bridge *bridge, unsigned host, struct topolog
 }
 
 /*
+ * What is for aggregation, and its acknowledgements: these wait behind nothing but their own tree's
+ * messages.
+ */
+static bool follows_tree(const struct bridge *bridge, const struct frame *frame)
+{
+	return is_for_aggregation(bridge, frame) ||
+	       (roce_is_rc(frame) && roce_is_answer(frame) && roce_is_marked(frame));
+}
+
+/*
  * Where several ports lead to a host by ways of the same length, a flow keeps to one of them. Flows
- * of one job must meet, whatever their addresses: what is for aggregation follows its tree.
+ * of one job must meet, whatever their addresses.
  */
 static unsigned choose_port(const struct bridge *bridge, const struct topology_route *route,
                             const struct frame *frame)
 {
 	if (route->count == 1)
 		return route->ports[0];
-	if (is_for_aggregation(bridge, frame))
+	if (follows_tree(bridge, frame))
 		return route->ports[roce_source_port(frame) % route->count];
 	return route->ports[ina_mix(flow_of(frame) + bridge->number) % route->count];
 }

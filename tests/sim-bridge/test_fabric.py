@@ -8,10 +8,11 @@ from scapy.layers.l2 import CookedLinuxV2  # noqa: F401 (reads link type LINUX_S
 from scapy.utils import rdpcap
 
 from bridge import BROADCAST, marker, spared_marker
-from roce import DATA, INT32, JOIN, MARKED, WRITE_ONLY, mac, message, packet, payload_of, plain, psn_of
+from roce import DATA, INT32, JOIN, MARKED, SEND_ONLY, WRITE_ONLY, mac, message, packet, payload_of, plain, psn_of
 
 
 TREE_PORT = 49152  # docs/protocol.md, Trees
+ACKNOWLEDGE = 17  # the BTH's opcode
 
 
 def introduce(bridge, hosts):
@@ -58,14 +59,14 @@ def test_unknown_destination(start):
     assert bridge.end()["filtered_frames"] == 0
 
 
-def spread(start, flows, marked, tree=None):
+def spread(start, flows, marked, tree=None, opcode=SEND_ONLY):
     """Flows from host 0 to host 2 of another leaf, five packets each; frames a spine."""
     bridge = start(4, "--topology", "clos:2x2x2", "--aggregator", "off")
     introduce(bridge, range(4))
     for flow in range(flows):
         for psn in range(5):
             # The source port of a flow is of its source, or of its tree.
-            frame = packet(flow, 2, psn, bytes(32), tos=MARKED if marked else 0, source_mac=mac(0))
+            frame = packet(flow, 2, psn, bytes(32), opcode, tos=MARKED if marked else 0, source_mac=mac(0))
             if tree is not None:
                 frame = frame[:34] + (TREE_PORT + tree).to_bytes(2, "big") + frame[36:]
             bridge.send(0, frame)
@@ -84,10 +85,11 @@ def test_multipath(start):
     assert spread(start, 40, marked=False) == (first, second)
 
 
+@pytest.mark.parametrize("opcode", [SEND_ONLY, ACKNOWLEDGE])
 @pytest.mark.parametrize("tree", range(4))
-def test_aggregated_flows_follow_their_tree(start, tree):
-    """What is for aggregators goes by its UDP source port, whatever its addresses: the flows of a tree meet."""
-    assert spread(start, 12, marked=True, tree=tree) == ((12 * 5, 0) if tree % 2 == 0 else (0, 12 * 5))
+def test_aggregated_flows_follow_their_tree(start, tree, opcode):
+    """What is for aggregators goes by its UDP source port, whatever its addresses: the flows of a tree meet. So do their ACKs."""
+    assert spread(start, 12, marked=True, tree=tree, opcode=opcode) == ((12 * 5, 0) if tree % 2 == 0 else (0, 12 * 5))
 
 
 @pytest.mark.parametrize("kind", ["model", "rtl"])
