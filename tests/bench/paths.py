@@ -3,9 +3,10 @@
 """What several trees a job give (PANAMA), in virtual time: a Clos network of 2 to 4 spines, by ring, by one tree and by as many as there
 are spines; two jobs at once; short flows beside them.
 
-    tests/bench/paths.py [--build build] [--parts trees,jobs] [--spines 2,3,4] [--aggregator rtl] [--json FILE]
+    tests/bench/paths.py [--build build] [--parts trees,uneven,jobs] [--spines 2,3,4] [--aggregator rtl] [--json FILE]
 
 trees: two hosts at each of two leaves, links of 100 Gb/s; the cables from a leaf to the spines have 100 Gb/s in all.
+uneven: the same with two spines, whose cables have the rates of --uneven.
 jobs: two jobs of a host at each of two leaves, and two hosts for short flows, all links of 100 Gb/s, the spines' too.
 """
 import argparse
@@ -16,6 +17,7 @@ import virtual
 
 RATE_GBPS = 100
 SIZE_BYTES, ROUNDS = 8 << 20, 2
+UNEVEN_BYTES, UNEVEN_ROUNDS = 32 << 20, 6
 WANTED_OF_LINKS = 0.9  # of what all cables up from a leaf carry
 JOBS_FABRIC = "clos:2x2x4"
 JOBS = {"a": (0, 4), "b": (1, 5), "short": (3, 7), "idle": (2, 6)}
@@ -44,6 +46,20 @@ def trees(options):
     return results
 
 
+def uneven(options):
+    results = []
+    print(f"# {'spines, Gb/s':>14} {'way':>8} {'Gb/s':>7}  part of each cable up from a leaf", flush=True)
+    for rates in options.uneven:
+        slow = [word for leaf in (0, 1) for spine, rate in enumerate(rates) for word in ("--at", f"leaf{leaf}:up{spine},link-rate={rate}G")]
+        for way, channels in (("1 tree", 1), ("2 trees", 2)):
+            times, counters = congestion.run(options, False, {"a": (UNEVEN_ROUNDS, UNEVEN_BYTES, 0)}, algorithm="auto", fabric="clos:2x2x2",
+                                             hosts_of={"a": (0, 1, 2, 3)}, channels=channels, more=slow)
+            rate, parts = congestion.gbps(times["a"], UNEVEN_BYTES), shares(counters, 2)
+            results.append({"rates": rates, "way": way, "gbps": rate, "shares": parts, "good": None})
+            print(f"{'%d and %d' % rates:>16} {way:>8} {rate:7.2f}  " + " ".join(f"{part:.3f}" for part in parts), flush=True)
+    return results
+
+
 def jobs(options):
     results = []
     for way, channels in (("ring", 1), ("1 tree", 1), ("2 trees", 2)):
@@ -66,7 +82,9 @@ def jobs(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--spines", type=virtual.listed(int), default="2,3,4", help="numbers of spines of --parts trees (2,3,4)")
-    parts = {part.__name__: part for part in (trees, jobs)}
+    parser.add_argument("--uneven", type=lambda text: [tuple(map(int, pair.split(":"))) for pair in text.split(",")], default="60:30,100:25,50:50,80:8",
+                        help="rates of two spines of --parts uneven (60:30,100:25,50:50,80:8)")
+    parts = {part.__name__: part for part in (trees, uneven, jobs)}
     virtual.measure(parser, parts, parts)
 
 
