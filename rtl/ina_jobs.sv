@@ -19,8 +19,9 @@
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
 // idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
-// A JOIN that is refused because no context is free asks for one, in which job's place ever: the jobs that
-// have one hear of it by ina_trailer. All ranks' JOINs of a job ask once.
+// A JOIN that is refused because no context is free asks for one: ina_trailer tells one of the jobs that
+// have a context. The JOINs of a job's ranks come close together, and ask once: a job that was the last
+// to ask does not ask again.
 //
 // A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
 // has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one
@@ -53,7 +54,7 @@ module ina_jobs #(
     output logic                                   answer_granted,
     output logic                                   answer_held,  // not now, but perhaps later
     output logic [JOB_W-1:0]                       answer_job,
-    output logic                                   context_wanted,  // with it: it is the first refused so of its job
+    output logic                                   context_wanted,  // with it: refused for want of a context
 
     // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
     // queue or its flow is put out.
@@ -238,7 +239,7 @@ module ina_jobs #(
   logic                  has_share;
   logic                  held;
   logic                  lacks_context;
-  logic [63:0]           wanted_by;  // the job that was refused so last
+  logic [63:0]           wanted_by;  // the job that was the last to ask
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
   logic                  lacks;       // the job lacks this child

@@ -14,10 +14,10 @@
 #define PAUSE_LAST_MS    30000
 
 /*
- * Jobs that share an aggregator take turns. Each keeps its context for so long at least, and leaves
- * it to others for so long; coming back costs some 20 ms. One that is refused has asked another to
- * give way by that, which does so within an all-reduce: it looks again soon. Each look costs as
- * much, so it waits longer each time that it is refused again, a turn at most.
+ * Where there are more jobs than contexts, they take turns. A job keeps its context for TURN_MS at
+ * least, since giving way costs 20 ms, and leaves it to others for as long. A job that is refused
+ * has thereby asked another one to give way, which happens within an all-reduce: it tries again
+ * after LOOK_MS, and after longer each time that it is refused again, TURN_MS at most.
  */
 #define TURN_MS 1000
 #define LOOK_MS 250

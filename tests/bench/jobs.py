@@ -23,7 +23,7 @@ import torch_models
 import virtual
 
 HOSTS, RATE_GBPS = 4, 100
-SHRINK, STEPS = 128, 4
+SHRINK = 128
 REST_US = 3000000  # in which all jobs open: they begin together
 SHAPES, _, GIGA_OPERATIONS = torch_models.MODELS["VGG-16"]
 
@@ -36,7 +36,7 @@ class Work:
         self.sizes = [max(4, prod(shape) * 4 // shrink // 4 * 4) for shape in reversed(SHAPES)]  # as gradients come
 
 
-SHORT = Work(STEPS, SHRINK, round(torch_models.compute_ms(GIGA_OPERATIONS, batch=64, tflops=50) * 1000 / SHRINK))
+SHORT = Work(4, SHRINK, round(torch_models.compute_ms(GIGA_OPERATIONS, batch=64, tflops=50) * 1000 / SHRINK))
 LONG = Work(160, 512, 50000)
 CONTEXTS = 4  # of --parts turns
 WINDOW, DEFAULT_WINDOW = 32, 128
@@ -74,8 +74,8 @@ def jain(rates):
 
 def row(options, name, count, algorithm, asked, switch):
     of_jobs = run(options, SHORT, count, algorithm, asked, switch)
-    steps_ms = [1000 * seconds(ranks) / STEPS for ranks in of_jobs]
-    gbps = count * sum(SHORT.sizes) * STEPS * 8 / seconds(sum(of_jobs, [])) / 1e9
+    steps_ms = [1000 * seconds(ranks) / SHORT.steps for ranks in of_jobs]
+    gbps = count * sum(SHORT.sizes) * SHORT.steps * 8 / seconds(sum(of_jobs, [])) / 1e9
     result = {"way": name, "jobs": count, "step_ms": statistics.mean(steps_ms), "slowest_step_ms": max(steps_ms), "gbps": gbps,
               "jain": jain([1 / step for step in steps_ms]), "aggregated": statistics.mean(ranks[0]["aggregated"] for ranks in of_jobs), "good": None}
     print(f"{name:>24} {count:4} {result['step_ms']:9.2f} {result['slowest_step_ms']:9.2f} {gbps:8.1f} {result['jain']:6.3f} {result['aggregated']:10.1%}",

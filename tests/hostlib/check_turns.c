@@ -5,9 +5,9 @@
  *
  *	check_turns CALLS COMPUTE_MS STARTED
  *
- * All but the first of STARTED all-reduces that are under way at a time are started while others
- * are. Prints how many calls the aggregator made and how often the job gave its place to another
- * one. Exits with 0 if every sum is right.
+ * STARTED all-reduces at a time are started one behind the other, and then waited for. Prints how
+ * many calls the aggregator made and how often the job gave its place to another one. Exits with 0
+ * if every sum is right.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -51,6 +51,13 @@ def run(folder, n, options, command, timeout_s=480):
     return Run(done.returncode, done.stdout, done.stderr, json.loads(text or "{}"))
 
 
+def at_once(count, command):
+    """What runs a shell command so many times at once, each a job of its own; $job is its number, from 1. It fails if one of them does."""
+    return ["bash", "-c", f"""set -o pipefail; pids=
+for job in $(seq {count}); do export INA_COOKIE=job$job; {command} & pids="$pids $!"; done
+for pid in $pids; do wait $pid || exit 1; done"""]
+
+
 def perf(folder, n, options, arguments, timeout_s=480):
     """ina-perf on n hosts, every element checked."""
     report = Path(folder) / "perf.json"

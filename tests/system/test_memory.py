@@ -3,17 +3,13 @@
 import re
 
 import pytest
-from lab import PERF, run
-
-SCRIPT = """pids=
-for job in $(seq {count}); do INA_LOG=info INA_COOKIE=job$job {perf} -b 256K -e 1M -f 4 -n 3 -w 1 {arguments} & pids="$pids $!"; done
-for pid in $pids; do wait $pid || exit 1; done"""
+from lab import PERF, at_once, run
 
 
 def jobs(folder, count, options, arguments):
     """So many jobs at once on two hosts: what the log of rank 0 says of each job, and the wrong elements of all."""
     result = run(folder, 2, ["--virtual-time", *options],
-                 ["sh", "-c", SCRIPT.format(count=count, perf=PERF, arguments=arguments)])
+                 at_once(count, f"INA_LOG=info {PERF} -b 256K -e 1M -f 4 -n 3 -w 1 {arguments}"))
     assert result.code == 0, result
     opened = re.findall(r"libina: rank 0 of 2: .*window (\d+): (.*)", result.err)
     assert len(opened) == count, result

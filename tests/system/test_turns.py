@@ -4,18 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
-from lab import LAB, run
+from lab import LAB, at_once, run
 
 CHECK = Path(LAB).parent / "check_turns"
-SCRIPT = """pids=
-for job in $(seq {count}); do INA_LOG=info INA_COOKIE=job$job {check} {arguments} | sed "s/^/job $job /" & pids="$pids $!"; done
-for pid in $pids; do wait $pid || exit 1; done"""
 
 
 def jobs(folder, count, contexts, hosts, options, arguments):
     """So many jobs at once, each of which runs check_turns on all hosts: the counters of each."""
     result = run(folder, hosts, ["--virtual-time", "--jobs", contexts, *options],
-                 ["bash", "-c", "set -o pipefail\n" + SCRIPT.format(count=count, check=CHECK, arguments=arguments)])
+                 at_once(count, f'INA_LOG=info {CHECK} {arguments} | sed "s/^/job $job /"'))
     assert result.code == 0, result
     counters = {}
     for job, text in re.findall(r"job (\d+) (calls .*)", result.out):
