@@ -56,7 +56,7 @@ enum ina_wire_operation {
 
 enum ina_wire_flags {
 	INA_WIRE_OVERFLOW = 1u << 0,  /* an int32 sum of this message overflowed */
-	INA_WIRE_REJOIN = 1u << 1,    /* of the ring: JOIN again before the next all-reduce */
+	INA_WIRE_REJOIN = 1u << 1,    /* of the ring: JOIN again; in a sum: go by ring, soon */
 	INA_WIRE_CONGESTED = 1u << 2, /* packets of the job have met congestion */
 	INA_WIRE_WANTED = 1u << 3,    /* an aggregator has refused a job for want of a context */
 };

@@ -59,8 +59,11 @@ struct ina_innet {
 	struct ina_operation operations[INA_INNET_OPERATIONS]; /* a ring */
 	unsigned int oldest;
 	unsigned int operation_count;
-	bool asked;            /* a sum has said that another job was refused: it wants a context */
-	uint32_t contributors; /* in the message received last */
+	bool asked;         /* a sum has said that another job was refused: it wants a context */
+	bool says_leave;    /* rank 0: the next message is to say that the job gives its own away */
+	bool is_leaving;    /* a sum has said so: */
+	uint64_t leaves_at; /* what would begin at this message or later goes by ring */
+	uint32_t contributors;    /* in the message received last */
 	uint32_t granted_packets; /* what the JOIN's sum says; then the least of all ranks */
 	/* By message, modulo 2 W. */
 	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* fixed point: of its block, all ranks' */

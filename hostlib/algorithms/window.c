@@ -40,7 +40,7 @@ void ina_innet_reset(struct ina_innet *innet)
 	innet->finished = 0;
 	innet->unacknowledged = 0;
 	innet->awaited_bytes = 0;
-	innet->asked = false;
+	innet->asked = innet->says_leave = innet->is_leaving = false;
 	innet->contributors = 0;
 }
 
@@ -113,7 +113,9 @@ static int add_send(struct ina_innet *innet, const struct ina_operation *operati
 	context.number_type = (uint8_t)ina_operation_number_type(innet, operation, number);
 	context.exponent = ina_operation_own_exponent(innet, operation, number);
 	ina_message_frame(slot, &context, (uint32_t)number, length,
-	                  ina_operation_remaining(innet, operation, number), 0);
+	                  ina_operation_remaining(innet, operation, number),
+	                  innet->says_leave ? INA_WIRE_REJOIN : 0);
+	innet->says_leave = false;
 	return ina_post_send(connection, batch, INA_WORK_WINDOW_SEND, slot, source, lkey, length);
 }
 
@@ -266,6 +268,10 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	innet->overflowed[number % (2 * connection->window)] = overflow;
 	if (operation->transfer.fixed)
 		*ina_operation_exponent(innet, number + operation->lead) = slot->header.exponent;
+	if (slot->trailer.flags & INA_WIRE_REJOIN && !innet->is_leaving) {
+		innet->is_leaving = true;
+		innet->leaves_at = number + connection->window;
+	}
 	innet->asked |= (slot->trailer.flags & INA_WIRE_WANTED) != 0;
 	congested = (slot->trailer.flags & INA_WIRE_CONGESTED) != 0;
 	operation->congested += congested;

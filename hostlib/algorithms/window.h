@@ -72,6 +72,16 @@ static inline uint64_t ina_innet_acknowledged(const struct ina_innet *innet)
 	return innet->posted - innet->unacknowledged;
 }
 
+/*
+ * Does the job give its context away before another transfer begins? All ranks say so before the
+ * same one: its first message is a window behind the one that told them, so none has begun it
+ * before.
+ */
+static inline bool ina_innet_leaves(const struct ina_innet *innet)
+{
+	return innet->is_leaving && innet->numbered >= innet->leaves_at;
+}
+
 /* Are all sums of the oldest transfer there? */
 static inline bool ina_innet_is_summed(const struct ina_innet *innet)
 {

@@ -7,13 +7,19 @@
 #include "count.h"
 #include "request.h"
 
+/* When all that goes by the aggregator is done, the ring takes over. */
+static bool gives_way(const struct ina_comm *comm)
+{
+	return ina_comm_is_aggregated(comm) && ina_innet_leaves(&comm->network.innet);
+}
+
 /* The next one that may start behind those that are under way; NULL: none may. */
 static struct ina_request *next_to_start(struct ina_comm *comm)
 {
 	const struct ina_algorithm_row *algorithm = comm->algorithm;
 	struct ina_request *next = comm->first;
 
-	if (!next || !next->active || comm->recovery.rejoin.yields || !algorithm->has_room ||
+	if (!next || !next->active || gives_way(comm) || !algorithm->has_room ||
 	    !algorithm->has_room(comm->algorithm_state))
 		return NULL;
 	while (next && next->active)
@@ -80,7 +86,7 @@ enum ina_status ina_queue_start(struct ina_comm *comm, struct ina_failure *failu
 
 	if (comm->first->active)
 		return ina_queue_start_next(comm, failure);
-	if (comm->recovery.rejoin.yields)
+	if (gives_way(comm))
 		return ina_fail(failure, INA_ERR_AGGREGATOR, "another job wants its context");
 	begin_turn(comm);
 	status = ina_request_prepare(comm->first, failure);

@@ -29,7 +29,7 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 		snprintf(fault->text, sizeof(fault->text), "%.*s", INA_CONTROL_TEXT - 1,
 		         failure->text);
 	}
-	agreement->yields = recovery->rejoin.yields;
+	agreement->yields = by_aggregator && ina_innet_leaves(&context->network->innet);
 	agreement->may_recover = recovery->phase == INA_STEADY && by_aggregator &&
 	                         options->algorithm == INA_ALGORITHM_AUTO;
 	agreement->deadline_ms =

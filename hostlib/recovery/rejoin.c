@@ -40,16 +40,16 @@ void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_contex
 	rejoin->due |= context->network->hosts.rejoin;
 }
 
-void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+void ina_rejoin_heed(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_innet *innet = &context->network->innet;
 
 	if (!innet->asked)
 		return;
 	innet->asked = false;
-	rejoin->yields |= context->settings->options.rank == 0 &&
-	                  context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
-	                  ina_now_ms() - rejoin->granted_ms >= TURN_MS;
+	innet->says_leave = context->settings->options.rank == 0 &&
+	                    context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
+	                    !innet->is_leaving && ina_now_ms() - rejoin->granted_ms >= TURN_MS;
 }
 
 void ina_rejoin_granted(struct ina_rejoin *rejoin)
@@ -81,6 +81,8 @@ static bool has_rivals(const struct ina_network *network)
 
 void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
+	int spread_ms;
+
 	if (!has_rivals(context->network)) {
 		try_later(rejoin, context);
 		return;
@@ -88,13 +90,15 @@ void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_con
 	rejoin->look_ms = rejoin->look_ms == 0            ? LOOK_MS
 	                  : rejoin->look_ms < TURN_MS / 2 ? 2 * rejoin->look_ms
 	                                                  : TURN_MS;
-	rejoin->next_ms = ina_now_ms() + rejoin->look_ms;
+	/* Between half of it and all, or of jobs in step the same ones would always come too late.
+	 */
+	spread_ms = (int)(context->network->fabric.job_id % (uint64_t)(rejoin->look_ms / 2));
+	rejoin->next_ms = ina_now_ms() + rejoin->look_ms - spread_ms;
 }
 
 void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
                      bool yields)
 {
-	rejoin->yields = false;
 	if (yields)
 		rejoin->next_ms = ina_now_ms() + TURN_MS;
 	else

@@ -25,7 +25,6 @@ enum ina_rejoin_stage {
 
 struct ina_rejoin {
 	bool due;    /* before the next all-reduce: the same on all ranks */
-	bool yields; /* rank 0's: the job gives its context to another one, before the next */
 	bool placed; /* this attempt has found out where the ranks are */
 	enum ina_rejoin_stage stage;
 	uint32_t vote;       /* this rank's, in the agreement under way */
@@ -51,8 +50,11 @@ void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_c
 /* A ring all-reduce is done: has rank 0 asked? */
 void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 
-/* An all-reduce by the aggregator is done: does another job want the context, and is it time? */
-void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+/*
+ * An all-reduce by the aggregator is done: where another job wants a context, and it is time, rank
+ * 0 tells all in the next message that this job gives its own away.
+ */
+void ina_rejoin_heed(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 
 /* The aggregator has granted a JOIN. */
 void ina_rejoin_granted(struct ina_rejoin *rejoin);

@@ -25,15 +25,23 @@ def jobs(folder, count, contexts, hosts, options, arguments):
     return result, [ranks[0] for ranks in counters.values()]
 
 
-@pytest.mark.parametrize("started", [1, 8])
-def test_three_jobs_take_turns(tmp_path, started):
+@pytest.mark.parametrize("hosts,started", [(2, 1), (2, 8), (4, 1), (4, 8)])
+def test_three_jobs_take_turns(tmp_path, hosts, started):
     """Two contexts, 12 s of calls 50 ms apart: two of three jobs are aggregated at a time, most of the time."""
     calls = 240 * started
-    result, counted = jobs(tmp_path, 3, 2, 2, ["--aggregator", "model"], f"{calls} 50 {started}")
+    result, counted = jobs(tmp_path, 3, 2, hosts, ["--aggregator", "model"], f"{calls} 50 {started}")
     shares = [job["aggregated"] / job["calls"] for job in counted]
     assert all(share > 0.3 for share in shares) and sum(shares) > 1.5, result
+    # Who gives way leaves its context free, at once.
+    assert result.aggregator["jobs_opened"] == result.aggregator["jobs_closed"] > 6 and result.aggregator["jobs_broken"] == 0, result
     assert all(job["yields"] > 0 and job["rejoins"] > 0 for job in counted), result
     assert "goes on by ring: the job gives its place at the aggregator to another" in result.err, result
+
+
+def test_nobody_starves(tmp_path):
+    """Eight jobs that call in step, on five contexts."""
+    result, counted = jobs(tmp_path, 8, 5, 4, ["--aggregator", "model"], "240 50 1")
+    assert all(job["aggregated"] > 20 for job in counted), result
 
 
 def test_who_is_not_asked_keeps_its_place(tmp_path):
