@@ -2,10 +2,13 @@
 /* A row for each call, size and reason that has come up. */
 #include "report.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "world.h"
 
@@ -52,7 +55,7 @@ static int size_class(size_t bytes)
 
 void ina_mpi_report(const struct ina_mpi_call *call, size_t bytes, enum ina_mpi_why why)
 {
-	if (!ina_mpi_world.is_verbose)
+	if (!ina_mpi_world.verbose)
 		return;
 	pthread_mutex_lock(&lock);
 	counts[call->kind][call->started][size_class(bytes)][why]++;
@@ -71,13 +74,33 @@ static void print_row(FILE *out, const char *name, int size, enum ina_mpi_why wh
 	        by_aggregator || by_hosts ? 0 : count, REASONS[why]);
 }
 
+/* At the end of this rank's file, if there is one; else on stderr, where a launcher may mix the
+ * lines of several ranks. */
+static void put(const char *text)
+{
+	const char *folder_and_name = ina_mpi_world.verbose;
+	char path[PATH_MAX];
+	FILE *file;
+
+	if (!strchr(folder_and_name, '/')) {
+		fputs(text, stderr);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s.%d", folder_and_name, ina_mpi_world.rank);
+	file = fopen(path, "a");
+	if (file && fputs(text, file) >= 0 && fclose(file) == 0)
+		return;
+	fprintf(stderr, "ina-mpi: INA_MPI_VERBOSE: cannot write to %s: %s; the table is here\n%s",
+	        path, strerror(errno), text);
+}
+
 void ina_mpi_report_print(void)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *out;
 
-	if (!ina_mpi_world.is_verbose)
+	if (!ina_mpi_world.verbose)
 		return;
 	out = open_memstream(&text, &bytes);
 	if (!out)
@@ -97,6 +120,6 @@ void ina_mpi_report_print(void)
 		}
 	}
 	fclose(out);
-	fwrite(text, 1, bytes, stderr);
+	put(text);
 	free(text);
 }

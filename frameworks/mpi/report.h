@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INA_MPI_VERBOSE=1: which call went which way how often, and why. */
+/* INA_MPI_VERBOSE: which call went which way how often, and why. */
 #ifndef INA_MPI_REPORT_H
 #define INA_MPI_REPORT_H
 

@@ -108,7 +108,7 @@ void ina_mpi_world_begin(int provided)
 	                        NULL);
 	PMPI_Add_error_class(&world->error_class);
 	world->has_threads = provided == MPI_THREAD_MULTIPLE;
-	world->is_verbose = verbose && strcmp(verbose, "0") != 0;
+	world->verbose = verbose && strcmp(verbose, "0") != 0 ? verbose : NULL;
 	if (world->rank == 0)
 		threshold = read_threshold();
 	ina_mpi_real.Bcast(&threshold, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);

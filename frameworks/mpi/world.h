@@ -49,7 +49,7 @@ extern struct ina_mpi_real ina_mpi_real;
 struct ina_mpi_world {
 	bool is_open;        /* between MPI_Init and MPI_Finalize */
 	bool has_threads;    /* MPI can be called by a thread of ours */
-	bool is_verbose;     /* of this rank alone */
+	const char *verbose; /* INA_MPI_VERBOSE of this rank alone; NULL: it is not set, or 0 */
 	size_t threshold;    /* bytes; what is smaller is MPI's. The same on all ranks */
 	int rank;            /* in MPI_COMM_WORLD */
 	uint32_t *addresses; /* of the RDMA side of each rank of it; 0: it has none */

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,8 +37,9 @@ def plain(mpi, program, interposer=()):
     return ["env", f"LD_PRELOAD={':'.join(map(str, preloaded))}", *program]
 
 
-def interposed(mpi, program, threshold=THRESHOLD):
-    return [*plain(mpi, [], [library(mpi)]), f"INA_MPI_THRESHOLD={threshold}", "INA_MPI_VERBOSE=1", *program]
+def interposed(folder, mpi, program, threshold=THRESHOLD):
+    """The program with it; the ranks' tables come to the folder, since launchers mix the lines of several ranks."""
+    return [*plain(mpi, [], [library(mpi)]), f"INA_MPI_THRESHOLD={threshold}", f"INA_MPI_VERBOSE={folder / 'table'}", *program]
 
 
 def run_jobs(folder, mpi, jobs, hosts=4, options=(), timeout_s=900):
@@ -52,19 +54,21 @@ def run_jobs(folder, mpi, jobs, hosts=4, options=(), timeout_s=900):
     return run(folder, hosts, ["--aggregator", "model", "--memory", "700", *options], command[:-1], timeout_s)
 
 
-def table(err_and_out, rank=0):
-    """{(call, reason): [count, by the aggregator, by hosts, by MPI]} of a rank's tables."""
+def table(folder, rank=0):
+    """{(call, reason): [count, by the aggregator, by hosts, by MPI]} of a rank's tables, one for each program that it ran."""
+    return rows_of((folder / f"table.{rank}").read_text())
+
+
+def rows_of(tables):
     rows = {}
-    here = False
-    for line in err_and_out.splitlines():
-        line = re.sub(r"^\[\d+\] ", "", line)
-        if line.startswith("# ina-mpi: rank "):
-            here = line == f"# ina-mpi: rank {rank}"
-        found = re.match(r"# (MPI_\w+) +\d+ +(\d+) +(\d+) +(\d+) +(\d+)  (.*)", line)
-        if here and found:
-            row = rows.setdefault((found[1], found[6]), [0, 0, 0, 0])
-            for i in range(4):
-                row[i] += int(found[i + 2])
+    for line in tables.splitlines():
+        if line.startswith(("# ina-mpi: rank ", "# call ")):
+            continue
+        found = re.fullmatch(r"# (MPI_\w+) +\d+ +(\d+) +(\d+) +(\d+) +(\d+)  (.*)", line)
+        assert found, line
+        row = rows.setdefault((found[1], found[6]), [0, 0, 0, 0])
+        for i in range(4):
+            row[i] += int(found[i + 2])
     return rows
 
 
@@ -72,12 +76,12 @@ def table(err_and_out, rank=0):
 def test_checks(tmp_path, mpi):
     """All calls, types, operations, forms; when calls return; what becomes of calls that do not match."""
     checks = [BUILD / f"check_collectives-{mpi}", BUILD / f"check_started-{mpi}"]
-    result = run_jobs(tmp_path, mpi, [interposed(mpi, [checks[0]]), interposed(mpi, [checks[1], "errors"])])
+    result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, [checks[0]]), interposed(tmp_path, mpi, [checks[1], "errors"])])
     assert result.code == 0, result
     assert len(re.findall("check_collectives: [0-9]+ checks right", result.out)) == 1, result
     assert result.out.count("check_started: all right") == 1, result
     assert "libina: rank 2 called all-reduce 1 with 5000 float32, rank 0 with 4999 float32" in result.out, result
-    rows = table(result.out + result.err)
+    rows = table(tmp_path)
     calls = ["allreduce", "reduce", "bcast", "reduce_scatter", "reduce_scatter_block", "allgather"]
     for call in [f"MPI_{call.capitalize()}" for call in calls] + [f"MPI_I{call}" for call in calls]:
         by_libina = [row for (name, why), row in rows.items() if name == call]
@@ -92,16 +96,17 @@ def test_checks(tmp_path, mpi):
 def test_several_ranks_on_a_host_and_loss(tmp_path, mpi, monkeypatch):
     """Two ranks on each of two hosts, and each cable loses a packet of 200 each way, of MPI's own messages too."""
     monkeypatch.setenv("INA_MPI_PER_HOST", "2")
-    result = run_jobs(tmp_path, mpi, [interposed(mpi, [BUILD / f"check_collectives-{mpi}"])], hosts=2,
+    result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, [BUILD / f"check_collectives-{mpi}"])], hosts=2,
                       options=["--loss-up", "0.005", "--loss-down", "0.005"])
     assert result.code == 0 and "checks right" in result.out, result
-    assert sum(row[1] for row in table(result.out + result.err).values()) > 0, result
+    assert sum(row[1] for row in table(tmp_path).values()) > 0, result
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_rank_is_killed(tmp_path, mpi):
     """MPI ends the job, and says of what; or another rank does, whose call then fails, if that is sooner."""
-    result = run_jobs(tmp_path, mpi, [interposed(mpi, [BUILD / f"check_started-{mpi}", "killed"]), ["echo", "the next job"]])
+    job = interposed(tmp_path, mpi, [BUILD / f"check_started-{mpi}", "killed"])
+    result = run_jobs(tmp_path, mpi, [job, ["echo", "the next job"]])
     assert result.code not in (0, 124), result
     assert "the next job" not in result.out, result
     launcher = {"openmpi": "exited on signal 9 (Killed)", "mpich": "EXIT CODE: 9"}[mpi]
@@ -113,12 +118,31 @@ def test_mpi4py(tmp_path):
     need("mpirun.openmpi")
     pytest.importorskip("mpi4py")
     script = ["/usr/bin/python3", "-B", HERE / "script.py"]
-    result = run_jobs(tmp_path, "openmpi", [plain("openmpi", script), interposed("openmpi", script, 8192)])
+    result = run_jobs(tmp_path, "openmpi", [plain("openmpi", script), interposed(tmp_path, "openmpi", script, 8192)])
     assert result.code == 0, result
     lines = [line for line in result.out.splitlines() if "script.py:" in line]
     assert lines[:len(lines) // 2] == lines[len(lines) // 2:] and len(lines) >= 8, result
-    rows = table(result.out + result.err)
+    rows = table(tmp_path)
     assert sum(row[1] for row in rows.values()) > 0, result
+
+
+@pytest.mark.parametrize("where", ["1", "table", "nowhere/table"])
+def test_where_the_table_goes(tmp_path, where):
+    """To stderr, to a file of the rank, or, where that cannot be written, to stderr behind a line that says so."""
+    pytest.importorskip("mpi4py")
+    value = where if where == "1" else tmp_path / where
+    environment = {**os.environ, "LD_PRELOAD": library("openmpi"), "INA_MPI_VERBOSE": value, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    program = "from mpi4py import MPI; import numpy; MPI.COMM_WORLD.Allreduce(numpy.ones(8192, 'f'), numpy.ones(8192, 'f'))"
+    result = subprocess.run(["/usr/bin/python3", "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result
+    expected = {("MPI_Allreduce", "one rank"): [1, 0, 0, 1]}
+    if where == "table":
+        assert table(tmp_path) == expected and result.stderr == "", result
+        return
+    said, begin, rows = result.stderr.partition("# ina-mpi: rank 0\n")
+    assert rows_of(begin + rows) == expected, result
+    assert said == "" if where == "1" else f"cannot write to {value}.0: No such file" in said, result
 
 
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
@@ -153,11 +177,11 @@ def test_scalapack(tmp_path, mpi):
         pytest.skip("scalapack-mpi-test is not there: scripts/install-packages.sh mpi installs it")
     (tmp_path / "LU.dat").write_text(LU_INPUT)
     job = ["sh", "-c", f"cd {tmp_path} && exec {tests / 'xdlu'}"]
-    result = run_jobs(tmp_path, mpi, [interposed(mpi, job, 64)])
+    result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, job, 64)])
     assert result.code == 0, result
     assert re.search(r"[1-9]\d* tests completed and passed residual checks", result.out), result
     assert re.findall(r"(\d+) tests completed and failed", result.out) == ["0"], result
-    rows = table(result.out + result.err)
+    rows = table(tmp_path)
     assert sum(row[1] + row[2] for row in rows.values()) > 0, result
 
 
@@ -166,13 +190,13 @@ def test_netpipe(tmp_path, mpi, program):
     """NetPIPE checks every message of its ping-pong between two ranks: they come as ever, though MPI has threads now."""
     need(program)
     job = ["sh", "-c", f"cd {tmp_path} && exec {program} -i -u 50000"]
-    result = run_jobs(tmp_path, mpi, [plain(mpi, job), interposed(mpi, job)], hosts=2)
+    result = run_jobs(tmp_path, mpi, [plain(mpi, job), interposed(tmp_path, mpi, job)], hosts=2)
     assert result.code == 0, result
     # How often it repeats one is by how long that takes.
     lines = re.findall(r"(\d+: +\d+ bytes) +\d+ times --> +(.*)", result.err + result.out)
     assert lines[:len(lines) // 2] == lines[len(lines) // 2:] and len(lines) >= 40, result
     assert {what for size, what in lines} == {"Integrity check passed"}, result
-    assert ("MPI_Barrier", "no larger call before it on this communicator") in table(result.out + result.err), result
+    assert ("MPI_Barrier", "no larger call before it on this communicator") in table(tmp_path), result
 
 
 # HPL's 31 lines, then PTRANS's; the other benchmarks size themselves by N.
@@ -220,7 +244,7 @@ def test_hpcc(tmp_path):
     need("mpirun.openmpi", "hpcc")
     (tmp_path / "hpccinf.txt").write_text(HPCC_INPUT)
     job = ["sh", "-c", f"cd {tmp_path} && exec hpcc"]
-    result = run_jobs(tmp_path, "openmpi", [interposed("openmpi", job, 4)])
+    result = run_jobs(tmp_path, "openmpi", [interposed(tmp_path, "openmpi", job, 4)])
     assert result.code == 0, result
     said = (tmp_path / "hpccoutf.txt").read_text()
     assert "End of HPC Challenge tests." in said and "Success=1" in said, said
@@ -230,5 +254,5 @@ def test_hpcc(tmp_path):
     assert set(re.findall(r"MPIRandomAccess\w*_Errors=(.*)", said)) == {"0"}, said
     assert set(re.findall(r"Node\(s\) with error (\d+)", said)) == {"0"}, said
     assert float(re.search(r"MPIFFT_maxErr=(.*)", said)[1]) < 16 * 2.0**-52, said
-    rows = table(result.out + result.err)
+    rows = table(tmp_path)
     assert sum(row[1] for (name, why), row in rows.items() if name == "MPI_Allreduce") > 500, result
