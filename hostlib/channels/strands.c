@@ -9,7 +9,7 @@ bool ina_strands_run(const struct ina_strands *strands, bool looked_at)
 	for (int i = 0; i < strands->count; i++) {
 		struct ina_comm *strand = strands->comms[i];
 
-		if (strand->first)
+		if (ina_comm_is_busy(strand))
 			moved |= looked_at ? ina_comm_step(strand, 0) : ina_comm_work(strand);
 	}
 	return moved;
@@ -48,7 +48,7 @@ void ina_strands_arm(const struct ina_strands *strands)
 	for (int i = 0; i < strands->count; i++) {
 		struct ina_comm *strand = strands->comms[i];
 
-		if (strand->first)
+		if (ina_comm_is_busy(strand))
 			strand->algorithm->arm(strand->algorithm_state);
 	}
 }

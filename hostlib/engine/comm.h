@@ -163,6 +163,12 @@ static inline bool ina_comm_is_recovering(const struct ina_comm *comm)
 	return comm->recovery.phase != INA_STEADY;
 }
 
+/* Has it anything to go on with? A rank may have to recover for others, without a request. */
+static inline bool ina_comm_is_busy(const struct ina_comm *comm)
+{
+	return comm->first || ina_comm_is_recovering(comm);
+}
+
 /* Between all-reduces: takes part in what other ranks need of this one. */
 void ina_comm_attend(struct ina_comm *comm);
 

@@ -277,7 +277,7 @@ static bool step(struct ina_comm *comm, int timeout_ms, bool before_wait)
 {
 	if (ina_comm_take_abort(comm))
 		return true;
-	if (!comm->first)
+	if (!ina_comm_is_busy(comm))
 		return false;
 	start_or_fault(comm);
 	if (ina_comm_is_recovering(comm))
@@ -378,7 +378,7 @@ int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 
 	/* Without a request the completion queue is not watched: a message may come before its
 	 * call. */
-	if (comm->first || ina_comm_is_recovering(comm))
+	if (ina_comm_is_busy(comm))
 		count += comm->algorithm->pollfds(comm->algorithm_state, fds + count);
 	return count;
 }
