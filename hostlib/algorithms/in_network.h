@@ -31,6 +31,13 @@ static inline bool ina_innet_is_joined(const struct ina_innet *innet)
 	       innet->contributors == (uint32_t)innet->connection.ranks;
 }
 
+/* Has a JOIN come that is not the sum of all ranks'? No other will. */
+static inline bool ina_innet_is_refused(const struct ina_innet *innet)
+{
+	return ina_innet_is_summed(innet) &&
+	       innet->contributors != (uint32_t)innet->connection.ranks;
+}
+
 /*
  * Adds what has been summed of the oldest transfer, which is done or goes on by another algorithm,
  * to the statistics. Returns whether any of it overflowed.

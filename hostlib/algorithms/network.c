@@ -282,6 +282,7 @@ void ina_network_drop_aggregated(struct ina_network *network)
 {
 	ina_innet_stop(&network->innet);
 	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
+	ina_memory_release(&network->memory, UINT64_MAX);
 	network->innet.connection.epoch++;
 }
 

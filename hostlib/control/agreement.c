@@ -206,6 +206,15 @@ enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_
 	return follow(control, vote, deadline_ms, minimum, failure);
 }
 
+bool ina_agree_has_failed(const struct ina_control *control)
+{
+	uint32_t next = control->phase + 1;
+
+	return (control->votes.phase == next && control->votes.status != INA_OK) ||
+	       (control->has_decision && control->decision.phase == next &&
+	        control->decision.status != INA_OK);
+}
+
 enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
                              int64_t deadline_ms, uint32_t *minimum, struct ina_failure *failure)
 {

@@ -46,6 +46,12 @@ enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_
                                   struct ina_failure *failure);
 
 /*
+ * Has the next agreement, which this rank has yet to begin, failed by the vote of another rank
+ * already? As far as has come in; does not wait.
+ */
+bool ina_agree_has_failed(const struct ina_control *control);
+
+/*
  * Agrees, outside of any call. The failure of this rank, if any, is replaced by what all get;
  * *value becomes the smallest, or must be the same everywhere.
  */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void ina_fallback_leave(const struct ina_recovery_context *context)
+void ina_fallback_leave(const struct ina_recovery_context *context, bool yields)
 {
 	struct ina_network *network = context->network;
 	struct ina_innet *innet = &network->innet;
@@ -12,7 +12,9 @@ void ina_fallback_leave(const struct ina_recovery_context *context)
 	if (ina_innet_is_busy(innet))
 		context->stats->messages_retried += innet->posted - innet->received;
 	ina_innet_salvage(innet);
-	ina_innet_abandon(innet, true);
+	ina_innet_abandon(innet, !yields);
+	if (yields)
+		return;
 	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);
 	innet->connection.epoch++;

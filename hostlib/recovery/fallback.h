@@ -8,8 +8,12 @@
 
 #include "context.h"
 
-/* The aggregated connections end. Which messages this rank has as sums stays so from now on. */
-void ina_fallback_leave(const struct ina_recovery_context *context);
+/*
+ * The aggregated connections end. Which messages this rank has as sums stays so from now on.
+ * yields: all sums have come, so nothing more can; the connections only have a LEAVE to deliver,
+ * and stay for that until the next JOIN.
+ */
+void ina_fallback_leave(const struct ina_recovery_context *context, bool yields);
 
 /* Begins to give all ranks the sums that the plan says. *done: there are none. */
 enum ina_status ina_fallback_begin(const struct ina_recovery_context *context,

@@ -36,7 +36,7 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 	        turn->under_way ? turn->deadline_ms : ina_now_ms() + options->timeout_ms;
 	recovery->phase = INA_AGREEING;
 	if (agreement->may_recover)
-		ina_fallback_leave(context);
+		ina_fallback_leave(context, agreement->yields);
 	ina_fault_agreement_begin(agreement, context->control);
 }
 

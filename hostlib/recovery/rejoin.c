@@ -15,9 +15,9 @@
 
 /*
  * Where there are more jobs than contexts, they take turns. A job keeps its context for TURN_MS at
- * least, since giving way costs 20 ms, and leaves it to others for as long. A job that is refused
- * has thereby asked another one to give way, which happens within an all-reduce: it tries again
- * after LOOK_MS, and after longer each time that it is refused again, TURN_MS at most.
+ * least, and leaves it to others for as long. A job that is refused has thereby asked another one
+ * to give way, which happens within an all-reduce: it tries again after LOOK_MS. An attempt takes
+ * as long as connecting does, once or twice, and no longer: less than a millisecond.
  */
 #define TURN_MS 1000
 #define LOOK_MS 250
@@ -55,7 +55,6 @@ void ina_rejoin_heed(const struct ina_rejoin *rejoin, const struct ina_recovery_
 void ina_rejoin_granted(struct ina_rejoin *rejoin)
 {
 	rejoin->granted_ms = ina_now_ms();
-	rejoin->look_ms = 0;
 }
 
 static void try_later(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -81,19 +80,15 @@ static bool has_rivals(const struct ina_network *network)
 
 void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	int spread_ms;
+	int spread_ms = (int)(context->network->fabric.job_id % (LOOK_MS / 2));
 
 	if (!has_rivals(context->network)) {
 		try_later(rejoin, context);
 		return;
 	}
-	rejoin->look_ms = rejoin->look_ms == 0            ? LOOK_MS
-	                  : rejoin->look_ms < TURN_MS / 2 ? 2 * rejoin->look_ms
-	                                                  : TURN_MS;
 	/* Between half of it and all, or of jobs in step the same ones would always come too late.
 	 */
-	spread_ms = (int)(context->network->fabric.job_id % (uint64_t)(rejoin->look_ms / 2));
-	rejoin->next_ms = ina_now_ms() + rejoin->look_ms - spread_ms;
+	rejoin->next_ms = ina_now_ms() + LOOK_MS - spread_ms;
 }
 
 void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
@@ -105,16 +100,35 @@ void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_contex
 		try_later(rejoin, context);
 }
 
-/* An agreement of all ranks follows. A rank that did not get there votes 0, and so all hear 0. */
+/*
+ * What this rank brings to the agreement under way. A rank that did not get there votes 0, and so
+ * all hear 0. At the CHECK that is a failure: where one JOIN was not joined none is, and the others
+ * need not wait for theirs to come back.
+ */
+static struct ina_vote own_vote(const struct ina_rejoin *rejoin,
+                                const struct ina_recovery_context *context,
+                                struct ina_failure *failed)
+{
+	*failed = none();
+	if (rejoin->stage == INA_REJOIN_CHECK && rejoin->vote == 0)
+		ina_fail(failed, INA_ERR_AGGREGATOR, "its JOIN was not joined");
+	return (struct ina_vote){.what = "",
+	                         .doing = "come to JOIN the aggregator again",
+	                         .value = rejoin->vote,
+	                         .call = context->turn->current,
+	                         .failed = failed};
+}
+
+/* An agreement of all ranks follows. */
 static void vote(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
                  enum ina_rejoin_stage stage, uint32_t value)
 {
-	struct ina_failure failed = none();
-	const struct ina_vote brought = {
-	        .what = "", .value = value, .call = context->turn->current, .failed = &failed};
+	struct ina_failure failed;
+	struct ina_vote brought;
 
 	rejoin->stage = stage;
 	rejoin->vote = value;
+	brought = own_vote(rejoin, context, &failed);
 	ina_agree_begin(context->control, &brought);
 }
 
@@ -123,15 +137,15 @@ static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
                                      const struct ina_recovery_context *context, uint32_t *least,
                                      struct ina_failure *failure)
 {
-	struct ina_failure failed = none();
-	const struct ina_vote brought = {.what = "",
-	                                 .doing = "come to JOIN the aggregator again",
-	                                 .value = rejoin->vote,
-	                                 .call = context->turn->current,
-	                                 .failed = &failed};
+	struct ina_failure failed;
+	const struct ina_vote brought = own_vote(rejoin, context, &failed);
+	enum ina_agreement agreement = ina_agree_poll(context->control, &brought,
+	                                              context->turn->deadline_ms, least, failure);
 
-	return ina_agree_poll(context->control, &brought, context->turn->deadline_ms, least,
-	                      failure);
+	if (agreement != INA_NOT_AGREED || failure->status != INA_ERR_AGGREGATOR)
+		return agreement;
+	*least = 0;
+	return INA_AGREED;
 }
 
 void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -298,7 +312,8 @@ static void await_join(struct ina_rejoin *rejoin, const struct ina_recovery_cont
 	struct ina_failure ignored;
 	bool fine = ina_innet_advance(innet, &ignored) == INA_OK;
 
-	if (fine && !ina_innet_is_exchanged(innet) && ina_now_ms() < rejoin->deadline_ms)
+	if (fine && !ina_innet_is_exchanged(innet) && !ina_innet_is_refused(innet) &&
+	    !ina_agree_has_failed(context->control) && ina_now_ms() < rejoin->deadline_ms)
 		return;
 	fine = fine && ina_innet_is_joined(innet);
 	ina_innet_stop(innet);

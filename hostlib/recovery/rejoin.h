@@ -27,13 +27,12 @@ struct ina_rejoin {
 	bool due;    /* before the next all-reduce: the same on all ranks */
 	bool placed; /* this attempt has found out where the ranks are */
 	enum ina_rejoin_stage stage;
-	uint32_t vote;       /* this rank's, in the agreement under way */
+	uint32_t vote;       /* this rank's, in the agreement under way; 0: it is not there */
 	int64_t deadline_ms; /* of the stage */
 	/* Rank 0's: when to ask for the next attempt. */
 	int64_t next_ms;
 	int64_t granted_ms;
 	int pause_ms;
-	int look_ms; /* the latest pause of a job that others leave no context; 0: none yet */
 };
 
 enum ina_rejoin_result {

@@ -47,9 +47,10 @@ def run(options, work, count, algorithm, asked, switch):
     """So many jobs at once: of each what its ranks say. asked: packets of a window."""
     program = os.path.abspath(os.path.join(options.build, "allreduce_times"))
     sizes = ",".join(map(str, work.sizes))
-    line = (f"pids=; for job in $(seq {count}); do INA_COOKIE=job$job {program} {algorithm} {sizes} 1 {work.steps} {REST_US} {work.compute_us} "
-            f"{asked // MESSAGES * virtual.MTU} {MESSAGES} >/tmp/job$job & pids=\"$pids $!\"; done\n"
-            f"for pid in $pids; do wait $pid || exit 1; done\nfor job in $(seq {count}); do grep rank /tmp/job$job | sed \"s/^/$job /\"; done")
+    # Hosts share /tmp.
+    line = (f"said=$(mktemp -d); pids=; for job in $(seq {count}); do INA_COOKIE=job$job {program} {algorithm} {sizes} 1 {work.steps} {REST_US} {work.compute_us} "
+            f"{asked // MESSAGES * virtual.MTU} {MESSAGES} >$said/$job & pids=\"$pids $!\"; done\n"
+            f"for pid in $pids; do wait $pid || exit 1; done\nfor job in $(seq {count}); do grep rank $said/$job | sed \"s/^/$job /\"; done; rm -r $said")
     out = virtual.lab(options, HOSTS, RATE_GBPS, ["--aggregator", "model", *switch], ["sh", "-c", line])
     ranks = {}
     for text in out.splitlines():
@@ -57,7 +58,7 @@ def run(options, work, count, algorithm, asked, switch):
         job, _, result = said.partition(" ")
         if host.startswith("[") and result.startswith('{"rank"'):
             ranks.setdefault(int(job), []).append(json.loads(result))
-    assert len(ranks) == count and all(len(of_job) == HOSTS for of_job in ranks.values()), out
+    assert len(ranks) == count and all({rank["rank"] for rank in of_job} == set(range(HOSTS)) for of_job in ranks.values()), out
     assert all(rank["wrong"] == 0 for of_job in ranks.values() for rank in of_job), out
     return list(ranks.values())
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job that computes between its all-reduces, for jobs that share an aggregator. To be run on
- *every rank, in virtual time, where computing costs nothing:
+ * every rank, in virtual time, where computing costs nothing:
  *
  *	check_turns CALLS COMPUTE_MS STARTED
  *
