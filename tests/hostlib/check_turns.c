@@ -6,14 +6,15 @@
  *	check_turns CALLS COMPUTE_MS STARTED
  *
  * STARTED all-reduces at a time are started one behind the other, and then waited for. Prints how
- * many calls the aggregator made and how often the job gave its place to another one. Exits with 0
- * if every sum is right.
+ * many calls the aggregator made, how often the job gave its place to another one, and how long the
+ * slowest ones took, from start to the last sum. Exits with 0 if every sum is right.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/deadline.h"
 #include "ina.h"
 
 #define COUNT       20000
@@ -59,18 +60,25 @@ static int all_reduce(ina_comm *comm, int call, int started)
 static int run(ina_comm *comm, int calls, int compute_ms, int started)
 {
 	struct ina_stats stats;
+	int64_t slowest_ms = 0;
 
 	for (int call = 0; call < calls; call += started) {
+		int64_t began_ms;
+
 		usleep((useconds_t)compute_ms * 1000);
+		began_ms = ina_now_ms();
 		if (!all_reduce(comm, call, started)) {
 			fprintf(stderr, "check_turns: %s\n", ina_error(comm));
 			return 0;
 		}
+		if (ina_now_ms() - began_ms > slowest_ms)
+			slowest_ms = ina_now_ms() - began_ms;
 	}
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	printf("calls %" PRIu64 " aggregated %" PRIu64 " yields %" PRIu64 " rejoins %" PRIu64
-	       " fallbacks %" PRIu64 "\n",
-	       stats.calls, stats.calls_aggregated, stats.yields, stats.rejoins, stats.fallbacks);
+	       " fallbacks %" PRIu64 " slowest_ms %" PRId64 "\n",
+	       stats.calls, stats.calls_aggregated, stats.yields, stats.rejoins, stats.fallbacks,
+	       slowest_ms);
 	return 1;
 }
 

@@ -19,6 +19,8 @@ def jobs(folder, count, contexts, hosts, options, arguments):
         words = text.split()
         counters.setdefault(job, []).append(dict(zip(words[::2], map(int, words[1::2]))))
     assert len(counters) == count and all(len(ranks) == hosts for ranks in counters.values()), result
+    # Whether a context is free is found out at once, and who gives one away does not wait either: no JOIN timeout, of 2 s.
+    assert all(rank.pop("slowest_ms") < 20 for ranks in counters.values() for rank in ranks), result
     for ranks in counters.values():
         # All ranks of a job go the same way, and no aggregator was lost.
         assert all(rank == ranks[0] for rank in ranks) and ranks[0]["fallbacks"] == 0, result
