@@ -29,7 +29,7 @@ static void tell_channels(const ina_comm *comm, struct ina_stats *stats)
 		return;
 	stats->channels = flat->channels ? (unsigned int)flat->strands.count : 1;
 	if (flat->channels)
-		ina_shares_weigh(flat->channels->lost, flat->strands.count, weights);
+		ina_shares_weigh(&flat->channels->known, flat->strands.count, weights);
 	for (unsigned int c = 0; c < stats->channels; c++) {
 		const struct ina_comm *channel = channel_of(flat, (int)c);
 		const struct ina_tree *tree = &channel->network.tree;

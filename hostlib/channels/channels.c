@@ -12,6 +12,7 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 {
 	struct ina_channels *channels = calloc(1, sizeof(*channels));
 	bool may_lose = comm->settings.options.algorithm == INA_ALGORITHM_AUTO;
+	uint32_t lost = 0;
 
 	if (!channels)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for channels");
@@ -22,14 +23,15 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 		struct ina_comm *strand = comm->strands.comms[c];
 
 		if (may_lose && strand->stats.algorithm != INA_ALGORITHM_INA)
-			channels->lost |= (uint32_t)1 << c;
+			lost |= (uint32_t)1 << c;
 		if (ina_memory_register(&strand->network.memory, channels->told,
 		                        sizeof(channels->told) + sizeof(channels->heard),
 		                        failure) != INA_OK)
 			return failure->status;
 	}
+	ina_shares_open(&channels->known, lost);
 	for (unsigned int s = 0; s < INA_CHANNEL_STEPS; s++)
-		channels->steps[s].lost = channels->lost;
+		channels->steps[s].known = channels->known;
 	return INA_OK;
 }
 

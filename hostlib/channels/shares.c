@@ -2,22 +2,37 @@
 /* Weights, and what follows from them. */
 #include "shares.h"
 
+#define ALIKE      (INA_SHARES_WHOLE / 16) /* differences that come and go with the measurement */
+#define LEAST_PART (INA_SHARES_WHOLE / 16) /* so that there is something to measure */
+#define GAIN_MOST  (INA_SHARES_WHOLE / 2)
+#define GAIN_LEAST (INA_SHARES_WHOLE / 32)
+
+/* Weyl's sequence of the golden ratio, 2^64 of it: any few steps are spread evenly. */
+#define GOLDEN 0x9E3779B97F4A7C15u
+
+/*
+ * What is left of a unit is rounded up as often as it is large, so that parts are right over steps.
+ * Where the last unit is short, the channels have the last piece in turn.
+ */
 void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t bytes, size_t unit,
                     struct ina_share *shares)
 {
 	size_t units = (bytes + unit - 1) / unit;
 	uint64_t all = 0;
 	uint64_t before = 0;
+	uint64_t first = bytes % unit == 0 ? 0 : step;
+	uint64_t carried;
 	size_t begin = 0;
 
 	for (int c = 0; c < channels; c++)
 		all += weights[c];
+	carried = (step * GOLDEN >> 32) * all >> 32;
 	for (int i = 0; i < channels; i++) {
-		int c = (int)((step + (uint64_t)i) % (uint64_t)channels);
+		int c = (int)((first + (uint64_t)i) % (uint64_t)channels);
 		size_t end;
 
 		before += weights[c];
-		end = (size_t)(units * before / all) * unit;
+		end = (size_t)((units * before + carried) / all) * unit;
 		if (end > bytes)
 			end = bytes;
 		shares[c] = (struct ina_share){.offset = begin, .bytes = end - begin};
@@ -25,10 +40,93 @@ void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t
 	}
 }
 
-void ina_shares_weigh(uint32_t lost, int channels, uint32_t *weights)
+static bool is_lost(const struct ina_shares_known *known, int channel)
 {
-	bool all_lost = lost == ((uint32_t)1 << channels) - 1;
+	return known->lost >> channel & 1;
+}
+
+void ina_shares_open(struct ina_shares_known *known, uint32_t lost)
+{
+	known->lost = lost;
+	known->gain = GAIN_MOST;
+	known->idlest = 0;
+	for (int c = 0; c < INA_MAX_CHANNELS; c++)
+		known->parts[c] = INA_SHARES_WHOLE;
+}
+
+bool ina_shares_differ(const struct ina_shares_known *known, int channels)
+{
+	for (int c = 0; c < channels; c++)
+		if (!is_lost(known, c) && known->parts[c] != INA_SHARES_WHOLE)
+			return true;
+	return false;
+}
+
+void ina_shares_weigh(const struct ina_shares_known *known, int channels, uint32_t *weights)
+{
+	bool all_lost = known->lost == ((uint32_t)1 << channels) - 1;
+	bool differ = ina_shares_differ(known, channels);
 
 	for (int c = 0; c < channels; c++)
-		weights[c] = all_lost || !(lost >> c & 1);
+		weights[c] = all_lost ? 1 : is_lost(known, c) ? 0 : differ ? known->parts[c] : 1;
+}
+
+int32_t ina_shares_idle(uint32_t dry, uint32_t ends)
+{
+	return ends > 0 ? (int32_t)(dry * INA_SHARES_WHOLE / ends) : INT32_MAX;
+}
+
+/*
+ * What was changed shows in the next tally but one, so parts swing round what is right: each time
+ * that another channel is the idle one, changes become half as large, else a little larger.
+ */
+static void adapt(struct ina_shares_known *known, int idlest)
+{
+	known->gain = idlest == known->idlest ? known->gain + known->gain / 16 : known->gain / 2;
+	if (known->gain > GAIN_MOST)
+		known->gain = GAIN_MOST;
+	if (known->gain < GAIN_LEAST)
+		known->gain = GAIN_LEAST;
+	known->idlest = idlest;
+}
+
+void ina_shares_learn(struct ina_shares_known *known, int channels, const int32_t *idle)
+{
+	int32_t least = INT32_MAX;
+	int32_t most = -1;
+	int idlest = 0;
+	uint32_t largest = 1;
+
+	for (int c = 0; c < channels; c++) {
+		if (is_lost(known, c))
+			continue;
+		if (idle[c] < least)
+			least = idle[c];
+		if (idle[c] > most) {
+			most = idle[c];
+			idlest = c;
+		}
+	}
+	if (most == INT32_MAX || most - least <= ALIKE)
+		return;
+	adapt(known, idlest);
+	for (int c = 0; c < channels; c++) {
+		uint32_t *part = &known->parts[c];
+
+		if (is_lost(known, c))
+			continue;
+		*part += (uint32_t)((uint64_t)*part * (uint32_t)(idle[c] - least) * known->gain /
+		                    ((uint64_t)INA_SHARES_WHOLE * INA_SHARES_WHOLE));
+		if (*part > largest)
+			largest = *part;
+	}
+	for (int c = 0; c < channels; c++) {
+		uint32_t *part = &known->parts[c];
+
+		if (is_lost(known, c))
+			continue;
+		*part = *part * INA_SHARES_WHOLE / largest;
+		if (*part < LEAST_PART)
+			*part = LEAST_PART;
+	}
 }

@@ -4,6 +4,8 @@
  * the steps up to s - INA_CHANNEL_STEPS have brought; so are `lost` of its place in the ring, and
  * which trials are under way when a tally is made: the tally before it is that long over.
  */
+#include <string.h>
+
 #include "steps.h"
 
 #include "hostlib/engine/count.h"
@@ -46,22 +48,35 @@ static enum ina_status begin(const struct ina_channels *channels, int channel,
 	return failure->status;
 }
 
+/* Of a step that is not its call's last. */
+static size_t full_bytes(const struct ina_channels *channels, const struct ina_channel_step *step)
+{
+	return channels->unit_bytes * (size_t)channels->comm->strands.count *
+	       (all_lost(channels, step->known.lost) ? PIECE_MESSAGES_RING : PIECE_MESSAGES);
+}
+
+static size_t bytes_left(const struct ina_channels *channels, const struct ina_channel_step *step)
+{
+	const struct ina_channel_call *call = &channels->calls[step->call % INA_CHANNEL_STEPS];
+
+	return call->transfer.total_bytes - call->begun_bytes;
+}
+
 static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_channel_step *step,
                                     uint64_t number, struct ina_failure *failure)
 {
 	const struct ina_comm *comm = channels->comm;
 	struct ina_channel_call *call = &channels->calls[step->call % INA_CHANNEL_STEPS];
 	const struct ina_transfer *transfer = &call->transfer;
-	size_t left = transfer->total_bytes - call->begun_bytes;
-	size_t bytes = channels->unit_bytes * (size_t)comm->strands.count *
-	               (all_lost(channels, step->lost) ? PIECE_MESSAGES_RING : PIECE_MESSAGES);
+	size_t left = bytes_left(channels, step);
+	size_t bytes = full_bytes(channels, step);
 	struct ina_share shares[INA_MAX_CHANNELS];
 	uint32_t weights[INA_MAX_CHANNELS];
 	enum ina_status status = INA_OK;
 
 	if (bytes > left)
 		bytes = left;
-	ina_shares_weigh(step->lost, comm->strands.count, weights);
+	ina_shares_weigh(&step->known, comm->strands.count, weights);
 	ina_shares_cut(weights, comm->strands.count, number, bytes, channels->unit_bytes, shares);
 	for (int c = 0; c < comm->strands.count && status == INA_OK; c++) {
 		size_t offset = call->begun_bytes + shares[c].offset;
@@ -76,7 +91,7 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 		};
 
 		/* Nothing goes as well: its call is compared with the other ranks'. */
-		if (shares[c].bytes > 0 || (bytes == 0 && c == lead_of(channels, step->lost)))
+		if (shares[c].bytes > 0 || (bytes == 0 && c == lead_of(channels, step->known.lost)))
 			status = begin(channels, c, &what, &step->pieces[c], failure);
 	}
 	call->begun_bytes += bytes;
@@ -84,32 +99,64 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 	return status;
 }
 
-/* Of channels that have lost their aggregators. */
-static enum ina_status begin_trials(struct ina_channels *channels, struct ina_channel_step *step,
-                                    struct ina_failure *failure)
+/* A step has ended: have channels anything left to do in those behind it? */
+static void count_dry(struct ina_channels *channels)
 {
+	if (channels->steps_ended == channels->steps_begun)
+		return;
+	channels->ends++;
+	for (int c = 0; c < channels->comm->strands.count; c++) {
+		bool is_dry = true;
+
+		for (uint64_t s = channels->steps_ended; s < channels->steps_begun; s++) {
+			const struct ina_request *piece =
+			        channels->steps[s % INA_CHANNEL_STEPS].pieces[c];
+
+			is_dry = is_dry && (!piece || piece->done);
+		}
+		channels->dry[c] += is_dry;
+	}
+}
+
+static void forget_dry(struct ina_channels *channels)
+{
+	channels->ends = 0;
+	memset(channels->dry, 0, sizeof(channels->dry));
+}
+
+/*
+ * With trials of channels that have lost their aggregators. Of short calls a tally would cost as
+ * much as they do; but parts that are not equal may be wrong by now.
+ */
+static enum ina_status begin_tally(struct ina_channels *channels, struct ina_channel_step *step,
+                                   struct ina_failure *failure)
+{
+	int count = channels->comm->strands.count;
 	const struct ina_collective trial = {
 	        .kind = INA_CALL_ALLREDUCE, .type = INA_INT32, .op = INA_SUM};
 	const struct ina_collective tally = {.kind = INA_CALL_ALLREDUCE,
 	                                     .send = channels->told,
 	                                     .recv = channels->heard,
-	                                     .count = (size_t)channels->comm->strands.count,
+	                                     .count = 2 * (size_t)count,
 	                                     .type = INA_INT32,
 	                                     .op = INA_MIN};
-	bool tallies = false;
+	bool tallies = bytes_left(channels, step) >= full_bytes(channels, step) ||
+	               ina_shares_differ(&step->known, count);
 
-	for (int c = 0; c < channels->comm->strands.count; c++) {
+	for (int c = 0; c < count; c++) {
 		struct ina_request **request = &channels->trials[c];
 
 		tallies |= *request != NULL;
 		channels->told[c] = *request && (*request)->done;
-		if (!*request && step->lost & bit(c) &&
+		channels->told[count + c] = ina_shares_idle(channels->dry[c], channels->ends);
+		if (!*request && step->known.lost & bit(c) &&
 		    begin(channels, c, &trial, request, failure) != INA_OK)
 			return failure->status;
 	}
-	return tallies ? begin(channels, lead_of(channels, step->lost), &tally, &step->tally,
-	                       failure)
-	               : INA_OK;
+	if (!tallies)
+		return INA_OK;
+	forget_dry(channels);
+	return begin(channels, lead_of(channels, step->known.lost), &tally, &step->tally, failure);
 }
 
 enum ina_status ina_step_begin(struct ina_channels *channels, struct ina_failure *failure)
@@ -117,11 +164,11 @@ enum ina_status ina_step_begin(struct ina_channels *channels, struct ina_failure
 	uint64_t number = channels->steps_begun++;
 	struct ina_channel_step *step = &channels->steps[number % INA_CHANNEL_STEPS];
 
-	*step = (struct ina_channel_step){.call = channels->calls_begun - 1, .lost = step->lost};
+	*step = (struct ina_channel_step){.call = channels->calls_begun - 1, .known = step->known};
 	if (number % INA_TALLY_STEPS == 0) {
 		/* Now and then, also where there is never a pause. */
 		channels->noticed = true;
-		if (begin_trials(channels, step, failure) != INA_OK)
+		if (begin_tally(channels, step, failure) != INA_OK)
 			return failure->status;
 	}
 	return begin_pieces(channels, step, number, failure);
@@ -141,16 +188,21 @@ static bool is_over(const struct ina_channels *channels, const struct ina_channe
 /* What has become of a channel in a piece of it: the same at all ranks. */
 static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 {
-	uint32_t before = channels->lost;
+	uint32_t *lost = &channels->known.lost;
+	uint32_t before = *lost;
 
 	if (way & INA_WAY_AGGREGATED)
-		channels->lost &= ~bit(channel);
+		*lost &= ~bit(channel);
 	else if (way & INA_WAY_WITHOUT)
-		channels->lost |= bit(channel);
-	if (channels->lost != before)
-		ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu",
-		        channel, channels->lost & bit(channel) ? "is without" : "has",
-		        (unsigned long long)channels->steps_ended);
+		*lost |= bit(channel);
+	if (*lost == before)
+		return;
+	/* What it took to find out says nothing of how busy channels are. */
+	forget_dry(channels);
+	channels->known.parts[channel] = INA_SHARES_WHOLE;
+	ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu", channel,
+	        *lost & bit(channel) ? "is without" : "has",
+	        (unsigned long long)channels->steps_ended);
 }
 
 static void take(struct ina_request **request)
@@ -160,13 +212,16 @@ static void take(struct ina_request **request)
 	*request = NULL;
 }
 
-/* Trials that are over at all ranks. */
+/* Trials that are over at all ranks, and how idle channels were at the busiest rank of each. */
 static void hear_tally(struct ina_channels *channels, struct ina_channel_step *step)
 {
+	int count = channels->comm->strands.count;
+
 	if (!step->tally)
 		return;
 	take(&step->tally);
-	for (int c = 0; c < channels->comm->strands.count; c++) {
+	ina_shares_learn(&channels->known, count, channels->heard + count);
+	for (int c = 0; c < count; c++) {
 		if (!channels->trials[c] || channels->heard[c] == 0)
 			continue;
 		note_way(channels, c, channels->trials[c]->way);
@@ -191,8 +246,9 @@ bool ina_step_end(struct ina_channels *channels)
 	}
 	hear_tally(channels, step);
 	call->ended = step->is_last;
-	step->lost = channels->lost;
+	step->known = channels->known;
 	channels->steps_ended++;
+	count_dry(channels);
 	return true;
 }
 

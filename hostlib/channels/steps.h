@@ -10,10 +10,11 @@
  * finished before it begins step s. That is the boundary: what is under way when a channel loses
  * its aggregator finishes by the channel's own ring, and its part goes to the others from there on.
  *
- * A channel without a weight has nothing to do by which its ring could bring the aggregator back.
- * It gets empty all-reduces, the trials, beside the steps, and no step waits for them. When a
- * rank's trial is over is known to that rank alone, so there are tallies: a minimum over all ranks,
- * at steps that all know.
+ * How idle channels are, each rank counts for itself, and the least idle one's figure counts. A
+ * channel without a weight has nothing to do by which its ring could bring the aggregator back: it
+ * gets empty all-reduces, the trials, beside the steps, and no step waits for them. When a rank's
+ * trial is over is known to that rank alone. For both there are tallies: minima over all ranks, at
+ * steps that all know.
  */
 #ifndef INA_CHANNELS_STEPS_H
 #define INA_CHANNELS_STEPS_H
@@ -43,8 +44,8 @@ struct ina_channel_step {
 	uint64_t call;
 	bool is_last; /* of its call */
 	struct ina_request *pieces[INA_MAX_CHANNELS];
-	struct ina_request *tally; /* NULL: none goes with it */
-	uint32_t lost; /* when it has ended: channels that have lost their aggregators, by bits */
+	struct ina_request *tally;     /* NULL: none goes with it */
+	struct ina_shares_known known; /* when it has ended */
 };
 
 struct ina_channels {
@@ -56,11 +57,16 @@ struct ina_channels {
 	uint64_t steps_ended;
 	struct ina_channel_call calls[INA_CHANNEL_STEPS]; /* rings */
 	struct ina_channel_step steps[INA_CHANNEL_STEPS];
-	uint32_t lost;                                /* after the last step that has ended */
+	struct ina_shares_known known; /* after the last step that has ended */
+	/* Since the last tally: steps that have ended with others behind them, and how often a
+	 * channel had nothing left to do then. */
+	uint32_t ends;
+	uint32_t dry[INA_MAX_CHANNELS];
 	struct ina_request *trials[INA_MAX_CHANNELS]; /* NULL: none is under way */
-	/* Of a tally: is the channel's trial over, at this rank; at all ranks. Registered. */
-	int32_t told[INA_MAX_CHANNELS];
-	int32_t heard[INA_MAX_CHANNELS];
+	/* Of a tally: is a channel's trial over, and behind these how idle channels were, at this
+	 * rank; at all ranks. Registered. */
+	int32_t told[2 * INA_MAX_CHANNELS];
+	int32_t heard[2 * INA_MAX_CHANNELS];
 	bool noticed; /* the latest wait ended by something other than work, or by its time */
 };
 

@@ -40,6 +40,19 @@ def test_each_spine_carries_half(tmp_path):
     assert len(tops) == 2 and max(tops.values()) < 1.05 * min(tops.values()), tops
 
 
+def test_uneven_spines(tmp_path):
+    """Spines of 60 and 30 Gb/s: channels come to have parts like these, and are faster than the better spine can be by itself. ACKs keep
+    to their spine, for those of a fast channel would wait at the slow one."""
+    size, times = 16 << 20, 4
+    slow = [word for leaf in (0, 1) for spine, rate in enumerate((60, 30)) for word in ("--at", f"leaf{leaf}:up{spine},link-rate={rate}G")]
+    result = run(tmp_path, RANKS, [*TWO_SPINES, "--link-rate", "100G", *slow], [*channels(2), "-c", 1, "-b", size, "-e", size, "-n", times, "-w", 1])
+    assert result.code == 0, result
+    row = next(line for line in result.out.splitlines() if re.match(rf"\[0\] +{size} ", line)).split()
+    assert row[5] == "ina" and row[-1] == "0" and float(row[7]) * 8 > 70, result
+    first, second = (max(aggregated_bytes(result, spine)) for spine in (0, 1))
+    assert 0.6 < first / (first + second) < 0.72, result
+
+
 def test_one_channel_takes_one_spine(tmp_path):
     result = run(tmp_path, RANKS, TWO_SPINES, [*channels(1, "ina"), "-b", SIZE, "-e", SIZE, "-n", 2, "-w", 0])
     assert result.code == 0 and rows(result) == [("ina", 0)], result
