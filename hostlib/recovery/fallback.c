@@ -8,12 +8,13 @@ void ina_fallback_leave(const struct ina_recovery_context *context, bool yields)
 {
 	struct ina_network *network = context->network;
 	struct ina_innet *innet = &network->innet;
+	bool stays = yields && !ina_innet_is_busy(innet);
 
 	if (ina_innet_is_busy(innet))
 		context->stats->messages_retried += innet->posted - innet->received;
 	ina_innet_salvage(innet);
-	ina_innet_abandon(innet, !yields);
-	if (yields)
+	ina_innet_abandon(innet, !stays);
+	if (stays)
 		return;
 	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);

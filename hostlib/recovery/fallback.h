@@ -10,8 +10,8 @@
 
 /*
  * The aggregated connections end. Which messages this rank has as sums stays so from now on.
- * yields: all sums have come, so nothing more can; the connections only have a LEAVE to deliver,
- * and stay for that until the next JOIN.
+ * yields: the job gives its context away. Where all sums have come nothing more can; the
+ * connections only have a LEAVE to deliver, and stay for that until the next JOIN.
  */
 void ina_fallback_leave(const struct ina_recovery_context *context, bool yields);
 

@@ -353,9 +353,9 @@ static enum ina_rejoin_result count_votes(struct ina_rejoin *rejoin,
 	return INA_REJOIN_UNDER_WAY;
 }
 
-enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
-                                       const struct ina_recovery_context *context,
-                                       struct ina_failure *failure)
+static enum ina_rejoin_result step_stage(struct ina_rejoin *rejoin,
+                                         const struct ina_recovery_context *context,
+                                         struct ina_failure *failure)
 {
 	switch (rejoin->stage) {
 	case INA_REJOIN_CONNECT:
@@ -374,4 +374,19 @@ enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
 		return count_votes(rejoin, context, failure);
 	}
 	return INA_REJOIN_UNDER_WAY;
+}
+
+enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
+                                       const struct ina_recovery_context *context,
+                                       struct ina_failure *failure)
+{
+	enum ina_rejoin_result result = INA_REJOIN_UNDER_WAY;
+	enum ina_rejoin_stage before;
+
+	/* What a stage waits for may be there already, and nothing would wake the caller then. */
+	do {
+		before = rejoin->stage;
+		result = step_stage(rejoin, context, failure);
+	} while (result == INA_REJOIN_UNDER_WAY && rejoin->stage != before);
+	return result;
 }

@@ -19,8 +19,14 @@ static struct ina_control control;
 static struct ina_settings settings;
 static struct ina_rejoin rejoin;
 static struct ina_turn turn;
-static const struct ina_recovery_context context = {
-        .control = &control, .network = &network, .settings = &settings, .turn = &turn};
+static struct ina_stats stats;
+static const struct ina_log silent;
+static const struct ina_recovery_context context = {.control = &control,
+                                                    .network = &network,
+                                                    .settings = &settings,
+                                                    .log = &silent,
+                                                    .stats = &stats,
+                                                    .turn = &turn};
 
 static int open_joining(void **state)
 {
@@ -31,6 +37,8 @@ static int open_joining(void **state)
 	(void)state;
 	rejoin = (struct ina_rejoin){.stage = INA_REJOIN_JOIN, .deadline_ms = INT64_MAX};
 	network = (struct ina_network){0};
+	turn.deadline_ms = INT64_MAX;
+	stats = (struct ina_stats){0};
 	ina_options_init(&options);
 	options.rank = 0;
 	options.ranks = RANKS;
@@ -53,15 +61,14 @@ static int close_joining(void **state)
 	return 0;
 }
 
-/* Takes in what has come; the stage after that. */
-static enum ina_rejoin_stage step(void)
+/* Takes in what has come, and goes on. */
+static enum ina_rejoin_result step(void)
 {
 	struct ina_failure failure;
 	int count;
 
 	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure), INA_OK);
-	assert_int_equal(ina_rejoin_step(&rejoin, &context, &failure), INA_REJOIN_UNDER_WAY);
-	return rejoin.stage;
+	return ina_rejoin_step(&rejoin, &context, &failure);
 }
 
 /* docs/protocol.md, A connection's life: DATA only when the rank's own JOIN is acknowledged. */
@@ -69,10 +76,27 @@ static void a_join_is_over_when_it_is_acknowledged(void **state)
 {
 	(void)state;
 	fake_sum(0, RANKS);
-	assert_int_equal(step(), INA_REJOIN_JOIN);
+	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(rejoin.stage, INA_REJOIN_JOIN);
 	fake_complete(fake.tx[INA_PURPOSE_AGGREGATE].ids[0], IBV_WC_SUCCESS, 0);
-	assert_int_equal(step(), INA_REJOIN_CHECK);
+	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(rejoin.stage, INA_REJOIN_CHECK);
 	assert_int_equal(rejoin.vote, 8); /* packets, as the sum of the JOINs says */
+}
+
+/* The others have voted: no message comes any more that would end a wait. */
+static void the_last_one_to_vote_decides_at_once(void **state)
+{
+	struct ina_votes votes = {.phase = control.phase + 1, .least = {8, 1}, .most = {8, 2}};
+
+	(void)state;
+	ina_ranks_add(&votes.voted, 1);
+	ina_ranks_add(&votes.voted, 2);
+	ina_control_take_votes(&control, &votes);
+	fake_sum(0, RANKS);
+	fake_complete(fake.tx[INA_PURPOSE_AGGREGATE].ids[0], IBV_WC_SUCCESS, 0);
+	assert_int_equal(step(), INA_REJOIN_GRANTED);
+	assert_int_equal(stats.rejoins, 1);
 }
 
 /* The own one may have been granted a moment later, and waits at the aggregator for ever. */
@@ -80,8 +104,7 @@ static void another_ranks_join_that_comes_raw_ends_the_attempt(void **state)
 {
 	(void)state;
 	fake_sum(0, 1);
-	assert_int_equal(step(), INA_REJOIN_CHECK);
-	assert_int_equal(rejoin.vote, 0);
+	assert_int_equal(step(), INA_REJOIN_REFUSED);
 }
 
 static void who_hears_that_another_join_was_refused_does_not_wait(void **state)
@@ -89,14 +112,13 @@ static void who_hears_that_another_join_was_refused_does_not_wait(void **state)
 	struct ina_votes votes = {.status = INA_ERR_AGGREGATOR, .failed_rank = 2};
 
 	(void)state;
-	assert_int_equal(step(), INA_REJOIN_JOIN);
+	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
 	/* Of the agreement before: that is over. */
 	ina_control_take_votes(&control, &votes);
-	assert_int_equal(step(), INA_REJOIN_JOIN);
+	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
 	votes.phase = control.phase + 1;
 	ina_control_take_votes(&control, &votes);
-	assert_int_equal(step(), INA_REJOIN_CHECK);
-	assert_int_equal(rejoin.vote, 0);
+	assert_int_equal(step(), INA_REJOIN_REFUSED);
 }
 
 /* Rank 0 alone, and only when the job has had its context for a second. */
@@ -171,6 +193,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(
 	                who_hears_that_another_join_was_refused_does_not_wait, open_joining,
 	                close_joining),
+	        cmocka_unit_test_setup_teardown(the_last_one_to_vote_decides_at_once, open_joining,
+	                                        close_joining),
 	        cmocka_unit_test(a_context_is_given_when_the_turn_is_over),
 	        cmocka_unit_test(a_job_that_is_refused_asks_again),
 	};
