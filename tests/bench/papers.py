@@ -173,7 +173,7 @@ LINES = [
          "two jobs of four hosts on one cable of 100 Gb/s, short flows of 4 KiB through the same queue", panama_short,
          "ten hosts and one cable, where theirs is a Clos with ECMP", 4.5),
     Line("panama.jobs", "large jobs up to 1.34 times as fast; the same simulation", "two jobs under two spines, 4 MiB, 100 Gb/s everywhere, by ring, by one tree, by two, the RTL at 250 MHz",
-         panama_jobs, "theirs is training time in a large cluster; here by two trees the switches are the limit: a switch sums a beat a clock for all its jobs, 128 Gb/s at 250 MHz ([results.md](results.md#several-trees-a-job))"),
+         panama_jobs, "theirs is training time in a large cluster; here it is the all-reduce alone, on a fabric as small as can be ([results.md](results.md#several-trees-a-job))"),
     Line("grid.example", "8 workers: 1 without aggregation, 2.43 by the nearest switch, 3 by GRID", "`ina-plan --example grid`", grid_example, "the same example"),
     Line("grid.time", "38.4 to 60.1% less communication time than others; a testbed and simulations",
          "a fat tree of 80 switches, 8 jobs of 16 hosts with a server each, against the better of no and of nearest aggregation", grid_time,
