@@ -51,6 +51,10 @@ if [ "$INA_RANK" != 0 ]; then
 	wait
 	exit
 fi
+if [ -e "$folder/done" ]; then
+	echo "mpi_host.sh: $folder was the meeting place of another run: it must be empty" >&2
+	exit 2
+fi
 trap 'touch "$folder/done"' EXIT
 
 per_host=${INA_MPI_PER_HOST:-1}

@@ -126,6 +126,14 @@ def test_mpi4py(tmp_path):
     assert sum(row[1] for row in rows.values()) > 0, result
 
 
+def test_a_meeting_place_is_used_once(tmp_path):
+    """A second run there would wait for ranks that believe that it is over."""
+    result = run_jobs(tmp_path, "openmpi", [["true"]], hosts=2)
+    assert result.code == 0, result
+    result = run(tmp_path, 2, ["--aggregator", "model"], [HERE / "mpi_host.sh", "openmpi", tmp_path / "meeting", "true"], 60)
+    assert result.code == 2 and f"mpi_host.sh: {tmp_path / 'meeting'} was the meeting place of another run" in result.err, result
+
+
 @pytest.mark.parametrize("where", ["1", "table", "nowhere/table"])
 def test_where_the_table_goes(tmp_path, where):
     """To stderr, to a file of the rank, or, where that cannot be written, to stderr behind a line that says so."""
