@@ -107,6 +107,7 @@ def check_killed():
     net.register_comm_hook(STATE, torch_ina_hook.all_reduce)
     for step in range(2):  # in the second one DDP makes its buckets anew, by gloo
         backward(net, batch(RANK, step))
+    dist.barrier()  # another rank may still lack a sum, and have an exception in place of it
     if RANK == VICTIM:
         os.kill(os.getpid(), signal.SIGKILL)
     refused(lambda: backward(net, batch(RANK, 2)), f"rank {VICTIM}")

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "free_port.h"
 #include "hostlib/bootstrap/bootstrap.h"
 #include "hostlib/bootstrap/caller.h"
 #include "hostlib/bootstrap/mesh.h"
@@ -41,19 +42,12 @@ struct rank {
 
 static char root[64];
 
-/* A port that was free a moment ago. */
 static void choose_port(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	uint16_t port = free_port();
 
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-	close(fd);
-	snprintf(root, sizeof(root), "127.0.0.1:%u", ntohs(address.sin_port));
+	assert_int_not_equal(port, 0);
+	snprintf(root, sizeof(root), "127.0.0.1:%u", port);
 }
 
 static void *run_rank(void *argument)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A port for a root that is yet to listen. */
+#ifndef FREE_PORT_H
+#define FREE_PORT_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * Of 127.0.0.1, nobody listens there. The kernel gives none of these to who connects
+ * (ip_local_port_range begins with 32768): ranks that call a root that does not listen yet would
+ * come to have its port themselves, now and then. 0: there is none.
+ */
+static inline uint16_t free_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	uint16_t found = 0;
+
+	for (int i = 0; i < 10000 && found == 0; i++) {
+		uint16_t port = (uint16_t)(20000 + (getpid() + i) % 10000);
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		address.sin_port = htons(port);
+		if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+			found = port;
+		if (fd >= 0)
+			close(fd);
+	}
+	return found;
+}
+
+#endif
