@@ -81,6 +81,7 @@ static void put(const char *text)
 	const char *folder_and_name = ina_mpi_world.verbose;
 	char path[PATH_MAX];
 	FILE *file;
+	bool is_written;
 
 	if (!strchr(folder_and_name, '/')) {
 		fputs(text, stderr);
@@ -88,7 +89,8 @@ static void put(const char *text)
 	}
 	snprintf(path, sizeof(path), "%s.%d", folder_and_name, ina_mpi_world.rank);
 	file = fopen(path, "a");
-	if (file && fputs(text, file) >= 0 && fclose(file) == 0)
+	is_written = file && fputs(text, file) >= 0;
+	if (file && fclose(file) == 0 && is_written)
 		return;
 	fprintf(stderr, "ina-mpi: INA_MPI_VERBOSE: cannot write to %s: %s; the table is here\n%s",
 	        path, strerror(errno), text);

@@ -281,6 +281,11 @@ void ina_network_describe(const struct ina_network *network, struct ina_stats *s
 void ina_network_drop_aggregated(struct ina_network *network)
 {
 	ina_innet_stop(&network->innet);
+	ina_network_end_aggregated(network);
+}
+
+void ina_network_end_aggregated(struct ina_network *network)
+{
 	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);
 	network->innet.connection.epoch++;

@@ -51,8 +51,12 @@ void ina_network_take_grant(struct ina_network *network, uint32_t packets);
 /* The window and the size of messages in use, by the aggregator or by the ring. */
 void ina_network_describe(const struct ina_network *network, struct ina_stats *stats);
 
-/* The aggregated connections end; what they still complete is ignored. */
+/*
+ * The aggregated connections end; what they still complete is ignored. Transfers under way are
+ * forgotten by drop, and stay as they were with end, for what is to be known of them.
+ */
 void ina_network_drop_aggregated(struct ina_network *network);
+void ina_network_end_aggregated(struct ina_network *network);
 
 /* Fresh aggregated connections have been made: in-network all-reduces are to use them. */
 void ina_network_renew_aggregated(struct ina_network *network);

@@ -7,7 +7,7 @@
 #define GAIN_MOST  (INA_SHARES_WHOLE / 2)
 #define GAIN_LEAST (INA_SHARES_WHOLE / 32)
 
-/* Weyl's sequence of the golden ratio, 2^64 of it: any few steps are spread evenly. */
+/* 2^64 by the golden ratio: its multiples modulo 2^64, however few, are spread evenly. */
 #define GOLDEN 0x9E3779B97F4A7C15u
 
 /*

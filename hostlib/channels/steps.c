@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Step by step. What all ranks must do alike in step s is made of their calls, of s, and of what
- * the steps up to s - INA_CHANNEL_STEPS have brought; so are `lost` of its place in the ring, and
+ * the steps up to s - INA_CHANNEL_STEPS have brought; so are `known` of its place in the ring, and
  * which trials are under way when a tally is made: the tally before it is that long over.
  */
 #include <string.h>

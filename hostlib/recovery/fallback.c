@@ -16,9 +16,7 @@ void ina_fallback_leave(const struct ina_recovery_context *context, bool yields)
 	ina_innet_abandon(innet, !stays);
 	if (stays)
 		return;
-	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
-	ina_memory_release(&network->memory, UINT64_MAX);
-	innet->connection.epoch++;
+	ina_network_end_aggregated(network);
 }
 
 /* In the spare, behind that many sums: a byte for each that says whether it overflowed. */

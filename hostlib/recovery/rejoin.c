@@ -17,7 +17,7 @@
  * Where there are more jobs than contexts, they take turns. A job keeps its context for TURN_MS at
  * least, and leaves it to others for as long. A job that is refused has thereby asked another one
  * to give way, which happens within an all-reduce: it tries again after LOOK_MS. An attempt takes
- * as long as connecting does, once or twice, and no longer: less than a millisecond.
+ * little longer than it takes to connect, once or twice.
  */
 #define TURN_MS 1000
 #define LOOK_MS 250
@@ -380,7 +380,7 @@ enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
                                        const struct ina_recovery_context *context,
                                        struct ina_failure *failure)
 {
-	enum ina_rejoin_result result = INA_REJOIN_UNDER_WAY;
+	enum ina_rejoin_result result;
 	enum ina_rejoin_stage before;
 
 	/* What a stage waits for may be there already, and nothing would wake the caller then. */

@@ -160,12 +160,9 @@ static void a_context_is_given_when_the_turn_is_over(void **state)
 /* Again and again: soon where a switch is known that could have joined it, else ever later. */
 static void a_job_that_is_refused_asks_again(void **state)
 {
-	struct ina_stats stats = {0};
-	const struct ina_recovery_context context = {
-	        .network = &network, .settings = &settings, .stats = &stats};
-	struct ina_rejoin rejoin = {0};
-
 	(void)state;
+	rejoin = (struct ina_rejoin){0};
+	stats = (struct ina_stats){0};
 	network.tree.verdict = INA_TREE_SUMS;
 	network.innet.received = 1;
 	network.innet.contributors = 1;
