@@ -155,7 +155,7 @@ bool ina_comm_work(struct ina_comm *comm);
  */
 void ina_comm_fault(struct ina_comm *comm, const struct ina_failure *failure);
 
-/* While it recovers: a step, waiting up to timeout_ms. Returns whether completions came. */
+/* While it recovers: a step, waiting up to timeout_ms. Returns whether anything came of it. */
 bool ina_comm_recover(struct ina_comm *comm, int timeout_ms);
 
 static inline bool ina_comm_is_recovering(const struct ina_comm *comm)

@@ -129,7 +129,7 @@ bool ina_comm_recover(struct ina_comm *comm, int timeout_ms)
 	                                     : ina_queue_start_first(comm, &failure);
 	if (status != INA_OK)
 		ina_comm_fault(comm, &failure);
-	return moved;
+	return true;
 }
 
 /*

@@ -35,6 +35,7 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 	agreement->deadline_ms =
 	        turn->under_way ? turn->deadline_ms : ina_now_ms() + options->timeout_ms;
 	recovery->phase = INA_AGREEING;
+	recovery->is_new = true;
 	if (agreement->may_recover)
 		ina_fallback_leave(context, agreement->yields);
 	ina_fault_agreement_begin(agreement, context->control);
@@ -43,6 +44,7 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 void ina_recovery_rejoin(struct ina_recovery *recovery)
 {
 	recovery->phase = INA_REJOINING;
+	recovery->is_new = true;
 	ina_rejoin_begin(&recovery->rejoin, &recovery->context);
 }
 
@@ -165,6 +167,9 @@ enum ina_recovery_result ina_recovery_step(struct ina_recovery *recovery, int ti
 {
 	enum ina_status status;
 
+	if (recovery->is_new)
+		timeout_ms = 0;
+	recovery->is_new = false;
 	if (recovery->phase == INA_AGREEING)
 		timeout_ms = ina_fault_agreement_tick(&recovery->agreement, timeout_ms);
 	status = take_in(recovery, timeout_ms, moved, failure);

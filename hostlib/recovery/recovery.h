@@ -20,6 +20,7 @@ enum ina_phase {
 struct ina_recovery {
 	struct ina_recovery_context context;
 	enum ina_phase phase;
+	bool is_new; /* the next step looks first: what came before the phase wakes nobody */
 	struct ina_fault_agreement agreement;
 	struct ina_plan plan;
 	struct ina_rejoin rejoin;
