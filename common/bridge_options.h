@@ -58,6 +58,9 @@ enum {
 	X(QUOTA, SWITCH, "quota", "N", 2, WHOLE, 1, 64,                                            \
 	  "Jobs of which the ranks at one port may be the only ones that have come so far "        \
 	  "(default: all that there are but one)")                                                 \
+	X(VLAN_QUOTA, SWITCH, "vlan-quota", "N", 2, WHOLE, 1, 64,                                  \
+	  "Jobs that the hosts of one VLAN may have at a time (default: all that there are); "     \
+	  "those without a VLAN tag count as one")                                                 \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \

@@ -14,6 +14,7 @@ enum {
 	PACKET_SOURCE_MAC_AT = 6,
 	PACKET_ETHERTYPE_AT = 12, /* 16 where a VLAN tag comes first */
 	PACKET_VLAN_BYTES = 4,
+	PACKET_VLAN_ID_MASK = 0x0FFF, /* of a tag's control information; priority is above */
 	PACKET_ETHERNET_BYTES = 14,
 	PACKET_ETHERTYPE_VLAN = 0x8100,
 	PACKET_ETHERTYPE_IPV4 = 0x0800,

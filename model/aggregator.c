@@ -86,6 +86,8 @@ static struct aggregator_config filled_in(const struct aggregator_config *config
 		full.grain_packets = full.place.level > 1 ? 2 : 1;
 	if (!full.quota || full.quota >= full.jobs)
 		full.quota = full.jobs > 1 ? full.jobs - 1 : 1;
+	if (!full.vlan_quota)
+		full.vlan_quota = full.jobs;
 	if (!full.mtu_bytes)
 		full.mtu_bytes = PACKET_PAYLOAD_BYTES;
 	if (!full.place.level)
@@ -101,6 +103,7 @@ static bool open_parts(struct aggregator *aggregator)
 	        .memory = &aggregator->memory,
 	        .job_count = config->jobs,
 	        .quota = config->quota,
+	        .vlan_quota = config->vlan_quota,
 	        .port_count = config->ports,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,

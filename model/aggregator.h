@@ -50,7 +50,8 @@ struct aggregator_config {
 	                     /* aggregator_tick(). Else it is over at once */
 	struct aggregator_lack lacks; /* nothing, where it is zeros */
 	struct aggregator_place place;
-	unsigned quota; /* jobs of which a port may have the only flow; 0: all but one */
+	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
+	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
 };
 
 enum {

@@ -116,8 +116,7 @@ static void lower_window(const struct job *job, uint8_t *join)
 		       sizeof(granted));
 }
 
-void heads_sum(const struct heads *heads, struct job *job, bool *wanted, struct tree *tree,
-               uint8_t *sum)
+bool heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum)
 {
 	const struct queue_slot *first = heads_first(heads);
 	struct tree_layout layout = {
@@ -125,7 +124,7 @@ void heads_sum(const struct heads *heads, struct job *job, bool *wanted, struct 
 	        .starts = packet_opcode_starts(first->opcode),
 	        .ends = packet_opcode_ends(first->opcode),
 	};
-	bool is_data;
+	bool asks;
 
 	if (layout.starts)
 		enter_message(job, first);
@@ -139,17 +138,17 @@ void heads_sum(const struct heads *heads, struct job *job, bool *wanted, struct 
 		job->overflow = true;
 	if (layout.starts && sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN)
 		lower_window(job, sum);
-	is_data = !layout.starts || sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_DATA;
+	asks = job->asked && layout.ends &&
+	       (!layout.starts || sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_DATA);
 	job->in_message = !layout.ends;
 	if (layout.ends) {
 		sum[first->payload_bytes - sizeof(struct ina_wire_trailer) +
 		    offsetof(struct ina_wire_trailer, flags)] |=
 		        (job->overflow ? INA_WIRE_OVERFLOW : 0) |
-		        (job->congested ? INA_WIRE_CONGESTED : 0) |
-		        (*wanted && is_data ? INA_WIRE_WANTED : 0);
+		        (job->congested ? INA_WIRE_CONGESTED : 0) | (asks ? INA_WIRE_WANTED : 0);
 		job->congested = false;
-		*wanted &= !is_data;
 	}
+	return asks;
 }
 
 bool heads_are_marked(const struct heads *heads)

@@ -25,11 +25,10 @@ bool heads_match(const struct heads *heads, const struct job *job,
                  const struct aggregator_lack *lacks);
 
 /*
- * Copies their sum to `sum`; the job enters or leaves a message. *wanted: a context is (jobs.h);
- * not any more where a trailer has said so.
+ * Copies their sum to `sum`; the job enters or leaves a message. True: its trailer asks for a
+ * context, of this job or of others (jobs_have_asked()).
  */
-void heads_sum(const struct heads *heads, struct job *job, bool *wanted, struct tree *tree,
-               uint8_t *sum);
+bool heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum);
 
 /* Has any of them met congestion? */
 bool heads_are_marked(const struct heads *heads);

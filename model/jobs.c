@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/headers.h"
+
 bool jobs_open(struct jobs *jobs, const struct jobs *shape)
 {
 	*jobs = *shape;
@@ -70,7 +72,7 @@ static unsigned windows_of_block(const struct jobs *jobs)
 }
 
 /* A context for the job of this JOIN. */
-static struct job open_job(struct jobs *jobs, const struct ina_wire_header *header)
+static struct job open_job(struct jobs *jobs, const struct ina_wire_header *header, uint16_t tag)
 {
 	unsigned windows = windows_of_block(jobs);
 	uint64_t asked = 0u - (uint32_t)header->exponent;
@@ -80,6 +82,7 @@ static struct job open_job(struct jobs *jobs, const struct ina_wire_header *head
 	return (struct job){
 	        .valid = true,
 	        .job_id = header->job_id,
+	        .tag = tag,
 	        .rank_count = header->rank_count,
 	        .child_count = child_count(jobs, header),
 	        .block = block,
@@ -127,14 +130,55 @@ static int admit_down(struct jobs *jobs, unsigned port, const struct ina_wire_he
 	return index;
 }
 
-/* All ranks' JOINs of a job ask once. */
-static void want_context(struct jobs *jobs, uint64_t job_id)
+static unsigned priority_of(uint16_t tag)
 {
-	jobs->wanted |= job_id != jobs->wanted_by;
-	jobs->wanted_by = job_id;
+	return tag >> 13;
 }
 
-static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
+static bool is_of_vlan(const struct job *job, uint16_t tag)
+{
+	return job->valid && ((job->tag ^ tag) & PACKET_VLAN_ID_MASK) == 0;
+}
+
+/* Have the jobs of the VLAN as many contexts as they may? */
+static bool is_vlan_full(const struct jobs *jobs, uint16_t tag)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < jobs->job_count; i++)
+		count += is_of_vlan(&jobs->entries[i], tag);
+	return count >= jobs->vlan_quota;
+}
+
+/*
+ * A context of no job of a higher priority; where the VLAN has all that it may, one of the VLAN's.
+ * All ranks' JOINs of a job ask once.
+ */
+static void want_context(struct jobs *jobs, uint64_t job_id, uint16_t tag)
+{
+	bool vlan_full = is_vlan_full(jobs, tag);
+
+	if (job_id == jobs->wanted_by)
+		return;
+	for (unsigned i = 0; i < jobs->job_count; i++) {
+		struct job *job = &jobs->entries[i];
+
+		if (!job->valid || priority_of(job->tag) > priority_of(tag) ||
+		    (vlan_full && !is_of_vlan(job, tag)))
+			continue;
+		job->asked = true;
+		jobs->wanted_by = job_id;
+	}
+}
+
+void jobs_have_asked(struct jobs *jobs)
+{
+	for (unsigned i = 0; i < jobs->job_count; i++)
+		jobs->entries[i].asked = false;
+}
+
+static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
+                       uint16_t tag)
 {
 	int index = find_job(jobs, header->job_id);
 
@@ -142,15 +186,15 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		goto refused;
 	if (index < 0) {
 		index = find_free(jobs);
-		if (index < 0) {
-			want_context(jobs, header->job_id);
+		if (index < 0 || is_vlan_full(jobs, tag)) {
+			want_context(jobs, header->job_id, tag);
 			goto refused;
 		}
 		if (has_share(jobs, port)) {
 			jobs->counters->joins_held++;
 			return JOBS_HELD;
 		}
-		jobs->entries[index] = open_job(jobs, header);
+		jobs->entries[index] = open_job(jobs, header, tag);
 	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {
 		goto refused;
 	}
@@ -169,10 +213,10 @@ refused:
 	return JOBS_REFUSED;
 }
 
-int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
+int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header, uint16_t tag)
 {
 	return jobs_is_uplink(jobs, port) ? admit_down(jobs, port, header)
-	                                  : admit_child(jobs, port, header);
+	                                  : admit_child(jobs, port, header, tag);
 }
 
 bool jobs_is_uplink(const struct jobs *jobs, unsigned port)

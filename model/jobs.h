@@ -15,6 +15,8 @@ struct job {
 	bool broken;
 	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
 	uint64_t job_id;
+	uint16_t tag; /* of the JOIN that opened it, as packet_tag() */
+	bool asked;   /* another one was refused for want of its context, or of one of some */
 	unsigned rank_count;
 	unsigned child_count;      /* children, hosts or switches, that have ranks of the job */
 	unsigned attached;         /* those of them that have joined */
@@ -45,11 +47,11 @@ struct jobs {
 	struct job *entries;
 	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
 	unsigned job_count;
-	unsigned quota; /* of which a port may have the only flow */
+	unsigned quota;      /* of which a port may have the only flow */
+	unsigned vlan_quota; /* that the jobs of one VLAN may have */
 	unsigned port_count;
 	unsigned level;       /* of this switch */
-	bool wanted;          /* a job was refused for want of a context: no trailer says so yet */
-	uint64_t wanted_by;   /* the last one that was */
+	uint64_t wanted_by;   /* the job that was the last to ask for a context */
 	unsigned quiet_ticks; /* until a quiet time that begins now is over; 0: there is none */
 	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */
@@ -62,10 +64,14 @@ void jobs_close(struct jobs *jobs);
 enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
 
 /*
- * A JOIN with this header asks for a flow on `port`. Returns the job's index, JOBS_REFUSED, or
- * JOBS_HELD where it has to come again (docs/protocol.md, Refusal).
+ * A JOIN with this header and VLAN tag (packet_tag()) asks for a flow on `port`. Returns the job's
+ * index, JOBS_REFUSED, or JOBS_HELD where it has to come again (docs/protocol.md, Refusal).
  */
-int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header);
+int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
+               uint16_t tag);
+
+/* A trailer of one of the jobs that are asked for a context has said so. */
+void jobs_have_asked(struct jobs *jobs);
 
 /* Does the port lead to a switch above? */
 bool jobs_is_uplink(const struct jobs *jobs, unsigned port);

@@ -105,7 +105,8 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 	}
 	bool marked = heads_are_marked(heads);
 	entry->congested |= marked;
-	heads_sum(heads, entry, &join->jobs->wanted, join->tree, sum);
+	if (heads_sum(heads, entry, join->tree, sum))
+		jobs_have_asked(join->jobs);
 	history_write(entry->has_border ? join->parts : join->sums, entry->block, entry->up_count,
 	              sum, first->payload_bytes);
 	join->counters->packets_joined += entry->child_count;

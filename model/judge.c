@@ -116,7 +116,7 @@ static struct judgement take(struct judge *judge, unsigned job, struct packet *p
 static struct judgement admit(struct judge *judge, struct packet *packet)
 {
 	struct ina_wire_header header = message_header(packet);
-	int job = jobs_admit(judge->jobs, judge->port, &header);
+	int job = jobs_admit(judge->jobs, judge->port, &header, packet_tag(&packet->header));
 
 	if (job == JOBS_HELD)
 		return (struct judgement){.verdict = VERDICT_DISCARD, .job = -1};

@@ -7,7 +7,6 @@
 #include "wire/ina_wire.h"
 
 enum {
-	VLAN_ID_MASK = 0x0FFF,
 	IPV4_FRAGMENT_MASK = 0x3FFF, /* more fragments, offset */
 	/* In a UDP length: UDP header, BTH, iCRC. */
 	UDP_LENGTH_BEYOND_PAYLOAD = PACKET_UDP_BYTES + PACKET_BTH_BYTES + PACKET_ICRC_BYTES,
@@ -86,6 +85,11 @@ static unsigned announced_payload_bytes(const struct packet_header *header)
 	return payload;
 }
 
+uint16_t packet_tag(const struct packet_header *header)
+{
+	return header->has_vlan ? packet_be16(header->bytes + PACKET_ETHERNET_BYTES) : 0;
+}
+
 static void read_key(struct packet_key *key, const struct packet_header *header)
 {
 	const uint8_t *ip = header->bytes + header->ip_at;
@@ -95,8 +99,7 @@ static void read_key(struct packet_key *key, const struct packet_header *header)
 	memset(key, 0, sizeof(*key));
 	key->is_ipv6 = header->is_ipv6;
 	key->has_vlan = header->has_vlan;
-	if (header->has_vlan)
-		key->vlan_id = packet_be16(header->bytes + PACKET_ETHERNET_BYTES) & VLAN_ID_MASK;
+	key->vlan_id = packet_tag(header) & PACKET_VLAN_ID_MASK;
 	memcpy(key->source_ip, ip + source_at, address_bytes);
 	memcpy(key->destination_ip, ip + source_at + address_bytes, address_bytes);
 	key->destination_qpn = be24(header->bytes + header->bth_at + PACKET_BTH_QPN_AT);

@@ -75,6 +75,9 @@ struct packet {
 /* Fills `packet` from a frame of `length_bytes`; keeps a pointer to it. Any bytes will do. */
 void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_bytes);
 
+/* Tag control information: priority, DEI, VLAN id. No tag is zeros. */
+uint16_t packet_tag(const struct packet_header *header);
+
 bool packet_keys_are_equal(const struct packet_key *a, const struct packet_key *b);
 
 /* Is this opcode the start of a message (First or Only), or its end (Last or Only)? */

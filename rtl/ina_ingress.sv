@@ -176,7 +176,9 @@ module ina_ingress #(
 
   // The judge looks at the queue with a frame's first and last beats.
   assign watch_read = en ? next_valid && (next_first || next_last) : checked_valid;
-  assign ask = {checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
+  assign ask = {checked_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 8],
+                checked_header.bytes[(ina_pkg::VLAN_TCI_AT + 1)*8 +: 8],
+                checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
                 checked_data[64 +: 64]};
 
   // A TRACE from below, behind its first beat. It has two beats of payload.

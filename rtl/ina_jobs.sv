@@ -19,9 +19,11 @@
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
 // idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
 //
-// A JOIN that is refused because no context is free asks for one: ina_trailer tells one of the jobs that
-// have a context. The JOINs of a job's ranks come close together, and ask once: a job that was the last
-// to ask does not ask again.
+// A job has the VLAN and the priority of the JOIN that opened its context.
+//
+// A JOIN that is refused because no context is free, or its VLAN has all that it may, asks for one:
+// ina_trailer tells one of the jobs that it may have it of. The JOINs of a job's ranks come close
+// together, and ask once: a job that was the last to ask does not ask again.
 //
 // A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
 // has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one
@@ -45,6 +47,8 @@ module ina_jobs #(
     input  logic [PORT_COUNT-1:0] uplinks,
     // Contexts that a port may hold alone; 0, and what is more than that: all but one, or the only one.
     input  logic [6:0]            quota,
+    // Contexts that the jobs of one VLAN may have; 0, and what is more than that: all.
+    input  logic [6:0]            vlan_quota,
 
     // A JOIN on a port asks for a flow, and holds until answer_valid: five clocks a port at most.
     // But in the second clock after another port's answer it may stop asking: it was that flow.
@@ -54,7 +58,7 @@ module ina_jobs #(
     output logic                                   answer_granted,
     output logic                                   answer_held,  // not now, but perhaps later
     output logic [JOB_W-1:0]                       answer_job,
-    output logic                                   context_wanted,  // with it: refused for want of a context
+    output logic [JOB_COUNT-1:0]                   context_wanted,  // with it: refused for want of one of these
 
     // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
     // queue or its flow is put out.
@@ -107,6 +111,7 @@ module ina_jobs #(
   localparam int PORTS_W = $clog2(PORT_COUNT + 1);
 
   logic [63:0]          job_id      [JOB_COUNT];
+  logic [15:0]          tag         [JOB_COUNT];  // of the JOIN that opened it, as in ask_t
   logic [15:0]          rank_count  [JOB_COUNT];
   logic [PORTS_W-1:0]   child_count [JOB_COUNT];
   logic [PORTS_W-1:0]   missing     [JOB_COUNT];  // children that have not joined
@@ -190,6 +195,10 @@ module ina_jobs #(
   logic             possible;
   logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
   logic [JOB_COUNT-1:0] alone_d;
+  logic [JOB_COUNT-1:0] vlan_q;   // contexts of its VLAN
+  logic [JOB_COUNT-1:0] vlan_d;
+  logic [JOB_COUNT-1:0] asked_q;  // contexts that it may ask for: of no higher priority
+  logic [JOB_COUNT-1:0] asked_d;
   logic [JOB_COUNT-1:0] knows;    // the context that has its job
   logic [JOB_W-1:0] known_index;
 
@@ -208,6 +217,10 @@ module ina_jobs #(
     alone_d = job_valid;
     for (int p = 0; p < PORT_COUNT; p++)
       alone_d = alone_d & (job_mask[p*JOB_COUNT +: JOB_COUNT] ^ {JOB_COUNT{!request_port[p]}});
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      vlan_d[j]  = job_valid[j] && tag[j][11:0] == request.tag[11:0];
+      asked_d[j] = job_valid[j] && tag[j][15:13] <= request.tag[15:13];
+    end
   end
 
   always_ff @(posedge clk) begin
@@ -220,6 +233,8 @@ module ina_jobs #(
     end
     if (looking) begin
       alone_q  <= alone_d;
+      vlan_q   <= vlan_d;
+      asked_q  <= asked_d;
       known_q  <= knows != '0;
       found_q  <= any_free;
       index_q  <= knows != '0 ? known_index : lowest_free;
@@ -232,14 +247,18 @@ module ina_jobs #(
   // to a job, and a job that lacks one and is not broken is not freed. One from above is held until
   // the job's own JOIN has gone up.
   //
-  // A port that has the only flow of so many contexts as it may hold alone does not get this one.
+  // A port that has the only flow of so many contexts as it may hold alone does not get this one, nor
+  // does a VLAN that has as many as it may.
   logic [JOB_COUNT-1:0]  index_hot;
   logic [COUNT_W-1:0]    share;  // constant
   logic [COUNT_W-1:0]    alone_count;
   logic                  has_share;
+  logic [COUNT_W-1:0]    vlan_share;  // constant
+  logic [COUNT_W-1:0]    vlan_count;
+  logic                  vlan_full;
   logic                  held;
-  logic                  lacks_context;
-  logic [63:0]           wanted_by;  // the job that was the last to ask
+  logic [JOB_COUNT-1:0]  lacks_context;  // one of these
+  logic [63:0]           wanted_by;      // the job that was the last to ask
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
   logic                  still_asks;
   logic                  lacks;       // the job lacks this child
@@ -259,25 +278,34 @@ module ina_jobs #(
 
   assign index_hot = JOB_COUNT'(1) << index_q;
   assign has_share = alone_count >= share;
+  assign vlan_full = vlan_count >= vlan_share;
 
   always_comb begin
     alone_count = '0;
-    for (int j = 0; j < JOB_COUNT; j++) alone_count = alone_count + COUNT_W'(alone_q[j]);
+    vlan_count  = '0;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      alone_count = alone_count + COUNT_W'(alone_q[j]);
+      vlan_count  = vlan_count + COUNT_W'(vlan_q[j]);
+    end
   end
 
   always_ff @(posedge clk) begin
     share <= JOB_COUNT > 1 ? COUNT_W'(JOB_COUNT - 1) : COUNT_W'(1);
     if (quota != '0 && quota < 7'(JOB_COUNT)) share <= COUNT_W'(quota);
+    vlan_share <= COUNT_W'(JOB_COUNT);
+    if (vlan_quota != '0 && vlan_quota < 7'(JOB_COUNT)) vlan_share <= COUNT_W'(vlan_quota);
   end
 
   always_ff @(posedge clk) begin
     if (comparing) begin
       held <= from_above ? lacks_down && !job_begun[index_q]
-                         : possible && !known_q && found_q && has_share;
+                         : possible && !known_q && found_q && !vlan_full && has_share;
       fits <= (from_above ? lacks_down && job_begun[index_q]
-                          : possible && (known_q ? lacks : found_q && !has_share))
+                          : possible && (known_q ? lacks : found_q && !vlan_full && !has_share))
           ? index_hot : '0;
-      lacks_context <= !from_above && possible && !known_q && !found_q && request.job_id != wanted_by;
+      lacks_context <= '0;
+      if (!from_above && possible && !known_q && (!found_q || vlan_full) && request.job_id != wanted_by)
+        lacks_context <= vlan_full ? asked_q & vlan_q : asked_q;
       still_asks <= (request_port & ask_valid) != '0;
     end
   end
@@ -297,8 +325,8 @@ module ina_jobs #(
     answer_held    <= held;
     answer_job     <= index_q;
     opened         <= grants != '0 && !known_q && !rst;
-    context_wanted <= decides && lacks_context && !rst;
-    if (decides && lacks_context) wanted_by <= request.job_id;
+    context_wanted <= (decides && !rst) ? lacks_context : '0;
+    if (context_wanted != '0) wanted_by <= request.job_id;
     if (rst) wanted_by <= '0;
   end
 
@@ -384,6 +412,7 @@ module ina_jobs #(
     // Only the job at index_q is granted.
     if (grants != '0 && !known_q) begin
       job_id[index_q]      <= request.job_id;
+      tag[index_q]         <= request.tag;
       rank_count[index_q]  <= request.rank_count;
       child_count[index_q] <= children[PORTS_W-1:0];
       missing[index_q]     <= children[PORTS_W-1:0] - 1'b1;

@@ -168,14 +168,15 @@ package ina_pkg;
   localparam int HEADER_T_W   = 4 + 32 + 3 + QUADS_W + HEADER_W;
   localparam int CONGESTED_AT = HEADER_W + QUADS_W + 2;  // bit of a header_t
 
-  // What a JOIN asks for, from its message header.
+  // What a JOIN asks for, from its message header, and in which VLAN.
   typedef struct packed {
+    logic [15:0] tag;     // tag control information: priority, DEI, VLAN id; no tag is zeros
     logic [31:0] window;  // minus the packets
     logic [31:0] place;
     logic [15:0] rank_count;
     logic [63:0] job_id;
   } ask_t;
-  localparam int ASK_T_W = 32 + 32 + 16 + 64;
+  localparam int ASK_T_W = 16 + 32 + 32 + 16 + 64;
 
   // What becomes of a packet (ina_judge_psn). No bit set: it is dropped.
   typedef struct packed {

@@ -40,6 +40,7 @@ module ina_top #(
     input  logic [63:0]           place_id,       // what it writes into a TRACE; 0: nothing
     // Jobs of which a port may have the only flow; 0: all but one. Stays likewise.
     input  logic [6:0]            quota,
+    input  logic [6:0]            vlan_quota,     // jobs that one VLAN may have; 0: all. Likewise
 
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
     // bits. tkeep must be all ones but in a frame's last beat.
@@ -105,7 +106,7 @@ module ina_top #(
   logic                            answer_granted;
   logic                            answer_held;
   logic [JOB_W-1:0]                answer_job;
-  logic                            context_wanted;
+  logic [JOB_COUNT-1:0]            context_wanted;
   logic [PORT_COUNT-1:0]           break_valid;
   logic [PORT_COUNT-1:0]           leave_valid;
   logic [PORT_COUNT-1:0]           hit_valid;
@@ -368,7 +369,7 @@ module ina_top #(
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) jobs (
-      .clk, .rst, .age, .tick, .level, .uplinks, .quota,
+      .clk, .rst, .age, .tick, .level, .uplinks, .quota, .vlan_quota,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),

@@ -2,9 +2,10 @@
 //
 // Behind the tree, the ends of messages and packets: remembers for each job whether an int32 sum of
 // the message has overflowed, and says so in bit 0 of the flags in the message's trailer; whether one
-// of its packets has met congestion since its last trailer, and says so in bit 2; says to one job that
-// another was refused for want of a context, in bit 3; says in a JOIN which window the job has here;
-// makes zeros of what a packet's last beat has past its end, for ina_payload_crc. One clock of latency.
+// of its packets has met congestion since its last trailer, and says so in bit 2; says to one of some
+// jobs that another was refused for want of a context of theirs, in bit 3; says in a JOIN which window
+// the job has here; makes zeros of what a packet's last beat has past its end, for ina_payload_crc. One
+// clock of latency.
 
 `default_nettype none
 
@@ -21,7 +22,7 @@ module ina_trailer #(
     // The window of each job in packets, less one; it is a power of two.
     input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
 
-    input  logic             context_wanted,  // from ina_jobs
+    input  logic [JOB_COUNT-1:0] context_wanted,  // from ina_jobs: one of these
     // From ina_relay: what came for this job from above has met congestion.
     input  logic             down_marked,
     input  logic [JOB_W-1:0] down_job,
@@ -52,7 +53,8 @@ module ina_trailer #(
   logic [JOB_COUNT-1:0]           congested;   // what each job's next trailer is to say
   logic                           congested_now;
   logic                           ends;
-  logic                           wanted;      // what the next trailer of DATA is to say
+  logic [JOB_COUNT-1:0]           wanted;      // the first one's next trailer of DATA is to say so
+  logic                           wanted_now;
   logic                           is_control;  // a JOIN or LEAVE
 
   // The lanes that are neither the message's header nor its trailer.
@@ -66,6 +68,7 @@ module ina_trailer #(
   assign now  = (s_overflow & elements) != '0 || (overflowed[s_job] && !(s_first && s_starts));
   assign congested_now = congested[s_job] || (s_first && s_marked);
   assign ends = s_valid && !s_raw && s_last && s_ends;
+  assign wanted_now = ends && !is_control && wanted[s_job];
   assign is_control = s_first && s_starts && s_data[24 +: 8] != ina_pkg::TYPE_DATA;
 
   // A JOIN's lane is the largest of minus all windows: of the ranks', that is in the sum, and of the
@@ -92,7 +95,7 @@ module ina_trailer #(
         if (ends && s_quads == 3'(q + 1)) begin
           if (now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_OVERFLOW] <= 1'b1;
           if (congested_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_CONGESTED] <= 1'b1;
-          if (wanted && !is_control) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_WANTED] <= 1'b1;
+          if (wanted_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_WANTED] <= 1'b1;
         end
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
         if (s_quads <= 3'(q)) m_data[q*QUAD_W +: QUAD_W] <= '0;
@@ -100,10 +103,9 @@ module ina_trailer #(
     end
   end
 
-  always_ff @(posedge clk) wanted <= !rst && (context_wanted || (wanted && !(ends && !is_control)));
-
-  // A context is given to another job without what its last one met.
+  // A context is given to another job without what its last one met or was asked for.
   always_ff @(posedge clk) begin
+    wanted <= rst ? '0 : ((wanted_now ? '0 : wanted) | context_wanted) & job_valid;
     if (s_valid && !s_raw) congested[s_job] <= congested_now && !ends;
     if (down_marked) congested[down_job] <= 1'b1;
     for (int j = 0; j < JOB_COUNT; j++) if (!job_valid[j]) congested[j] <= 1'b0;

@@ -51,6 +51,7 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 	        .window_packets = (unsigned)bridge->config.window_packets,
 	        .memory_packets = (unsigned)bridge->config.memory_packets,
 	        .quota = (unsigned)bridge->config.quota,
+	        .vlan_quota = (unsigned)bridge->config.vlan_quota,
 	        .clock_hz = is_virtual(program) ? bridge->config.rtl_clock_hz : 0,
 	};
 

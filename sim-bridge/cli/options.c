@@ -81,6 +81,7 @@ static void take_for_switch(struct bridge_config *of, const struct bridge_option
 	        [BRIDGE_OPTION_MEMORY] = &of->memory_packets,
 	        [BRIDGE_OPTION_WINDOW] = &of->window_packets,
 	        [BRIDGE_OPTION_QUOTA] = &of->quota,
+	        [BRIDGE_OPTION_VLAN_QUOTA] = &of->vlan_quota,
 	        [BRIDGE_OPTION_JOB_TTL] = &of->job_ttl_ns,
 	        [BRIDGE_OPTION_RESET_EVERY] = &of->reset_every,
 	        [BRIDGE_OPTION_OFF_AFTER] = &of->off_after,

@@ -85,8 +85,9 @@ struct engine_config {
 	bool has_quiet_time; /* else there are no tick()s */
 	/* As struct engine has them; 0: its defaults. */
 	unsigned jobs, window_packets, memory_packets;
-	unsigned quota;    /* jobs of which a port may have the only flow; 0: all but one */
-	uint64_t clock_hz; /* virtual time, of what has a clock; 0: it turns as fast as it can */
+	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
+	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
+	uint64_t clock_hz;   /* virtual time, of what has a clock; 0: it turns as fast as it can */
 };
 
 /*

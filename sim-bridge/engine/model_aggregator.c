@@ -85,6 +85,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	                or_default(wanted->window_packets, AGGREGATOR_DEFAULT_WINDOW_PACKETS),
 	        .grain_packets = AGGREGATOR_DEFAULT_GRAIN_PACKETS,
 	        .quota = wanted->quota,
+	        .vlan_quota = wanted->vlan_quota,
 	        .has_quiet_time = wanted->has_quiet_time,
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,

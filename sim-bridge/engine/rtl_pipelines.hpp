@@ -74,6 +74,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		top.place_uplinks = config.uplinks & ((1u << PORTS) - 1);
 		top.place_id = uint64_t{config.number} + 1;
 		top.quota = static_cast<uint8_t>(config.quota);
+		top.vlan_quota = static_cast<uint8_t>(config.vlan_quota);
 		top.s_axis_tvalid = 0;
 		for (unsigned i = 0; i < RESET_CLOCKS; i++)
 			turn();

@@ -34,6 +34,7 @@ struct bridge_config {
 	uint64_t memory_packets; /* of all its jobs, a port */
 	uint64_t window_packets; /* of a job at most */
 	uint64_t quota;          /* jobs of which a port may have the only flow; 0: all but one */
+	uint64_t vlan_quota;     /* jobs that one VLAN may have; 0: all */
 	uint64_t reset_every;    /* frames for the aggregator until it is as new again; 0: never */
 	uint64_t off_after;      /* frames for it until it takes no more; 0: never */
 	uint64_t stuck_after;    /* frames for it until it swallows all; 0: never */

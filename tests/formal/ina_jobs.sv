@@ -21,14 +21,17 @@
 //   8. A job expires at a pulse of `age` if no packet of it came and nobody joined it since the one
 //      before, once, and at no other time.
 //   9. No port ever has the only flow of every context.
-//  10. A request is held where its id has no context, one is free and quiet, and its port has the
-//      only flow of all others; and nowhere else. It is refused only where it cannot be, its id has
-//      a context that it cannot join, or no context is free and quiet.
+//  10. A request is held where its id has no context, one is free and quiet, its VLAN may have one, and
+//      its port has the only flow of all others; and nowhere else. It is refused only where it cannot be,
+//      its id has a context that it cannot join, no context is free and quiet, or its VLAN has all that
+//      it may.
 //  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
 //      second tick from then on. It is closed once.
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
-//  13. That a context is wanted is said with a refusal for want of a free and quiet one, and with no other
-//      answer; not if the last one that was refused so had the same id.
+//  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
+//      no other answer; not if the last one that wanted some had the same id. They are those that have
+//      jobs of no higher priority, and if its VLAN has all that it may, only those of the VLAN.
+//  14. No VLAN has more contexts than it may.
 
 module formal_ina_jobs (
     input logic clk
@@ -46,15 +49,17 @@ module formal_ina_jobs (
   (* anyseq *) logic [PORT_COUNT*64-1:0] ask_job_id;
   (* anyseq *) logic [PORT_COUNT*16-1:0] ask_rank_count;
   (* anyseq *) logic [PORT_COUNT*32-1:0] ask_window;
+  (* anyseq *) logic [PORT_COUNT*16-1:0] ask_tag;
   logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask;
   logic [PORT_COUNT-1:0] answer_valid;
   logic                  answer_granted;
   logic                  answer_held;
   logic [JOB_W-1:0]      answer_job;
-  logic                  context_wanted;
+  logic [JOB_COUNT-1:0]  context_wanted;
 
   (* anyconst *) logic                      several;  // there are other switches
   (* anyconst *) logic [6:0]                quota;    // of two contexts, it is one
+  (* anyconst *) logic [6:0]                vlan_quota;  // ... one or both
   (* anyseq *) logic                        age;
   (* anyseq *) logic                        tick;
   (* anyseq *) logic [PORT_COUNT-1:0]       hit_valid;
@@ -96,7 +101,8 @@ module formal_ina_jobs (
   end
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
-      .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .quota, .ask_valid, .ask,
+      .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .quota, .vlan_quota,
+      .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
@@ -121,17 +127,20 @@ module formal_ina_jobs (
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_ask
     assign ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W] =
-        {ask_window[p*32 +: 32], 32'd0, ask_rank_count[p*16 +: 16], ask_job_id[p*64 +: 64]};
+        {ask_tag[p*16 +: 16], ask_window[p*32 +: 32], 32'd0, ask_rank_count[p*16 +: 16],
+         ask_job_id[p*64 +: 64]};
 
-    formal_stream #(.WIDTH(112), .ASSUME(1)) rules (
+    formal_stream #(.WIDTH(128), .ASSUME(1)) rules (
         .clk, .rst, .valid(wants[p]), .ready(answer_valid[p]),
-        .payload({ask_job_id[p*64 +: 64], ask_rank_count[p*16 +: 16], ask_window[p*32 +: 32]}));
+        .payload({ask_job_id[p*64 +: 64], ask_rank_count[p*16 +: 16], ask_window[p*32 +: 32],
+                  ask_tag[p*16 +: 16]}));
 
     // Few bits of each decide; the others would only cost time.
     always_comb begin
       assume (ask_job_id[p*64 + 2 +: 62] == '0);
       assume (ask_rank_count[p*16 + 3 +: 12] == '0);
       assume (ask_window[p*32 + 4 +: 27] == '0);
+      assume (ask_tag[p*16 + 1 +: 11] == '0 && ask_tag[p*16 + 14 +: 2] == '0);
     end
   end
 
@@ -187,6 +196,7 @@ module formal_ina_jobs (
   logic [15:0]           asked_ranks;
   logic [31:0]           asked_window;
   logic [31:0]           asked_place;
+  logic [15:0]           asked_tag;
   logic [15:0]           port_count_now;
   logic                  granted;
   logic                  granted_this;
@@ -212,10 +222,11 @@ module formal_ina_jobs (
     asked_ranks    = '0;
     asked_window   = '0;
     asked_place    = '0;
+    asked_tag      = '0;
     port_count_now = '0;
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (answer_valid[p])
-        {asked_window, asked_place, asked_ranks, asked_id} = ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
+        {asked_tag, asked_window, asked_place, asked_ranks, asked_id} = ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
       port_count_now = port_count_now + 16'(ports_now[p]);
     end
   end
@@ -321,10 +332,11 @@ module formal_ina_jobs (
   end
 
   // All contexts as the look-up saw them, three clocks before its answer is seen; whether they were
-  // free and quiet, four. Their ids are known from the answers that opened them.
+  // free and quiet, four. Their ids and tags are known from the answers that opened them.
   localparam int SEEN_W = (3 + PORT_COUNT) * JOB_COUNT;
 
-  logic [63:0]                     id_of [JOB_COUNT];
+  logic [63:0]                     id_of  [JOB_COUNT];
+  logic [15:0]                     tag_of [JOB_COUNT];
   logic [JOB_COUNT-1:0]            free_1;
   logic [SEEN_W-1:0]               seen_1, seen_2, seen_3;
   logic [JOB_COUNT-1:0]            valid_1;
@@ -342,7 +354,11 @@ module formal_ina_jobs (
   logic                            may_refuse;
   logic [PORT_COUNT-1:0]           has_all;    // now: the only flow of every context
   logic                            is_full;
-  logic [63:0]                     wanted_by;  // the last one that was refused for it
+  logic [63:0]                     wanted_by;  // the last one that wanted some
+  logic [JOB_COUNT-1:0]            in_vlan;    // these are of this answer's VLAN
+  logic                            vlan_full;
+  logic [JOB_COUNT-1:0]            may_ask;    // ... that it may ask for
+  logic [JOB_COUNT-1:0]            asks_for;
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;
   assign possible = asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
@@ -350,12 +366,15 @@ module formal_ina_jobs (
   assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
       && (ports & answer_valid) == '0;
   assign may_refuse = !possible || (has_id != '0 && !may_join)
-      || (has_id == '0 && free_4 == '0);
+      || (has_id == '0 && (free_4 == '0 || vlan_full));
 
-  assign is_full = possible && has_id == '0 && free_4 == '0;
+  assign is_full   = possible && has_id == '0 && (free_4 == '0 || vlan_full);
+  assign vlan_full = vlan_quota == 7'd1 ? in_vlan != '0 : in_vlan == '1;
+  assign asks_for  = (answer_valid == '0 || !is_full || asked_id == wanted_by) ? '0
+      : vlan_full ? may_ask & in_vlan : may_ask;
 
   always_ff @(posedge clk) begin
-    if (answer_valid != '0 && is_full) wanted_by <= asked_id;
+    if (asks_for != '0) wanted_by <= asked_id;
     if (rst) wanted_by <= '0;
   end
 
@@ -363,8 +382,10 @@ module formal_ina_jobs (
     has_share = 1'b0;
     has_all   = '1;
     for (int j = 0; j < JOB_COUNT; j++) begin
-      has_id[j] = valid_3[j] && id_of[j] == asked_id;
-      alone[j]  = valid_3[j];
+      has_id[j]  = valid_3[j] && id_of[j] == asked_id;
+      in_vlan[j] = valid_3[j] && tag_of[j][11:0] == asked_tag[11:0];
+      may_ask[j] = valid_3[j] && tag_of[j][15:13] <= asked_tag[15:13];
+      alone[j]   = valid_3[j];
       for (int p = 0; p < PORT_COUNT; p++) begin
         alone[j] = alone[j] && mask_3[p*JOB_COUNT + j] == answer_valid[p];
         for (int q = 0; q < PORT_COUNT; q++)
@@ -386,15 +407,18 @@ module formal_ina_jobs (
     valid_1  <= rst ? '0 : job_valid;
     broken_1 <= job_broken[followed];
     for (int j = 0; j < JOB_COUNT; j++)
-      if (granted && 32'(answer_job) == j && !valid_1[j]) id_of[j] <= asked_id;
+      if (granted && 32'(answer_job) == j && !valid_1[j]) {tag_of[j], id_of[j]} <= {asked_tag, asked_id};
   end
 
   always_comb begin
     if (!rst) begin
       p9_share: assert (has_all == '0);
-      p13_wanted: assert (context_wanted == (answer_valid != '0 && is_full && asked_id != wanted_by));
+      p13_wanted: assert (context_wanted == asks_for);
+      if (vlan_quota == 7'd1 && job_valid == '1 && valid_1 == '1) begin
+        p14_vlan: assert (tag_of[0][11:0] != tag_of[1][11:0]);
+      end
       if (answer_valid != '0) begin
-        p10_held: assert (answer_held == (possible && has_id == '0 && has_share));
+        p10_held: assert (answer_held == (possible && has_id == '0 && !vlan_full && has_share));
         if (!answer_granted && !answer_held) begin
           p10_refused: assert (may_refuse);
         end
@@ -422,7 +446,9 @@ module formal_ina_jobs (
     if (!rst) begin
       reuse:   cover (opened_twice);
       refuse:  cover (answer_valid != '0 && !answer_granted && !answer_held);
-      wanted:  cover (context_wanted && wanted_by != '0);
+      wanted:  cover (context_wanted != '0 && wanted_by != '0);
+      in_full_vlan: cover (context_wanted != '0 && free_4 != '0);
+      spared:  cover (context_wanted != '0 && !vlan_full && context_wanted != valid_3);
       held:    cover (answer_valid != '0 && answer_held);
       no_room: cover (answer_valid != '0 && !answer_granted && possible && has_id == '0
           && !answer_held);

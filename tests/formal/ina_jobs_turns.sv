@@ -36,9 +36,10 @@ module formal_ina_jobs_turns (
   (* anyconst *) logic [1:0]            level;
   (* anyconst *) logic [PORT_COUNT-1:0] uplinks;
   (* anyconst *) logic [6:0]            quota;
+  (* anyconst *) logic [6:0]            vlan_quota;
 
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
-      .clk, .rst, .age, .tick, .level, .uplinks, .quota, .ask_valid, .ask,
+      .clk, .rst, .age, .tick, .level, .uplinks, .quota, .vlan_quota, .ask_valid, .ask,
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(), .context_wanted(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,

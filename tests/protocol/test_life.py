@@ -86,6 +86,9 @@ def test_refused_without_a_free_context(two):
     assert all(job.is_summed() for job in jobs)
 
 
+WANTED = 1 << 3
+
+
 def flags_of(job):
     """Of the sum of another message."""
     return trailer_of(job.say(DATA, [ELEMENTS] * len(job.flows)))[1]
@@ -93,7 +96,6 @@ def flags_of(job):
 
 def test_what_is_refused_for_want_of_a_context_is_said_once(two):
     """In the next trailer of DATA of any job, once for all JOINs of the job that was refused."""
-    WANTED = 1 << 3
     jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
     assert [flags_of(job) for job in jobs[:2]] == [0, 0]
     other = Job(two, 2, job=JOB + 98, qpn=0x98)
@@ -110,6 +112,61 @@ def test_what_is_refused_for_want_of_a_context_is_said_once(two):
     assert trailer_of(jobs[0].say(LEAVE))[1] == 0
     assert trailer_of(Job(two, 2, job=JOB + 96, qpn=0x94).say(JOIN, exponent=-LEAST))[1] == 0
     assert [flags_of(job) for job in jobs[1:4]] == [WANTED, 0, 0]
+
+
+def tagged(bridge, number, vlan, priority=0, job=JOB):
+    """A job whose frames have this tag."""
+    return Job(bridge, 2, job=job + number, qpn=0x20 + number, forms=[{"vlan": priority << 13 | vlan}] * 2)
+
+
+def refused_all(job):
+    """The JOINs of all its ranks."""
+    for flow in job.flows:
+        refused(flow, exponent=-LEAST)
+
+
+def test_a_vlan_has_a_quota_of_contexts(start):
+    """A JOIN beyond it is refused; others are not. Without a tag, and with one of a priority alone, are one VLAN."""
+    two = start(2, "--vlan-quota", "2")
+    jobs = [tagged(two, i, vlan, priority) for i, (vlan, priority) in enumerate([(7, 0), (7, 5), (8, 0), (0, 5)])]
+    jobs.append(Job(two, 2, job=JOB + 10, qpn=0x30))
+    for job in jobs:
+        job.join(exponent=-LEAST)
+    refused_all(tagged(two, 11, 7, 7))
+    refused_all(tagged(two, 12, 0, 7))
+    refused_all(Job(two, 2, job=JOB + 13, qpn=0x33))
+    assert tagged(two, 14, 8).join(exponent=-LEAST).is_summed()
+    refused_all(tagged(two, 15, 8))
+    assert all(job.is_summed() for job in jobs)
+    jobs[1].leave()
+    assert tagged(two, 16, 7).join(exponent=-LEAST).is_summed()
+    refused_all(tagged(two, 17, 7))
+
+
+def test_what_a_vlan_lacks_is_said_to_its_own_jobs(start):
+    two = start(2, "--vlan-quota", "2")
+    jobs = [tagged(two, i, vlan).join(exponent=-LEAST) for i, vlan in enumerate([8, 7, 8, 7, 9])]
+    assert [flags_of(job) for job in jobs] == [0] * 5
+    refused_all(tagged(two, 10, 7))
+    assert [flags_of(job) for job in (jobs[0], jobs[2], jobs[4], jobs[3], jobs[1])] == [0, 0, 0, WANTED, 0]
+    refused_all(tagged(two, 11, 8))
+    jobs[0].leave()
+    jobs[2].leave()
+    assert tagged(two, 12, 7 + 3).join(exponent=-LEAST).is_summed()  # in a context of which one was wanted
+    assert [flags_of(job) for job in (jobs[4], jobs[3], jobs[1])] == [0, 0, 0]
+
+
+def test_a_job_of_a_higher_priority_is_not_asked(two):
+    """That a context is wanted is said to a job whose JOIN had no higher priority; where there is none, to nobody."""
+    jobs = [tagged(two, i, 7 + i % 3, priority=5 if i < CONTEXTS - 2 else 3).join(exponent=-LEAST) for i in range(CONTEXTS)]
+    refused_all(tagged(two, 40, 7, priority=2))
+    assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
+    refused_all(tagged(two, 41, 7, priority=4))
+    assert [flags_of(job) for job in jobs] == [0] * (CONTEXTS - 2) + [WANTED, 0]
+    refused_all(tagged(two, 42, 7, priority=5))
+    assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (CONTEXTS - 1)
+    refused_all(Job(two, 2, job=JOB + 43, qpn=0x70))  # no tag is the lowest priority
+    assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
 
 
 def window_of(join):

@@ -39,7 +39,7 @@ class AggregatorRtl
 		dut->place_level = 0; // alone
 		dut->place_uplinks = 0;
 		dut->place_id = 0;
-		dut->quota = 0;
+		dut->quota = dut->vlan_quota = 0;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
 		dut->m_axis_tready = 0;
@@ -52,6 +52,12 @@ class AggregatorRtl
 		set(dut->place_level, level);
 		set(dut->place_uplinks, uplinks);
 		dut->place_id = id;
+	}
+
+	/// How many jobs a VLAN may have, likewise.
+	void limit_vlans(unsigned quota)
+	{
+		dut->vlan_quota = static_cast<uint8_t>(quota);
 	}
 
 	/// At any time between two frames.

@@ -20,6 +20,7 @@ struct Job {
 	bool valid = false, broken = false, freed = false, expired = false;
 	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
 	uint64_t id = 0;
+	uint16_t tag = 0; // of the JOIN that opened it
 	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
 	unsigned border = 0, down = 0;     // ports, one or none
 	bool begun = false;                // its JOIN has gone up
@@ -35,12 +36,18 @@ struct Job {
 /// Where the switch stands.
 struct Place {
 	unsigned level = 1, uplinks = 0;
-	unsigned quota = 0; // as the input
+	unsigned quota = 0, vlan_quota = 0; // as the inputs
 
 	/// Contexts that a port may hold alone.
 	unsigned share() const
 	{
 		return quota > 0 && quota < JOBS ? quota : std::max(JOBS - 1, 1u);
+	}
+
+	/// Contexts that the jobs of one VLAN may have.
+	unsigned vlan_share() const
+	{
+		return vlan_quota > 0 ? vlan_quota : JOBS;
 	}
 
 	bool has_others() const
@@ -52,6 +59,7 @@ struct Place {
 struct Request {
 	bool active = false;
 	uint64_t id = 0;
+	uint16_t tag = 0; // priority, DEI, VLAN id
 	uint16_t ranks = 0;
 	uint32_t place = 0;
 	uint32_t window = 0;
@@ -69,7 +77,8 @@ struct Request {
 	}
 };
 
-constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4, FULL = -5; // FULL: refused, no context
+constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4,
+              FULL = -5; // FULL: refused, wants a context
 
 constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
 constexpr unsigned LOOK_CLOCKS = 3;     // from the look into the memory to the answer
@@ -117,6 +126,7 @@ class Jobs
 		dut->level = static_cast<uint8_t>(at.level);
 		dut->uplinks = static_cast<uint8_t>(at.uplinks);
 		dut->quota = static_cast<uint8_t>(at.quota);
+		dut->vlan_quota = static_cast<uint8_t>(at.vlan_quota);
 		dut->age = dut->tick = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->done_valid = 0;
@@ -170,7 +180,7 @@ class Jobs
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
 	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0,
-	         most_asked = 0, wanted = 0;
+	         most_asked = 0, wanted = 0, vlan_wanted = 0, spared = 0;
 
       private:
 	bench::Random &random;
@@ -187,7 +197,7 @@ class Jobs
 	uint64_t stuck = 0;     // contexts that do not become quiet
 	bool calm = false;      // no job breaks by itself
 	unsigned asking = ~0u;  // ports
-	uint64_t wanted_by = 0; // the job that was refused last for want of a context
+	uint64_t wanted_by = 0; // the job that was the last to ask for a context
 	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {}; // ports
 
 	void advance(Job &job, unsigned j)
@@ -275,17 +285,19 @@ class Jobs
 			if (!request.active && (asking >> p & 1) && random.chance(20))
 				request = {true,
 				           random.below(JOBS + 2),
+				           random_tag(),
 				           random_ranks(),
 				           random_place(),
 				           random_window(),
 				           0,
 				           0};
 			asks |= unsigned{request.active} << p;
-			// ina_pkg::ask_t, 18 bytes
-			bench::put(dut->ask, 18 * p, &request.id, 8);
-			bench::put(dut->ask, 18 * p + 8, &request.ranks, 2);
-			bench::put(dut->ask, 18 * p + 10, &request.place, 4);
-			bench::put(dut->ask, 18 * p + 14, &request.window, 4);
+			// ina_pkg::ask_t, 20 bytes
+			bench::put(dut->ask, 20 * p, &request.id, 8);
+			bench::put(dut->ask, 20 * p + 8, &request.ranks, 2);
+			bench::put(dut->ask, 20 * p + 10, &request.place, 4);
+			bench::put(dut->ask, 20 * p + 14, &request.window, 4);
+			bench::put(dut->ask, 20 * p + 18, &request.tag, 2);
 		}
 		dut->ask_valid = static_cast<uint8_t>(asks);
 		if (random.below(1000) == 0)
@@ -381,9 +393,47 @@ class Jobs
 				               : static_cast<int>(j);
 			alone += job.valid && job.mask == 1u << port;
 		}
-		if (!has_room(state))
+		if (!has_room(state) || is_vlan_full(state, request))
 			return FULL;
 		return alone < at.share() ? NEW : HELD;
+	}
+
+	static bool is_of_vlan(const Job &job, const Request &request)
+	{
+		return job.valid && job.tag % 4096 == request.tag % 4096;
+	}
+
+	bool is_vlan_full(const State &state, const Request &request) const
+	{
+		return static_cast<unsigned>(
+		               std::count_if(state.jobs, state.jobs + JOBS, [&](const Job &job) {
+			               return is_of_vlan(job, request);
+		               })) >= at.vlan_share();
+	}
+
+	/// Are these the contexts that a request asks for in this state?
+	bool asks_for(const State &state, const Request &request) const
+	{
+		const bool in_vlan = is_vlan_full(state, request);
+		bool same = true;
+
+		for (unsigned j = 0; j < JOBS; j++) {
+			const Job &job = state.jobs[j];
+			const bool asked = job.valid && job.tag / 8192 <= request.tag / 8192 &&
+			                   (!in_vlan || is_of_vlan(job, request));
+
+			same &= asked == bit(dut.top.context_wanted, j);
+		}
+		return same;
+	}
+
+	bool context_wanted() const
+	{
+		bool wants = false;
+
+		for (unsigned j = 0; j < JOBS; j++)
+			wants |= bit(dut.top.context_wanted, j);
+		return wants;
 	}
 
 	/// It must come again until the job's own JOIN has gone up.
@@ -409,6 +459,13 @@ class Jobs
 		return 0u - static_cast<uint32_t>(1 + (random.chance(10)
 		                                               ? random.below(uint64_t{1} << 31)
 		                                               : random.below(256)));
+	}
+
+	/// Few VLANs and priorities.
+	uint16_t random_tag()
+	{
+		return static_cast<uint16_t>(random.below(3) << 13 | random.below(2) << 12 |
+		                             random.below(3));
 	}
 
 	/// Often the same, else no job would be complete.
@@ -443,13 +500,15 @@ class Jobs
 	{
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
-		bool refusal = false, holding = false, full = false, always_full = true;
+		bool refusal = false, holding = false, full = false, fits = false,
+		     always_asks = true;
 
 		for (const State &state : past) {
-			const int now_full = admit(state, request, port) == FULL;
+			const bool now_full = admit(state, request, port) == FULL;
 
-			full |= !has_room(state);
-			always_full &= now_full;
+			full |= !has_room(state) || is_vlan_full(state, request);
+			fits |= asks_for(state, request);
+			always_asks &= now_full && !asks_for(state, request);
 			refusal |= now_full || admit(state, request, port) == REFUSED;
 			holding |= admit(state, request, port) == HELD;
 		}
@@ -458,13 +517,17 @@ class Jobs
 		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
 		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
-		CHECK(!dut->context_wanted || (full && request.id != wanted_by),
-		      "a context is wanted without a cause");
-		CHECK(dut->context_wanted || !always_full || request.id == wanted_by,
+		CHECK(!context_wanted() || (full && fits && request.id != wanted_by),
+		      "contexts are wanted without a cause");
+		// Nothing is asked for, though something else than nothing should be.
+		CHECK(context_wanted() || !always_asks || request.id == wanted_by,
 		      "that a context is wanted is not said");
-		if (dut->context_wanted) {
+		if (context_wanted()) {
 			wanted_by = request.id;
 			wanted++;
+			vlan_wanted += has_room(past[DECIDING_CLOCKS - 1]);
+			for (const Job &job : past[DECIDING_CLOCKS - 1].jobs)
+				spared += job.tag / 8192 > request.tag / 8192;
 		}
 		if (dut->answer_held) {
 			CHECK(holding, "held without a cause");
@@ -497,6 +560,7 @@ class Jobs
 			job = Job();
 			job.valid = true;
 			job.id = request.id;
+			job.tag = request.tag;
 			job.ranks = request.ranks;
 			job.children = request.children(at);
 		}
@@ -553,9 +617,15 @@ void run(bench::Random &random, const Place &place)
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
 	CHECK(JOBS > 4 || jobs.wanted > 100, "a context was wanted %u times", jobs.wanted);
+	CHECK(JOBS < 2 || JOBS > 4 || jobs.spared > 100, "%u jobs of a higher priority were spared",
+	      jobs.spared);
+	CHECK(!place.vlan_quota || place.vlan_quota >= JOBS || jobs.vlan_wanted > 100,
+	      "a VLAN wanted a context %u times", jobs.vlan_wanted);
 	CHECK(place.level < 2 || jobs.most_asked > 100, "%u asked for the most", jobs.most_asked);
 	CHECK(!place.has_others() || jobs.overs > 300, "%u over", jobs.overs);
-	CHECK(!place.uplinks || (jobs.borders > 100 && jobs.downs > 0 && jobs.downs_held > 100),
+	// Of so many jobs hardly one is asked for from above.
+	CHECK(!place.uplinks ||
+	              (jobs.borders > 100 && (jobs.downs > 0 || JOBS > 4) && jobs.downs_held > 100),
 	      "%u borders, %u down flows, %u of them held before", jobs.borders, jobs.downs,
 	      jobs.downs_held);
 }
@@ -566,8 +636,8 @@ int main()
 {
 	bench::Random random(bench::seed());
 
-	for (const Place &place :
-	     {Place{1, 0, 0}, Place{1, 8, JOBS}, Place{2, 1, 2}, Place{3, 6, 64}, Place{2, 0, 1}})
+	for (const Place &place : {Place{1, 0, 0, 0}, Place{1, 8, JOBS, JOBS}, Place{2, 1, 2, 1},
+	                           Place{3, 6, 64, 64}, Place{2, 0, 1, 2}})
 		run(random, place);
 	return 0;
 }

@@ -256,6 +256,8 @@ class Job
 			rank.port = ports[i];
 			rank.form = bench::FORMS[random.below(4)];
 			rank.vlan = static_cast<uint16_t>(random.below(0x1000));
+			if (rank.vlan & 1) // many in few VLANs
+				rank.vlan %= 3;
 			rank.source_ip = 0xC0000201 + ports[i];
 			rank.destination_ip = 0xC0000201 + ports[(i + 1) % ports.size()];
 			rank.qpn = 0x11 + serial;
