@@ -2,12 +2,14 @@
 """Runs commands on a lab of real hosts, for the system tests."""
 import json
 import os
+import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 LAB = os.environ.get("INA_LAB", "build/ina-lab")
 PERF = os.environ.get("INA_PERF", "build/ina-perf")
+CHECK_TURNS = Path(LAB).parent / "check_turns"
 
 
 @dataclass
@@ -56,6 +58,15 @@ def at_once(count, command):
     return ["bash", "-c", f"""set -o pipefail; pids=
 for job in $(seq {count}); do export INA_COOKIE=job$job; {command} & pids="$pids $!"; done
 for pid in $pids; do wait $pid || exit 1; done"""]
+
+
+def turns(result):
+    """Of check_turns in jobs at once, whose lines begin with "job" and its number: what each rank counted, by job."""
+    counters = {}
+    for job, text in re.findall(r"job (\d+) (calls .*)", result.out):
+        words = text.split()
+        counters.setdefault(int(job), []).append(dict(zip(words[::2], map(int, words[1::2]))))
+    return counters
 
 
 def perf(folder, n, options, arguments, timeout_s=480):

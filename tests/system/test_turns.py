@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """More jobs than an aggregator has contexts: they take turns, and each is aggregated now and then."""
-import re
-from pathlib import Path
-
 import pytest
-from lab import LAB, at_once, run
-
-CHECK = Path(LAB).parent / "check_turns"
+from lab import CHECK_TURNS, at_once, run, turns
 
 
 def jobs(folder, count, contexts, hosts, options, arguments):
     """So many jobs at once, each of which runs check_turns on all hosts: the counters of each."""
     result = run(folder, hosts, ["--virtual-time", "--jobs", contexts, *options],
-                 at_once(count, f'INA_LOG=info {CHECK} {arguments} | sed "s/^/job $job /"'))
+                 at_once(count, f'INA_LOG=info {CHECK_TURNS} {arguments} | sed "s/^/job $job /"'))
     assert result.code == 0, result
-    counters = {}
-    for job, text in re.findall(r"job (\d+) (calls .*)", result.out):
-        words = text.split()
-        counters.setdefault(job, []).append(dict(zip(words[::2], map(int, words[1::2]))))
+    counters = turns(result)
     assert len(counters) == count and all(len(ranks) == hosts for ranks in counters.values()), result
     # Whether a context is free is found out at once, and who gives one away does not wait either: no JOIN timeout, of 2 s.
     assert all(rank.pop("slowest_ms") < 20 for ranks in counters.values() for rank in ranks), result

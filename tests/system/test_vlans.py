@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs in VLANs: what the hosts' kernels tag, and what that means to the aggregator."""
+import pytest
+from lab import CHECK_TURNS, at_once, run, turns
+
+
+def jobs(folder, options, vlans, starts=None, calls=240):
+    """
+    Jobs of check_turns on three hosts, each in a VLAN: (id, priority); `starts`: seconds, if not at once. The counters of
+    each, of which all its ranks have the same.
+    """
+    starts = starts or [0] * len(vlans)
+    setup = "\n".join(f"""ip link add link vec0 name vlan{id} type vlan id {id} egress-qos-map 0:{priority} &&
+ip addr add 10.0.{id}.$((INA_RANK + 1))/24 dev vlan{id} && ip link set vlan{id} up || exit 1""" for id, priority in sorted(set(vlans)))
+    ids = " ".join(str(id) for id, _ in vlans)
+    command = f"""{{ id=$(echo {ids} | cut -d" " -f$job); sleep $(echo {" ".join(map(str, starts))} | cut -d" " -f$job)
+export INA_LOG=info INA_BIND=10.0.$id.$((INA_RANK + 1)) INA_ROOT=10.0.$id.1; {CHECK_TURNS} {calls} 50 1 | sed "s/^/job $job /"; }}"""
+    bash = at_once(len(vlans), command)
+    result = run(folder, 3, ["--virtual-time", *options], [*bash[:-1], setup + "\n" + bash[-1]])
+    assert result.code == 0, result
+    counters = turns(result)
+    assert sorted(counters) == list(range(1, len(vlans) + 1)), result
+    for ranks in counters.values():
+        assert len(ranks) == 3 and len({rank["aggregated"] for rank in ranks}) == 1 and ranks[0]["fallbacks"] == 0, result
+    return result, [counters[job][0] for job in sorted(counters)]
+
+
+@pytest.mark.parametrize("aggregator,calls", [("model", 240), ("rtl", 100)])
+def test_a_tenant_beyond_its_quota_takes_turns_with_itself(tmp_path, aggregator, calls):
+    """One context for each VLAN: of two jobs in one of them one at a time is aggregated; that of the other VLAN always is."""
+    result, counted = jobs(tmp_path, ["--aggregator", aggregator, "--vlan-quota", 1], [(7, 0), (7, 0), (8, 0)], calls=calls)
+    assert (counted[2]["aggregated"], counted[2]["yields"]) == (calls, 0), result
+    assert all(job["yields"] > 0 and job["aggregated"] > 0.2 * calls for job in counted[:2]), result
+    assert result.aggregator["jobs_broken"] == 0, result
+
+
+def test_a_higher_priority_does_not_give_way(tmp_path):
+    """One context. Whoever comes later has it from then on if its priority is higher, and never if it is lower."""
+    result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1], [(7, 2), (8, 5)], [0, 3])
+    assert [job["yields"] for job in counted] == [1, 0], result
+    assert 30 < counted[0]["aggregated"] < 140 and counted[1]["aggregated"] > 220, result
+    result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1], [(7, 5), (8, 2)], [0, 3])
+    assert counted[0]["yields"] == 0 and counted[0]["aggregated"] == 240, result
