@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/deadline.h"
+#include "hostlib/control/agreement.h"
 
 /* Between looks at the clock. */
 #define TICK_MS 1000
@@ -170,6 +171,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	size_t window_bytes;
 	size_t doubling_bytes = ina_doubling_memory(network->fabric.partner_count);
 	struct ina_path *paths;
+	struct ina_slot *leave_slot;
 	enum ina_status status = ina_settings_fit(settings, network->fabric.path_mtu,
 	                                          &network->window_packets, failure);
 
@@ -180,7 +182,8 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	        settings->receives * sizeof(struct ina_slot);
 	status = ina_memory_open(&network->memory, network->fabric.pd,
 	                         window_bytes + doubling_bytes +
-	                                 ranks * (sizeof(*paths) + sizeof(int)),
+	                                 ranks * (sizeof(*paths) + sizeof(int)) +
+	                                 sizeof(*leave_slot),
 	                         options->cache_entries, failure);
 	if (status != INA_OK)
 		return status;
@@ -197,7 +200,9 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	share_memory_out(network, settings, job_id);
 	paths = (struct ina_path *)((uint8_t *)network->memory.slab + window_bytes +
 	                            doubling_bytes);
-	ina_tree_make(&network->tree, paths, (int *)(paths + ranks), options->ranks);
+	leave_slot = (struct ina_slot *)(paths + ranks);
+	network->innet.leave_slot = leave_slot;
+	ina_tree_make(&network->tree, paths, (int *)(leave_slot + 1), options->ranks);
 	ina_apart_attach(&network->apart, &network->completions, &network->doubling,
 	                 &network->hosts.ring.connection);
 	status = ina_ring_open(&network->hosts.ring, failure);
@@ -217,14 +222,27 @@ void ina_network_close(struct ina_network *network)
 	ina_fabric_close(&network->fabric);
 }
 
-bool ina_network_await_exchange(struct ina_network *network, int timeout_ms)
+static bool is_exchanged(const struct ina_network *network)
+{
+	return ina_innet_is_exchanged(&network->innet);
+}
+
+bool ina_network_join_is_over(const struct ina_network *network)
+{
+	return is_exchanged(network) || ina_innet_is_refused(&network->innet) ||
+	       ina_agree_has_failed(network->completions.control);
+}
+
+/* The message that was started is under way until then; false where it fails before. */
+static bool await(struct ina_network *network, bool (*is_over)(const struct ina_network *),
+                  int timeout_ms)
 {
 	struct ina_innet *innet = &network->innet;
 	int64_t deadline_ms = ina_now_ms() + timeout_ms;
 	struct ina_failure failure;
 	bool fine = ina_innet_advance(innet, &failure) == INA_OK;
 
-	while (fine && !ina_innet_is_exchanged(innet) && ina_now_ms() < deadline_ms) {
+	while (fine && !is_over(network) && ina_now_ms() < deadline_ms) {
 		int count;
 
 		fine = ina_completions_wait(&network->completions,
@@ -232,20 +250,34 @@ bool ina_network_await_exchange(struct ina_network *network, int timeout_ms)
 		                            &failure) == INA_OK &&
 		       ina_innet_advance(innet, &failure) == INA_OK;
 	}
-	return fine && ina_innet_is_exchanged(innet);
+	return fine;
 }
 
-bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms)
+bool ina_network_await_exchange(struct ina_network *network, int timeout_ms)
+{
+	return await(network, is_exchanged, timeout_ms) && is_exchanged(network);
+}
+
+bool ina_network_join(struct ina_network *network, int timeout_ms)
 {
 	static const struct ina_transfer nothing;
 	bool joined;
 
-	ina_innet_start(&network->innet, type,
-	                type == INA_WIRE_JOIN ? -(int32_t)network->window_packets : 0, &nothing);
-	joined = ina_network_await_exchange(network, timeout_ms) &&
+	ina_innet_start(&network->innet, INA_WIRE_JOIN, -(int32_t)network->window_packets,
+	                &nothing);
+	joined = await(network, ina_network_join_is_over, timeout_ms) &&
 	         ina_innet_is_joined(&network->innet);
 	ina_innet_stop(&network->innet);
 	return joined;
+}
+
+void ina_network_leave(struct ina_network *network, int timeout_ms)
+{
+	static const struct ina_transfer nothing;
+
+	ina_innet_start(&network->innet, INA_WIRE_LEAVE, 0, &nothing);
+	await(network, is_exchanged, timeout_ms);
+	ina_innet_stop(&network->innet);
 }
 
 /* The ring keeps what was asked for. */

@@ -39,8 +39,17 @@ void ina_network_close(struct ina_network *network);
 /* Sends the message that was started, and waits: returns whether it is over in time. */
 bool ina_network_await_exchange(struct ina_network *network, int timeout_ms);
 
-/* A JOIN or a LEAVE of this rank: returns whether it came back as a sum of all ranks. */
-bool ina_network_exchange(struct ina_network *network, enum ina_wire_type type, int timeout_ms);
+/*
+ * Is the JOIN that was started over? It has come back, or no JOIN of this job can: this rank's or
+ * another one's was refused, as what came back or another rank's vote says.
+ */
+bool ina_network_join_is_over(const struct ina_network *network);
+
+/* A JOIN of this rank, until it is over: returns whether it came back as a sum of all ranks. */
+bool ina_network_join(struct ina_network *network, int timeout_ms);
+
+/* A LEAVE of this rank. */
+void ina_network_leave(struct ina_network *network, int timeout_ms);
 
 /*
  * All ranks' JOINs have come back as sums, which granted this at least: from here on, windows and

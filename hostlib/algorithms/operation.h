@@ -34,13 +34,14 @@ struct ina_operation {
 struct ina_innet {
 	struct ina_completing completing;
 	struct ina_connection_context connection;
-	struct ina_memory *memory; /* of the caller's buffers */
-	uint32_t receives;         /* posted at most, and slots for them: the window, or more */
-	uint32_t contributors_due; /* in a message's trailer */
-	uint32_t rank_due;         /* likewise */
-	uint32_t place;            /* of this rank among the switches, for its JOIN (tree.h) */
-	bool keeps;                /* the last sums for others; not where none are awaited */
-	bool ends_early;           /* a transfer, before its last sends are acknowledged */
+	struct ina_memory *memory;   /* of the caller's buffers */
+	uint32_t receives;           /* posted at most, and slots for them: the window, or more */
+	struct ina_slot *leave_slot; /* a LEAVE's, whatever else is under way; the network's */
+	uint32_t contributors_due;   /* in a message's trailer */
+	uint32_t rank_due;           /* likewise */
+	uint32_t place;              /* of this rank among the switches, for its JOIN (tree.h) */
+	bool keeps;                  /* the last sums for others; not where none are awaited */
+	bool ends_early;             /* a transfer, before its last sends are acknowledged */
 	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
 	/* Messages of the connection so far. */
 	uint64_t numbered;       /* of the transfers that were started: the next one's first */

@@ -104,7 +104,9 @@ static int add_send(struct ina_innet *innet, const struct ina_operation *operati
                     struct ina_batch *batch)
 {
 	struct ina_connection_context *connection = &innet->connection;
-	struct ina_slot *slot = &connection->tx_slots[number % connection->window];
+	struct ina_slot *slot = operation->context.type == INA_WIRE_LEAVE
+	                                ? innet->leave_slot
+	                                : &connection->tx_slots[number % connection->window];
 	struct ina_message_context context = operation->context;
 	uint32_t length = ina_operation_length(innet, operation, number);
 	uint32_t lkey;
@@ -170,14 +172,21 @@ static void finish_message(struct ina_innet *innet)
 		memcpy(ina_operation_result(innet, operation, number), buffer, length);
 }
 
-/* A block can go when all ranks' exponent of it has come. */
+/*
+ * A block can go when all ranks' exponent of it has come. A LEAVE waits for nothing: who gives its
+ * context away may have no other moment for it, and what is not acknowledged may be summed.
+ */
 static bool may_post(struct ina_innet *innet)
 {
 	const struct ina_operation *operation;
 
-	if (innet->posted >= innet->numbered || !ina_innet_has_place(innet))
+	if (innet->posted >= innet->numbered)
 		return false;
 	operation = ina_operation_of(innet, innet->posted);
+	if (operation->context.type == INA_WIRE_LEAVE)
+		return true;
+	if (!ina_innet_has_place(innet))
+		return false;
 	return ina_operation_is_lead(operation, innet->posted) || !operation->transfer.fixed ||
 	       innet->posted < innet->received + operation->lead;
 }

@@ -83,7 +83,7 @@ static void leave(struct ina_comm *comm, struct ina_failure *failure)
 	uint32_t value = 0;
 
 	if (ina_comm_is_aggregated(comm))
-		ina_network_exchange(&comm->network, INA_WIRE_LEAVE, LEAVE_TIMEOUT_MS);
+		ina_network_leave(&comm->network, LEAVE_TIMEOUT_MS);
 	ina_agree_on(&comm->control, "", "leave", false, &value,
 	             ina_now_ms() + 2 * LEAVE_TIMEOUT_MS, failure);
 }

@@ -312,8 +312,8 @@ static void await_join(struct ina_rejoin *rejoin, const struct ina_recovery_cont
 	struct ina_failure ignored;
 	bool fine = ina_innet_advance(innet, &ignored) == INA_OK;
 
-	if (fine && !ina_innet_is_exchanged(innet) && !ina_innet_is_refused(innet) &&
-	    !ina_agree_has_failed(context->control) && ina_now_ms() < rejoin->deadline_ms)
+	if (fine && !ina_network_join_is_over(context->network) &&
+	    ina_now_ms() < rejoin->deadline_ms)
 		return;
 	fine = fine && ina_innet_is_joined(innet);
 	ina_innet_stop(innet);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/deadline.h"
 #include "fake_device.h"
 #include "hostlib/algorithms/trace.h"
 
@@ -64,7 +65,7 @@ static bool join(int look)
 	real_poll = fake.context.ops.poll_cq;
 	fake.context.ops.poll_cq = answer_join;
 	acknowledged_at = look;
-	return ina_network_exchange(&network, INA_WIRE_JOIN, 100);
+	return ina_network_join(&network, 100);
 }
 
 /* docs/protocol.md, A connection's life: DATA only when the rank's own JOIN is acknowledged. */
@@ -80,6 +81,37 @@ static void a_join_that_nobody_acknowledges_is_not_joined(void **state)
 {
 	(void)state;
 	assert_false(join(0));
+}
+
+/* Nobody's JOIN can be joined then: who waited for the timeout would hold all others up. */
+static void who_hears_that_a_join_was_refused_does_not_wait(void **state)
+{
+	int64_t began_ms = ina_now_ms();
+
+	(void)state;
+	control.votes.phase = control.phase + 1;
+	control.votes.status = INA_ERR_AGGREGATOR;
+	assert_false(ina_network_join(&network, 60000));
+	assert_in_range(ina_now_ms() - began_ms, 0, 10000);
+}
+
+/* The predecessor's comes as it was sent, and this rank's is not acknowledged. */
+static int answer_join_raw(struct ibv_cq *cq, int room, struct ibv_wc *wc)
+{
+	if (fake.tx[INA_PURPOSE_AGGREGATE].posted == 1 && fake.wc_end == 0)
+		fake_sum(0, 1);
+	return real_poll(cq, room, wc);
+}
+
+static void a_join_that_comes_raw_is_over(void **state)
+{
+	int64_t began_ms = ina_now_ms();
+
+	(void)state;
+	real_poll = fake.context.ops.poll_cq;
+	fake.context.ops.poll_cq = answer_join_raw;
+	assert_false(ina_network_join(&network, 60000));
+	assert_in_range(ina_now_ms() - began_ms, 0, 10000);
 }
 
 #define OWN_PLACE    (1u << 24 | 2u << 8 | 3u)
@@ -110,11 +142,28 @@ static void a_join_says_where_its_rank_is(void **state)
 	real_poll = fake.context.ops.poll_cq;
 	fake.context.ops.poll_cq = answer_join_of_another;
 	acknowledged_at = 50;
-	assert_true(ina_network_exchange(&network, INA_WIRE_JOIN, 100));
+	assert_true(ina_network_join(&network, 100));
 	sent = header_at(&fake.tx[INA_PURPOSE_AGGREGATE], 0);
 	assert_int_equal(sent->type, INA_WIRE_JOIN);
 	assert_int_equal(sent->message_number, 0);
 	assert_int_equal(sent->remaining_bytes, OWN_PLACE);
+}
+
+/* Else the context of a job that has gone would stay taken for its time-to-live. */
+static void a_leave_goes_whatever_is_not_acknowledged(void **state)
+{
+	const struct fake_queue *queue = &fake.tx[INA_PURPOSE_AGGREGATE];
+	const struct ina_wire_header *sent;
+
+	(void)state;
+	assert_true(join(50));
+	network.innet.unacknowledged = network.innet.connection.window;
+	ina_innet_abandon(&network.innet, false);
+	assert_int_equal(queue->posted, 2);
+	sent = header_at(queue, 1);
+	assert_int_equal(sent->type, INA_WIRE_LEAVE);
+	for (uint32_t i = 0; i < network.innet.connection.window; i++)
+		assert_ptr_not_equal(sent, &network.innet.connection.tx_slots[i].header);
 }
 
 /* Nobody holds a TRACE back until its receiver is there. */
@@ -234,6 +283,9 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_network, close_network)
 	const struct CMUnitTest tests[] = {
 	        TEST(a_join_is_over_when_it_is_acknowledged),
+	        TEST(who_hears_that_a_join_was_refused_does_not_wait),
+	        TEST(a_join_that_comes_raw_is_over),
+	        TEST(a_leave_goes_whatever_is_not_acknowledged),
 	        TEST(a_join_that_nobody_acknowledges_is_not_joined),
 	        TEST(a_join_says_where_its_rank_is),
 	        TEST(a_trace_is_expected_before_it_is_sent),
