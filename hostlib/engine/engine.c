@@ -341,7 +341,7 @@ static void await_acknowledgements(struct ina_comm *comm, int timeout_ms)
 
 enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure)
 {
-	const struct ina_network *network = &comm->network;
+	struct ina_network *network = &comm->network;
 	const struct ina_memory *memory = &network->memory;
 	int timeout_ms = comm->settings.options.timeout_ms;
 	int64_t deadline_ms = ina_now_ms() + timeout_ms;
@@ -355,7 +355,14 @@ enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failur
 			                "got no acknowledgement from rank %d in %d ms",
 			                network->fabric.next[INA_PURPOSE_AGGREGATE].rank,
 			                timeout_ms);
-		await_acknowledgements(comm, ina_left_ms(deadline_ms, INA_STALL_MS));
+		/*
+		 * A job that has given its context away keeps the connection for the LEAVE alone:
+		 * the successor may have ended its side, and then acknowledges nothing.
+		 */
+		if (ina_comm_is_aggregated(comm) || ina_comm_is_recovering(comm))
+			await_acknowledgements(comm, ina_left_ms(deadline_ms, INA_STALL_MS));
+		else
+			ina_network_drop_aggregated(network);
 	}
 	if (failed || comm->failure.status == INA_OK)
 		return INA_OK;

@@ -123,6 +123,15 @@ static void who_waits_for_acknowledgements_hears_of_a_lost_aggregator(void **sta
 	assert_true(ina_comm_is_recovering(comm));
 }
 
+/* After a recovery: who was to acknowledge may have ended its side of the connection. */
+static void memory_of_a_job_that_gave_its_context_away_is_given_up(void **state)
+{
+	(void)state;
+	ina_comm_use(comm, &ina_hosts_algorithm, &comm->network.hosts);
+	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
+	assert_null(comm->network.memory.registrations[0].mr);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_comm, close_comm)
@@ -132,6 +141,7 @@ int main(void)
 	        TEST(who_waits_for_acknowledgements_hears_of_a_death),
 	        TEST(a_death_ends_the_wait_for_acknowledgements),
 	        TEST(who_waits_for_acknowledgements_hears_of_a_lost_aggregator),
+	        TEST(memory_of_a_job_that_gave_its_context_away_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
