@@ -154,10 +154,8 @@ static bool is_vlan_full(const struct jobs *jobs, uint16_t tag)
  * A context of no job of a higher priority; where the VLAN has all that it may, one of the VLAN's.
  * All ranks' JOINs of a job ask once.
  */
-static void want_context(struct jobs *jobs, uint64_t job_id, uint16_t tag)
+static void want_context(struct jobs *jobs, uint64_t job_id, uint16_t tag, bool vlan_full)
 {
-	bool vlan_full = is_vlan_full(jobs, tag);
-
 	if (job_id == jobs->wanted_by)
 		return;
 	for (unsigned i = 0; i < jobs->job_count; i++) {
@@ -181,13 +179,14 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
                        uint16_t tag)
 {
 	int index = find_job(jobs, header->job_id);
+	bool vlan_full = is_vlan_full(jobs, tag);
 
 	if (!is_possible(jobs, header))
 		goto refused;
 	if (index < 0) {
 		index = find_free(jobs);
-		if (index < 0 || is_vlan_full(jobs, tag)) {
-			want_context(jobs, header->job_id, tag);
+		if (index < 0 || vlan_full) {
+			want_context(jobs, header->job_id, tag, vlan_full);
 			goto refused;
 		}
 		if (has_share(jobs, port)) {

@@ -53,7 +53,7 @@ module ina_trailer #(
   logic [JOB_COUNT-1:0]           congested;   // what each job's next trailer is to say
   logic                           congested_now;
   logic                           ends;
-  logic [JOB_COUNT-1:0]           wanted;      // the first one's next trailer of DATA is to say so
+  logic [JOB_COUNT-1:0]           wanted;      // one of these: their first trailer of DATA says so
   logic                           wanted_now;
   logic                           is_control;  // a JOIN or LEAVE
 

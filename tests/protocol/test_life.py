@@ -114,9 +114,9 @@ def test_what_is_refused_for_want_of_a_context_is_said_once(two):
     assert [flags_of(job) for job in jobs[1:4]] == [WANTED, 0, 0]
 
 
-def tagged(bridge, number, vlan, priority=0, job=JOB):
+def tagged(bridge, number, vlan, priority=0):
     """A job whose frames have this tag."""
-    return Job(bridge, 2, job=job + number, qpn=0x20 + number, forms=[{"vlan": priority << 13 | vlan}] * 2)
+    return Job(bridge, 2, job=JOB + number, qpn=0x20 + number, forms=[{"vlan": priority << 13 | vlan}] * 2)
 
 
 def refused_all(job):
@@ -152,7 +152,7 @@ def test_what_a_vlan_lacks_is_said_to_its_own_jobs(start):
     refused_all(tagged(two, 11, 8))
     jobs[0].leave()
     jobs[2].leave()
-    assert tagged(two, 12, 7 + 3).join(exponent=-LEAST).is_summed()  # in a context of which one was wanted
+    assert tagged(two, 12, 10).join(exponent=-LEAST).is_summed()  # in a context of which one was wanted
     assert [flags_of(job) for job in (jobs[4], jobs[3], jobs[1])] == [0, 0, 0]
 
 

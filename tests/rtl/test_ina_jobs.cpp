@@ -77,8 +77,8 @@ struct Request {
 	}
 };
 
-constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4,
-              FULL = -5; // FULL: refused, wants a context
+// FULL: refused, and wants a context.
+constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4, FULL = -5;
 
 constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
 constexpr unsigned LOOK_CLOCKS = 3;     // from the look into the memory to the answer
@@ -519,7 +519,7 @@ class Jobs
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
 		CHECK(!context_wanted() || (full && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");
-		// Nothing is asked for, though something else than nothing should be.
+		// Whenever it was decided, there were contexts to ask for.
 		CHECK(context_wanted() || !always_asks || request.id == wanted_by,
 		      "that a context is wanted is not said");
 		if (context_wanted()) {
