@@ -8,21 +8,14 @@
 `default_nettype none
 
 module ina_history #(
-    parameter  int JOB_COUNT  = 4,
-    parameter  int SLOT_COUNT = 128,  // of a job at most
-    parameter  int MEMORY     = 512,  // packets of all jobs
-    parameter  int MTU        = 4096,
-    localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
-    localparam int SLOT_W     = $clog2(SLOT_COUNT),
-    localparam int INDEX_W    = $clog2(MEMORY)
+    parameter  int MEMORY  = 512,  // packets of all jobs
+    parameter  int MTU     = 4096,
+    localparam int INDEX_W = $clog2(MEMORY)
 ) (
     input  logic clk,
 
-    input  logic [JOB_COUNT*INDEX_W-1:0] job_base,  // as ina_queue has it
-
     input  logic                             write_valid,
-    input  logic [JOB_W-1:0]                 write_job,
-    input  logic [SLOT_W-1:0]                write_slot,
+    input  logic [INDEX_W-1:0]               write_index,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     input  logic [ina_pkg::BEAT_W-1:0]       write_data,
     input  logic                             write_last,
@@ -30,14 +23,12 @@ module ina_history #(
 
     // The length of a sum comes in the next clock, and stays until the next read.
     input  logic                             peek_read,
-    input  logic [JOB_W-1:0]                 peek_job,
-    input  logic [SLOT_W-1:0]                peek_slot,
+    input  logic [INDEX_W-1:0]               peek_index,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
 
     // The data comes in the next clock.
     input  logic                             read_valid,
-    input  logic [JOB_W-1:0]                 read_job,
-    input  logic [SLOT_W-1:0]                read_slot,
+    input  logic [INDEX_W-1:0]               read_index,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] read_beat,
     output logic [ina_pkg::BEAT_W-1:0]       read_data
 );
@@ -47,20 +38,6 @@ module ina_history #(
 
   logic [ina_pkg::BEAT_W-1:0]  sums    [MEMORY*BEATS];
   logic [ina_pkg::QUADS_W-1:0] lengths [MEMORY];
-
-  logic [INDEX_W-1:0] base_of [JOB_COUNT];
-
-  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
-    assign base_of[j] = job_base[j*INDEX_W +: INDEX_W];
-  end
-
-  logic [INDEX_W-1:0] write_index;
-  logic [INDEX_W-1:0] peek_index;
-  logic [INDEX_W-1:0] read_index;
-
-  assign write_index = base_of[write_job] | INDEX_W'(write_slot);
-  assign peek_index  = base_of[peek_job] | INDEX_W'(peek_slot);
-  assign read_index  = base_of[read_job] | INDEX_W'(read_slot);
 
   always_ff @(posedge clk) begin
     if (write_valid) sums[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;

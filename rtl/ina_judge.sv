@@ -304,7 +304,6 @@ module ina_judge #(
     suspect_q   <= suspect;
     write_valid <= s_valid && (en ? stored : opens);
     verdict_q   <= verdict;
-    caught_up   <= own && (!verdict.resend || verdict.probe);
     events_q    <= events_d;
     if (rst) begin
       token_valid <= 1'b0;
@@ -312,7 +311,6 @@ module ina_judge #(
       suspect_q   <= 1'b0;
       write_valid <= 1'b0;
       verdict_q   <= '0;
-      caught_up   <= 1'b0;
       events_q    <= '0;
     end
   end
@@ -329,6 +327,7 @@ module ina_judge #(
   assign token_pass   = verdict_q.pass;
   assign break_valid  = verdict_q.break_job;
   assign leave_valid  = verdict_q.leave;
+  assign caught_up    = hit_valid && (!verdict_q.resend || verdict_q.probe);
   assign commit_valid = verdict_q.take;
   assign hit_job      = job_q;
   assign write_job    = job_q;

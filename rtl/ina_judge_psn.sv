@@ -76,14 +76,15 @@ module ina_judge_psn #(
     output logic [ina_pkg::COUNTER_COUNT-1:0] events
 );
 
-  // How far another switch's probe may be from where this one's own would be.
-  localparam logic [23:0] PROBE_REACH = 24'd1 << 14;
+  // Another switch's probe is less than 2^14 from where this one's own would be. That is a multiple
+  // of it, so the upper bits tell.
+  localparam int PROBE_REACH_W = 14;
+  localparam logic [23-PROBE_REACH_W:0] PROBE_AT = ina_pkg::PROBE_PSN_OFFSET[23:PROBE_REACH_W];
 
-  logic [23:0] from_probe;  // its distance from there, and PROBE_REACH - 1
-  logic        probe;
+  logic probe;
 
-  assign from_probe = distance - ina_pkg::PROBE_PSN_OFFSET + PROBE_REACH - 24'd1;
-  assign probe      = probes && from_probe < 2 * PROBE_REACH - 24'd1;
+  assign probe = probes && (distance[23:PROBE_REACH_W] == PROBE_AT
+      || (distance[23:PROBE_REACH_W] == PROBE_AT - 1'b1 && distance[PROBE_REACH_W-1:0] != '0));
 
   // No window reaches so far: the addresses now belong to another connection.
   // ~distance is how far behind the packet before the next one it is.

@@ -76,12 +76,15 @@ module ina_memory #(
     localparam int BLOCKS = GRAINS >> s;
 
     logic [BLOCKS-1:0]  whole;
+    logic [BLOCKS-1:0]  alone;  // its lowest bit: a carry chain is faster than a chain of choices
     logic [FIRST_W-1:0] lowest;
+
+    assign alone = whole & -whole;
 
     always_comb begin
       lowest = '0;
       if (changed[1] || !ina_pkg::SIMULATED)
-        for (int b = BLOCKS - 1; b >= 0; b--) if (whole[b]) lowest = FIRST_W'(b << s);
+        for (int b = 0; b < BLOCKS; b++) if (alone[b]) lowest = lowest | FIRST_W'(b << s);
     end
 
     always_ff @(posedge clk) begin

@@ -83,17 +83,14 @@ module ina_port #(
 
     // Reads of the queue, as it has them.
     input  logic                             peek_read,
-    input  logic [JOB_W-1:0]                 peek_job,
-    input  logic [SLOT_W-1:0]                peek_slot,
+    input  logic [INDEX_W-1:0]               peek_index,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
     input  logic                             header_read,
-    input  logic [JOB_W-1:0]                 header_job,
-    input  logic [SLOT_W-1:0]                header_slot,
+    input  logic [INDEX_W-1:0]               header_index,
     input  logic                             header_resend,
     output ina_pkg::header_t                 read_header,
     input  logic                             beat_read,
-    input  logic [JOB_W-1:0]                 beat_job,
-    input  logic [SLOT_W-1:0]                beat_slot,
+    input  logic [INDEX_W-1:0]               beat_index,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] beat_at,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
     input  logic                             resend_pop,
@@ -190,9 +187,9 @@ module ina_port #(
       .issue_valid, .issue_raw, .issue_job, .issue_slot, .ready(queue_ready),
       .waiting(queue_waiting),
       .pop_valid(done_valid), .pop_raw(done_raw), .pop_job(done_job),
-      .peek_read, .peek_job, .peek_slot, .peek_quads,
-      .header_read, .header_job, .header_slot, .header_resend, .header_entry(resend_entry),
-      .read_header, .beat_read, .beat_job, .beat_slot, .beat_at, .read_data,
+      .peek_read, .peek_index, .peek_quads,
+      .header_read, .header_index, .header_resend, .header_entry(resend_entry),
+      .read_header, .beat_read, .beat_index, .beat_at, .read_data,
       .watch_read, .watch_job, .fill(queue_fill), .raw(queue_raw), .sums(queue_sums),
       .sum_count(queue_sum_count), .sum_slot(queue_sum_slot));
 

@@ -65,21 +65,18 @@ module ina_queue #(
     input  logic             pop_raw,
     input  logic [JOB_W-1:0] pop_job,
 
-    // Reads: the result comes in the next clock, and stays until the next read. With header_resend,
-    // the header of the retransmission at header_entry.
+    // Reads of a slot of the memory: the result comes in the next clock, and stays until the next read.
+    // With header_resend, the header of the retransmission at header_entry.
     input  logic                             peek_read,    // the length of a packet
-    input  logic [JOB_W-1:0]                 peek_job,
-    input  logic [SLOT_W-1:0]                peek_slot,
+    input  logic [INDEX_W-1:0]               peek_index,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
     input  logic                             header_read,
-    input  logic [JOB_W-1:0]                 header_job,
-    input  logic [SLOT_W-1:0]                header_slot,
+    input  logic [INDEX_W-1:0]               header_index,
     input  logic                             header_resend,
     input  logic [ina_pkg::RESEND_ENTRY_W-1:0] header_entry,
     output ina_pkg::header_t                 read_header,
     input  logic                             beat_read,
-    input  logic [JOB_W-1:0]                 beat_job,
-    input  logic [SLOT_W-1:0]                beat_slot,
+    input  logic [INDEX_W-1:0]               beat_index,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] beat_at,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
 
@@ -131,11 +128,6 @@ module ina_queue #(
     {unused_lap, slot_of} = place & PLACE_W'(window);
   endfunction
 
-  function automatic logic [INDEX_W-1:0] index_of(input logic [INDEX_W-1:0] base,
-                                                  input logic [SLOT_W-1:0] slot);
-    index_of = base | INDEX_W'(slot);
-  endfunction
-
   logic [INDEX_W-1:0] base_of   [JOB_COUNT];
   logic [SLOT_W-1:0]  window_of [JOB_COUNT];
 
@@ -154,19 +146,14 @@ module ina_queue #(
   // Payloads, headers and lengths.
   logic [SLOT_W-1:0]         write_slot;
   logic [INDEX_W-1:0]        write_index;
-  logic [INDEX_W-1:0]        beat_index;
-  logic [INDEX_W-1:0]        peek_index;
   logic [HEADER_INDEX_W-1:0] header_write_index;
   logic [HEADER_INDEX_W-1:0] header_read_index;
 
   assign write_slot  = write_opens ? '0 : slot_of(tail_place[write_job], window_of[write_job]);
-  assign write_index = index_of(base_of[write_job], write_slot);
-  assign beat_index  = index_of(base_of[beat_job], beat_slot);
-  assign peek_index  = index_of(base_of[peek_job], peek_slot);
+  assign write_index = base_of[write_job] | INDEX_W'(write_slot);
 
   assign header_write_index = header_index_of(resend_valid, resend_entry, write_index);
-  assign header_read_index  = header_index_of(header_resend, header_entry,
-                                              index_of(base_of[header_job], header_slot));
+  assign header_read_index  = header_index_of(header_resend, header_entry, header_index);
 
   always_ff @(posedge clk) begin
     if (write_valid) payloads[{write_index, write_beat[BEATS_W-1:0]}] <= write_data;

@@ -212,6 +212,13 @@ module ina_top #(
   logic [JOB_W-1:0]     relay_undo_job;
   logic [JOB_COUNT-1:0] relay_mismatch;
 
+  // The slots of the packet memory where each path reads.
+  logic [MEMORY_W-1:0] base_of [JOB_COUNT];
+  logic [MEMORY_W-1:0] join_peek_index;
+  logic [MEMORY_W-1:0] join_read_index;
+  logic [MEMORY_W-1:0] relay_peek_index;
+  logic [MEMORY_W-1:0] relay_read_index;
+
   // The histories: of what was summed here, and of what came from above.
   logic                        history_read;
   logic [BEAT_W-1:0]           here_data;
@@ -386,9 +393,16 @@ module ina_top #(
       .take_job(memory_take_job), .idle(job_idle), .held(job_held), .job_base, .job_window,
       .busy(memory_busy));
 
-  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_granted
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
     assign job_granted[j*SLOT_W +: SLOT_W] = job_window[j*SLOT_W +: SLOT_W] >> (level > 2'd1);
+    assign base_of[j] = job_base[j*MEMORY_W +: MEMORY_W];
   end
+
+  // Once for all ports: whose turn it is to read is known late in a clock.
+  assign join_peek_index  = base_of[join_pick_job] | MEMORY_W'(join_pick_slot);
+  assign join_read_index  = base_of[join_read_job] | MEMORY_W'(join_read_slot);
+  assign relay_peek_index = base_of[relay_pick_job] | MEMORY_W'(relay_pick_slot);
+  assign relay_read_index = base_of[relay_read_job] | MEMORY_W'(relay_read_slot);
 
   ina_parts #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) parts (
       .clk, .opened(job_opened), .opened_job(answer_job), .up_valid(done_up), .up_job(done_job),
@@ -503,25 +517,23 @@ module ina_top #(
       .m_left(done_left), .m_job(done_job), .m_mask(done_mask), .m_counted(done_counted),
       .m_beat(done_beat), .m_quads(done_quads), .busy(ends_busy));
 
-  ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU)) here (
-      .clk, .job_base,
-      .write_valid(sum_valid && !sum_raw), .write_job(sum_job), .write_slot(sum_slot),
+  ina_history #(.MEMORY(MEMORY), .MTU(MTU)) here (
+      .clk,
+      .write_valid(sum_valid && !sum_raw), .write_index(base_of[sum_job] | MEMORY_W'(sum_slot)),
       .write_beat(sum_beat), .write_data(sum_data), .write_last(sum_last), .write_quads(sum_quads),
-      .peek_read(relay_peek_read), .peek_job(relay_pick_job), .peek_slot(relay_pick_slot),
-      .peek_quads(here_quads),
-      .read_valid(history_read), .read_job(relay_read_job), .read_slot(relay_read_slot),
-      .read_beat(relay_read_beat), .read_data(here_data));
+      .peek_read(relay_peek_read), .peek_index(relay_peek_index), .peek_quads(here_quads),
+      .read_valid(history_read), .read_index(relay_read_index), .read_beat(relay_read_beat),
+      .read_data(here_data));
 
   if (UPLINKS) begin : gen_above
-    ina_history #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU)) above (
-        .clk, .job_base,
-        .write_valid(relay_valid && relay_kind == ina_pkg::KIND_DOWN), .write_job(relay_job),
-        .write_slot(relay_slot), .write_beat(relay_beat), .write_data(relay_data),
-        .write_last(relay_last), .write_quads(relay_quads),
-        .peek_read(relay_peek_read), .peek_job(relay_pick_job), .peek_slot(relay_pick_slot),
-        .peek_quads(above_quads),
-        .read_valid(history_read), .read_job(relay_read_job), .read_slot(relay_read_slot),
-        .read_beat(relay_read_beat), .read_data(above_data));
+    ina_history #(.MEMORY(MEMORY), .MTU(MTU)) above (
+        .clk,
+        .write_valid(relay_valid && relay_kind == ina_pkg::KIND_DOWN),
+        .write_index(base_of[relay_job] | MEMORY_W'(relay_slot)), .write_beat(relay_beat),
+        .write_data(relay_data), .write_last(relay_last), .write_quads(relay_quads),
+        .peek_read(relay_peek_read), .peek_index(relay_peek_index), .peek_quads(above_quads),
+        .read_valid(history_read), .read_index(relay_read_index), .read_beat(relay_read_beat),
+        .read_data(above_data));
   end else begin : gen_no_above
     assign above_data  = '0;
     assign above_quads = '0;
@@ -587,17 +599,14 @@ module ina_top #(
         .join_room(join_room[p]), .relay_room(relay_room[p]),
         .peek_read(uplinks[p] ? relay_peek_read && relay_pick_from[p]
                               : join_peek_read && join_pick_from[p]),
-        .peek_job(uplinks[p] ? relay_pick_job : join_pick_job),
-        .peek_slot(uplinks[p] ? relay_pick_slot : join_pick_slot),
+        .peek_index(uplinks[p] ? relay_peek_index : join_peek_index),
         .peek_quads(peek_quads[p*ina_pkg::QUADS_W +: ina_pkg::QUADS_W]),
         .header_read(join_header_read[p] || header_relay),
-        .header_job(header_relay ? relay_read_job : join_read_job),
-        .header_slot(header_relay ? relay_read_slot : join_read_slot),
+        .header_index(header_relay ? relay_read_index : join_read_index),
         .header_resend(header_relay && relay_read_resend),
         .read_header(queue_header[p*HEADER_T_W +: HEADER_T_W]),
         .beat_read(join_beat_read[p] || relay_beat_read[p]),
-        .beat_job(uplinks[p] ? relay_read_job : join_read_job),
-        .beat_slot(uplinks[p] ? relay_read_slot : join_read_slot),
+        .beat_index(uplinks[p] ? relay_read_index : join_read_index),
         .beat_at(uplinks[p] ? relay_read_beat : join_read_beat),
         .read_data(queue_data[p*BEAT_W +: BEAT_W]), .resend_pop(resend_pop[p]),
         .join_header_valid(join_header_valid[p]),

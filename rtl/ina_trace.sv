@@ -42,10 +42,14 @@ module ina_trace (
   localparam logic [AT_W-1:0] VLAN_HALVES     = AT_W'(4 / 2);
   localparam logic [AT_W-1:0] IPV6_HALVES     = AT_W'(20 / 2);
 
-  logic [1:0]  level;
-  logic [3:0]  port;
-  logic [63:0] id;
+  logic [1:0]      level;
+  logic [3:0]      port;
+  logic [63:0]     id;
+  logic [AT_W-4:0] slot_quad;
+
   assign {level, port, id} = mark;
+
+  always_ff @(posedge clk) slot_quad <= (AT_W-3)'(level) + 1'b1;
 
   logic in_frame;  // the next beat is not a frame's first
   logic turning;
@@ -76,7 +80,7 @@ module ina_trace (
   logic [31:0]       crc;
   logic [31:0]       next_crc;
 
-  assign in_slot    = at[AT_W-1:3] == (AT_W-3)'(level) + 1'b1;
+  assign in_slot    = at[AT_W-1:3] == slot_quad;
   assign in_icrc    = at[AT_W-1:1] == ICRC_AT[AT_W-1:1];
   assign half       = m_axis_tdata[HALF_W-1:0];
   assign slot_half  = !at[2] ? id[at[1:0]*HALF_W+:HALF_W]

@@ -88,14 +88,20 @@ module formal_ina_queue (
 
   assign window = 3'd1 + 3'(job_window[job]);
 
+  logic [BASE_W-1:0] base_of [JOB_COUNT];
+
+  assign base_of[0] = job_base[1:0];
+  assign base_of[1] = job_base[3:2];
+
   ina_queue #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(128)) dut (
       .clk, .rst, .job_valid, .job_base, .job_window,
       .write_valid, .write_job, .write_opens, .write_beat(INDEX_W'(beat_1)), .write_data,
       .commit_valid, .resend_valid, .resend_entry, .commit_header, .issue_valid, .issue_raw, .issue_job,
       .issue_slot, .ready, .waiting, .pop_valid, .pop_raw, .pop_job,
-      .peek_read, .peek_job, .peek_slot, .peek_quads,
-      .header_read, .header_job, .header_slot, .header_resend, .header_entry, .read_header,
-      .beat_read, .beat_job, .beat_slot, .beat_at(INDEX_W'(read_1)), .read_data,
+      .peek_read, .peek_index(base_of[peek_job] | BASE_W'(peek_slot)), .peek_quads,
+      .header_read, .header_index(base_of[header_job] | BASE_W'(header_slot)), .header_resend, .header_entry,
+      .read_header, .beat_read, .beat_index(base_of[beat_job] | BASE_W'(beat_slot)), .beat_at(INDEX_W'(read_1)),
+      .read_data,
       .watch_read, .watch_job, .fill, .raw, .sums, .sum_count(), .sum_slot());
 
   // The followed job's ring: packets in it, of them chosen, and what has left.

@@ -11,18 +11,18 @@
 namespace
 {
 
-constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT, BEATS = INA_MTU / 64;
+constexpr unsigned PACKETS = INA_MEMORY, BEATS = INA_MTU / 64;
 
 /// Few enough to be met again, and the first and the last of all.
 unsigned random_place(bench::Random &random)
 {
-	const unsigned job = static_cast<unsigned>(random.below(JOBS));
-	const unsigned slot = random.chance(50) ? SLOTS - 1 - static_cast<unsigned>(random.below(2))
-	                                        : static_cast<unsigned>(random.below(2));
+	const unsigned packet = random.chance(50)
+	                                ? PACKETS - 1 - static_cast<unsigned>(random.below(2))
+	                                : static_cast<unsigned>(random.below(2));
 	const unsigned beat =
 	        random.chance(50) ? BEATS - 1 : static_cast<unsigned>(random.below(3));
 
-	return (job * SLOTS + slot) * BEATS + beat;
+	return packet * BEATS + beat;
 }
 
 } // namespace
@@ -32,13 +32,8 @@ int main()
 	bench::Random random(bench::seed());
 	bench::Dut<Vina_history> dut;
 	std::map<unsigned, bench::Bytes> model;
-	std::map<unsigned, unsigned> lengths; // of slots
+	std::map<unsigned, unsigned> lengths; // of packets
 	unsigned peeked = 0;
-	const unsigned width = bench::width_of(JOBS * SLOTS);
-
-	/* Blocks of the largest size, in another order than the jobs. */
-	for (unsigned j = 0; j < JOBS; j++)
-		bench::set_bits(dut->job_base, j * width, width, (JOBS - 1 - j) * SLOTS);
 
 	for (unsigned i = 0; i < 50000; i++) {
 		const unsigned place = random_place(random);
@@ -46,28 +41,25 @@ int main()
 		const bench::Bytes data = random.bytes(64);
 
 		dut->write_valid = random.chance(50) && place != wanted;
-		dut->write_job = static_cast<uint8_t>(place / BEATS / SLOTS);
-		dut->write_slot = static_cast<uint8_t>(place / BEATS % SLOTS);
+		dut->write_index = static_cast<uint16_t>(place / BEATS);
 		dut->write_beat = static_cast<uint8_t>(place % BEATS);
 		bench::put(dut->write_data, 0, data.data(), data.size());
 		dut->write_last = random.chance(50);
 		dut->write_quads = static_cast<uint8_t>(1 + random.below(4));
 		const unsigned peek = random_place(random) / BEATS;
 		dut->peek_read = lengths.count(peek) > 0 && peek != place / BEATS;
-		dut->peek_job = static_cast<uint8_t>(peek / SLOTS);
-		dut->peek_slot = static_cast<uint8_t>(peek % SLOTS);
+		dut->peek_index = static_cast<uint16_t>(peek);
 		if (dut->peek_read)
 			peeked = lengths[peek];
 		dut->read_valid = model.count(wanted) > 0;
-		dut->read_job = static_cast<uint8_t>(wanted / BEATS / SLOTS);
-		dut->read_slot = static_cast<uint8_t>(wanted / BEATS % SLOTS);
+		dut->read_index = static_cast<uint16_t>(wanted / BEATS);
 		dut->read_beat = static_cast<uint8_t>(wanted % BEATS);
 		dut.tick();
 		if (dut->read_valid)
 			CHECK(bench::get(dut->read_data, 0, 64) == model[wanted], "place %x",
 			      wanted);
 		if (peeked)
-			CHECK(dut->peek_quads == peeked, "slot %x: %u quads, not %u", peek,
+			CHECK(dut->peek_quads == peeked, "packet %x: %u quads, not %u", peek,
 			      dut->peek_quads, peeked);
 		if (dut->write_valid)
 			model[place] = data;

@@ -26,7 +26,7 @@ struct Ring {
 	unsigned chosen = 0; // of the packets
 	bool broken = false; // from now on the head is chosen, and popped before the next
 	bool goes = false;   // ... it was, and is not popped yet
-	unsigned window = SLOTS;
+	unsigned window = SLOTS, base = 0;
 };
 
 /// What the judge sees of a ring, in the clock after it has asked.
@@ -56,21 +56,18 @@ class Reader
 		const bool resend = random.chance(30);
 
 		dut->peek_read = length.packet && random.chance(70);
-		dut->peek_job = static_cast<uint8_t>(length.job);
-		dut->peek_slot = static_cast<uint8_t>(length.slot);
+		dut->peek_index = static_cast<uint16_t>(length.index);
 		if (dut->peek_read)
 			quads = length.packet->quads;
 		dut->header_read = (resend || header.packet) && random.chance(70);
-		dut->header_job = static_cast<uint8_t>(header.job);
-		dut->header_slot = static_cast<uint8_t>(header.slot);
+		dut->header_index = static_cast<uint16_t>(header.index);
 		dut->header_resend = resend;
 		dut->header_entry = static_cast<uint8_t>(entry);
 		if (dut->header_read)
 			record = bench::record_of(bench::Bytes(54, resend ? resent[entry].mark
 			                                                  : header.packet->mark));
 		dut->beat_read = beat.packet && random.chance(70);
-		dut->beat_job = static_cast<uint8_t>(beat.job);
-		dut->beat_slot = static_cast<uint8_t>(beat.slot);
+		dut->beat_index = static_cast<uint16_t>(beat.index);
 		if (dut->beat_read) {
 			const unsigned at =
 			        static_cast<unsigned>(random.below(beat.packet->quads / 4));
@@ -93,7 +90,7 @@ class Reader
       private:
 	struct Place {
 		const Packet *packet; // or none
-		unsigned job, slot;
+		unsigned index;       // in the memory of all jobs
 	};
 
 	Place draw(const Ring (&rings)[JOBS])
@@ -102,9 +99,9 @@ class Reader
 		const Ring &ring = rings[job];
 
 		if (ring.packets.empty())
-			return {nullptr, job, 0};
+			return {nullptr, 0};
 		const unsigned ahead = static_cast<unsigned>(random.below(ring.packets.size()));
-		return {&ring.packets[ahead], job, (ring.head + ahead) % ring.window};
+		return {&ring.packets[ahead], ring.base + (ring.head + ahead) % ring.window};
 	}
 
 	bench::Random &random;
@@ -114,17 +111,18 @@ class Reader
 };
 
 /// A block of any size within the job's share of the memory.
-unsigned place_ring(bench::Random &random, bench::Dut<Vina_queue> &dut, unsigned job)
+Ring place_ring(bench::Random &random, bench::Dut<Vina_queue> &dut, unsigned job)
 {
 	const unsigned slot_width = bench::width_of(SLOTS), width = bench::width_of(JOBS * SLOTS);
 	const unsigned window = SLOTS >> random.below(slot_width);
 	const unsigned share = JOBS - 1 - job;
+	Ring ring;
 
+	ring.window = window;
+	ring.base = share * SLOTS + window * static_cast<unsigned>(random.below(SLOTS / window));
 	bench::set_bits(dut->job_window, job * slot_width, slot_width, window - 1);
-	bench::set_bits(dut->job_base, job * width, width,
-	                share * SLOTS +
-	                        window * static_cast<unsigned>(random.below(SLOTS / window)));
-	return window;
+	bench::set_bits(dut->job_base, job * width, width, ring.base);
+	return ring;
 }
 
 /// A retransmission's header goes to `entry`.
@@ -180,7 +178,7 @@ int main()
 
 		if (push) {
 			if (opens)
-				rings[job].window = place_ring(random, dut, job);
+				rings[job] = place_ring(random, dut, job);
 			is_open[job] = true;
 			dut->job_valid |= uint64_t{1} << job;
 		}
@@ -211,12 +209,6 @@ int main()
 		const unsigned slot = (chosen.head + (raw ? 0 : chosen.chosen)) % chosen.window;
 		dut.tick();
 		if (push) {
-			if (opens) {
-				const unsigned window = rings[job].window;
-
-				rings[job] = Ring();
-				rings[job].window = window;
-			}
 			rings[job].packets.push_back(packet);
 		}
 		if (dut->pop_valid) {
