@@ -171,12 +171,18 @@ module ina_memory #(
     assign given[g] = gives && (AT & ~(INDEX_W'(gives_window))) == gives_base;
   end
 
+  // `take` comes late in a clock, so it only chooses.
+  logic [FIRST_W-1:0] spare_then;  // with what is given back
+  logic [FIRST_W-1:0] spare_less;  // ... and without what would be taken
+
+  assign spare_then = spare + (gives ? FIRST_W'(32'(gives_window) >> GRAIN_W) : '0);
+  assign spare_less = spare_then - FIRST_W'(32'(window_q) >> GRAIN_W);
+
   always_ff @(posedge clk) begin
     changed <= {changed[0], take || gives || rst};
     if (take || gives) begin
       free  <= (free & ~taken) | given;
-      spare <= spare - (take ? FIRST_W'(32'(window_q) >> GRAIN_W) : '0)
-          + (gives ? FIRST_W'(32'(gives_window) >> GRAIN_W) : '0);
+      spare <= take ? spare_less : spare_then;
     end
     if (gives) held[gives_job] <= 1'b0;
     if (take) begin

@@ -110,6 +110,7 @@ module ina_queue #(
   logic [ina_pkg::QUADS_W-1:0]    lengths  [MEMORY];
 
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
+  logic [PLACE_W-1:0]   newest_place  [JOB_COUNT];  // before the tail: so it need not be worked out
   logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   head_place    [JOB_COUNT];
   logic [ina_pkg::RAW_W-1:0]     raw_of        [JOB_COUNT];
@@ -182,8 +183,10 @@ module ina_queue #(
   assign opens = commit_valid && write_opens;
 
   always_ff @(posedge clk) begin
-    if (commit_valid)
-      tail_place[write_job] <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
+    if (commit_valid) begin
+      tail_place[write_job]   <= write_opens ? PLACE_W'(1) : place_after(tail_place[write_job]);
+      newest_place[write_job] <= write_opens ? '0 : tail_place[write_job];
+    end
     if (issue_valid)
       issue_slot <= slot_of(issue_raw ? head_place[issue_job] : next_place[issue_job],
                             window_of[issue_job]);
@@ -200,8 +203,8 @@ module ina_queue #(
   logic [JOB_COUNT-1:0] popped;
   logic [JOB_COUNT-1:0] filled;
 
-  assign is_last   = place_after(next_place[issue_job]) == tail_place[issue_job];
-  assign pops_last = pop_valid && place_after(head_place[pop_job]) == tail_place[pop_job];
+  assign is_last   = next_place[issue_job] == newest_place[issue_job];
+  assign pops_last = pop_valid && head_place[pop_job] == newest_place[pop_job];
   assign emptied   = JOB_COUNT'(is_last) << issue_job;
   assign popped    = JOB_COUNT'(pops_last) << pop_job;
   assign filled    = JOB_COUNT'(commit_valid) << write_job;
