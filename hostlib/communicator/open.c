@@ -76,7 +76,8 @@ static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end ow
 		snprintf(how, size, "by ring, as asked for");
 	else if (!ina_tree_may_sum(&comm->network.tree))
 		snprintf(how, size, "by ring: %s", tree->why);
-	else if (own == JOIN_JOINED)
+	else if (own == JOIN_JOINED ||
+	         (own == JOIN_STOPPED && innet->contributors == (uint32_t)comm->ranks))
 		snprintf(how, size, "by ring: another rank's JOIN was not joined");
 	else if (own == JOIN_STOPPED && innet->received == 0)
 		snprintf(how, size, "by ring: no aggregator, or it refused another rank's JOIN");

@@ -11,7 +11,7 @@ A window of 32 packets of 4 KiB covers 10 us of a link.
 
 three: three jobs, and memory for one, two or three such windows, as jobs ask for it, in a slice for each, and by ring.
 many: 1 to 16 jobs with the memory of the default switch, 512 packets, which ask for windows of 128 or of 32; and by ring.
-turns: 4 and 8 jobs, and contexts for 4 of them, for 8 s: a step computes for 50 ms and has a 512th of the bytes; and by ring.
+turns: 4 to 16 jobs, and contexts for 4 of them, for 8 s: a step computes for 50 ms and has a 512th of the bytes; and by ring.
 """
 import argparse
 import json
@@ -114,7 +114,7 @@ def turns(options):
     print(f"# a step computes {LONG.compute_us / 1000:.0f} ms and all-reduces {sum(LONG.sizes) / 1e6:.2f} MB in {len(LONG.sizes)} tensors; {CONTEXTS} contexts\n"
           f"#{'':>23} jobs  all-reduce ms a step  slowest job  aggregated  least  Jain of the shares", flush=True)
     results = []
-    for count in (4, 8):
+    for count in (count for count in options.jobs if count >= CONTEXTS):
         for name, algorithm in (("in turns", "auto"), ("ring", "ring")):
             of_jobs = run(options, LONG, count, algorithm, WINDOW, ["--jobs", str(CONTEXTS)])
             steps_ms = [1000 * max(statistics.mean(rank["times_s"]) for rank in ranks) for ranks in of_jobs]
@@ -129,7 +129,7 @@ def turns(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--jobs", type=virtual.listed(int), default="1,2,4,8,16", help="numbers of jobs of --parts many (1,2,4,8,16)")
+    parser.add_argument("--jobs", type=virtual.listed(int), default="1,2,4,8,16", help="numbers of jobs of --parts many and turns (1,2,4,8,16)")
     parts = {part.__name__: part for part in (three, many, turns)}
     virtual.measure(parser, parts, parts)
 
