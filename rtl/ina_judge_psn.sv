@@ -76,8 +76,8 @@ module ina_judge_psn #(
     output logic [ina_pkg::COUNTER_COUNT-1:0] events
 );
 
-  // Another switch's probe is less than 2^14 from where this one's own would be. That is a multiple
-  // of it, so the upper bits tell.
+  // Another switch's probe is less than 2^14 from where this one's own would be, at PROBE_PSN_OFFSET:
+  // a multiple of 2^14, so the upper bits tell, and no subtraction is needed.
   localparam int PROBE_REACH_W = 14;
   localparam logic [23-PROBE_REACH_W:0] PROBE_AT = ina_pkg::PROBE_PSN_OFFSET[23:PROBE_REACH_W];
 
