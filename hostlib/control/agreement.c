@@ -127,24 +127,13 @@ static enum ina_agreement decide(struct ina_control *control, const struct ina_v
 	return INA_NOT_AGREED;
 }
 
-/*
- * Is there a decision on this agreement? One on a later one can only be that it has failed: nobody
- * has agreed to that without a vote of this rank.
- */
-static bool is_decided(const struct ina_control *control)
-{
-	const struct ina_decision *decision = &control->decision;
-
-	return control->has_decision &&
-	       (decision->phase == control->phase ||
-	        ((int32_t)(decision->phase - control->phase) > 0 && decision->status != INA_OK));
-}
-
 static enum ina_agreement follow(struct ina_control *control, const struct ina_vote *vote,
                                  int64_t deadline_ms, uint32_t *minimum,
                                  struct ina_failure *failure)
 {
-	if (!is_decided(control)) {
+	const struct ina_decision *decision = ina_control_decision(control, control->phase);
+
+	if (!decision) {
 		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
 		if (ina_control_is_absent(control, 0)) {
@@ -156,10 +145,10 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
 		ina_fail(failure, INA_ERR_TIMEOUT, "rank 0 did not %s in time", vote->doing);
 		return INA_NOT_AGREED;
 	}
-	*minimum = control->decision.minimum;
-	if (control->decision.status == INA_OK)
+	*minimum = decision->minimum;
+	if (decision->status == INA_OK)
 		return INA_AGREED;
-	ina_fail(failure, control->decision.status, "%s", control->decision.text);
+	ina_fail(failure, decision->status, "%s", decision->text);
 	return INA_NOT_AGREED;
 }
 
@@ -209,10 +198,10 @@ enum ina_agreement ina_agree_poll(struct ina_control *control, const struct ina_
 bool ina_agree_has_failed(const struct ina_control *control)
 {
 	uint32_t next = control->phase + 1;
+	const struct ina_decision *decision = ina_control_decision(control, next);
 
 	return (control->votes.phase == next && control->votes.status != INA_OK) ||
-	       (control->has_decision && control->decision.phase == next &&
-	        control->decision.status != INA_OK);
+	       (decision && decision->status != INA_OK);
 }
 
 enum ina_agreement ina_agree(struct ina_control *control, const struct ina_vote *vote,
@@ -253,8 +242,7 @@ bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *
 	ina_control_pump(control, 0);
 	if (ina_control_lost(control, failure))
 		return true;
-	if (control->votes.status == INA_OK &&
-	    (!control->has_decision || control->decision.status == INA_OK))
+	if (!ina_agree_has_failed(control))
 		return false;
 	ina_fail(failure, INA_ERR_PEER, "another rank has failed");
 	return true;

@@ -206,6 +206,13 @@ void ina_control_take_votes(struct ina_control *control, const struct ina_votes 
 	control->votes_told.is_new |= ina_votes_merge(&control->votes, votes);
 }
 
+const struct ina_decision *ina_control_decision(const struct ina_control *control, uint32_t phase)
+{
+	const struct ina_decision *decision = &control->decisions[phase % INA_DECISIONS];
+
+	return decision->phase == phase ? decision : NULL;
+}
+
 void ina_control_take_faults(struct ina_control *control, const struct ina_faults *faults)
 {
 	if (is_later(faults->round, control->faults.round)) {
@@ -254,15 +261,16 @@ void ina_control_ask(struct ina_control *control)
 /* Of rank 0. Returns whether it is new. */
 static bool take_order(struct ina_control *control, const struct ina_control_frame *frame)
 {
+	struct ina_decision *decision;
+
 	if (control->rank == 0 || frame->rank != 0)
 		return false;
 	switch (frame->type) {
 	case INA_CONTROL_DECISION:
-		if (control->has_decision &&
-		    !is_later(frame->decision.phase, control->decision.phase))
+		decision = &control->decisions[frame->decision.phase % INA_DECISIONS];
+		if (!is_later(frame->decision.phase, decision->phase))
 			return false;
-		control->has_decision = true;
-		control->decision = frame->decision;
+		*decision = frame->decision;
 		if (!is_later(control->votes.phase, frame->decision.phase))
 			control->votes_told.is_new = false;
 		return true;

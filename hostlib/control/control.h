@@ -34,6 +34,12 @@ struct ina_telling {
 	int64_t next_ms; /* for the neighbours */
 };
 
+/*
+ * An agreement that some rank fails ends without the votes of the others. They may have yet to look
+ * at the decision before it, and each of the two counts by itself.
+ */
+#define INA_DECISIONS 4
+
 struct ina_control {
 	int rank;
 	int ranks;
@@ -51,8 +57,7 @@ struct ina_control {
 	uint32_t phase; /* agreements so far */
 	struct ina_votes votes;
 	struct ina_telling votes_told;
-	bool has_decision;
-	struct ina_decision decision;
+	struct ina_decision decisions[INA_DECISIONS]; /* by phase, the newest; phase 0: none */
 
 	uint32_t round; /* faults that were recovered from */
 	bool asked;     /* there is another one, and all are to report */
@@ -116,6 +121,9 @@ void ina_control_take_votes(struct ina_control *control, const struct ina_votes 
 
 /* The same for the faults of a round. */
 void ina_control_take_faults(struct ina_control *control, const struct ina_faults *faults);
+
+/* Rank 0's decision on the agreement of this phase; NULL: none has come. */
+const struct ina_decision *ina_control_decision(const struct ina_control *control, uint32_t phase);
 
 /* There is a fault: all report, if they have not been asked to. */
 void ina_control_ask(struct ina_control *control);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hostlib/control/agreement.h"
 #include "hostlib/control/diagnosis.h"
 
 #define RANKS 3
@@ -192,107 +191,6 @@ static void one_is_silent(void **state)
 }
 
 /* What a rank other than 0 votes in the agreement that comes next. */
-struct voter {
-	bool has_voted;
-	uint32_t value;
-	enum ina_status status;
-};
-
-static void vote_for(struct ina_control *control, int rank, const struct voter *voter)
-{
-	struct ina_value value = {.value = voter->value,
-	                          .rank = voter->status == INA_OK ? (uint32_t)rank : UINT32_MAX};
-	struct ina_votes votes = {.phase = control->phase, .least = value, .most = value};
-
-	if (!voter->has_voted)
-		return;
-	ina_ranks_add(&votes.voted, rank);
-	votes.status = voter->status;
-	votes.failed_rank = (uint32_t)rank;
-	ina_control_take_votes(control, &votes);
-}
-
-/* Rank 0's agreement on the path MTU. */
-static void agreed(struct ina_control *control, const struct voter *voters, uint32_t mtu,
-                   struct ina_failure *failed, enum ina_status status, const char *words)
-{
-	const struct ina_vote vote = {.what = "path MTU",
-	                              .doing = "connect",
-	                              .must_equal = true,
-	                              .value = mtu,
-	                              .failed = failed};
-	struct ina_failure failure = {INA_OK, ""};
-	uint32_t minimum;
-
-	ina_agree_begin(control, &vote);
-	for (int r = 1; r < RANKS; r++)
-		vote_for(control, r, &voters[r]);
-	assert_int_equal(ina_agree_poll(control, &vote, 0, &minimum, &failure),
-	                 status == INA_OK ? INA_AGREED : INA_NOT_AGREED);
-	assert_int_equal(failure.status, status);
-	if (!strstr(failure.text, words))
-		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
-}
-
-static void gone_while_connecting(void **state)
-{
-	struct voter voters[RANKS] = {{0}, {true, 1024, INA_OK}, {true, 1024, INA_OK}};
-	struct ina_failure none = {INA_OK, ""};
-	struct ina_failure failed = {INA_ERR_DEVICE, "connecting failed"};
-	struct ina_control control;
-
-	(void)state;
-	assert_int_equal(ina_control_init(&control, 0, RANKS, &none), INA_OK);
-	agreed(&control, voters, 1024, &none, INA_OK, "");
-	agreed(&control, voters, 4096, &none, INA_ERR_MISMATCH,
-	       "rank 1 has path MTU 1024, rank 0 has 4096");
-	/* Rank 0 has none to compare: that it failed is why. */
-	agreed(&control, voters, 0, &failed, INA_ERR_DEVICE, "rank 0: connecting failed");
-	/* Rank 1 has given up because another one has. */
-	voters[1].status = INA_ERR_PEER;
-	voters[2].status = INA_ERR_MEMORY;
-	agreed(&control, voters, 1024, &none, INA_ERR_MEMORY, "rank 2: ");
-	/* And why the others failed is that rank 2 is gone. */
-	voters[1].status = INA_ERR_DEVICE;
-	voters[2].status = INA_OK;
-	agreed(&control, voters, 0, &failed, INA_ERR_DEVICE, "rank 1: ");
-	voters[2].has_voted = false;
-	ina_ranks_add(&control.gone, 2);
-	agreed(&control, voters, 0, &failed, INA_ERR_PEER, "rank 2 is gone");
-	ina_control_close(&control);
-}
-
-/* A child of rank 0 in all-reduce `number`; `all`: and its subtree. */
-static void stalled_in(struct ina_control *control, int child, uint64_t number, bool all)
-{
-	for (int i = 0; i < control->count; i++) {
-		if (control->neighbours[i].rank == child)
-			control->neighbours[i].stall = (struct ina_stall){
-			        .call = allreduce(number, 10, INA_INT32), .is_all = all};
-	}
-}
-
-/* Whichever all-reduce each is in: to the sums of the earliest one all have contributed. */
-static void all_are_stalled(void **state)
-{
-	struct ina_control control;
-	struct ina_failure failure;
-
-	(void)state;
-	assert_int_equal(ina_control_init(&control, 0, 6, &failure),
-	                 INA_OK); /* 1, 2, 4: 5 is 4's */
-	stalled_in(&control, 1, 5, true);
-	stalled_in(&control, 2, 5, true);
-	assert_false(ina_all_stalled(&control)); /* one has not said so */
-	stalled_in(&control, 4, 4, true);
-	assert_true(ina_all_stalled(&control));
-	stalled_in(&control, 4, 7, true);
-	assert_true(ina_all_stalled(&control));
-	stalled_in(&control, 4, 7, false); /* rank 5 went on, and may be away */
-	assert_false(ina_all_stalled(&control));
-	ina_control_close(&control);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,8 +204,6 @@ int main(void)
 	        cmocka_unit_test_setup(one_is_late, all_alike),
 	        cmocka_unit_test_setup(one_is_gone, all_alike),
 	        cmocka_unit_test_setup(one_is_silent, all_alike),
-	        cmocka_unit_test(gone_while_connecting),
-	        cmocka_unit_test(all_are_stalled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
