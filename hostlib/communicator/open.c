@@ -47,8 +47,16 @@ static void log_opened(const struct ina_comm *comm)
 	        comm->stats.window, comm->how);
 }
 
+/* How this rank's JOIN ended. */
+enum join_end {
+	JOIN_NONE, /* there was none */
+	JOIN_FAILED,
+	JOIN_STOPPED, /* another one's was refused */
+	JOIN_JOINED,
+};
+
 /* Why a JOIN was not joined, or what there is instead. */
-static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
+static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end own)
 {
 	const size_t size = sizeof(comm->how);
 	char *how = comm->how;
@@ -68,8 +76,11 @@ static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
 		snprintf(how, size, "by ring, as asked for");
 	else if (!ina_tree_may_sum(&comm->network.tree))
 		snprintf(how, size, "by ring: %s", tree->why);
-	else if (own_joined)
+	else if (own == JOIN_JOINED ||
+	         (own == JOIN_STOPPED && innet->contributors == (uint32_t)comm->ranks))
 		snprintf(how, size, "by ring: another rank's JOIN was not joined");
+	else if (own == JOIN_STOPPED && innet->received == 0)
+		snprintf(how, size, "by ring: no aggregator, or it refused another rank's JOIN");
 	else if (innet->contributors == (uint32_t)comm->ranks)
 		snprintf(how, size, "by ring: the JOIN was not acknowledged within %d ms",
 		         options->join_timeout_ms);
@@ -81,15 +92,15 @@ static void explain_how(struct ina_comm *comm, bool aggregated, bool own_joined)
 		         options->join_timeout_ms);
 }
 
-/* joined: every rank's JOIN came back as a sum. own_joined: this rank's did. */
-static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool own_joined,
+/* joined: every rank's JOIN came back as a sum. */
+static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum join_end own,
                                         struct ina_failure *failure)
 {
 	const struct ina_options *options = &comm->settings.options;
 	struct ina_network *network = &comm->network;
 	bool aggregated = joined || network->plain;
 
-	explain_how(comm, aggregated, own_joined);
+	explain_how(comm, aggregated, own);
 	if (!aggregated && options->algorithm == INA_ALGORITHM_INA) {
 		ina_innet_abandon(&network->innet, true);
 		if (!ina_tree_may_sum(&comm->network.tree))
@@ -117,6 +128,35 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, bool
 	return INA_OK;
 }
 
+/*
+ * JOINs, and agrees with the others on the window: *packets, or 0 where any JOIN was not joined,
+ * which ends the agreement at once.
+ */
+static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_ms,
+                            enum join_end *own, uint32_t *packets, struct ina_failure *failure)
+{
+	struct ina_network *network = &comm->network;
+
+	*own = JOIN_NONE;
+	*packets = 0;
+	if (asks && ina_tree_may_sum(&network->tree)) {
+		if (ina_network_join(network, comm->settings.options.join_timeout_ms))
+			*own = JOIN_JOINED;
+		else
+			*own = ina_agree_has_failed(&comm->control) ? JOIN_STOPPED : JOIN_FAILED;
+	}
+	if (*own == JOIN_JOINED)
+		*packets = network->innet.granted_packets;
+	else if (*own != JOIN_NONE)
+		ina_fail(failure, INA_ERR_AGGREGATOR, "its JOIN was not joined");
+	if (ina_agree_on(&comm->control, "", "JOIN the aggregator", false, packets, deadline_ms,
+	                 failure) != INA_ERR_AGGREGATOR)
+		return failure->status;
+	*packets = 0;
+	failure->status = INA_OK;
+	return INA_OK;
+}
+
 /* Flat: connections round the ring of all ranks, memory, and a JOIN. */
 static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roster *roster,
                                    int64_t deadline_ms, struct ina_failure *failure)
@@ -126,7 +166,7 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	struct ina_stats *stats = &comm->stats;
 	uint32_t value;
 	bool asks = !network->plain && options->algorithm != INA_ALGORITHM_RING;
-	bool joined;
+	enum join_end own;
 	enum ina_status status;
 
 	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
@@ -145,19 +185,19 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 
 	deadline_ms += options->join_timeout_ms;
 	if (asks)
-		status = ina_comm_find_places(comm, deadline_ms, failure);
-	joined = status == INA_OK && asks && ina_tree_may_sum(&comm->network.tree) &&
-	         ina_network_join(network, options->join_timeout_ms);
-	value = joined ? network->innet.granted_packets : 0;
-	status = ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &value,
-	                      deadline_ms + options->join_timeout_ms, failure);
+		ina_comm_find_places(comm, deadline_ms, failure);
+	/* Before any JOIN: a vote on that ends nobody's wait to hear where all are. */
+	if (ina_agree_on(&comm->control, "", "hear where the ranks are", false, &value, deadline_ms,
+	                 failure) != INA_OK)
+		return failure->status;
+	status = join(comm, asks, deadline_ms + options->join_timeout_ms, &own, &value, failure);
 	if (status != INA_OK)
 		return status;
 	if (value != 0)
 		ina_network_take_grant(network, value);
 	stats->path_mtu = network->fabric.path_mtu;
 	snprintf(stats->device, sizeof(stats->device), "%s", network->fabric.device);
-	return choose_algorithm(comm, value != 0, joined, failure);
+	return choose_algorithm(comm, value != 0, own, failure);
 }
 
 static void find_machines(struct ina_comm *comm, const struct ina_roster *roster,

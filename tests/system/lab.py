@@ -10,6 +10,7 @@ from pathlib import Path
 LAB = os.environ.get("INA_LAB", "build/ina-lab")
 PERF = os.environ.get("INA_PERF", "build/ina-perf")
 CHECK_TURNS = Path(LAB).parent / "check_turns"
+CHURN = Path(LAB).parent / "churn"
 
 
 @dataclass

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """More jobs than an aggregator has contexts: they take turns, and each is aggregated now and then."""
+import re
+
 import pytest
-from lab import CHECK_TURNS, at_once, run, turns
+from lab import CHECK_TURNS, CHURN, at_once, run, turns
 
 
 def jobs(folder, count, contexts, hosts, options, arguments):
@@ -44,6 +46,28 @@ def test_who_is_not_asked_keeps_its_place(tmp_path):
     """As many jobs as contexts."""
     result, counted = jobs(tmp_path, 2, 2, 2, ["--aggregator", "model"], "60 50 1")
     assert [(job["aggregated"], job["yields"]) for job in counted] == [(60, 0), (60, 0)], result
+
+
+# Frames are lost, so that one rank's JOIN comes to a full switch, and another's a moment later, when a context has become free.
+LOSSY = ["--virtual-time", "--aggregator", "model", "--jobs", 1, "--loss-up", 0.01, "--seed"]
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_join_granted_in_part_ends_at_once(tmp_path, seed):
+    """Four jobs that open and close one communicator after the other, and whose ranks are late at random: nobody waits for a JOIN timeout, of 2 s."""
+    result = run(tmp_path, 4, [*LOSSY, seed], at_once(4, f"""(RANDOM=$((INA_RANK * 16 + job + {seed} * 256)); for i in $(seq 20); do
+sleep 0.$(printf %03d $((RANDOM % 80))); {CHECK_TURNS} 2 20 1 | sed "s/^/job $job /" || exit 1; done)"""))
+    assert result.code == 0, result
+    times = [rank["open_ms"] for ranks in turns(result).values() for rank in ranks]
+    assert len(times) == 4 * 4 * 20 and max(times) < 1500, result
+    assert result.aggregator["joins_refused"] > 0 and result.aggregator["jobs_opened"] > 20, result
+
+
+def test_who_is_refused_early_disturbs_nobody(tmp_path):
+    """The same with small all-reduces: a rank that is refused must not end the others' exchange of where they are, which a later call would meet."""
+    result = run(tmp_path, 4, [*LOSSY, 2], at_once(4, f"CHURN_JOB=$job {CHURN} 200$job 20 2 2000 auto"))
+    assert result.code == 0 and len(re.findall(r" done INA_OK ", result.out)) == 4 * 4 * 20, result
+    assert result.aggregator["joins_refused"] > 0, result
 
 
 def test_switches_of_a_fabric(tmp_path):
