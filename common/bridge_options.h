@@ -61,6 +61,9 @@ enum {
 	X(VLAN_QUOTA, SWITCH, "vlan-quota", "N", 2, WHOLE, 1, 64,                                  \
 	  "Jobs that the hosts of one VLAN may have at a time (default: all that there are); "     \
 	  "those without a VLAN tag count as one")                                                 \
+	X(PORT_PRIORITY, CABLE, "port-priority", "N", 2, WHOLE, 0, 7,                              \
+	  "Priority of the jobs whose JOINs come in there without a VLAN tag (default 0, the "     \
+	  "lowest)")                                                                               \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \

@@ -104,6 +104,7 @@ static bool open_parts(struct aggregator *aggregator)
 	        .job_count = config->jobs,
 	        .quota = config->quota,
 	        .vlan_quota = config->vlan_quota,
+	        .port_priority = config->port_priority,
 	        .port_count = config->ports,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,

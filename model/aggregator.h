@@ -16,6 +16,8 @@
 #include "counters.h"
 #include "lack.h"
 
+enum { AGGREGATOR_PORTS_MAX = 32 };
+
 struct aggregator;
 
 /* Where in a tree of switches it stands (docs/protocol.md, Several switches). Zeros: alone. */
@@ -52,10 +54,11 @@ struct aggregator_config {
 	struct aggregator_place place;
 	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
+	/* By port, of its JOINs that have no VLAN tag: 0, the lowest, to 7. */
+	uint8_t port_priority[AGGREGATOR_PORTS_MAX];
 };
 
 enum {
-	AGGREGATOR_PORTS_MAX = 32,
 	AGGREGATOR_JOBS_MAX = 64,
 	AGGREGATOR_MEMORY_MAX = 32768,
 	AGGREGATOR_WINDOW_MAX = 4096,

@@ -15,7 +15,7 @@ struct job {
 	bool broken;
 	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
 	uint64_t job_id;
-	uint16_t tag; /* of the JOIN that opened it, as packet_tag() */
+	uint16_t tag; /* of the JOIN that opened it, as jobs_admit() has it */
 	bool asked;   /* another one was refused for want of its context, or of one of some */
 	unsigned rank_count;
 	unsigned child_count;      /* children, hosts or switches, that have ranks of the job */
@@ -49,6 +49,7 @@ struct jobs {
 	unsigned job_count;
 	unsigned quota;      /* of which a port may have the only flow */
 	unsigned vlan_quota; /* that the jobs of one VLAN may have */
+	const uint8_t *port_priority; /* by port, of JOINs without a VLAN tag */
 	unsigned port_count;
 	unsigned level;       /* of this switch */
 	uint64_t wanted_by;   /* the job that was the last to ask for a context */
@@ -64,8 +65,9 @@ void jobs_close(struct jobs *jobs);
 enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
 
 /*
- * A JOIN with this header and VLAN tag (packet_tag()) asks for a flow on `port`. Returns the job's
- * index, JOBS_REFUSED, or JOBS_HELD where it has to come again (docs/protocol.md, Refusal).
+ * A JOIN with this header asks for a flow on `port`. `tag` is that of its VLAN (packet_tag()), or
+ * has the port's priority alone. Returns the job's index, JOBS_REFUSED, or JOBS_HELD where it has to
+ * come again (docs/protocol.md, Refusal).
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                uint16_t tag);

@@ -113,10 +113,17 @@ static struct judgement take(struct judge *judge, unsigned job, struct packet *p
 	return (struct judgement){.verdict = VERDICT_TAKE, .job = (int)job};
 }
 
+static uint16_t tag_of_join(const struct judge *judge, const struct packet_header *header)
+{
+	return header->has_vlan ? packet_tag(header)
+	                        : (uint16_t)(judge->jobs->port_priority[judge->port] << 13);
+}
+
 static struct judgement admit(struct judge *judge, struct packet *packet)
 {
 	struct ina_wire_header header = message_header(packet);
-	int job = jobs_admit(judge->jobs, judge->port, &header, packet_tag(&packet->header));
+	uint16_t tag = tag_of_join(judge, &packet->header);
+	int job = jobs_admit(judge->jobs, judge->port, &header, tag);
 
 	if (job == JOBS_HELD)
 		return (struct judgement){.verdict = VERDICT_DISCARD, .job = -1};

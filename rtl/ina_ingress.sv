@@ -41,6 +41,7 @@ module ina_ingress #(
     input  logic                           writes_traces,
 
     // To and from ina_jobs.
+    input  logic [2:0]           priority_untagged,  // a JOIN's, where it has no VLAN tag
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
@@ -176,8 +177,10 @@ module ina_ingress #(
 
   // The judge looks at the queue with a frame's first and last beats.
   assign watch_read = en ? next_valid && (next_first || next_last) : checked_valid;
-  assign ask = {checked_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 8],
-                checked_header.bytes[(ina_pkg::VLAN_TCI_AT + 1)*8 +: 8],
+  assign ask = {checked_header.has_vlan
+                    ? {checked_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 8],
+                       checked_header.bytes[(ina_pkg::VLAN_TCI_AT + 1)*8 +: 8]}
+                    : {priority_untagged, 13'd0},
                 checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
                 checked_data[64 +: 64]};
 

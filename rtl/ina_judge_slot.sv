@@ -38,14 +38,15 @@ module ina_judge_slot #(
   logic signed [25:0] reach;      // from the next packet to leave as a sum: -1 is the latest sum
   logic [ina_pkg::ORDINAL_W-1:0] reach_q;
   logic signed [25:0] oldest;     // from the oldest sum in the history
+  logic signed [25:0] eldest;     // from the oldest one that is a window back: older ones are gone
 
   assign from_head  = $signed({{2{distance[23]}}, distance}) + $signed(26'(fill));
   assign reach      = from_head + $signed(26'(raw));
   assign oldest     = reach + $signed(26'(sums));
+  assign eldest     = reach + $signed(26'(window)) + 26'sd1;
   assign in_queue   = from_head >= 0;
   assign in_raw     = from_head < 0 && reach >= 0;
-  // As many as the window are there: ~reach is -1 - reach.
-  assign in_history = reach < 0 && oldest >= 0 && (~reach & ~(26'(window))) == '0;
+  assign in_history = reach < 0 && oldest >= 0 && eldest >= 0;
 
   logic [SLOT_W-1:0]             sum_slot_q;
   logic [SLOT_W-1:0]             window_q;

@@ -170,7 +170,7 @@ package ina_pkg;
 
   // What a JOIN asks for, from its message header, and in which VLAN.
   typedef struct packed {
-    logic [15:0] tag;     // tag control information: priority, DEI, VLAN id; no tag is zeros
+    logic [15:0] tag;     // priority, DEI, VLAN id; without a VLAN tag the port's priority, and zeros
     logic [31:0] window;  // minus the packets
     logic [31:0] place;
     logic [15:0] rank_count;

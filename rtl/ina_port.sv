@@ -38,6 +38,7 @@ module ina_port #(
     input  ina_pkg::trace_t trace_mark,     // this
 
     // To and from ina_jobs.
+    input  logic [2:0]           priority_untagged,  // a JOIN's, where it has no VLAN tag
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
@@ -169,7 +170,8 @@ module ina_port #(
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace), .writes_traces,
-      .ask_valid, .ask, .answer_valid, .answer_granted, .answer_held, .answer_job,
+      .priority_untagged, .ask_valid, .ask,
+      .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
       .break_valid, .leave_valid, .hit_valid, .hit_job,
       .known, .others, .search, .found,

@@ -41,6 +41,8 @@ module ina_top #(
     // Jobs of which a port may have the only flow; 0: all but one. Stays likewise.
     input  logic [6:0]            quota,
     input  logic [6:0]            vlan_quota,     // jobs that one VLAN may have; 0: all. Likewise
+    // Of a port's JOINs that have no VLAN tag, port 0's in the lowest 3 bits; 0: the lowest. Likewise.
+    input  logic [PORT_COUNT*3-1:0] port_priority,
 
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
     // bits. tkeep must be all ones but in a frame's last beat.
@@ -576,6 +578,7 @@ module ina_top #(
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
         .writes_traces(place_id != '0 && !uplinks[p]),
         .trace_mark({level, 4'(p), place_id}),
+        .priority_untagged(port_priority[p*3 +: 3]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
         .job_valid, .job_base, .job_window, .job_complete, .job_broken, .job_over,

@@ -57,6 +57,9 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 
 	for (unsigned port = of->first_uplink; port < of->ports; port++)
 		config.uplinks |= 1u << port;
+	for (unsigned port = 0; port < of->ports && port < ENGINE_PORTS_MAX; port++)
+		config.port_priority[port] =
+		        (uint8_t)program->options.fabric.cables[of->cables[port]].port_priority;
 	if (bridge->config.aggregator == BRIDGE_MODEL)
 		return model_aggregator_open(&config, bridge_aggregated, bridge, program->error,
 		                             sizeof(program->error));

@@ -77,6 +77,9 @@ struct engine {
 	char error[200];  /* not empty: it is stuck, and does nothing any more */
 };
 
+/* With more, there is no engine. */
+#define ENGINE_PORTS_MAX 32
+
 struct engine_config {
 	unsigned ports;      /* it has as many pipelines, or more */
 	unsigned number;     /* of the switch in its fabric */
@@ -87,6 +90,8 @@ struct engine_config {
 	unsigned jobs, window_packets, memory_packets;
 	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
+	/* By port, of its JOINs that have no VLAN tag: 0, the lowest, to 7. */
+	uint8_t port_priority[ENGINE_PORTS_MAX];
 	uint64_t clock_hz;   /* virtual time, of what has a clock; 0: it turns as fast as it can */
 };
 

@@ -75,6 +75,9 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		top.place_id = uint64_t{config.number} + 1;
 		top.quota = static_cast<uint8_t>(config.quota);
 		top.vlan_quota = static_cast<uint8_t>(config.vlan_quota);
+		top.port_priority = 0;
+		for (unsigned port = 0; port < PORTS; port++)
+			top.port_priority |= uint64_t{config.port_priority[port]} << 3 * port;
 		top.s_axis_tvalid = 0;
 		for (unsigned i = 0; i < RESET_CLOCKS; i++)
 			turn();

@@ -169,6 +169,23 @@ def test_a_job_of_a_higher_priority_is_not_asked(two):
     assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
 
 
+def test_a_port_has_a_priority(start):
+    """It is that of jobs whose JOINs come in there without a tag; a tag has its own."""
+    four = start(4, "--port-priority", "2", *[word for port in (0, 1) for word in ("--at", f"{port},port-priority=5")])
+
+    def untagged(ports, number):
+        return Job(four, 2, ports, job=JOB + number, qpn=0x20 + number)
+
+    jobs = [untagged([0, 1], i).join(exponent=-LEAST) for i in range(CONTEXTS - 1)]
+    jobs.append(tagged(four, 20, 0, priority=2).join(exponent=-LEAST))
+    refused_all(tagged(four, 40, 7, priority=1))
+    assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
+    refused_all(untagged([2, 3], 41))
+    assert [flags_of(job) for job in jobs] == [0] * (CONTEXTS - 1) + [WANTED]
+    refused_all(untagged([0, 1], 42))
+    assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (CONTEXTS - 1)
+
+
 def window_of(join):
     return -struct.unpack_from("<i", join, 28)[0]
 

@@ -40,6 +40,7 @@ class AggregatorRtl
 		dut->place_uplinks = 0;
 		dut->place_id = 0;
 		dut->quota = dut->vlan_quota = 0;
+		dut->port_priority = 0;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
 		dut->m_axis_tready = 0;
@@ -58,6 +59,12 @@ class AggregatorRtl
 	void limit_vlans(unsigned quota)
 	{
 		dut->vlan_quota = static_cast<uint8_t>(quota);
+	}
+
+	/// Of a port's JOINs without a VLAN tag, likewise.
+	void prefer(unsigned port, unsigned priority)
+	{
+		dut->port_priority |= uint64_t{priority} << 3 * port;
 	}
 
 	/// At any time between two frames.

@@ -60,14 +60,18 @@ class Comparison
 	      tick_permille(has_quiet_time ? 30 : 0)
 	{
 		const unsigned vlan_quota = static_cast<unsigned>(seed % 3);
-		const aggregator_config config = {
+		aggregator_config config = {
 		        PORTS,          INA_JOB_COUNT,
 		        INA_MEMORY,     INA_SLOT_COUNT,
 		        INA_GRAIN,      INA_MTU,
 		        has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
 		        place,          0,
-		        vlan_quota};
+		        vlan_quota,     {}};
 
+		for (unsigned port = 0; port < PORTS; port++) {
+			config.port_priority[port] = static_cast<uint8_t>(seed >> 3 * port & 7);
+			rtl.prefer(port, config.port_priority[port]);
+		}
 		rtl.place(place.level, place.uplinks, place.id);
 		rtl.limit_vlans(vlan_quota);
 		model = aggregator_open(&config, on_model_frame, this);
