@@ -180,8 +180,9 @@ def test_a_port_has_a_priority(start):
     jobs.append(tagged(four, 20, 0, priority=2).join(exponent=-LEAST))
     refused_all(tagged(four, 40, 7, priority=1))
     assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
-    refused_all(untagged([2, 3], 41))
-    assert [flags_of(job) for job in jobs] == [0] * (CONTEXTS - 1) + [WANTED]
+    for other in (untagged([2, 3], 41), tagged(four, 43, 7, priority=4)):
+        refused_all(other)
+        assert [flags_of(job) for job in jobs] == [0] * (CONTEXTS - 1) + [WANTED]
     refused_all(untagged([0, 1], 42))
     assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (CONTEXTS - 1)
 
