@@ -31,7 +31,9 @@ void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina
 	agreement->fatal_ms = 0;
 	agreement->alone_ms = 0;
 	ina_control_take_faults(control, &own);
-	ina_control_ask(control);
+	/* The others come to where the context is given away by themselves, once they have all sums. */
+	if (!agreement->yields)
+		ina_control_ask(control);
 	ina_control_tell(control);
 }
 

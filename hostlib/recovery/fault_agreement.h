@@ -12,7 +12,7 @@
 struct ina_fault_agreement {
 	struct ina_fault fault; /* this rank's part; status INA_OK: it saw nothing itself */
 	bool may_recover;       /* there is an aggregator to do without: the same on all ranks */
-	bool yields;         /* rank 0: it is no fault, the job gives its context to another one */
+	bool yields;         /* it is no fault, the job gives its context to another one */
 	int64_t deadline_ms; /* for ranks that are late */
 	int64_t fatal_ms;    /* the deadline once the ring cannot take over; 0: not yet */
 	int64_t alone_ms;    /* and once a rank is known to be gone; 0: none is. Not rank 0's */
@@ -24,8 +24,10 @@ enum ina_fault_outcome {
 	INA_FAULT_FATAL,       /* the failure holds, on all ranks that are there to hear of it */
 };
 
-/* fault, may_recover and deadline_ms are filled in. Reports this rank's part, and asks all for
- * theirs. */
+/*
+ * fault, may_recover, yields and deadline_ms are filled in. Reports this rank's part, and asks all
+ * for theirs if it is a fault.
+ */
 void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control);
 
 /* How long to wait at most, of timeout_ms, until the next poll. */

@@ -119,6 +119,26 @@ static void some_are_ahead(void **state)
 	assert_false(control.asked);
 }
 
+/* It is no fault of anybody's: another job is to have the context from here on. */
+static void who_gives_way_asks_nobody(void **state)
+{
+	(void)state;
+	agreement.yields = true;
+	ina_fault_agreement_begin(&agreement, &control);
+	assert_false(control.asked);
+	assert_int_equal(ina_fault_agreement_poll(&agreement, &control, &plan, &failure),
+	                 INA_FAULT_PENDING);
+	/* The others come by themselves. */
+	for (int r = 1; r < RANKS; r++) {
+		struct ina_faults one = ina_faults_of(control.round, r, &faults[r]);
+
+		ina_control_take_faults(&control, &one);
+	}
+	assert_int_equal(ina_fault_agreement_poll(&agreement, &control, &plan, &failure),
+	                 INA_FAULT_RECOVERABLE);
+	assert_int_equal(plan.yields, 1);
+}
+
 static void a_late_rank_is_waited_for(void **state)
 {
 	(void)state;
@@ -258,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(nobody_is_ahead, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(some_are_ahead, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(who_gives_way_asks_nobody, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_late_rank_is_waited_for, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_rank_is_gone, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_rank_reports_and_goes, rank_0, finish),
