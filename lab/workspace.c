@@ -25,8 +25,12 @@ extern char **environ;
  * 192.0.3.1. Those of its MAC are 0x200 less. */
 #define HOST_ADDRESS(host) (0x201 + (host))
 
-/* INA_ACK_TIMEOUT where hosts share processors: 4.096 us * 2^16 = 268 ms. */
+/*
+ * INA_ACK_TIMEOUT where up to four hosts share processors: 4.096 us * 2^16 = 268 ms. With twice as
+ * many a full window of all takes twice as long.
+ */
 #define SHARED_ACK_TIMEOUT 16
+#define SHARED_HOSTS       4
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
@@ -110,6 +114,15 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
 	return false;
 }
 
+static int shared_ack_timeout(int hosts)
+{
+	int exponent = SHARED_ACK_TIMEOUT;
+
+	for (int many = SHARED_HOSTS; many < hosts; many *= 2)
+		exponent++;
+	return exponent;
+}
+
 /*
  * The caller's environment, and who this rank is. In virtual time without its language: the files
  * that a C library reads for it differ between machines, and reading costs some nanoseconds. A
@@ -144,7 +157,7 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	if (file && options->is_virtual && !rank)
 		fprintf(file, "INA_PROGRESS=%s/%s%c", workspace->path, LAB_PROGRESS_FILE, 0);
 	if (file && !options->is_virtual && !getenv("INA_ACK_TIMEOUT"))
-		fprintf(file, "INA_ACK_TIMEOUT=%d%c", SHARED_ACK_TIMEOUT, 0);
+		fprintf(file, "INA_ACK_TIMEOUT=%d%c", shared_ack_timeout(options->host_count), 0);
 	return close_order(file);
 }
 

@@ -231,7 +231,6 @@ module ina_top #(
   // Beats into the tree, out of it, behind the trailer, and with their CRC.
   typedef struct packed {  // what rides along with them
     logic                  raw;
-    logic                  marked;
     logic                  part;
     logic [JOB_W-1:0]      job;
     logic [SLOT_W-1:0]     slot;
@@ -242,7 +241,7 @@ module ina_top #(
     logic                  leave;
     logic [PORT_COUNT-1:0] mask;
   } side_t;
-  localparam int SIDE_W = 3 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
+  localparam int SIDE_W = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
 
   logic                                              join_load;
   logic                                              join_valid;
@@ -267,6 +266,7 @@ module ina_top #(
   logic [BEAT_W-1:0]              tree_data;
   logic [ina_pkg::LANE_COUNT-1:0] tree_overflow;
   side_t                          tree_side;
+  logic                           tree_marked;
   logic                           tree_starts;
   logic                           tree_ends;
 
@@ -274,7 +274,6 @@ module ina_top #(
   logic [BEAT_W-1:0]     sum_data;
   logic [SIDE_W-1:0]     sum_side;
   logic                  sum_raw;
-  logic                  sum_marked;
   logic                  sum_part;
   logic [JOB_W-1:0]      sum_job;
   logic [SLOT_W-1:0]     sum_slot;
@@ -460,28 +459,24 @@ module ina_top #(
       .m_starts(join_starts), .m_ends(join_ends), .m_leave(join_leave), .busy(join_busy));
 
   ina_tree #(.PORT_COUNT(PORT_COUNT), .HALF_FORMATS(HALF_FORMATS), .MAX_MIN(MAX_MIN), .INT32(INT32),
-             .SIDE_W(SIDE_W + 2)) tree (
+             .SIDE_W(SIDE_W + 3)) tree (
       .clk, .rst,
       .s_load(join_load), .s_valid(join_valid), .s_mask(join_from), .s_data(join_data), .s_op(join_op),
       .s_format(join_format),
-      .s_side({join_raw, join_header_ce, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
-               join_leave, join_mask, join_starts, join_ends}),
+      .s_side({join_raw, join_part, join_job, join_slot, join_beat, join_first, join_last, join_quads,
+               join_leave, join_mask, join_header_ce, join_starts, join_ends}),
       .m_valid(tree_valid), .m_data(tree_data), .m_overflow(tree_overflow),
-      .m_side({tree_side, tree_starts, tree_ends}), .busy(tree_busy));
+      .m_side({tree_side, tree_marked, tree_starts, tree_ends}), .busy(tree_busy));
 
   ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .SLOT_W(SLOT_W)) trailer (
       .clk, .rst, .job_valid, .job_window(job_granted), .context_wanted,
       .down_marked(relay_valid && relay_first && relay_marked), .down_job(relay_job),
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
-      .s_raw(tree_side.raw), .s_marked(tree_side.marked), .s_job(tree_side.job), .s_first(tree_side.first),
+      .s_raw(tree_side.raw), .s_marked(tree_marked), .s_job(tree_side.job), .s_first(tree_side.first),
       .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),
       .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
 
-  // The trailer has it now.
-  logic unused_mark;
-  assign unused_mark = sum_marked;
-
-  assign {sum_raw, sum_marked, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
+  assign {sum_raw, sum_part, sum_job, sum_slot, sum_beat, sum_first, sum_last, sum_quads, sum_leave,
           sum_mask} = sum_side;
 
   ina_relay #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) relay (

@@ -24,17 +24,19 @@ def test_each_rank_knows_who_it_is_and_where(lab):
     assert len(lines(run.out)) == len(run.out.splitlines())
 
 
-@pytest.mark.parametrize("switches,given,found", [
-    ([], None, "16"),
-    ([], "14", "14"),
-    (["--virtual-time"], None, ""),
+@pytest.mark.parametrize("switches,hosts,given,found", [
+    ([], 2, None, "16"),
+    ([], 4, None, "16"),
+    ([], 8, None, "17"),
+    ([], 8, "14", "14"),
+    (["--virtual-time"], 2, None, ""),
 ])
-def test_hosts_that_share_processors_wait_longer(lab, switches, given, found):
+def test_hosts_that_share_processors_wait_longer(lab, switches, hosts, given, found):
     """In virtual time they share none. What the caller says holds."""
     lab.environment.pop("INA_ACK_TIMEOUT", None)
     if given:
         lab.environment["INA_ACK_TIMEOUT"] = given
-    run = lab.run("--quiet", *switches, n=2, command='echo "ACK $INA_ACK_TIMEOUT"')
+    run = lab.run("--quiet", *switches, n=hosts, command='echo "ACK $INA_ACK_TIMEOUT"')
     assert lines(run.out, 0) == [f"ACK {found}"], run.err
 
 
