@@ -89,8 +89,8 @@ test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under A
 
 SEEDS ?= 100
 FIRST ?= 1
-torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, JOBS at a time, in virtual time; all must end well
-	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --jobs $(or $(JOBS),$$(nproc))
+torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, PARALLEL at a time, in virtual time; all must end well
+	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --parallel $(or $(PARALLEL),$$(nproc))
 
 MINUTES ?= 10
 soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 jobs at once (CONTEXTS=4: in turns), in real time; memory must not grow

@@ -186,14 +186,14 @@ def parse_options():
     parser.add_argument("--build", type=lambda text: Path(text).resolve(), default=Path("build").resolve())
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--first", type=int, default=1, help="the first of them")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    parser.add_argument("--parallel", type=int, default=1, help="runs at a time")
     parser.add_argument("--again", action="store_true", help="run the first seed twice, and compare the bytes")
     parser.add_argument("--keep", action="store_true", help="keep the folders of good seeds too")
     parser.add_argument("--waves", action="store_true",
                         help="two hosts and the RTL: write its signals too (needs make waves, once)")
     options = parser.parse_args()
-    if options.seeds < 1 or options.first < 0 or options.jobs < 1:
-        parser.error("--seeds and --jobs are 1 at least, --first 0")
+    if options.seeds < 1 or options.first < 0 or options.parallel < 1:
+        parser.error("--seeds and --parallel are 1 at least, --first 0")
     for program in ("ina-lab", "churn", *(["ina-bridge-waves"] if options.waves else [])):
         if not (options.build / program).exists():
             parser.error(f"there is no {program} in {options.build}: build it first")
@@ -204,7 +204,7 @@ def main():
     options = parse_options()
     tally = Tally()
     seeds = range(options.first, options.first + options.seeds)
-    with ThreadPoolExecutor(options.jobs) as pool:
+    with ThreadPoolExecutor(options.parallel) as pool:
         for seed, (schedule, result, wrong) in zip(seeds, pool.map(lambda seed: try_seed(seed, options), seeds)):
             tally.add(schedule, result)
             tally.failed += [seed] * bool(wrong)
