@@ -260,6 +260,7 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0]  lacks_context;  // one of these
   logic [63:0]           wanted_by;      // the job that was the last to ask
   logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
+  logic                  opens;  // ... and the request is the first of its job
   logic                  still_asks;
   logic                  lacks;       // the job lacks this child
   logic                  lacks_down;  // the job lacks its down flow
@@ -303,6 +304,7 @@ module ina_jobs #(
       fits <= (from_above ? lacks_down && job_begun[index_q]
                           : possible && (known_q ? lacks : found_q && !vlan_full && !has_share))
           ? index_hot : '0;
+      opens <= !from_above && possible && !known_q && found_q && !vlan_full && !has_share;
       lacks_context <= '0;
       if (!from_above && possible && !known_q && (!found_q || vlan_full) && request.job_id != wanted_by)
         lacks_context <= vlan_full ? asked_q & vlan_q : asked_q;
@@ -316,7 +318,7 @@ module ina_jobs #(
 
   assign decides = deciding && still_asks;
   assign grants  = decides ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
-  assign take     = grants != '0 && !known_q;
+  assign take    = decides && opens;
   assign take_job = index_q;
 
   always_ff @(posedge clk) begin
@@ -324,7 +326,7 @@ module ina_jobs #(
     answer_granted <= grants != '0;
     answer_held    <= held;
     answer_job     <= index_q;
-    opened         <= grants != '0 && !known_q && !rst;
+    opened         <= take && !rst;
     context_wanted <= (decides && !rst) ? lacks_context : '0;
     if (context_wanted != '0) wanted_by <= request.job_id;
     if (rst) wanted_by <= '0;
@@ -410,7 +412,7 @@ module ina_jobs #(
     for (int p = 0; p < PORT_COUNT; p++)
       if (leave_valid[p]) gone_q[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] <= 1'b1;
     // Only the job at index_q is granted.
-    if (grants != '0 && !known_q) begin
+    if (take) begin
       job_id[index_q]      <= request.job_id;
       tag[index_q]         <= request.tag;
       rank_count[index_q]  <= request.rank_count;
