@@ -132,17 +132,10 @@ bool ina_comm_recover(struct ina_comm *comm, int timeout_ms)
 	return true;
 }
 
-/*
- * All ranks are in a call and have waited for a while, so this is no late rank. A lost tail is
- * sent again after an ACK timeout, and may be lost again: eight ACK timeouts must do. Three times
- * that, for a machine that is busy with other things is no dead aggregator.
- */
+/* All ranks are in a call and have waited for a while, so this is no late rank. */
 static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 {
-	const struct ina_options *options = &comm->settings.options;
-	int64_t ack_ms = ((int64_t)4096 << options->ack_timeout) / 1000000;
-	int64_t join_ms = options->join_timeout_ms;
-	int64_t patience_ms = join_ms > 8 * ack_ms ? 3 * join_ms : 24 * ack_ms;
+	int64_t patience_ms = ina_recovery_patience_ms(&comm->settings.options);
 
 	return ina_comm_is_aggregated(comm) &&
 	       now_ms - comm->turn.progressed_ms >= INA_STALL_MS + patience_ms &&

@@ -24,6 +24,12 @@
 /* While reports are yet to be handed on: how often that is looked at. */
 #define TICK_MS 200
 
+static void ask_in_time(const struct ina_fault_agreement *agreement, struct ina_control *control)
+{
+	if (ina_now_ms() >= agreement->ask_ms)
+		ina_control_ask(control);
+}
+
 void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control)
 {
 	struct ina_faults own = ina_faults_of(control->round, control->rank, &agreement->fault);
@@ -31,9 +37,7 @@ void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina
 	agreement->fatal_ms = 0;
 	agreement->alone_ms = 0;
 	ina_control_take_faults(control, &own);
-	/* The others come to where the context is given away by themselves, once they have all sums. */
-	if (!agreement->yields)
-		ina_control_ask(control);
+	ask_in_time(agreement, control);
 	ina_control_tell(control);
 }
 
@@ -182,12 +186,18 @@ enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agre
 	struct ina_fault_agreement *s = agreement;
 	enum ina_fault_outcome outcome;
 
-	if (control->rank == 0)
-		return decide(s, control, plan, failure);
+	if (control->rank == 0) {
+		outcome = decide(s, control, plan, failure);
+		if (outcome == INA_FAULT_PENDING)
+			ask_in_time(s, control);
+		return outcome;
+	}
 	if (s->fatal_ms == 0 && (!s->may_recover || !ina_status_is_recoverable(s->fault.status)))
 		s->fatal_ms = ina_now_ms() + DIAGNOSIS_MS;
 	outcome = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
 	                 failure);
+	if (outcome == INA_FAULT_PENDING)
+		ask_in_time(s, control);
 	/* Now, since the process may end at once: for those who are to have the same error. */
 	if (outcome == INA_FAULT_FATAL)
 		ina_control_farewell(control, failure);

@@ -12,10 +12,11 @@
 struct ina_fault_agreement {
 	struct ina_fault fault; /* this rank's part; status INA_OK: it saw nothing itself */
 	bool may_recover;       /* there is an aggregator to do without: the same on all ranks */
-	bool yields;         /* it is no fault, the job gives its context to another one */
-	int64_t deadline_ms; /* for ranks that are late */
-	int64_t fatal_ms;    /* the deadline once the ring cannot take over; 0: not yet */
-	int64_t alone_ms;    /* and once a rank is known to be gone; 0: none is. Not rank 0's */
+	bool yields;            /* it is no fault, the job gives its context to another one */
+	int64_t ask_ms;         /* when the others are asked for their parts; 0: at once */
+	int64_t deadline_ms;    /* for ranks that are late */
+	int64_t fatal_ms;       /* the deadline once the ring cannot take over; 0: not yet */
+	int64_t alone_ms;       /* and once a rank is known to be gone; 0: none is. Not rank 0's */
 };
 
 enum ina_fault_outcome {
@@ -25,8 +26,8 @@ enum ina_fault_outcome {
 };
 
 /*
- * fault, may_recover, yields and deadline_ms are filled in. Reports this rank's part, and asks all
- * for theirs if it is a fault.
+ * fault, may_recover, yields, ask_ms and deadline_ms are filled in. Reports this rank's part, and
+ * asks all for theirs, now or later.
  */
 void ina_fault_agreement_begin(struct ina_fault_agreement *agreement, struct ina_control *control);
 

@@ -7,6 +7,14 @@
 #include "common/deadline.h"
 #include "fallback.h"
 
+int64_t ina_recovery_patience_ms(const struct ina_options *options)
+{
+	int64_t ack_ms = ((int64_t)4096 << options->ack_timeout) / 1000000;
+	int64_t join_ms = options->join_timeout_ms;
+
+	return join_ms > 8 * ack_ms ? 3 * join_ms : 24 * ack_ms;
+}
+
 void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure *failure,
                         uint32_t message, bool by_aggregator)
 {
@@ -32,6 +40,14 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 	agreement->yields = by_aggregator && ina_innet_leaves(&context->network->innet);
 	agreement->may_recover = recovery->phase == INA_STEADY && by_aggregator &&
 	                         options->algorithm == INA_ALGORITHM_AUTO;
+	/*
+	 * The others come to where the context is given away by themselves, once they have all
+	 * sums: who is asked before goes on without. But if the aggregator dies now, they never
+	 * come.
+	 */
+	agreement->ask_ms = agreement->yields && !ina_innet_is_busy(&context->network->innet)
+	                            ? ina_now_ms() + ina_recovery_patience_ms(options)
+	                            : 0;
 	agreement->deadline_ms =
 	        turn->under_way ? turn->deadline_ms : ina_now_ms() + options->timeout_ms;
 	recovery->phase = INA_AGREEING;

@@ -35,6 +35,13 @@ enum ina_recovery_result {
 };
 
 /*
+ * How long ranks may wait for a sum, in ms, until the aggregator is taken for dead. A lost tail is
+ * sent again after an ACK timeout, and may be lost again: eight ACK timeouts must do. Three times
+ * that, for a machine that is busy with other things is no dead aggregator.
+ */
+int64_t ina_recovery_patience_ms(const struct ina_options *options);
+
+/*
  * A fault, unless one is being agreed on: this rank's (failure), seen at message `message` of the
  * all-reduce that is under way, or (NULL) another rank's. by_aggregator: the aggregator is in use,
  * and the ring may take over. Then the aggregated connections end here.

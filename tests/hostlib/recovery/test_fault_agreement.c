@@ -55,12 +55,18 @@ static int rank_0(void **state)
 	return 0;
 }
 
-static int rank_2(void **state)
+static int rank_2_before(void **state)
 {
 	(void)state;
 	assert_int_equal(ina_control_init(&control, 2, RANKS, &failure), INA_OK);
 	agreement = (struct ina_fault_agreement){
 	        .fault = fault_in(5, 1000, 17), .may_recover = true, .deadline_ms = FOREVER};
+	return 0;
+}
+
+static int rank_2(void **state)
+{
+	rank_2_before(state);
 	ina_fault_agreement_begin(&agreement, &control);
 	return 0;
 }
@@ -124,10 +130,11 @@ static void who_gives_way_asks_nobody(void **state)
 {
 	(void)state;
 	agreement.yields = true;
+	agreement.ask_ms = FOREVER;
 	ina_fault_agreement_begin(&agreement, &control);
-	assert_false(control.asked);
 	assert_int_equal(ina_fault_agreement_poll(&agreement, &control, &plan, &failure),
 	                 INA_FAULT_PENDING);
+	assert_false(control.asked);
 	/* The others come by themselves. */
 	for (int r = 1; r < RANKS; r++) {
 		struct ina_faults one = ina_faults_of(control.round, r, &faults[r]);
@@ -137,6 +144,20 @@ static void who_gives_way_asks_nobody(void **state)
 	assert_int_equal(ina_fault_agreement_poll(&agreement, &control, &plan, &failure),
 	                 INA_FAULT_RECOVERABLE);
 	assert_int_equal(plan.yields, 1);
+}
+
+/* Who still waits for a sum does so in vain where the aggregator has died since. */
+static void who_gives_way_asks_in_the_end(void **state)
+{
+	(void)state;
+	agreement.yields = true;
+	agreement.ask_ms = ina_now_ms() + 20;
+	ina_fault_agreement_begin(&agreement, &control);
+	assert_false(control.asked);
+	usleep(30000);
+	assert_int_equal(ina_fault_agreement_poll(&agreement, &control, &plan, &failure),
+	                 INA_FAULT_PENDING);
+	assert_true(control.asked);
 }
 
 static void a_late_rank_is_waited_for(void **state)
@@ -279,6 +300,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(nobody_is_ahead, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(some_are_ahead, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(who_gives_way_asks_nobody, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(who_gives_way_asks_in_the_end, rank_0, finish),
+	        cmocka_unit_test_setup_teardown(who_gives_way_asks_in_the_end, rank_2_before, finish),
 	        cmocka_unit_test_setup_teardown(a_late_rank_is_waited_for, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_rank_is_gone, rank_0, finish),
 	        cmocka_unit_test_setup_teardown(a_rank_reports_and_goes, rank_0, finish),
