@@ -185,10 +185,12 @@ module ina_memory #(
       spare <= take ? spare_less : spare_then;
     end
     if (gives) held[gives_job] <= 1'b0;
-    if (take) begin
-      held[take_job]                            <= 1'b1;
-      job_base[take_job*INDEX_W +: INDEX_W]       <= base_q;
-      job_window[take_job*SLOT_W +: SLOT_W] <= window_q;
+    for (int j = 0; j < JOB_COUNT; j++) begin
+      if (take && take_job == JOB_W'(j)) begin
+        held[j]                         <= 1'b1;
+        job_base[j*INDEX_W +: INDEX_W]  <= base_q;
+        job_window[j*SLOT_W +: SLOT_W]  <= window_q;
+      end
     end
     if (rst) begin
       free  <= '1;
