@@ -47,8 +47,8 @@ struct jobs {
 	struct job *entries;
 	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
 	unsigned job_count;
-	unsigned quota;      /* of which a port may have the only flow */
-	unsigned vlan_quota; /* that the jobs of one VLAN may have */
+	unsigned quota;               /* of which a port may have the only flow */
+	unsigned vlan_quota;          /* that the jobs of one VLAN may have */
 	const uint8_t *port_priority; /* by port, of JOINs without a VLAN tag */
 	unsigned port_count;
 	unsigned level;       /* of this switch */
@@ -66,8 +66,8 @@ enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
 
 /*
  * A JOIN with this header asks for a flow on `port`. `tag` is that of its VLAN (packet_tag()), or
- * has the port's priority alone. Returns the job's index, JOBS_REFUSED, or JOBS_HELD where it has to
- * come again (docs/protocol.md, Refusal).
+ * has the port's priority alone. Returns the job's index, JOBS_REFUSED, or JOBS_HELD where it has
+ * to come again (docs/protocol.md, Refusal).
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                uint16_t tag);

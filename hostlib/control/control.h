@@ -36,7 +36,7 @@ struct ina_telling {
 
 /*
  * An agreement that some rank fails ends without the votes of the others. They may have yet to look
- * at the decision before it, and each of the two counts by itself.
+ * at the decision before it, and each of the two counts by itself. Four are more than that takes.
  */
 #define INA_DECISIONS 4
 

@@ -179,27 +179,31 @@ int ina_fault_agreement_tick(const struct ina_fault_agreement *agreement, int ti
 	return timeout_ms > tick_ms ? tick_ms : timeout_ms;
 }
 
-enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agreement,
-                                                struct ina_control *control, struct ina_plan *plan,
-                                                struct ina_failure *failure)
+/* A rank other than 0: its answer. */
+static enum ina_fault_outcome hear(struct ina_fault_agreement *s, struct ina_control *control,
+                                   struct ina_plan *plan, struct ina_failure *failure)
 {
-	struct ina_fault_agreement *s = agreement;
 	enum ina_fault_outcome outcome;
 
-	if (control->rank == 0) {
-		outcome = decide(s, control, plan, failure);
-		if (outcome == INA_FAULT_PENDING)
-			ask_in_time(s, control);
-		return outcome;
-	}
 	if (s->fatal_ms == 0 && (!s->may_recover || !ina_status_is_recoverable(s->fault.status)))
 		s->fatal_ms = ina_now_ms() + DIAGNOSIS_MS;
 	outcome = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
 	                 failure);
-	if (outcome == INA_FAULT_PENDING)
-		ask_in_time(s, control);
 	/* Now, since the process may end at once: for those who are to have the same error. */
 	if (outcome == INA_FAULT_FATAL)
 		ina_control_farewell(control, failure);
+	return outcome;
+}
+
+enum ina_fault_outcome ina_fault_agreement_poll(struct ina_fault_agreement *agreement,
+                                                struct ina_control *control, struct ina_plan *plan,
+                                                struct ina_failure *failure)
+{
+	enum ina_fault_outcome outcome = control->rank == 0
+	                                         ? decide(agreement, control, plan, failure)
+	                                         : hear(agreement, control, plan, failure);
+
+	if (outcome == INA_FAULT_PENDING)
+		ask_in_time(agreement, control);
 	return outcome;
 }

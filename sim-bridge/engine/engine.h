@@ -92,7 +92,7 @@ struct engine_config {
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
 	/* By port, of its JOINs that have no VLAN tag: 0, the lowest, to 7. */
 	uint8_t port_priority[ENGINE_PORTS_MAX];
-	uint64_t clock_hz;   /* virtual time, of what has a clock; 0: it turns as fast as it can */
+	uint64_t clock_hz; /* virtual time, of what has a clock; 0: it turns as fast as it can */
 };
 
 /*

@@ -95,6 +95,8 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 
 	if (!model)
 		goto out_error;
+	_Static_assert(sizeof(config.port_priority) == sizeof(wanted->port_priority),
+	               "the model has as many ports as an engine");
 	memcpy(config.port_priority, wanted->port_priority, sizeof(config.port_priority));
 	model->aggregator = aggregator_open(&config, emit, context);
 	if (!model->aggregator && errno == EINVAL && config.ports <= AGGREGATOR_PORTS_MAX) {

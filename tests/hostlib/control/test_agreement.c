@@ -13,6 +13,7 @@
 
 #define RANKS 3
 
+/* What a rank other than 0 votes in the agreement that comes next. */
 struct voter {
 	bool has_voted;
 	uint32_t value;
@@ -157,8 +158,8 @@ static void stalled_in(struct ina_control *control, int child, uint64_t number, 
 {
 	for (int i = 0; i < control->count; i++) {
 		if (control->neighbours[i].rank == child)
-			control->neighbours[i].stall = (struct ina_stall){
-			        .call = allreduce(number), .is_all = all};
+			control->neighbours[i].stall =
+			        (struct ina_stall){.call = allreduce(number), .is_all = all};
 	}
 }
 

@@ -190,7 +190,6 @@ static void one_is_silent(void **state)
 	judged(INA_ERR_TIMEOUT, "all-reduce 5 waits for rank 2: rank 1 got no sum of message 17");
 }
 
-/* What a rank other than 0 votes in the agreement that comes next. */
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -26,8 +26,8 @@ class Vina_top
 	uint8_t clk = 0, rst = 0, age = 0, tick = 0, busy = 0;
 	uint8_t place_level = 0, place_uplinks = 0;
 	uint64_t place_id = 0;
-	uint8_t quota = 0;      // it is not handed on
-	uint8_t vlan_quota = 0; // likewise
+	uint8_t quota = 0;          // it is not handed on
+	uint8_t vlan_quota = 0;     // likewise
 	uint64_t port_priority = 0; // likewise
 	uint8_t s_axis_tvalid = 0, s_axis_tready = 0, s_axis_tlast = 0;
 	uint8_t m_axis_tvalid = 0, m_axis_tready = 0, m_axis_tlast = 0;
