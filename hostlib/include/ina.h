@@ -199,7 +199,11 @@ struct ina_options {
 	int fixed_point;
 
 	int open_timeout_ms; /* until all ranks have come and are connected */
-	int join_timeout_ms; /* until the aggregator has answered */
+	/*
+	 * Until the aggregator has answered. 0: 2 s, or 8 ACK timeouts where these are longer: a
+	 * JOIN that was lost is sent again after one.
+	 */
+	int join_timeout_ms;
 	/*
 	 * Of an all-reduce, from when its turn has come; also of ina_close(). The error comes up to
 	 * 5 s later: the ranks ask each other first whose fault it is.

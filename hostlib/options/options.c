@@ -18,7 +18,7 @@
 #define DEFAULT_OPEN_TIMEOUT_MS 60000
 #define DEFAULT_ACK_TIMEOUT     14 /* 4.096 us * 2^14 = 67 ms (IBTA vol. 1, 9.7.6.1.3) */
 #define ACK_TIMEOUT_MAX         31
-#define DEFAULT_JOIN_TIMEOUT_MS 2000
+#define LEAST_JOIN_TIMEOUT_MS   2000
 #define INTRA_GBPS_MAX          1000000
 #define DEFAULT_TIMEOUT_MS      300000
 #define DEFAULT_PEER_TIMEOUT_MS 5000
@@ -46,7 +46,6 @@ void ina_options_init_size(struct ina_options *options, size_t size)
 	        .poll_count = DEFAULT_POLL_COUNT,
 	        .cache_entries = DEFAULT_CACHE_ENTRIES,
 	        .open_timeout_ms = DEFAULT_OPEN_TIMEOUT_MS,
-	        .join_timeout_ms = DEFAULT_JOIN_TIMEOUT_MS,
 	        .timeout_ms = DEFAULT_TIMEOUT_MS,
 	        .peer_timeout_ms = DEFAULT_PEER_TIMEOUT_MS,
 	};
@@ -236,6 +235,20 @@ static enum ina_status make_ack_timeout(struct ina_options *options, struct ina_
 	return INA_OK;
 }
 
+int ina_losses_ms(const struct ina_options *options)
+{
+	return (int)(8 * ((int64_t)4096 << options->ack_timeout) / 1000000);
+}
+
+static void make_join_timeout(struct ina_options *options)
+{
+	int losses_ms = ina_losses_ms(options);
+
+	if (options->join_timeout_ms == 0)
+		options->join_timeout_ms =
+		        losses_ms > LEAST_JOIN_TIMEOUT_MS ? losses_ms : LEAST_JOIN_TIMEOUT_MS;
+}
+
 static enum ina_status make_intra(struct ina_settings *settings, struct ina_failure *failure)
 {
 	bool given;
@@ -308,10 +321,11 @@ static enum ina_status check_numbers(const struct ina_options *options, struct i
 		        "%u",
 		        options->message_bytes, INA_WIRE_ALIGNMENT,
 		        FRAMING_BYTES + INA_WIRE_ALIGNMENT, MESSAGE_BYTES_MAX);
-	if (options->open_timeout_ms <= 0 || options->join_timeout_ms <= 0 ||
+	if (options->open_timeout_ms <= 0 || options->join_timeout_ms < 0 ||
 	    options->timeout_ms <= 0 || options->peer_timeout_ms <= 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "a timeout in the options is 0 or negative: every wait must end");
+		                "a timeout in the options is negative, or 0 and not "
+		                "join_timeout_ms: every wait must end");
 	return INA_OK;
 }
 
@@ -336,6 +350,8 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 		status = make_intra(settings, failure);
 	if (status == INA_OK)
 		status = check_numbers(&settings->options, failure);
+	if (status == INA_OK)
+		make_join_timeout(&settings->options);
 	if (status == INA_OK)
 		status = make_congestion_control(&settings->options, failure);
 	if (status == INA_OK)

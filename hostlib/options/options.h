@@ -38,6 +38,12 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
                                   struct ina_failure *failure);
 
 /*
+ * 8 ACK timeouts: what is lost a few times in a row comes within it. Who gives the aggregator up
+ * sooner loses it by a lost packet.
+ */
+int ina_losses_ms(const struct ina_options *options);
+
+/*
  * Checks what can only be known with the path MTU, and fills in message_bytes if that is 0.
  * Sets *window_packets to what a JOIN asks for: the power of two in which the window has room, for
  * aggregators grant no other numbers. Returns INA_OK or INA_ERR_ARGUMENT.

@@ -9,10 +9,10 @@
 
 int64_t ina_recovery_patience_ms(const struct ina_options *options)
 {
-	int64_t ack_ms = ((int64_t)4096 << options->ack_timeout) / 1000000;
 	int64_t join_ms = options->join_timeout_ms;
+	int64_t losses_ms = ina_losses_ms(options);
 
-	return join_ms > 8 * ack_ms ? 3 * join_ms : 24 * ack_ms;
+	return 3 * (join_ms > losses_ms ? join_ms : losses_ms);
 }
 
 void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure *failure,

@@ -38,6 +38,12 @@ TUNABLES = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mmap_thresho
 SAMPLE_S = 0.2
 
 
+def ack_timeout(options):
+    """INA_ACK_TIMEOUT: through the simulated RTL a window of one of 16 jobs takes longer than the 268 ms (16) that ina-lab gives
+    four hosts. They would send again and again what only waits in the switch, and the control connections would starve."""
+    return 16 + ((options.jobs - 1) // 4).bit_length() if options.aggregator == "rtl" else 16
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", type=Path, help="the folder with ina-lab and churn (build)")
@@ -150,8 +156,8 @@ def main():
     command = [str(options.build / "ina-lab"), "run", "-n", str(HOSTS), "--aggregator", options.aggregator,
                *(["--jobs", str(options.contexts)] if options.contexts != JOBS_MAX else []), "--seed", str(options.seed), *faults,
                "--stats", str(stats), "--timeout", str(options.seconds + GRACE_S), "--",
-               "env", TUNABLES, *schedule.command(options.jobs, options.seed, [(options.build / "churn").resolve(), f"{options.seconds}s", CALLS, ELEMENTS,
-                                                                               "auto"])]
+               "env", TUNABLES, f"INA_ACK_TIMEOUT={ack_timeout(options)}",
+               *schedule.command(options.jobs, options.seed, [(options.build / "churn").resolve(), f"{options.seconds}s", CALLS, ELEMENTS, "auto"])]
     print(f"soak: seed {options.seed}, {options.seconds} s, aggregator {options.aggregator}, jobs {options.jobs}, contexts {options.contexts}", flush=True)
     switch_kib = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as lab:

@@ -190,6 +190,9 @@ static void bad_options(void **state)
 	options.timeout_ms = 0;
 	refused(&options, "timeout");
 	options = good();
+	options.join_timeout_ms = -1;
+	refused(&options, "join_timeout_ms");
+	options = good();
 	options.algorithm = (enum ina_algorithm)5;
 	refused(&options, "algorithm is 5");
 	options = good();
@@ -317,6 +320,28 @@ static void fits_what_is_granted(void **state)
 	}
 }
 
+/* 2 s, or 8 ACK timeouts of 4.096 us * 2^n where these are longer, unless the option says it. */
+static void a_lost_join_is_waited_for(void **state)
+{
+	static const struct {
+		unsigned int ack_timeout;
+		int option, wanted_ms;
+	} cases[] = {{0, 0, 2000},   {15, 0, 2000},   {16, 0, 2147},    {18, 0, 8589},
+	             {18, 300, 300}, {0, 5000, 5000}, {31, 0, 70368744}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ina_options options = good();
+		struct ina_settings settings;
+		struct ina_failure failure;
+
+		options.ack_timeout = cases[i].ack_timeout;
+		options.join_timeout_ms = cases[i].option;
+		assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+		assert_int_equal(settings.options.join_timeout_ms, cases[i].wanted_ms);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +352,7 @@ int main(void)
 	        cmocka_unit_test_setup(bad_options, clear_environment),
 	        cmocka_unit_test_setup(congestion_control, clear_environment),
 	        cmocka_unit_test_setup(channels, clear_environment),
+	        cmocka_unit_test_setup(a_lost_join_is_waited_for, clear_environment),
 	        cmocka_unit_test_setup(fits, clear_environment),
 	        cmocka_unit_test_setup(fits_what_is_granted, clear_environment),
 	};
