@@ -21,9 +21,10 @@
 //
 // A job has the VLAN and the priority of the JOIN that opened its context.
 //
-// A JOIN that is refused because no context is free, or its VLAN has all that it may, asks for one:
-// ina_trailer tells one of the jobs that it may have it of. The JOINs of a job's ranks come close
-// together, and ask once: a job that was the last to ask does not ask again.
+// A JOIN that is refused because no context is free, or its VLAN has all that it may, asks for one,
+// unless its port has all that it may: ina_trailer tells one of the jobs that it may have it of. The
+// JOINs of a job's ranks come close together, and ask once: a job that was the last to ask does not
+// ask again.
 //
 // A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
 // has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one
@@ -306,7 +307,8 @@ module ina_jobs #(
           ? index_hot : '0;
       opens <= !from_above && possible && !known_q && found_q && !vlan_full && !has_share;
       lacks_context <= '0;
-      if (!from_above && possible && !known_q && (!found_q || vlan_full) && request.job_id != wanted_by)
+      if (!from_above && possible && !known_q && (!found_q || vlan_full) && !has_share
+          && request.job_id != wanted_by)
         lacks_context <= vlan_full ? asked_q & vlan_q : asked_q;
       still_asks <= (request_port & ask_valid) != '0;
     end

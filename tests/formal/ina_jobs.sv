@@ -29,7 +29,8 @@
 //      second tick from then on. It is closed once.
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
 //  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
-//      no other answer; not if the last one that wanted some had the same id. They are those that have
+//      no other answer; not if its port has the only flow of one, which is its quota, nor if the last
+//      one that wanted some had the same id. They are those that have
 //      jobs of no higher priority, and if its VLAN has all that it may, only those of the VLAN.
 //  14. No VLAN has more contexts than it may.
 
@@ -370,7 +371,8 @@ module formal_ina_jobs (
 
   assign is_full   = possible && has_id == '0 && (free_4 == '0 || vlan_full);
   assign vlan_full = vlan_quota == 7'd1 ? in_vlan != '0 : in_vlan == '1;
-  assign asks_for  = (answer_valid == '0 || !is_full || asked_id == wanted_by) ? '0
+  assign asks_for  = (answer_valid == '0 || !is_full || alone != '0
+                     || asked_id == wanted_by) ? '0
       : vlan_full ? may_ask & in_vlan : may_ask;
 
   always_ff @(posedge clk) begin

@@ -187,6 +187,20 @@ def test_a_port_has_a_priority(start):
     assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (CONTEXTS - 1)
 
 
+def test_who_has_its_quota_makes_nobody_give_way(start):
+    """However many jobs a host makes up, the others are asked for no more contexts than its port may hold by itself."""
+    three = start(3, "--quota", "2")
+    jobs = [Job(three, 2, [1, 2], job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS - 2)]
+    for i in range(2):
+        stranger = Flow(three, 0, 1, 0, 2, JOB + 50 + i, 0x50 + i)
+        assert stranger.put(stranger.packet(stranger.message(JOIN, exponent=-LEAST))) == []
+    for i in range(3):
+        refused(Flow(three, 0, 1, 0, 2, JOB + 60 + i, 0x60 + i), exponent=-LEAST)
+        assert [flags_of(job) for job in jobs] == [0] * len(jobs)
+    refused_all(Job(three, 2, [1, 2], job=JOB + 70, qpn=0x70))
+    assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (len(jobs) - 1)
+
+
 def window_of(join):
     return -struct.unpack_from("<i", join, 28)[0]
 

@@ -180,7 +180,8 @@ class Jobs
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
 	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0,
-	         most_asked = 0, wanted = 0, vlan_wanted = 0, spared = 0;
+	         most_asked = 0, wanted = 0, vlan_wanted = 0, spared = 0,
+	         too_many = 0; // asked for by a port that has its quota
 
       private:
 	bench::Random &random;
@@ -373,7 +374,6 @@ class Jobs
 		const unsigned children = request.children(at);
 		const unsigned ports =
 		        PORTS - static_cast<unsigned>(__builtin_popcount(at.uplinks));
-		unsigned alone = 0;
 
 		if (at.uplinks >> port & 1)
 			return admit_down(state, request);
@@ -391,11 +391,19 @@ class Jobs
 				                       (job.border && request.is_border(at))
 				               ? REFUSED
 				               : static_cast<int>(j);
-			alone += job.valid && job.mask == 1u << port;
 		}
 		if (!has_room(state) || is_vlan_full(state, request))
 			return FULL;
-		return alone < at.share() ? NEW : HELD;
+		return has_share(state, port) ? HELD : NEW;
+	}
+
+	/// Has the port the only flow of as many contexts as it may?
+	bool has_share(const State &state, unsigned port) const
+	{
+		return static_cast<unsigned>(
+		               std::count_if(state.jobs, state.jobs + JOBS, [&](const Job &job) {
+			               return job.valid && job.mask == 1u << port;
+		               })) >= at.share();
 	}
 
 	static bool is_of_vlan(const Job &job, const Request &request)
@@ -501,14 +509,17 @@ class Jobs
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
 		bool refusal = false, holding = false, full = false, fits = false,
-		     always_asks = true;
+		     always_asks = true, full_share = false;
 
 		for (const State &state : past) {
 			const bool now_full = admit(state, request, port) == FULL;
 
-			full |= !has_room(state) || is_vlan_full(state, request);
+			full |= (!has_room(state) || is_vlan_full(state, request)) &&
+			        !has_share(state, port);
 			fits |= asks_for(state, request);
-			always_asks &= now_full && !asks_for(state, request);
+			always_asks &=
+			        now_full && !has_share(state, port) && !asks_for(state, request);
+			full_share |= now_full && has_share(state, port);
 			refusal |= now_full || admit(state, request, port) == REFUSED;
 			holding |= admit(state, request, port) == HELD;
 		}
@@ -537,6 +548,7 @@ class Jobs
 		if (!dut->answer_granted) {
 			CHECK(refusal, "refused without a cause");
 			refused++;
+			too_many += full_share && !context_wanted();
 			return REFUSED;
 		}
 		granted++;
@@ -619,6 +631,8 @@ void run(bench::Random &random, const Place &place)
 	CHECK(JOBS > 4 || jobs.wanted > 100, "a context was wanted %u times", jobs.wanted);
 	CHECK(JOBS < 2 || JOBS > 4 || jobs.spared > 100, "%u jobs of a higher priority were spared",
 	      jobs.spared);
+	CHECK(place.quota != 1 || JOBS > 4 || jobs.too_many > 100,
+	      "a port with its quota was refused %u times", jobs.too_many);
 	CHECK(!place.vlan_quota || place.vlan_quota >= JOBS || jobs.vlan_wanted > 100,
 	      "a VLAN wanted a context %u times", jobs.vlan_wanted);
 	CHECK(place.level < 2 || jobs.most_asked > 100, "%u asked for the most", jobs.most_asked);
