@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan in what ina-lab takes: today one tree a job, of all switches on it. */
+/* A plan in what ina-lab takes: one tree a job, of all switches on it. */
 #ifndef INA_PLANNER_LAB_H
 #define INA_PLANNER_LAB_H
 

@@ -27,6 +27,7 @@ SIZE_BYTES, ROUNDS = 4 << 20, 8
 SHORT_BYTES, SHORT_ROUNDS = 4096, 600
 BURST_ROUNDS = 2
 WANTED_FREE = 0.98
+PICTURE_MS = 0.02
 SLL2_BYTES, OUTGOING, FRAME_EXTRA_BYTES = 20, 4, 14 + 24  # Ethernet's header, which the capture lacks; preamble, FCS, gap
 
 PLOT = """set terminal svg size 760,330 dynamic background "white" font "sans-serif,13"
@@ -41,11 +42,11 @@ def queue_of(path):
     """[(ms, bytes)] of the queue that --pcap-cable leaf0:up0 has seen, frame by frame: what was put in, less what the cable took."""
     data = Path(path).read_bytes()
     assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D, "no capture of nanosecond precision"
-    at, frames = 24, []
+    at, frames, first_s = 24, [], struct.unpack_from("<I", data, 24)[0]  # a float has no room for nanoseconds since 1970
     while at + 16 <= len(data):
         seconds, nanoseconds, kept, length = struct.unpack_from("<4I", data, at)
         port, = struct.unpack_from(">I", data, at + 16 + 4)
-        frames.append((seconds * 10**9 + nanoseconds, length - SLL2_BYTES + FRAME_EXTRA_BYTES, port, data[at + 16 + 10]))
+        frames.append(((seconds - first_s) * 10**9 + nanoseconds, length - SLL2_BYTES + FRAME_EXTRA_BYTES, port, data[at + 16 + 10]))
         at += 16 + kept
     lower = min(port for _, _, port, _ in frames)  # the cable's lower end
     series, free_ns = [], 0.0
@@ -55,6 +56,15 @@ def queue_of(path):
             series.append((time_ns / 1e6, (free_ns - time_ns) * RATE_GBPS / 8))
     begins_ms = next(ms for ms, size in series if size > THRESHOLD_BYTES)  # before that, hosts meet
     return [(ms - begins_ms, size) for ms, size in series if ms >= begins_ms]
+
+
+def longest_of(series):
+    """Of each PICTURE_MS what was longest: a picture shows no more."""
+    steps = {}
+    for ms, size in series:
+        step = ms // PICTURE_MS
+        steps[step] = max(size, steps.get(step, 0))
+    return [(step * PICTURE_MS, size) for step, size in sorted(steps.items())]
 
 
 def run(options, controlled, work, capture=None, algorithm="ina", fabric=FABRIC, hosts_of=JOBS, channels=1, more=()):
@@ -133,7 +143,9 @@ def shares(options):
         series = queue_of(capture)
         mean = statistics.mean(size for _, size in series)
         capture.unlink()
-        (out / f"{name}.dat").write_text("".join(f"{ms:.6f} {size / 1000:.3f}\n" for ms, size in series))
+        longest = queues(counters)["longest_bytes"]
+        assert abs(max(size for _, size in series) - longest) < virtual.MTU, f"the capture shows another queue than the switch's own, {longest} bytes"
+        (out / f"{name}.dat").write_text("".join(f"{ms:.3f} {size / 1000:.1f}\n" for ms, size in longest_of(series)))
         alone, last = min(burst["a"]), burst["a"][-1]
         results.append({"controlled": controlled, "gbps": rates, "jain": fairness, "mean_queue_bytes": mean, **queues(counters), "burst_us": burst, "good": None})
         print(f"control {name:3}: a {rates[0]:6.2f}, b {rates[1]:6.2f} Gb/s, Jain's index {fairness:.4f}; queue {mean:.0f} bytes as frames find it, "

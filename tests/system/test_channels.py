@@ -134,3 +134,6 @@ def test_a_cable_is_cut(tmp_path):
     assert result.code == 0, result
     assert f"[0] libina: rank 0 of {RANKS}: channel 1 is without its aggregator" in result.err + result.out, result
     assert result.stats["cables"]["leaf0:up1"]["up"]["dropped_cut"] > 0, result
+    assert "channel 0 is" not in result.err + result.out, result
+    # Its part goes to the other channel: three switches add what comes from two below each. By ring goes what was under way.
+    assert result.aggregator["bytes_joined"] > 0.9 * 3 * 2 * 60 * (256 << 10), result

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts at several switches, in virtual time: what cables and switches take is counted, and ranks find each other."""
+import json
+import os
+import subprocess
+
 import pytest
-from lab import perf
+from lab import assert_all_right, perf
 from test_virtual_time import ACK_BYTES, PACKET_BYTES, VIRTUAL, WIRE_BYTES, pingpong
 
 TWO_LEAVES = ["--topology", "leaf-spine:2x1"]
@@ -60,3 +64,19 @@ def test_the_same_again(tmp_path):
         assert runs[-1].code == 0 and runs[-1].wrong() == 0, runs[-1]
         del runs[-1].stats["virtual_time"]["host_runs"]  # how deep the folder of its files lies tells in it
     assert runs[0].stats == runs[1].stats
+
+
+def test_a_planned_fabric(tmp_path):
+    """The tree that ina-plan prints for the second of two jobs is a fabric of the lab's: the job has its rate there, less headers and the way."""
+    jobs = [{"name": "a", "hosts": [0, 1, 4, 5]}, {"name": "b", "hosts": [2, 3, 6, 7]}]
+    (tmp_path / "jobs.json").write_text(json.dumps({"jobs": jobs}))
+    command = [os.environ["INA_PLAN"], "clos:2x2x4", tmp_path / "jobs.json", "--trees", "1"]
+    planned = {how: subprocess.run([*command, *how], check=True, capture_output=True, text=True).stdout for how in (("--json",), ("--lab", "b"))}
+    job = json.loads(planned[("--json",)])["jobs"][1]
+    (tmp_path / "b.json").write_text(planned[("--lab", "b")])
+    result = perf(tmp_path, 4, [*VIRTUAL, "--topology", tmp_path / "b.json", "--aggregator", "model", "--link-rate", "100G"],
+                  ["-b", "4M", "-e", "4M", "-n", "2"])
+    assert_all_right(result, "ina")
+    (row,) = result.results()
+    assert all(switch["aggregator"]["packets_joined"] > 0 for switch in result.stats["switches"].values()), result
+    assert 0.94 * job["rate"] < (4 << 20) * 8e6 / row["time_us"] < job["rate"], (job, row)

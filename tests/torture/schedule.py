@@ -23,6 +23,7 @@ class Schedule:
     fabric: str = ""       # several switches
     jobs: int = 1          # at once
     lacks_contexts: bool = False  # the aggregator has fewer than these may need
+    channels: int = 1      # of each job
 
     def add(self, option, value):
         self.options += [f"--{option}", str(value)]
@@ -39,6 +40,7 @@ def draw(seed):
     draw_work(schedule, chance)
     draw_fabric(schedule, chance)
     draw_jobs(schedule, chance)
+    draw_channels(schedule, chance)
     return schedule
 
 
@@ -165,6 +167,24 @@ def draw_jobs(schedule, chance):
     schedule.add("jobs", contexts)
     schedule.add("window", window)
     schedule.add("packet-memory", max(window, 8 * contexts) + 8 * chance.randint(0, 8))
+
+
+def draw_channels(schedule, chance):
+    """A tree by each of two spines for half the seeds that have two. One of them may be reset, be taken out or swallow everything: then
+    its part goes by the other."""
+    if not schedule.fabric.startswith("clos") or chance.random() < 1 / 2:
+        return
+    schedule.channels = 2
+    contexts = int(schedule.options[schedule.options.index("--jobs") + 1]) if "--jobs" in schedule.options else None
+    schedule.lacks_contexts = contexts is not None and contexts < 2 * schedule.channels * schedule.jobs
+    fate = chance.choice(["none", "reset-at", "off-after", "stuck-after"])
+    spine = f"spine{chance.randrange(2)}"
+    value = milliseconds(between(chance, 0.5, 200)) if fate == "reset-at" else int(between(chance, 20, 2000))
+    if fate != "none" and schedule.aggregator != "off":
+        schedule.aggregator_fails = True
+        schedule.add("at", f"{spine},{fate}={value}")
+    if (schedule.lacks_contexts or schedule.aggregator_fails) and schedule.algorithm == "ina":
+        schedule.algorithm = schedule.arguments[4] = "auto"
 
 
 def command(jobs, seed, churn):

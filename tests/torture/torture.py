@@ -43,7 +43,7 @@ def command_of(schedule, build, folder):
         build / "ina-lab", "run", "-n", schedule.hosts, "--virtual-time", "--aggregator", schedule.aggregator,
         "--seed", schedule.seed, *schedule.options, "--timeout", WALL_S, "--grace", WALL_S,
         "--pcap", folder / "capture.pcap", "--stats", folder / "stats.json",
-        "--", *schedules.command(schedule.jobs, schedule.arguments[0], [build / "churn", *schedule.arguments[1:]]))]
+        "--", *(["env", f"INA_CHANNELS={schedule.channels}"] if schedule.channels > 1 else []), *schedules.command(schedule.jobs, schedule.arguments[0], [build / "churn", *schedule.arguments[1:]]))]
 
 
 def environment_of(build, folder, waves):
