@@ -161,8 +161,12 @@ def judge_faults(schedule, stats):
         resets += sum((given - 1) // int(value) for option, value in options if option == "--reset-every" and given)
         if switch["engine_resets"] < resets:
             wrong.append(f"{switch['engine_resets']} resets of the aggregator {name}, not {resets}")
-        for option, value in options:
-            if option in ("--off-after", "--stuck-after") and switch["aggregator"]["frames_in"] > int(value):
+        ends = {option: value for option, value in options if option in ("--off-after", "--stuck-after")}
+        for option in ("--off-after", "--stuck-after"):  # its own comes before that of all
+            own = f"{name},{option[2:]}="
+            ends.update({option: value.removeprefix(own) for at, value in options if at == "--at" and value.startswith(own)})
+        for option, value in ends.items():
+            if switch["aggregator"]["frames_in"] > int(value):
                 wrong.append(f"the aggregator {name} got {switch['aggregator']['frames_in']} frames, with {option} {value}")
     return wrong
 
