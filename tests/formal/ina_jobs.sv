@@ -30,8 +30,8 @@
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
 //  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
 //      no other answer; not if its port has the only flow of one, which is its quota, nor if the last
-//      one that wanted some had the same id. They are those that have
-//      jobs of no higher priority, and if its VLAN has all that it may, only those of the VLAN.
+//      one that wanted some had the same id. They are those that have jobs of no higher priority, and if
+//      its VLAN has all that it may, only those of the VLAN.
 //  14. No VLAN has more contexts than it may.
 
 module formal_ina_jobs (

@@ -70,10 +70,13 @@ def test_a_planned_fabric(tmp_path):
     """The tree that ina-plan prints for the second of two jobs is a fabric of the lab's: the job has its rate there, less headers and the way."""
     jobs = [{"name": "a", "hosts": [0, 1, 4, 5]}, {"name": "b", "hosts": [2, 3, 6, 7]}]
     (tmp_path / "jobs.json").write_text(json.dumps({"jobs": jobs}))
-    command = [os.environ["INA_PLAN"], "clos:2x2x4", tmp_path / "jobs.json", "--trees", "1"]
-    planned = {how: subprocess.run([*command, *how], check=True, capture_output=True, text=True).stdout for how in (("--json",), ("--lab", "b"))}
-    job = json.loads(planned[("--json",)])["jobs"][1]
-    (tmp_path / "b.json").write_text(planned[("--lab", "b")])
+
+    def plan(*how):
+        command = [os.environ["INA_PLAN"], "clos:2x2x4", tmp_path / "jobs.json", "--trees", "1", *how]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    job = json.loads(plan("--json"))["jobs"][1]
+    (tmp_path / "b.json").write_text(plan("--lab", "b"))
     result = perf(tmp_path, 4, [*VIRTUAL, "--topology", tmp_path / "b.json", "--aggregator", "model", "--link-rate", "100G"],
                   ["-b", "4M", "-e", "4M", "-n", "2"])
     assert_all_right(result, "ina")

@@ -22,8 +22,13 @@ class Schedule:
     aggregator_fails: bool = False
     fabric: str = ""       # several switches
     jobs: int = 1          # at once
-    lacks_contexts: bool = False  # the aggregator has fewer than these may need
     channels: int = 1      # of each job
+    contexts: int = 0      # of each aggregator; 0: enough
+
+    @property
+    def lacks_contexts(self):
+        """Each channel needs one; and a copy of a JOIN that comes behind its job's end takes one too."""
+        return 0 < self.contexts < 2 * self.channels * self.jobs
 
     def add(self, option, value):
         self.options += [f"--{option}", str(value)]
@@ -41,6 +46,8 @@ def draw(seed):
     draw_fabric(schedule, chance)
     draw_jobs(schedule, chance)
     draw_channels(schedule, chance)
+    if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":  # nothing else would do
+        schedule.algorithm = schedule.arguments[4] = "auto"
     return schedule
 
 
@@ -139,8 +146,6 @@ def draw_fabric(schedule, chance):
     time_ms = between(chance, 1, 150)
     if fate == "reset" and schedule.aggregator != "off":
         schedule.aggregator_fails = True
-        if schedule.algorithm == "ina":  # nothing else would do
-            schedule.algorithm = schedule.arguments[4] = "auto"
         schedule.add("at", f"{chance.choice(switches)},reset-at={milliseconds(time_ms)}")
     # Two ranks that others cannot hear at two times would be another matter.
     elif fate in ("blip", "stall") and schedule.victim < 0 and not schedule.stall_s:
@@ -158,15 +163,11 @@ def draw_jobs(schedule, chance):
     schedule.arguments[3] = max(300, schedule.arguments[3] // schedule.jobs)
     if schedule.aggregator != "model":
         return
-    contexts = chance.choice([1, schedule.jobs - 1, schedule.jobs, 2 * schedule.jobs])
-    # A copy of a JOIN that comes behind its job's end takes a context too.
-    schedule.lacks_contexts = contexts < 2 * schedule.jobs
-    if schedule.lacks_contexts and schedule.algorithm == "ina":
-        schedule.algorithm = schedule.arguments[4] = "auto"
+    schedule.contexts = chance.choice([1, schedule.jobs - 1, schedule.jobs, 2 * schedule.jobs])
     window = chance.choice([8, 16, 32, 128])
-    schedule.add("jobs", contexts)
+    schedule.add("jobs", schedule.contexts)
     schedule.add("window", window)
-    schedule.add("packet-memory", max(window, 8 * contexts) + 8 * chance.randint(0, 8))
+    schedule.add("packet-memory", max(window, 8 * schedule.contexts) + 8 * chance.randint(0, 8))
 
 
 def draw_channels(schedule, chance):
@@ -175,16 +176,12 @@ def draw_channels(schedule, chance):
     if not schedule.fabric.startswith("clos") or chance.random() < 1 / 2:
         return
     schedule.channels = 2
-    contexts = int(schedule.options[schedule.options.index("--jobs") + 1]) if "--jobs" in schedule.options else None
-    schedule.lacks_contexts = contexts is not None and contexts < 2 * schedule.channels * schedule.jobs
     fate = chance.choice(["none", "reset-at", "off-after", "stuck-after"])
     spine = f"spine{chance.randrange(2)}"
     value = milliseconds(between(chance, 0.5, 200)) if fate == "reset-at" else int(between(chance, 20, 2000))
     if fate != "none" and schedule.aggregator != "off":
         schedule.aggregator_fails = True
         schedule.add("at", f"{spine},{fate}={value}")
-    if (schedule.lacks_contexts or schedule.aggregator_fails) and schedule.algorithm == "ina":
-        schedule.algorithm = schedule.arguments[4] = "auto"
 
 
 def command(jobs, seed, churn):

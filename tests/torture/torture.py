@@ -39,11 +39,12 @@ class Run:
 
 
 def command_of(schedule, build, folder):
+    churn = schedules.command(schedule.jobs, schedule.arguments[0], [build / "churn", *schedule.arguments[1:]])
     return [str(word) for word in (
         build / "ina-lab", "run", "-n", schedule.hosts, "--virtual-time", "--aggregator", schedule.aggregator,
         "--seed", schedule.seed, *schedule.options, "--timeout", WALL_S, "--grace", WALL_S,
         "--pcap", folder / "capture.pcap", "--stats", folder / "stats.json",
-        "--", *(["env", f"INA_CHANNELS={schedule.channels}"] if schedule.channels > 1 else []), *schedules.command(schedule.jobs, schedule.arguments[0], [build / "churn", *schedule.arguments[1:]]))]
+        "--", *(["env", f"INA_CHANNELS={schedule.channels}"] if schedule.channels > 1 else []), *churn)]
 
 
 def environment_of(build, folder, waves):
