@@ -134,14 +134,18 @@ module ina_memory #(
     end
   end
 
-  // The lowest context that has something to give back.
+  // The lowest context that has something to give back. `idle` comes late in a clock, so it is looked at
+  // in the next one. What was given back meanwhile is held no more.
+  logic [JOB_COUNT-1:0] over_q;  // held by a job that is over, a clock ago
   logic [JOB_COUNT-1:0] over;
   logic [JOB_W-1:0]     lowest_over;
   logic                 gives;
   logic [JOB_W-1:0]     gives_job;
 
-  assign over = held & idle;
-  assign busy = over != '0 || gives;
+  always_ff @(posedge clk) over_q <= rst ? '0 : held & idle;
+
+  assign over = over_q & held;
+  assign busy = (held & idle) != '0 || gives;
 
   always_comb begin
     lowest_over = '0;
