@@ -111,6 +111,20 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 	                network->fabric.device);
 }
 
+/* Bytes of a window, whatever its messages are. */
+static size_t room_of(const struct ina_network *network)
+{
+	return (size_t)network->window_packets * network->fabric.path_mtu;
+}
+
+/* Of both connections' sends, the ring's receives, and the aggregated connection's. */
+static size_t slot_count(const struct ina_settings *settings)
+{
+	const size_t most = ina_window_most(settings->options.window);
+
+	return 4 * most + (settings->receives > most ? settings->receives : most);
+}
+
 static void share_memory_out(struct ina_network *network, const struct ina_settings *settings,
                              uint64_t job_id)
 {
@@ -120,11 +134,11 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	struct ina_slot *slots = network->memory.slab;
 	int rank = options->rank;
 	int ranks = options->ranks;
-	uint32_t window = options->window;
-	uint32_t receives = settings->receives;
+	const uint32_t most = ina_window_most(options->window);
+	const size_t room = room_of(network);
 	struct ina_connection_context context = {
 	        .lkey = network->memory.slab_mr->lkey,
-	        .window = window,
+	        .window = options->window,
 	        .limit_bytes = options->message_bytes - (uint32_t)INA_MESSAGE_FRAMING,
 	        .rank = rank,
 	        .ranks = ranks,
@@ -132,7 +146,7 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	         * Only one of the algorithms is at work at a time: they share it. The sums that the
 	         * in-network one keeps are in the spare when the ring takes over.
 	         */
-	        .staging = (uint8_t *)(slots + 4 * window + receives),
+	        .staging = (uint8_t *)(slots + slot_count(settings)),
 	        .context = {.job_id = job_id,
 	                    .rank_count = (uint16_t)ranks,
 	                    .rank = (uint32_t)rank},
@@ -141,11 +155,11 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	context.tx = connections[INA_PURPOSE_AGGREGATE].tx->qp;
 	context.rx = connections[INA_PURPOSE_AGGREGATE].rx->qp;
 	context.tx_slots = slots;
-	context.rx_slots = slots + 4 * window;
+	context.rx_slots = slots + 4 * most;
 	innet->connection = context;
 	innet->congestion.is_controlled = options->congestion_control != 0;
-	ina_congestion_reset(&innet->congestion, window);
-	innet->receives = receives;
+	ina_congestion_reset(&innet->congestion, options->window);
+	innet->receives = settings->receives;
 	innet->keeps = !network->plain;
 	/* Without a cache, the memory may be other memory in the next call: no registration stays.
 	 */
@@ -154,11 +168,11 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	innet->rank_due = (uint32_t)(network->plain ? ina_predecessor(rank, ranks) : ranks - 1);
 	context.tx = connections[INA_PURPOSE_RING].tx->qp;
 	context.rx = connections[INA_PURPOSE_RING].rx->qp;
-	context.tx_slots = slots + window;
-	context.rx_slots = slots + 2 * window;
+	context.tx_slots = slots + most;
+	context.rx_slots = slots + 2 * most;
 	network->hosts.ring.connection = context;
-	network->spare = context.staging + 2 * (size_t)window * context.limit_bytes;
-	innet->integers = context.staging + 3 * (size_t)window * options->message_bytes;
+	network->spare = context.staging + 2 * room;
+	innet->integers = context.staging + 3 * room;
 }
 
 enum ina_status ina_network_open(struct ina_network *network, struct ina_control *control,
@@ -177,9 +191,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 
 	if (status != INA_OK)
 		return status;
-	window_bytes =
-	        options->window * (4 * sizeof(struct ina_slot) + pieces * options->message_bytes) +
-	        settings->receives * sizeof(struct ina_slot);
+	window_bytes = slot_count(settings) * sizeof(struct ina_slot) + pieces * room_of(network);
 	status = ina_memory_open(&network->memory, network->fabric.pd,
 	                         window_bytes + doubling_bytes +
 	                                 ranks * (sizeof(*paths) + sizeof(int)) +

@@ -173,7 +173,7 @@ struct ina_options {
 	 * Messages under way at once, and bytes of a message with its framing of 48 bytes
 	 * (a multiple of 16; 0: 16 packets of the path MTU). window times packets of a message is
 	 * at most 128: what Linux rdma_rxe keeps unacknowledged. An aggregator may grant less: then
-	 * its messages are shorter, or fewer are under way.
+	 * its messages are shorter, and 16 or more are under way as far as it grants packets.
 	 */
 	unsigned int window;
 	unsigned int message_bytes;

@@ -390,6 +390,11 @@ enum ina_status ina_settings_fit(struct ina_settings *settings, unsigned int pat
 	return INA_OK;
 }
 
+unsigned int ina_window_most(unsigned int window)
+{
+	return window > INA_FIT_MESSAGES ? window : INA_FIT_MESSAGES;
+}
+
 void ina_window_fit(unsigned int *window, unsigned int *message_bytes, unsigned int path_mtu,
                     unsigned int granted_packets)
 {
@@ -397,6 +402,7 @@ void ina_window_fit(unsigned int *window, unsigned int *message_bytes, unsigned 
 
 	if (*window * packets <= granted_packets)
 		return;
+	*window = ina_window_most(*window);
 	if (*window > granted_packets)
 		*window = granted_packets;
 	*message_bytes = granted_packets / *window * path_mtu;

@@ -17,6 +17,12 @@
 /* Where congestion is controlled: the least that can be under way is one message. */
 #define INA_SHORT_MESSAGE_PACKETS 4u
 
+/*
+ * Messages in a window that is smaller than what was asked for, if it has as many packets. A window
+ * moves on by whole messages, so with few of them much of it waits for the rest of one.
+ */
+#define INA_FIT_MESSAGES 16u
+
 struct ina_settings {
 	struct ina_options options; /* strings are not to be used any more */
 	struct ina_job job;
@@ -51,10 +57,14 @@ int ina_losses_ms(const struct ina_options *options);
 enum ina_status ina_settings_fit(struct ina_settings *settings, unsigned int path_mtu,
                                  unsigned int *window_packets, struct ina_failure *failure);
 
+/* Messages of a window at most, whatever is granted. */
+unsigned int ina_window_most(unsigned int window);
+
 /*
  * Makes a window of messages, with message_bytes at most in each, fit into so many packets that
- * were granted, 1 at least: by shorter messages of whole packets, and where those have one packet,
- * by fewer. All ranks come to the same. Where it fits already, it stays.
+ * were granted, 1 at least: by shorter messages of whole packets, INA_FIT_MESSAGES or more, and
+ * where those have one packet, by fewer. All ranks come to the same. Where it fits already, it
+ * stays.
  */
 void ina_window_fit(unsigned int *window, unsigned int *message_bytes, unsigned int path_mtu,
                     unsigned int granted_packets);

@@ -52,7 +52,7 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 	memset(fabric, 0, sizeof(*fabric));
 	fabric->rank = settings->options.rank;
 	fabric->ranks = settings->options.ranks;
-	fabric->window = settings->options.window;
+	fabric->window = ina_window_most(settings->options.window);
 	fabric->receives = settings->receives;
 	fabric->ack_timeout = (uint8_t)settings->options.ack_timeout;
 	fabric->tree = settings->tree;

@@ -79,8 +79,8 @@ struct ina_fabric {
 	/* What the connections are for. */
 	int rank;
 	int ranks;
-	unsigned int window;   /* sends under way */
-	unsigned int receives; /* posted ahead: as many, or more */
+	unsigned int window;   /* sends under way at most */
+	unsigned int receives; /* posted ahead, if more */
 	uint8_t ack_timeout;   /* 4.096 us * 2^n */
 	unsigned int tree;     /* of the aggregated connections: docs/protocol.md, Trees */
 	uint64_t job_id;

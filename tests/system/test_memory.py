@@ -26,10 +26,10 @@ def test_sixteen_jobs_at_once(tmp_path, kind):
 
 
 def test_less_than_is_asked_for(tmp_path):
-    """The aggregator grants no job more than 32 packets: eight messages of four."""
+    """The aggregator grants no job more than 32 packets: sixteen messages of two, in place of eight of four."""
     result, how = jobs(tmp_path, 4, ["--aggregator", "model", "--window", "32"], "--window 8 --message 64K")
     assert how == ["aggregated, 32 of 128 packets granted"] * 4, result
-    assert "messages of 16384 bytes, window 8" in result.err, result
+    assert "messages of 8192 bytes, window 16" in result.err, result
 
 
 @pytest.mark.parametrize("kind", ["model", "rtl"])
