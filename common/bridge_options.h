@@ -67,6 +67,8 @@ enum {
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \
+	X(IDLE_TTL, SWITCH, "idle-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                         \
+	  "The same, of a job whose context another one lacks (default 4; 0: as --job-ttl)")       \
 	X(QUIET, SWITCH, "quiet", "MILLISECONDS", 2, WHOLE, 0, 1000000,                            \
 	  "So long after its start or reset, up to twice that, the aggregator drops the SENDs "    \
 	  "that are marked; to be three times as long as the network can hold a packet back "      \

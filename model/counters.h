@@ -33,7 +33,8 @@
 	X(suspects_dropped, "packets of a known flow's addresses that cannot be its own, dropped") \
 	X(elsewhere_dropped, "packets dropped because their flow is known at another port")        \
 	X(joins_held, "JOINs dropped because their port holds its share of contexts alone")        \
-	X(quiet_dropped, "marked SENDs dropped in the quiet time after a reset")
+	X(quiet_dropped, "marked SENDs dropped in the quiet time after a reset")                   \
+	X(contexts_lacked, "JOINs passed unchanged for want of a context")
 
 struct ina_counters {
 #define X(name, meaning) uint64_t name;

@@ -186,8 +186,10 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 	if (index < 0) {
 		index = find_free(jobs);
 		if (index < 0 || vlan_full) {
-			if (!has_share(jobs, port))
+			if (!has_share(jobs, port)) {
+				jobs->counters->contexts_lacked++;
 				want_context(jobs, header->job_id, tag, vlan_full);
+			}
 			goto refused;
 		}
 		if (has_share(jobs, port)) {

@@ -20,6 +20,7 @@ module ina_counters #(
 
     // From the jobs.
     input  logic                 opened,
+    input  logic                 lacked,
     input  logic [JOB_COUNT-1:0] newly_closed,
     input  logic [JOB_COUNT-1:0] newly_broken,
     input  logic [JOB_COUNT-1:0] newly_expired,
@@ -50,6 +51,7 @@ module ina_counters #(
   logic [PORT_COUNT-1:0]                        passed_q;
   logic [PORT_COUNT-1:0]                        marked_q;
   logic                                         opened_q;
+  logic                                         lacked_q;
   logic [JOB_COUNT-1:0]                         closed_q;
   logic [JOB_COUNT-1:0]                         broken_q;
   logic [JOB_COUNT-1:0]                         expired_q;
@@ -61,7 +63,7 @@ module ina_counters #(
   logic [12:0]                                  bytes;   // of each of them
 
   assign any_event = judged_q != '0 || passed_q != '0 || marked_q != '0 || opened_q
-      || closed_q != '0 || broken_q != '0 || expired_q != '0 || answered_q != '0
+      || lacked_q || closed_q != '0 || broken_q != '0 || expired_q != '0 || answered_q != '0
       || differed_q != '0 || dropped_q != '0 || raw != '0 || joined != '0;
 
   always_ff @(posedge clk) begin
@@ -69,6 +71,7 @@ module ina_counters #(
     passed_q  <= passed;
     marked_q  <= marked;
     opened_q  <= opened;
+    lacked_q  <= lacked;
     closed_q  <= newly_closed;
     broken_q  <= newly_broken;
     expired_q <= newly_expired;
@@ -81,7 +84,7 @@ module ina_counters #(
       bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
     // Bytes too: nothing times an unknown number is unknown to a simulator.
     if (rst)
-      {judged_q, passed_q, marked_q, opened_q, closed_q, broken_q, expired_q,
+      {judged_q, passed_q, marked_q, opened_q, lacked_q, closed_q, broken_q, expired_q,
        answered_q, differed_q, dropped_q, raw, joined, bytes} <= '0;
   end
 
@@ -112,6 +115,7 @@ module ina_counters #(
       steps[ina_pkg::COUNT_JOBS_CLOSED*COUNT_W +: COUNT_W]     <= ones_of_jobs(closed_q);
       steps[ina_pkg::COUNT_JOBS_BROKEN*COUNT_W +: COUNT_W]     <= ones_of_jobs(broken_q);
       steps[ina_pkg::COUNT_JOBS_OPENED*COUNT_W +: COUNT_W]     <= COUNT_W'(opened_q);
+      steps[ina_pkg::COUNT_CONTEXTS_LACKED*COUNT_W +: COUNT_W] <= COUNT_W'(lacked_q);
       steps[ina_pkg::COUNT_DUPLICATES_ANSWERED*COUNT_W +: COUNT_W] <= ones_of_ports(answered_q);
       steps[ina_pkg::COUNT_ANSWERS_DIFFER*COUNT_W +: COUNT_W]  <= ones_of_ports(differed_q);
       steps[ina_pkg::COUNT_ANSWERS_DROPPED*COUNT_W +: COUNT_W] <= ones_of_ports(dropped_q);

@@ -101,6 +101,7 @@ module ina_jobs #(
 
     // One clock each, for ina_counters.
     output logic                 opened,  // with the answer
+    output logic                 lacked,  // likewise: refused for want of a context
     output logic [JOB_COUNT-1:0] newly_closed,  // all have left
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
@@ -264,6 +265,8 @@ module ina_jobs #(
   logic                  opens;  // ... and the request is the first of its job
   logic                  still_asks;
   logic                  lacks;       // the job lacks this child
+  logic                  lacks_free;  // there is no context for the job
+  logic                  lacked_q;
   logic                  lacks_down;  // the job lacks its down flow
   logic [PORT_COUNT-1:0] mask_of_index;
 
@@ -277,6 +280,8 @@ module ina_jobs #(
 
   assign lacks_down = known_q && job_valid[index_q] && !job_broken[index_q] && !downed[index_q]
       && !(job_complete[index_q] && !bordered[index_q]);
+
+  assign lacks_free = !from_above && possible && !known_q && (!found_q || vlan_full) && !has_share;
 
   assign index_hot = JOB_COUNT'(1) << index_q;
   assign has_share = alone_count >= share;
@@ -306,9 +311,9 @@ module ina_jobs #(
                           : possible && (known_q ? lacks : found_q && !vlan_full && !has_share))
           ? index_hot : '0;
       opens <= !from_above && possible && !known_q && found_q && !vlan_full && !has_share;
+      lacked_q <= lacks_free;
       lacks_context <= '0;
-      if (!from_above && possible && !known_q && (!found_q || vlan_full) && !has_share
-          && request.job_id != wanted_by)
+      if (lacks_free && request.job_id != wanted_by)
         lacks_context <= vlan_full ? asked_q & vlan_q : asked_q;
       still_asks <= (request_port & ask_valid) != '0;
     end
@@ -329,6 +334,7 @@ module ina_jobs #(
     answer_held    <= held;
     answer_job     <= index_q;
     opened         <= take && !rst;
+    lacked         <= decides && lacked_q && !rst;
     context_wanted <= (decides && !rst) ? lacks_context : '0;
     if (context_wanted != '0) wanted_by <= request.job_id;
     if (rst) wanted_by <= '0;

@@ -218,7 +218,7 @@ package ina_pkg;
   // PSNs): so far ahead that no receiver ever expects it.
   localparam logic [23:0] PROBE_PSN_OFFSET = 24'h400000;
 
-  localparam int COUNTER_COUNT = 25;
+  localparam int COUNTER_COUNT = 26;
   localparam int COUNTER_W     = 64;
 
   // Positions of the counters, in the order of model/counters.h.
@@ -247,6 +247,7 @@ package ina_pkg;
   localparam int COUNT_ELSEWHERE_DROPPED   = 22;
   localparam int COUNT_JOINS_HELD          = 23;
   localparam int COUNT_QUIET_DROPPED       = 24;
+  localparam int COUNT_CONTEXTS_LACKED     = 25;
 
 endpackage
 

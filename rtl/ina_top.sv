@@ -28,7 +28,8 @@ module ina_top #(
     input  logic clk,
     input  logic rst,
 
-    // One clock now and then, from a timer: jobs that were silent since the last time have expired.
+    // One clock now and then, from a timer: jobs that were silent since the last time have expired. From a
+    // shorter one while contexts are lacked, which is counted (docs/protocol.md, Silent jobs).
     input  logic age,
     // One clock at intervals of the quiet time, from a timer. Always 1: there is no quiet time.
     input  logic tick,
@@ -132,6 +133,7 @@ module ina_top #(
   logic [JOB_COUNT*SLOT_W-1:0]     job_window;
   logic [JOB_COUNT*SLOT_W-1:0]     job_granted;  // half of that where a child may be a switch
   logic                            job_opened;
+  logic                            job_lacked;
   logic [JOB_COUNT-1:0]            job_newly_closed;
   logic [JOB_COUNT-1:0]            job_newly_broken;
   logic [JOB_COUNT-1:0]            job_newly_expired;
@@ -386,8 +388,8 @@ module ina_top #(
       .job_mask, .job_border, .job_down, .job_freed,
       .look(memory_look), .look_asked(memory_asked), .take(memory_take),
       .take_job(memory_take_job), .job_idle, .job_held,
-      .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
-      .newly_expired(job_newly_expired), .busy(jobs_busy));
+      .opened(job_opened), .lacked(job_lacked), .newly_closed(job_newly_closed),
+      .newly_broken(job_newly_broken), .newly_expired(job_newly_expired), .busy(jobs_busy));
 
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) memory (
       .clk, .rst, .look(memory_look), .asked(memory_asked), .take(memory_take),
@@ -625,8 +627,8 @@ module ina_top #(
   ina_counters #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) counters_ (
       .clk, .rst,
       .judged, .passed, .marked,
-      .opened(job_opened), .newly_closed(job_newly_closed), .newly_broken(job_newly_broken),
-      .newly_expired(job_newly_expired), .answered(answer_sent), .differed(answer_differed),
+      .opened(job_opened), .lacked(job_lacked), .newly_closed(job_newly_closed),
+      .newly_broken(job_newly_broken), .newly_expired(job_newly_expired), .answered(answer_sent), .differed(answer_differed),
       .dropped(answer_dropped),
       .done_valid, .done_raw, .done_mask(done_counted), .done_last_beat(done_beat),
       .done_last_quads(done_quads),

@@ -205,6 +205,7 @@ void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)
 		return;
 	bridge->engine = engine;
 	bridge->ticks = ticks_until(bridge, time_ns);
+	bridge->lacked = 0;
 	bridge->engine_resets++;
 	bridge->hold_end_ns = CALENDAR_NEVER;
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
@@ -301,21 +302,34 @@ void bridge_open(struct bridge *bridge, const struct bridge_config *config, unsi
 void bridge_start(struct bridge *bridge, uint64_t time_ns)
 {
 	bridge->ticks = ticks_until(bridge, time_ns);
+	bridge->aged_ns = time_ns;
 }
 
-static void plan_ageing(struct bridge *bridge);
-
-/* An event. What is under way into the engine counts as heard. */
-static void age_jobs(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+/* What is under way into the engine counts as heard. */
+static void age_jobs(struct bridge *bridge, uint64_t time_ns)
 {
-	struct bridge *bridge = context;
-
-	(void)frame;
-	(void)id;
 	bridge->time_ns = time_ns;
 	run_engine(bridge);
 	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->age(bridge->engine);
+	bridge->aged_ns = time_ns;
+}
+
+static void plan_ageing(struct bridge *bridge);
+
+/* An event: a time-to-live is over, that of idle jobs only where a context was lacked in it. */
+static void look_at_age(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
+{
+	struct bridge *bridge = context;
+	struct ina_counters counters;
+
+	(void)frame;
+	(void)id;
+	bridge->engine->operations->read_counters(bridge->engine, &counters);
+	if (counters.contexts_lacked != bridge->lacked ||
+	    time_ns >= bridge->aged_ns + bridge->config.job_ttl_ns)
+		age_jobs(bridge, time_ns);
+	bridge->lacked = counters.contexts_lacked;
 	plan_ageing(bridge);
 }
 
@@ -325,11 +339,15 @@ static void age_jobs(void *context, uint64_t time_ns, struct frame *frame, uint6
  */
 static void plan_ageing(struct bridge *bridge)
 {
-	bridge->is_ageing = calendar_add(
-	        bridge->network->calendar,
-	        &(struct event){.time_ns = bridge->network->now_ns + bridge->config.job_ttl_ns,
-	                        .run = age_jobs,
-	                        .context = bridge});
+	const struct bridge_config *config = &bridge->config;
+	const bool is_shorter = config->idle_ttl_ns > 0 && config->idle_ttl_ns < config->job_ttl_ns;
+	const uint64_t ttl_ns = is_shorter ? config->idle_ttl_ns : config->job_ttl_ns;
+
+	bridge->is_ageing =
+	        calendar_add(bridge->network->calendar,
+	                     &(struct event){.time_ns = bridge->network->now_ns + ttl_ns,
+	                                     .run = look_at_age,
+	                                     .context = bridge});
 }
 
 /* Also where the calendar was too full for it. */

@@ -39,7 +39,8 @@ struct bridge_config {
 	uint64_t off_after;      /* frames for it until it takes no more; 0: never */
 	uint64_t stuck_after;    /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
-	uint64_t quiet_ns;   /* after a reset, and of a flow that may be put out; 0: none */
+	uint64_t idle_ttl_ns;   /* likewise, while a context is lacked; 0: as job_ttl_ns */
+	uint64_t quiet_ns;      /* after a reset, and of a flow that may be put out; 0: none */
 	uint64_t forwarding_ns; /* from the table of addresses to the port */
 };
 
@@ -87,7 +88,9 @@ struct bridge {
 	bool is_holding; /* the calendar has the end of a hold, hold_end_ns or earlier */
 	uint64_t hold_end_ns;
 	uint64_t time_ns; /* of the frame or event that is being dealt with */
-	bool is_ageing;   /* the next end of a time-to-live is in the calendar */
+	bool is_ageing;   /* the next time to look whether jobs age is in the calendar */
+	uint64_t aged_ns; /* when they did */
+	uint64_t lacked;  /* JOINs that had lacked a context then */
 	uint64_t ticks;   /* ends of quiet times since time 0 that the engine knows of */
 
 	uint64_t steered_frames;

@@ -28,9 +28,9 @@
 //  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
 //      second tick from then on. It is closed once.
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
-//  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
-//      no other answer; not if its port has the only flow of one, which is its quota, nor if the last
-//      one that wanted some had the same id. They are those that have jobs of no higher priority, and if
+//  13. A context is lacked with a refusal for want of a free and quiet one or of one for its VLAN, and with
+//      no other answer; not if its port has the only flow of one, which is its quota. Then some are
+//      wanted, but not if the last one that wanted some had the same id. They are those that have jobs of no higher priority, and if
 //      its VLAN has all that it may, only those of the VLAN.
 //  14. No VLAN has more contexts than it may.
 
@@ -57,6 +57,7 @@ module formal_ina_jobs (
   logic                  answer_held;
   logic [JOB_W-1:0]      answer_job;
   logic [JOB_COUNT-1:0]  context_wanted;
+  logic                  lacked;
 
   (* anyconst *) logic                      several;  // there are other switches
   (* anyconst *) logic [6:0]                quota;    // of two contexts, it is one
@@ -109,7 +110,7 @@ module formal_ina_jobs (
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
       .job_freed, .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds),
-      .opened(), .newly_closed, .newly_broken(), .newly_expired, .busy);
+      .opened(), .lacked, .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
   // stop asking for a while (ina_elsewhere).
@@ -359,6 +360,7 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            in_vlan;    // these are of this answer's VLAN
   logic                            vlan_full;
   logic [JOB_COUNT-1:0]            may_ask;    // ... that it may ask for
+  logic                            lacks;      // the answer is a refusal for want of a context
   logic [JOB_COUNT-1:0]            asks_for;
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;
@@ -371,8 +373,8 @@ module formal_ina_jobs (
 
   assign is_full   = possible && has_id == '0 && (free_4 == '0 || vlan_full);
   assign vlan_full = vlan_quota == 7'd1 ? in_vlan != '0 : in_vlan == '1;
-  assign asks_for  = (answer_valid == '0 || !is_full || alone != '0
-                     || asked_id == wanted_by) ? '0
+  assign lacks     = answer_valid != '0 && is_full && alone == '0;
+  assign asks_for  = (!lacks || asked_id == wanted_by) ? '0
       : vlan_full ? may_ask & in_vlan : may_ask;
 
   always_ff @(posedge clk) begin
@@ -415,6 +417,7 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst) begin
       p9_share: assert (has_all == '0);
+      p13_lacked: assert (lacked == lacks);
       p13_wanted: assert (context_wanted == asks_for);
       if (vlan_quota == 7'd1 && job_valid == '1 && valid_1 == '1) begin
         p14_vlan: assert (tag_of[0][11:0] != tag_of[1][11:0]);

@@ -45,7 +45,7 @@ module formal_ina_jobs_turns (
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
       .job_freed(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_held,
-      .opened(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
+      .opened(), .lacked(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
 
   logic [PORT_COUNT-1:0] overtaken;
   logic [PORT_COUNT-1:0] late;

@@ -3,7 +3,7 @@
 import time
 
 from bridge import PATIENCE_S
-from flows import SLOTS, Flow, Job, check_raw, quiet
+from flows import CONTEXTS, LEAST, SLOTS, Flow, Job, check_raw, quiet
 from roce import DATA, JOIN, SEND_ONLY_IMMEDIATE, mac, payload_of, trailer_of
 
 ELEMENTS = bytes(range(16))
@@ -35,6 +35,27 @@ def test_a_job_that_waits_for_ranks_is_forgotten(start):
     bridge = start(2, "--job-ttl", TTL_S)
     frame = Flow(bridge, 0, 1, ranks=2).say(JOIN)
     check_raw([bridge.receive(1)], [frame])
+
+
+def test_a_silent_job_is_forgotten_sooner_where_a_context_is_lacked(start):
+    bridge = start(3, "--idle-ttl", TTL_S)
+    jobs = [Job(bridge, 2, job=qpn, qpn=qpn).join(exponent=-LEAST) for qpn in range(1, CONTEXTS + 1)]
+    raws = [job.flows[0].say(DATA, ELEMENTS) for job in jobs]
+    end = time.monotonic() + 4 * TTL_S
+    while time.monotonic() < end:
+        assert not any(bridge.settle()), "nobody lacks a context"
+        time.sleep(PAUSE_S)
+    other = Flow(bridge, 2, 1, ranks=2, job=99, qpn=99)
+    join = other.packet(other.message(JOIN, exponent=-LEAST))
+    end = time.monotonic() + PATIENCE_S
+    got = []
+    while len(got) < len(raws):
+        assert time.monotonic() < end, "they are not forgotten"
+        got += [frame for frame in other.put(join) if frame != join]
+        time.sleep(PAUSE_S)
+    assert sorted(map(payload_of, got)) == sorted(map(payload_of, raws))
+    assert other.put(join) == []  # there is room now
+    assert bridge.end()["aggregator"]["jobs_expired"] == len(jobs)
 
 
 def test_retransmissions_are_life(start):

@@ -528,9 +528,11 @@ class Jobs
 		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
 		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
-		CHECK(!context_wanted() || (full && fits && request.id != wanted_by),
+		CHECK(!dut->lacked || full, "a context is lacked without a cause");
+		CHECK(!context_wanted() || (dut->lacked && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");
 		// Whenever it was decided, there were contexts to ask for.
+		CHECK(dut->lacked || !always_asks, "that a context is lacked is not said");
 		CHECK(context_wanted() || !always_asks || request.id == wanted_by,
 		      "that a context is wanted is not said");
 		if (context_wanted()) {

@@ -46,6 +46,7 @@ def draw(seed):
     draw_fabric(schedule, chance)
     draw_jobs(schedule, chance)
     draw_channels(schedule, chance)
+    draw_idle(schedule, chance)
     if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":  # nothing else would do
         schedule.algorithm = schedule.arguments[4] = "auto"
     return schedule
@@ -182,6 +183,12 @@ def draw_channels(schedule, chance):
     if fate != "none" and schedule.aggregator != "off":
         schedule.aggregator_fails = True
         schedule.add("at", f"{spine},{fate}={value}")
+
+
+def draw_idle(schedule, chance):
+    """Where contexts are lacking, a job that pauses loses its own, sooner than by default for half the seeds."""
+    if schedule.lacks_contexts and chance.random() < 1 / 2:
+        schedule.add("idle-ttl", f"{between(chance, 0.05, 4):.3f}")
 
 
 def command(jobs, seed, churn):

@@ -133,7 +133,7 @@ def judge_aggregator(schedule, stats, lines):
     if schedule.stall_s or schedule.aggregator_fails or schedule.aggregator == "off":
         return []
     counters = stats["aggregator"]
-    left = counters["jobs_opened"] - counters["jobs_closed"] - counters["jobs_expired"]
+    left = counters["jobs_opened"] - counters["jobs_closed"]
     wrong = [f"the aggregator keeps {left} jobs that have ended"] if left and schedule.victim < 0 else []
     if schedule.algorithm == "ring" or schedule.lacks_contexts:
         return wrong

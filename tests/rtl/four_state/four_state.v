@@ -8,7 +8,7 @@
 
 module four_state;
   localparam PORTS = `INA_PORT_COUNT;
-  localparam COUNTERS_W = 25 * 64;  // ina_pkg::COUNTER_COUNT
+  localparam COUNTERS_W = 26 * 64;  // ina_pkg::COUNTER_COUNT
   localparam LINE = 64 + PORTS * 160;  // characters
   localparam STDIN = 32'h8000_0000;
 
