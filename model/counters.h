@@ -34,7 +34,7 @@
 	X(elsewhere_dropped, "packets dropped because their flow is known at another port")        \
 	X(joins_held, "JOINs dropped because their port holds its share of contexts alone")        \
 	X(quiet_dropped, "marked SENDs dropped in the quiet time after a reset")                   \
-	X(contexts_lacked, "JOINs passed unchanged for want of a context")
+	X(contexts_lacked, "JOINs passed unchanged because no context is free")
 
 struct ina_counters {
 #define X(name, meaning) uint64_t name;

@@ -101,7 +101,7 @@ module ina_jobs #(
 
     // One clock each, for ina_counters.
     output logic                 opened,  // with the answer
-    output logic                 lacked,  // likewise: refused for want of a context
+    output logic                 lacked,  // likewise: refused because no context is free
     output logic [JOB_COUNT-1:0] newly_closed,  // all have left
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
@@ -311,7 +311,7 @@ module ina_jobs #(
                           : possible && (known_q ? lacks : found_q && !vlan_full && !has_share))
           ? index_hot : '0;
       opens <= !from_above && possible && !known_q && found_q && !vlan_full && !has_share;
-      lacked_q <= lacks_free;
+      lacked_q <= lacks_free && !vlan_full;
       lacks_context <= '0;
       if (lacks_free && request.job_id != wanted_by)
         lacks_context <= vlan_full ? asked_q & vlan_q : asked_q;

@@ -10,6 +10,7 @@ struct ina_turn {
 	struct ina_call current;
 	struct ina_call previous;
 	bool under_way; /* its all-reduce has begun */
+	int64_t began_ms;
 	int64_t deadline_ms;
 	int64_t progressed_ms; /* when something last came, or, while `moved`, before that */
 	bool moved;            /* something has come, and the clock was not looked at since */

@@ -75,9 +75,9 @@ static void begin_turn(struct ina_comm *comm)
 	        .op = (uint16_t)request->what.op,
 	};
 	comm->control.news = true; /* what came before may concern this call */
-	turn->progressed_ms = ina_now_ms();
+	turn->began_ms = turn->progressed_ms = ina_now_ms();
 	turn->moved = false;
-	turn->deadline_ms = turn->progressed_ms + comm->settings.options.timeout_ms;
+	turn->deadline_ms = turn->began_ms + comm->settings.options.timeout_ms;
 }
 
 enum ina_status ina_queue_start(struct ina_comm *comm, struct ina_failure *failure)

@@ -262,7 +262,7 @@ struct ina_stats {
 	enum ina_algorithm algorithm; /* in use: INA_ALGORITHM_INA or INA_ALGORITHM_RING */
 	unsigned int path_mtu;        /* bytes of payload in a packet */
 	unsigned int message_bytes;   /* of a full message, with framing: in use, */
-	unsigned int window;          /* and messages; less than asked for, where less is granted */
+	unsigned int window;          /* and messages; of what is granted, where that is less */
 	char device[64];              /* RDMA device, "" for a single rank */
 	uint64_t calls;               /* collectives finished */
 	uint64_t messages_aggregated; /* sums received from the aggregator */

@@ -62,8 +62,8 @@ unsigned int ina_window_most(unsigned int window);
 
 /*
  * Makes a window of messages, with message_bytes at most in each, fit into so many packets that
- * were granted, 1 at least: by shorter messages of whole packets, INA_FIT_MESSAGES or more, and
- * where those have one packet, by fewer. All ranks come to the same. Where it fits already, it
+ * were granted, 1 at least: by shorter messages of whole packets, INA_FIT_MESSAGES of them or
+ * more, but no more messages than packets. All ranks come to the same. Where it fits already, it
  * stays.
  */
 void ina_window_fit(unsigned int *window, unsigned int *message_bytes, unsigned int path_mtu,

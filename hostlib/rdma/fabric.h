@@ -80,7 +80,7 @@ struct ina_fabric {
 	int rank;
 	int ranks;
 	unsigned int window;   /* sends under way at most */
-	unsigned int receives; /* posted ahead, if more */
+	unsigned int receives; /* posted ahead by the window */
 	uint8_t ack_timeout;   /* 4.096 us * 2^n */
 	unsigned int tree;     /* of the aggregated connections: docs/protocol.md, Trees */
 	uint64_t job_id;

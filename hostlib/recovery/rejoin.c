@@ -40,16 +40,17 @@ void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_contex
 	rejoin->due |= context->network->hosts.rejoin;
 }
 
-void ina_rejoin_heed(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_innet *innet = &context->network->innet;
 
+	rejoin->summed_ms = ina_now_ms();
 	if (!innet->asked)
 		return;
 	innet->asked = false;
 	innet->says_leave = context->settings->options.rank == 0 &&
 	                    context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
-	                    !innet->is_leaving && ina_now_ms() - rejoin->granted_ms >= TURN_MS;
+	                    !innet->is_leaving && rejoin->summed_ms - rejoin->granted_ms >= TURN_MS;
 }
 
 void ina_rejoin_granted(struct ina_rejoin *rejoin)
@@ -91,10 +92,20 @@ void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_con
 	rejoin->next_ms = ina_now_ms() + LOOK_MS - spread_ms;
 }
 
+/*
+ * The job computed for long, and when it called again the aggregator had forgotten it, as a switch
+ * does for another job. One that swallows everything takes longer to be found out.
+ */
+static bool was_silent(const struct ina_rejoin *rejoin, const struct ina_turn *turn)
+{
+	return rejoin->summed_ms > 0 && turn->began_ms - rejoin->summed_ms >= TURN_MS &&
+	       ina_now_ms() - turn->began_ms < TURN_MS;
+}
+
 void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
                      bool yields)
 {
-	if (yields)
+	if (yields || was_silent(rejoin, context->turn))
 		rejoin->next_ms = ina_now_ms() + TURN_MS;
 	else
 		try_later(rejoin, context);

@@ -32,6 +32,7 @@ struct ina_rejoin {
 	/* Rank 0's: when to ask for the next attempt. */
 	int64_t next_ms;
 	int64_t granted_ms;
+	int64_t summed_ms; /* the last all-reduce by the aggregator was done */
 	int pause_ms;
 };
 
@@ -53,7 +54,7 @@ void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_contex
  * An all-reduce by the aggregator is done: where another job wants a context, and it is time, rank
  * 0 tells all in the next message that this job gives its own away.
  */
-void ina_rejoin_heed(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
+void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 
 /* The aggregator has granted a JOIN. */
 void ina_rejoin_granted(struct ina_rejoin *rejoin);

@@ -312,7 +312,12 @@ static void age_jobs(struct bridge *bridge, uint64_t time_ns)
 	run_engine(bridge);
 	bridge->engine->time_ns = time_ns;
 	bridge->engine->operations->age(bridge->engine);
-	bridge->aged_ns = time_ns;
+	bridge->aged_ns = bridge->network->now_ns;
+}
+
+static uint64_t end_of_ttl(const struct bridge *bridge)
+{
+	return bridge->aged_ns + bridge->config.job_ttl_ns;
 }
 
 static void plan_ageing(struct bridge *bridge);
@@ -327,7 +332,7 @@ static void look_at_age(void *context, uint64_t time_ns, struct frame *frame, ui
 	(void)id;
 	bridge->engine->operations->read_counters(bridge->engine, &counters);
 	if (counters.contexts_lacked != bridge->lacked ||
-	    time_ns >= bridge->aged_ns + bridge->config.job_ttl_ns)
+	    bridge->network->now_ns >= end_of_ttl(bridge))
 		age_jobs(bridge, time_ns);
 	bridge->lacked = counters.contexts_lacked;
 	plan_ageing(bridge);
@@ -339,13 +344,13 @@ static void look_at_age(void *context, uint64_t time_ns, struct frame *frame, ui
  */
 static void plan_ageing(struct bridge *bridge)
 {
-	const struct bridge_config *config = &bridge->config;
-	const bool is_shorter = config->idle_ttl_ns > 0 && config->idle_ttl_ns < config->job_ttl_ns;
-	const uint64_t ttl_ns = is_shorter ? config->idle_ttl_ns : config->job_ttl_ns;
+	const uint64_t look_ns = bridge->network->now_ns + bridge->config.idle_ttl_ns;
+	const uint64_t end_ns = end_of_ttl(bridge);
+	const bool is_idle_first = bridge->config.idle_ttl_ns > 0 && look_ns < end_ns;
 
 	bridge->is_ageing =
 	        calendar_add(bridge->network->calendar,
-	                     &(struct event){.time_ns = bridge->network->now_ns + ttl_ns,
+	                     &(struct event){.time_ns = is_idle_first ? look_ns : end_ns,
 	                                     .run = look_at_age,
 	                                     .context = bridge});
 }

@@ -90,7 +90,7 @@ struct bridge {
 	uint64_t time_ns; /* of the frame or event that is being dealt with */
 	bool is_ageing;   /* the next time to look whether jobs age is in the calendar */
 	uint64_t aged_ns; /* when they did */
-	uint64_t lacked;  /* JOINs that had lacked a context then */
+	uint64_t lacked;  /* JOINs that had lacked a context when that was last looked at */
 	uint64_t ticks;   /* ends of quiet times since time 0 that the engine knows of */
 
 	uint64_t steered_frames;

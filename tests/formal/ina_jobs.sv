@@ -28,9 +28,10 @@
 //  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
 //      second tick from then on. It is closed once.
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
-//  13. A context is lacked with a refusal for want of a free and quiet one or of one for its VLAN, and with
-//      no other answer; not if its port has the only flow of one, which is its quota. Then some are
-//      wanted, but not if the last one that wanted some had the same id. They are those that have jobs of no higher priority, and if
+//  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
+//      no other answer; not if its port has the only flow of one, which is its quota, nor if the last
+//      one that wanted some had the same id. One is lacked likewise, also if it had, but not if the VLAN
+//      has all that it may. Those that are wanted are those that have jobs of no higher priority, and if
 //      its VLAN has all that it may, only those of the VLAN.
 //  14. No VLAN has more contexts than it may.
 
@@ -360,7 +361,7 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            in_vlan;    // these are of this answer's VLAN
   logic                            vlan_full;
   logic [JOB_COUNT-1:0]            may_ask;    // ... that it may ask for
-  logic                            lacks;      // the answer is a refusal for want of a context
+  logic                            lacks;      // the answer is a refusal for want of one for its VLAN too
   logic [JOB_COUNT-1:0]            asks_for;
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;
@@ -417,7 +418,7 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst) begin
       p9_share: assert (has_all == '0);
-      p13_lacked: assert (lacked == lacks);
+      p13_lacked: assert (lacked == (lacks && !vlan_full));
       p13_wanted: assert (context_wanted == asks_for);
       if (vlan_quota == 7'd1 && job_valid == '1 && valid_1 == '1) begin
         p14_vlan: assert (tag_of[0][11:0] != tag_of[1][11:0]);

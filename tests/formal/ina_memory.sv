@@ -71,7 +71,7 @@ module formal_ina_memory (
     assume (!(look && (looked || take)));
     assume (!look || (asked[31] && since_take == 2'd2));
     assume (asked[30:4] == '1);
-    assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && may_hold[take_job] && !idle[take_job]));
+    assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && may_hold[take_job]));
     // What is idle stays so, until something is taken for it.
     assume ((idle_q & ~idle & held) == '0);
   end

@@ -31,6 +31,16 @@ def test_a_silent_job_is_forgotten(start):
     assert bridge.end()["aggregator"]["jobs_expired"] == 1
 
 
+def test_a_job_is_not_forgotten_sooner_where_contexts_are_free(start):
+    ttl_s = 1
+    bridge = start(2, "--job-ttl", ttl_s, "--idle-ttl", ttl_s / 5)
+    _, frame = waiting(bridge)
+    began = time.monotonic()
+    check_raw([bridge.receive(1)], [frame])
+    assert time.monotonic() - began > ttl_s / 2
+    assert bridge.end()["aggregator"]["jobs_expired"] == 1
+
+
 def test_a_job_that_waits_for_ranks_is_forgotten(start):
     bridge = start(2, "--job-ttl", TTL_S)
     frame = Flow(bridge, 0, 1, ranks=2).say(JOIN)

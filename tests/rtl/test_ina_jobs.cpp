@@ -508,17 +508,20 @@ class Jobs
 	{
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
-		bool refusal = false, holding = false, full = false, fits = false,
-		     always_asks = true, full_share = false;
+		bool refusal = false, holding = false, full = false, lacks = false, fits = false,
+		     always_asks = true, always_lacks = true, full_share = false;
 
 		for (const State &state : past) {
 			const bool now_full = admit(state, request, port) == FULL;
 
-			full |= (!has_room(state) || is_vlan_full(state, request)) &&
-			        !has_share(state, port);
+			const bool now_wants = now_full && !has_share(state, port);
+			const bool now_lacks = now_wants && !is_vlan_full(state, request);
+
+			full |= now_wants;
+			lacks |= now_lacks;
+			always_lacks &= now_lacks;
 			fits |= asks_for(state, request);
-			always_asks &=
-			        now_full && !has_share(state, port) && !asks_for(state, request);
+			always_asks &= now_wants && !asks_for(state, request);
 			full_share |= now_full && has_share(state, port);
 			refusal |= now_full || admit(state, request, port) == REFUSED;
 			holding |= admit(state, request, port) == HELD;
@@ -528,11 +531,11 @@ class Jobs
 		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
 		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
-		CHECK(!dut->lacked || full, "a context is lacked without a cause");
-		CHECK(!context_wanted() || (dut->lacked && fits && request.id != wanted_by),
+		CHECK(!dut->lacked || lacks, "a context is lacked without a cause");
+		CHECK(!context_wanted() || (full && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");
 		// Whenever it was decided, there were contexts to ask for.
-		CHECK(dut->lacked || !always_asks, "that a context is lacked is not said");
+		CHECK(dut->lacked || !always_lacks, "that a context is lacked is not said");
 		CHECK(context_wanted() || !always_asks || request.id == wanted_by,
 		      "that a context is wanted is not said");
 		if (context_wanted()) {

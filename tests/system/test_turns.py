@@ -79,15 +79,15 @@ def test_switches_of_a_fabric(tmp_path):
 
 @pytest.mark.parametrize("options,contexts_kept", [([], False), (["--idle-ttl", 0], True)])
 def test_who_computes_for_long_keeps_no_context(tmp_path, options, contexts_kept):
-    """One context. A job that calls every 20 s has it, and another one that calls every 50 ms wants it."""
+    """One context. A job that calls every 20 s has it, and another one that calls every 50 ms wants it, from 22 s to some 52 s."""
     result = run(tmp_path, 2, ["--virtual-time", "--aggregator", "model", "--jobs", 1, *options],
-                 at_once(2, f'case $job in 1) calls="3 20000 1";; *) sleep 22; calls="300 50 1";; esac; {CHECK_TURNS} $calls | sed "s/^/job $job /"'))
+                 at_once(2, f'case $job in 1) calls="4 20000 1";; *) sleep 22; calls="600 50 1";; esac; {CHECK_TURNS} $calls | sed "s/^/job $job /"'))
     assert result.code == 0, result
     (slow, _), (fast, _) = (ranks for _, ranks in sorted(turns(result).items()))
     if contexts_kept:
         assert fast["aggregated"] == 0 == result.aggregator["jobs_expired"], result
         return
-    # It is silent for 8 s at most when it is forgotten, after the call at 20 s. Those at 40 and 60 s go by ring, or after the other one's end.
-    assert fast["aggregated"] > 300 - (8 + 1.5) / 0.05 and fast["fallbacks"] == 0, result
-    assert slow["aggregated"] >= 1 and slow["fallbacks"] == 1 and slow["slowest_ms"] < 100, result
+    # It is forgotten 8 s after its call at 20 s at the latest. That at 40 s goes by ring, those behind the other one's end do not all.
+    assert fast["aggregated"] > 600 - (6 + 0.5) / 0.05 and fast["fallbacks"] == 0, result
+    assert 1 < slow["aggregated"] < 4 and slow["fallbacks"] == 1 and slow["slowest_ms"] < 100, result
     assert result.aggregator["jobs_expired"] == 1 == result.aggregator["jobs_broken"], result

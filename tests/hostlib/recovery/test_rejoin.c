@@ -157,6 +157,32 @@ static void a_context_is_given_when_the_turn_is_over(void **state)
 	}
 }
 
+/* Ever later where an aggregator does not last, but not where the job has only been silent. */
+static void a_job_that_computed_for_long_asks_again_as_soon_each_time(void **state)
+{
+	const struct {
+		int64_t silent_ms, lost_after_ms, least_ms, most_ms;
+	} cases[] = {
+	        {5000, 20, 500, 1000},     /* forgotten meanwhile */
+	        {10, 20, 20000, 30000},    /* lost in the midst of work */
+	        {5000, 7000, 20000, 30000} /* asked again, but swallowed everything */
+	};
+
+	(void)state;
+	stats = (struct ina_stats){0};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rejoin = (struct ina_rejoin){0};
+		for (int times = 0; times < 10; times++) {
+			const int64_t now_ms = ina_now_ms();
+
+			turn.began_ms = now_ms - cases[i].lost_after_ms;
+			rejoin.summed_ms = turn.began_ms - cases[i].silent_ms;
+			ina_rejoin_lost(&rejoin, &context, false);
+		}
+		assert_in_range(rejoin.next_ms - ina_now_ms(), cases[i].least_ms, cases[i].most_ms);
+	}
+}
+
 /* Again and again: soon where a switch is known that could have joined it, else ever later. */
 static void a_job_that_is_refused_asks_again(void **state)
 {
@@ -193,6 +219,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(the_last_one_to_vote_decides_at_once, open_joining,
 	                                        close_joining),
 	        cmocka_unit_test(a_context_is_given_when_the_turn_is_over),
+	        cmocka_unit_test(a_job_that_computed_for_long_asks_again_as_soon_each_time),
 	        cmocka_unit_test(a_job_that_is_refused_asks_again),
 	};
 
