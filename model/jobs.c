@@ -187,7 +187,7 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 		index = find_free(jobs);
 		if (index < 0 || vlan_full) {
 			if (!has_share(jobs, port)) {
-				jobs->counters->contexts_lacked += !vlan_full;
+				jobs->counters->contexts_lacked += index < 0;
 				want_context(jobs, header->job_id, tag, vlan_full);
 			}
 			goto refused;

@@ -311,7 +311,7 @@ module ina_jobs #(
                           : possible && (known_q ? lacks : found_q && !vlan_full && !has_share))
           ? index_hot : '0;
       opens <= !from_above && possible && !known_q && found_q && !vlan_full && !has_share;
-      lacked_q <= lacks_free && !vlan_full;
+      lacked_q <= lacks_free && !found_q;
       lacks_context <= '0;
       if (lacks_free && request.job_id != wanted_by)
         lacks_context <= vlan_full ? asked_q & vlan_q : asked_q;

@@ -30,8 +30,8 @@
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
 //  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
 //      no other answer; not if its port has the only flow of one, which is its quota, nor if the last
-//      one that wanted some had the same id. One is lacked likewise, also if it had, but not if the VLAN
-//      has all that it may. Those that are wanted are those that have jobs of no higher priority, and if
+//      one that wanted some had the same id. One is lacked likewise, also if it had, but not if one is
+//      free. Those that are wanted are those that have jobs of no higher priority, and if
 //      its VLAN has all that it may, only those of the VLAN.
 //  14. No VLAN has more contexts than it may.
 
@@ -418,7 +418,7 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst) begin
       p9_share: assert (has_all == '0);
-      p13_lacked: assert (lacked == (lacks && !vlan_full));
+      p13_lacked: assert (lacked == (lacks && free_4 == '0));
       p13_wanted: assert (context_wanted == asks_for);
       if (vlan_quota == 7'd1 && job_valid == '1 && valid_1 == '1) begin
         p14_vlan: assert (tag_of[0][11:0] != tag_of[1][11:0]);

@@ -515,7 +515,7 @@ class Jobs
 			const bool now_full = admit(state, request, port) == FULL;
 
 			const bool now_wants = now_full && !has_share(state, port);
-			const bool now_lacks = now_wants && !is_vlan_full(state, request);
+			const bool now_lacks = now_wants && !has_room(state);
 
 			full |= now_wants;
 			lacks |= now_lacks;
