@@ -508,18 +508,16 @@ class Jobs
 	{
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
-		bool refusal = false, holding = false, full = false, lacks = false, fits = false,
+		bool refusal = false, holding = false, full = false, no_room = false, fits = false,
 		     always_asks = true, always_lacks = true, full_share = false;
 
 		for (const State &state : past) {
 			const bool now_full = admit(state, request, port) == FULL;
-
 			const bool now_wants = now_full && !has_share(state, port);
-			const bool now_lacks = now_wants && !has_room(state);
 
 			full |= now_wants;
-			lacks |= now_lacks;
-			always_lacks &= now_lacks;
+			no_room |= !has_room(state);
+			always_lacks &= now_wants && !has_room(state);
 			fits |= asks_for(state, request);
 			always_asks &= now_wants && !asks_for(state, request);
 			full_share |= now_full && has_share(state, port);
@@ -531,7 +529,7 @@ class Jobs
 		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
 		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
-		CHECK(!dut->lacked || lacks, "a context is lacked without a cause");
+		CHECK(!dut->lacked || (full && no_room), "a context is lacked without a cause");
 		CHECK(!context_wanted() || (full && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");
 		// Whenever it was decided, there were contexts to ask for.
