@@ -368,25 +368,30 @@ class Jobs
 			leaving[done] |= dut->done_mask;
 	}
 
-	/// What there is for a request in this state.
-	int admit(const State &state, const Request &request, unsigned port) const
+	bool is_possible(const Request &request) const
 	{
 		const unsigned children = request.children(at);
 		const unsigned ports =
 		        PORTS - static_cast<unsigned>(__builtin_popcount(at.uplinks));
 
+		return children >= 1 && children <= ports && children <= request.ranks &&
+		       static_cast<int32_t>(request.window) < 0 &&
+		       (!request.is_border(at) || (at.uplinks && children > 1));
+	}
+
+	/// What there is for a request in this state.
+	int admit(const State &state, const Request &request, unsigned port) const
+	{
 		if (at.uplinks >> port & 1)
 			return admit_down(state, request);
-		if (children < 1 || children > ports || children > request.ranks ||
-		    static_cast<int32_t>(request.window) >= 0 ||
-		    (request.is_border(at) && (!at.uplinks || children == 1)))
+		if (!is_possible(request))
 			return REFUSED;
 		for (unsigned j = 0; j < JOBS; j++) {
 			const Job &job = state.jobs[j];
 
 			if (job.valid && job.id == request.id)
 				return job.broken || job.complete() || job.ranks != request.ranks ||
-				                       job.children != children ||
+				                       job.children != request.children(at) ||
 				                       (job.mask >> port & 1) ||
 				                       (job.border && request.is_border(at))
 				               ? REFUSED
@@ -508,15 +513,18 @@ class Jobs
 	{
 		const unsigned job = dut->answer_job;
 		const int want = admit(past[DECIDING_CLOCKS - 1], request, port);
-		bool refusal = false, holding = false, full = false, no_room = false, fits = false,
-		     always_asks = true, always_lacks = true, full_share = false;
+		bool refusal = false, holding = false, full = false, no_room = false,
+		     no_share = false, fits = false, always_asks = true, always_lacks = true,
+		     full_share = false;
 
+		// What is free, and what its port holds, may be of different clocks.
 		for (const State &state : past) {
 			const bool now_full = admit(state, request, port) == FULL;
 			const bool now_wants = now_full && !has_share(state, port);
 
-			full |= now_wants;
+			full |= !has_room(state) || is_vlan_full(state, request);
 			no_room |= !has_room(state);
+			no_share |= !has_share(state, port);
 			always_lacks &= now_wants && !has_room(state);
 			fits |= asks_for(state, request);
 			always_asks &= now_wants && !asks_for(state, request);
@@ -529,8 +537,11 @@ class Jobs
 		CHECK(dut->opened ? taker == static_cast<int>(job) : taker < 0,
 		      "context %d takes memory", taker);
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
-		CHECK(!dut->lacked || (full && no_room), "a context is lacked without a cause");
-		CHECK(!context_wanted() || (full && fits && request.id != wanted_by),
+		CHECK(!(dut->lacked || context_wanted()) ||
+		              (is_possible(request) && !(at.uplinks >> port & 1)),
+		      "a context is wanted for what cannot be");
+		CHECK(!dut->lacked || (no_room && no_share), "a context is lacked without a cause");
+		CHECK(!context_wanted() || (full && no_share && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");
 		// Whenever it was decided, there were contexts to ask for.
 		CHECK(dut->lacked || !always_lacks, "that a context is lacked is not said");
