@@ -68,8 +68,8 @@ enum {
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \
 	X(IDLE_TTL, SWITCH, "idle-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                         \
-	  "The same while a JOIN finds no free context (default 4; --job-ttl holds where it is "   \
-	  "shorter or 0, and where this is 0)")                                                    \
+	  "The same while JOINs find no free context (default 4; with 0, or more than --job-ttl, " \
+	  "that one holds at all times)")                                                          \
 	X(QUIET, SWITCH, "quiet", "MILLISECONDS", 2, WHOLE, 0, 1000000,                            \
 	  "So long after its start or reset, up to twice that, the aggregator drops the SENDs "    \
 	  "that are marked; to be three times as long as the network can hold a packet back "      \

@@ -361,7 +361,7 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            in_vlan;    // these are of this answer's VLAN
   logic                            vlan_full;
   logic [JOB_COUNT-1:0]            may_ask;    // ... that it may ask for
-  logic                            lacks;      // the answer is a refusal for want of one for its VLAN too
+  logic                            lacks;      // the answer is a refusal for want of a context, or of one for its VLAN
   logic [JOB_COUNT-1:0]            asks_for;
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;

@@ -57,13 +57,7 @@ def test_a_silent_job_is_forgotten_sooner_where_a_context_is_lacked(start):
         time.sleep(PAUSE_S)
     other = Flow(bridge, 2, 1, ranks=2, job=99, qpn=99)
     join = other.packet(other.message(JOIN, exponent=-LEAST))
-    end = time.monotonic() + PATIENCE_S
-    got = []
-    while len(got) < len(raws):
-        assert time.monotonic() < end, "they are not forgotten"
-        got += [frame for frame in other.put(join) if frame != join]
-        time.sleep(PAUSE_S)
-    assert sorted(map(payload_of, got)) == sorted(map(payload_of, raws))
+    wait_for_raws(bridge, other.port, [join], raws)
     assert other.put(join) == []  # there is room now
     assert bridge.end()["aggregator"]["jobs_expired"] == len(jobs)
 
@@ -85,8 +79,8 @@ def test_retransmissions_are_life(start):
     assert [trailer_of(payload_of(frame))[0] for frame in bridge.settle()[0]] == [2, 2, 2]
 
 
-def expire_in_spite_of(bridge, port, frames, raws):
-    """All jobs expire, though these frames come all the time."""
+def wait_for_raws(bridge, port, frames, raws):
+    """Until what waits has come raw, while these frames come all the time."""
     end = time.monotonic() + 8 * TTL_S
     got = []
     while len(got) < len(raws):
@@ -96,6 +90,11 @@ def expire_in_spite_of(bridge, port, frames, raws):
         got += [frame for frame in bridge.settle()[1] if frame not in frames]
         time.sleep(PAUSE_S)
     assert sorted(map(payload_of, got)) == sorted(map(payload_of, raws))
+
+
+def expire_in_spite_of(bridge, port, frames, raws):
+    """All jobs expire, though these frames come all the time."""
+    wait_for_raws(bridge, port, frames, raws)
     assert bridge.end()["aggregator"]["jobs_expired"] == len(raws)
 
 

@@ -87,7 +87,7 @@ def test_who_computes_for_long_keeps_no_context(tmp_path, options, contexts_kept
     if contexts_kept:
         assert fast["aggregated"] == 0 == result.aggregator["jobs_expired"], result
         return
-    # It is forgotten 8 s after its call at 20 s at the latest. That at 40 s goes by ring, those behind the other one's end do not all.
+    # It is forgotten 8 s after its call at 20 s at the latest. Its call at 40 s goes by ring; at 60 or 80 s, when the other one has ended, it is aggregated again.
     assert fast["aggregated"] > 600 - (6 + 0.5) / 0.05 and fast["fallbacks"] == 0, result
     assert 1 < slow["aggregated"] < 4 and slow["fallbacks"] == 1 and slow["slowest_ms"] < 100, result
     assert result.aggregator["jobs_expired"] == 1 == result.aggregator["jobs_broken"], result
