@@ -188,7 +188,7 @@ def draw_channels(schedule, chance):
 def draw_idle(schedule, chance):
     """Where contexts are lacking, a job that pauses loses its own, sooner than by default for half the seeds."""
     if schedule.lacks_contexts and chance.random() < 1 / 2:
-        schedule.add("idle-ttl", f"{between(chance, 0.1, 4):.3f}")
+        schedule.add("idle-ttl", f"{between(chance, 0.004, 0.5):.4f}")
 
 
 def command(jobs, seed, churn):
