@@ -39,6 +39,9 @@ struct ina_transfer {
 	bool overflowed; /* in a part that is done, by another algorithm */
 	uint32_t send_lkey;
 	uint32_t recv_lkey;
+	/* Where partial results are wide (elements/reduce.h): ina_hosts_wide_bytes() of memory. */
+	uint8_t *wide;
+	uint32_t wide_lkey;
 };
 
 /* `self` is the algorithm's own state, the same in all calls. */

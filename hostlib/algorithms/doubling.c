@@ -38,9 +38,42 @@ static uint8_t *partial_at(const struct ina_doubling *doubling, int step)
 	return doubling->memory + (size_t)place * PLACE_BYTES;
 }
 
+static bool widens(const struct ina_doubling *doubling)
+{
+	return ina_type_widens(doubling->transfer.type, doubling->transfer.op);
+}
+
+static size_t count_of(const struct ina_doubling *doubling)
+{
+	return doubling->transfer.total_bytes / doubling->transfer.element_bytes;
+}
+
 static uint32_t length_of(const struct ina_doubling *doubling)
 {
-	return (uint32_t)doubling->transfer.total_bytes;
+	return (uint32_t)ina_doubling_length(&doubling->transfer);
+}
+
+/* This rank's own, before the first step; and the result, after the last one. */
+static void put_own(struct ina_doubling *doubling)
+{
+	const struct ina_transfer *transfer = &doubling->transfer;
+	uint8_t *own = elements_in(partial_at(doubling, 0));
+
+	if (widens(doubling))
+		ina_widen(own, transfer->send, count_of(doubling), transfer->type);
+	else
+		memcpy(own, transfer->send, transfer->total_bytes);
+}
+
+static void take_result(struct ina_doubling *doubling)
+{
+	const struct ina_transfer *transfer = &doubling->transfer;
+	const uint8_t *result = elements_in(partial_at(doubling, doubling->partial));
+
+	if (widens(doubling))
+		ina_round(transfer->recv, result, count_of(doubling), transfer->type);
+	else
+		memcpy(transfer->recv, result, transfer->total_bytes);
 }
 
 static enum ina_status post_receive(const struct ina_doubling *doubling, int partner,
@@ -124,7 +157,7 @@ void ina_doubling_start(struct ina_doubling *doubling, const struct ina_transfer
 	doubling->flags = flags;
 	doubling->came = 0;
 	if (transfer->total_bytes > 0)
-		memcpy(elements_in(partial_at(doubling, 0)), transfer->send, transfer->total_bytes);
+		put_own(doubling);
 }
 
 static enum ina_status send_partial(struct ina_doubling *doubling, int number,
@@ -165,12 +198,14 @@ static enum ina_status send_partial(struct ina_doubling *doubling, int number,
 static void combine(struct ina_doubling *doubling, const uint8_t *received, bool is_lower)
 {
 	const struct ina_transfer *transfer = &doubling->transfer;
-	const uint8_t *own = elements_in(partial_at(doubling, doubling->partial));
+	const struct ina_operand own = {elements_in(partial_at(doubling, doubling->partial)),
+	                                widens(doubling)};
+	const struct ina_operand other = {received, widens(doubling)};
 	uint8_t *result = elements_in(partial_at(doubling, doubling->step + 1));
 
-	if (ina_combine(result, is_lower ? received : own, is_lower ? own : received,
-	                transfer->total_bytes / transfer->element_bytes, transfer->type,
-	                transfer->op))
+	if (ina_combine_wide(result, widens(doubling), is_lower ? other : own,
+	                     is_lower ? own : other, count_of(doubling), transfer->type,
+	                     transfer->op))
 		doubling->flags |= INA_WIRE_OVERFLOW;
 }
 
@@ -237,9 +272,7 @@ enum ina_status ina_doubling_advance(struct ina_doubling *doubling, struct ina_f
 		doubling->step++;
 		doubling->has_sent = false;
 		if (ina_doubling_done(doubling) && length_of(doubling) > 0)
-			memcpy(doubling->transfer.recv,
-			       elements_in(partial_at(doubling, doubling->partial)),
-			       length_of(doubling));
+			take_result(doubling);
 	}
 	return INA_OK;
 }

@@ -20,10 +20,11 @@
 
 #include "algorithm.h"
 #include "hostlib/rdma/completions.h"
+#include "hostlib/elements/reduce.h"
 #include "hostlib/rdma/post.h"
 
 /*
- * The longest all-reduce, in bytes of elements. In virtual time, at 100 Gb/s, the ring is faster
+ * The longest message, in bytes of elements. In virtual time, at 100 Gb/s, the ring is faster
  * from some 30 KiB on for 3 ranks (where it is so first), 50 KiB for 6, and 200 KiB for 4 and 8:
  * ina-lab run -n 3 --mtu 4096 --virtual-time --aggregator off -- ina-perf --algorithm ring
  */
@@ -74,11 +75,17 @@ enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct in
                                   const struct ina_message_context *context, uint8_t *memory,
                                   uint32_t lkey, struct ina_failure *failure);
 
+/* Bytes of elements in its messages: of 16 bits, they travel as float32 where they are added up. */
+static inline uint64_t ina_doubling_length(const struct ina_transfer *transfer)
+{
+	return transfer->total_bytes * (ina_type_widens(transfer->type, transfer->op) ? 2 : 1);
+}
+
 /* Is this one of its all-reduces? */
 static inline bool ina_doubling_takes(const struct ina_doubling *doubling,
                                       const struct ina_transfer *transfer)
 {
-	return doubling->step_count > 0 && transfer->total_bytes <= INA_DOUBLING_BYTES;
+	return doubling->step_count > 0 && ina_doubling_length(transfer) <= INA_DOUBLING_BYTES;
 }
 
 /* flags: INA_WIRE_REJOIN, where this rank asks for it. */

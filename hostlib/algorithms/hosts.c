@@ -27,6 +27,15 @@ void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *com
 	hosts->completing = (struct ina_completing){completions, awaits_message, ina_hosts_go_on};
 }
 
+uint64_t ina_hosts_wide_bytes(const struct ina_hosts *hosts, const struct ina_transfer *transfer)
+{
+	/* Of two ranks no result is partial, and recursive doubling has memory of its own. */
+	if (!ina_type_widens(transfer->type, transfer->op) || hosts->ring.connection.ranks == 2 ||
+	    ina_doubling_takes(hosts->doubling, transfer))
+		return 0;
+	return 2 * transfer->total_bytes;
+}
+
 static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
                                  struct ina_failure *failure)
 {

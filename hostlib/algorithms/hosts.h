@@ -27,6 +27,9 @@ struct ina_hosts {
 void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions,
                       struct ina_doubling *doubling);
 
+/* Memory for wide partial results that a transfer needs (struct ina_transfer); 0: none. */
+uint64_t ina_hosts_wide_bytes(const struct ina_hosts *hosts, const struct ina_transfer *transfer);
+
 /* For whoever takes these himself: goes on as far as they allow. */
 enum ina_status ina_hosts_go_on(void *hosts, struct ina_failure *failure);
 

@@ -23,6 +23,24 @@ static bool reduces(const struct ina_ring *ring, int step)
 	return step < ring->connection.ranks - 1;
 }
 
+static bool widens(const struct ina_ring *ring)
+{
+	return ina_type_widens(ring->transfer.type, ring->transfer.op);
+}
+
+/* Are the messages of a step wide? Of one that reduces, they are partial results of step + 1 ranks.
+ */
+static bool is_wide(const struct ina_ring *ring, int step)
+{
+	return widens(ring) && step > 0 && reduces(ring, step);
+}
+
+/* Bytes of the caller's elements that a message has at most, whether it is wide or not. */
+static uint32_t slice_bytes(const struct ina_ring *ring)
+{
+	return ring->connection.limit_bytes / (widens(ring) ? 2 : 1);
+}
+
 /*
  * A chunk's first byte and its length: count / n elements each, one more for the first ones.
  * Between the two halves rank r has chunk r + 1: where only one of them goes, that is block r.
@@ -54,18 +72,20 @@ static uint64_t slices_of(const struct ina_ring *ring, const struct ina_ring_cur
 	uint64_t bytes;
 
 	chunk_at(ring, chunk_of(ring, cursor), &bytes);
-	return ina_message_count(bytes, ring->connection.limit_bytes);
+	return ina_message_count(bytes, slice_bytes(ring));
 }
 
-/* Where the elements of the cursor's message lie in a buffer. */
+/* Where the elements of the cursor's message lie in a buffer; and how long it is, if it is wide
+ * twice as long as they are there. */
 static uint64_t message_at(const struct ina_ring *ring, const struct ina_ring_cursor *cursor,
                            uint32_t *length_bytes)
 {
 	uint64_t bytes;
 	uint64_t start = chunk_at(ring, chunk_of(ring, cursor), &bytes);
 
-	*length_bytes = ina_message_length(bytes, ring->connection.limit_bytes, cursor->slice);
-	return start + cursor->slice * ring->connection.limit_bytes;
+	*length_bytes = ina_message_length(bytes, slice_bytes(ring), cursor->slice) *
+	                (is_wide(ring, cursor->step) ? 2 : 1);
+	return start + cursor->slice * slice_bytes(ring);
 }
 
 static void next(const struct ina_ring *ring, struct ina_ring_cursor *cursor)
@@ -169,17 +189,25 @@ static int post_credit(struct ina_ring *ring)
 static int add_send(struct ina_ring *ring, struct ina_batch *batch)
 {
 	const struct ina_connection_context *connection = &ring->connection;
+	const struct ina_transfer *transfer = &ring->transfer;
 	struct ina_slot *slot = &connection->tx_slots[ring->sends % connection->window];
 	uint32_t length;
 	uint64_t offset = message_at(ring, &ring->out, &length);
-	bool own = ring->out.step == 0;
+	const uint8_t *source = transfer->recv + offset;
+	uint32_t lkey = transfer->recv_lkey;
+
+	if (ring->out.step == 0) {
+		source = transfer->send + offset;
+		lkey = transfer->send_lkey;
+	} else if (is_wide(ring, ring->out.step)) {
+		source = transfer->wide + 2 * offset;
+		lkey = transfer->wide_lkey;
+	}
 
 	ina_message_frame(slot, &connection->context, (uint32_t)ring->sends, length, total_of(ring),
 	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
 	                          (ring->rejoin ? INA_WIRE_REJOIN : 0u));
-	return ina_post_send(connection, batch, INA_WORK_RING_SEND, slot,
-	                     (own ? ring->transfer.send : ring->transfer.recv) + offset,
-	                     own ? ring->transfer.send_lkey : ring->transfer.recv_lkey, length);
+	return ina_post_send(connection, batch, INA_WORK_RING_SEND, slot, source, lkey, length);
 }
 
 /*
@@ -241,6 +269,23 @@ enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *fail
 	return INA_OK;
 }
 
+/* A message has come: this rank's own elements are added, and it goes on with the next step. */
+static void reduce(struct ina_ring *ring, const uint8_t *message, uint32_t length)
+{
+	const struct ina_transfer *transfer = &ring->transfer;
+	uint32_t ignored;
+	uint64_t offset = message_at(ring, &ring->in, &ignored);
+	bool came_wide = is_wide(ring, ring->in.step);
+	bool goes_wide = is_wide(ring, ring->in.step + 1);
+	uint8_t *result = goes_wide ? transfer->wide + 2 * offset : transfer->recv + offset;
+
+	if (ina_combine_wide(result, goes_wide, (struct ina_operand){message, came_wide},
+	                     (struct ina_operand){transfer->send + offset, false},
+	                     length / transfer->element_bytes / (came_wide ? 2 : 1), transfer->type,
+	                     transfer->op))
+		ring->overflow = true;
+}
+
 enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
                                   struct ina_failure *failure)
 {
@@ -249,10 +294,11 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 	const struct ina_slot *slot = &connection->rx_slots[place];
 	int predecessor = ina_predecessor(connection->rank, connection->ranks);
 	uint32_t length;
-	uint64_t offset = message_at(ring, &ring->in, &length);
-	struct ina_wire_header expected = ina_message_header(
-	        &connection->context, (uint32_t)ring->arrived, length, total_of(ring));
+	struct ina_wire_header expected;
 
+	message_at(ring, &ring->in, &length);
+	expected = ina_message_header(&connection->context, (uint32_t)ring->arrived, length,
+	                              total_of(ring));
 	if (ina_message_check(slot, byte_len, &expected, 1, (uint32_t)predecessor) !=
 	    INA_MESSAGE_GOOD)
 		return ina_fail(failure, INA_ERR_MISMATCH,
@@ -266,12 +312,8 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 		ring->overflow = true;
 	if (slot->trailer.flags & INA_WIRE_REJOIN)
 		ring->rejoin = true;
-	if (reduces(ring, ring->in.step) &&
-	    ina_combine(ring->transfer.recv + offset,
-	                connection->staging + place * connection->limit_bytes,
-	                ring->transfer.send + offset, length / ring->transfer.element_bytes,
-	                ring->transfer.type, ring->transfer.op))
-		ring->overflow = true;
+	if (reduces(ring, ring->in.step))
+		reduce(ring, connection->staging + place * connection->limit_bytes, length);
 	ring->arrived++;
 	next(ring, &ring->in);
 	return INA_OK;

@@ -7,6 +7,9 @@
 #include "hostlib/engine/group.h"
 #include "progress.h"
 
+/* Those that an average of int64 is made of. */
+#define ELEMENT_BYTES_MAX ((size_t)16)
+
 static enum ina_status check_elements(const struct ina_comm *comm,
                                       const struct ina_collective *what,
                                       struct ina_failure *failure)
@@ -22,7 +25,7 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: there is no operation %d: use one of enum ina_op, as INA_SUM",
 		                name, (int)what->op);
-	if (what->count > SIZE_MAX / 2 / ina_type_bytes((int)what->type) / (size_t)comm->ranks)
+	if (what->count > SIZE_MAX / 2 / ELEMENT_BYTES_MAX / (size_t)comm->ranks)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "%s: a count of %zu is too large", name,
 		                what->count);
 	if (what->root < 0 || what->root >= comm->ranks)

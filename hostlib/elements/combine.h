@@ -164,26 +164,6 @@ ALWAYS_INLINE uint32_t prod_float32(uint32_t a, uint32_t b)
 	return float32_bits(float_of(a) * float_of(b));
 }
 
-ALWAYS_INLINE uint16_t sum_bfloat16(uint16_t a, uint16_t b)
-{
-	return round_bfloat16(widen_bfloat16(a) + widen_bfloat16(b));
-}
-
-ALWAYS_INLINE uint16_t prod_bfloat16(uint16_t a, uint16_t b)
-{
-	return round_bfloat16(widen_bfloat16(a) * widen_bfloat16(b));
-}
-
-ALWAYS_INLINE uint16_t sum_float16(uint16_t a, uint16_t b)
-{
-	return round_float16(widen_float16(a) + widen_float16(b));
-}
-
-ALWAYS_INLINE uint16_t prod_float16(uint16_t a, uint16_t b)
-{
-	return round_float16(widen_float16(a) * widen_float16(b));
-}
-
 /*
  * The larger and the smaller one. With the magnitude inverted where the sign is set, floats are in
  * the order of their bits as signed integers, -0 before +0: no number need be widened.

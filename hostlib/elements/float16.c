@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * F16C (Intel's manual, vol. 2, VCVTPH2PS and VCVTPS2PH): neither conversion looks at the flags
- * that flush subnormals to zero, but for a subnormal float32, which no sum of two float16 is.
+ * that flush subnormals to zero, but for a subnormal float32, which is a zero to float16 anyway.
  */
 #include "float16.h"
 
@@ -12,8 +12,24 @@
 
 #define LANES ((size_t)8)
 
-__attribute__((target("avx,f16c"))) static size_t sum_vectors(uint16_t *result, const uint16_t *a,
-                                                              const uint16_t *b, size_t count)
+static int has_conversions(void)
+{
+	return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+}
+
+__attribute__((target("avx,f16c"))) static size_t
+widen_vectors(float *wide, const uint16_t *elements, size_t count)
+{
+	size_t done = 0;
+
+	for (; count - done >= LANES; done += LANES)
+		_mm256_storeu_ps(wide + done, _mm256_cvtph_ps(_mm_loadu_si128(
+		                                      (const __m128i *)(elements + done))));
+	return done;
+}
+
+__attribute__((target("avx,f16c"))) static size_t round_vectors(uint16_t *elements,
+                                                                const float *wide, size_t count)
 {
 	const __m128i magnitude = _mm_set1_epi16(0x7FFF);
 	const __m128i infinity = _mm_set1_epi16(0x7C00);
@@ -21,29 +37,37 @@ __attribute__((target("avx,f16c"))) static size_t sum_vectors(uint16_t *result, 
 	size_t done = 0;
 
 	for (; count - done >= LANES; done += LANES) {
-		__m256 left = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(a + done)));
-		__m256 right = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(b + done)));
-		__m128i sum =
-		        _mm256_cvtps_ph(_mm256_add_ps(left, right), _MM_FROUND_TO_NEAREST_INT);
-		__m128i is_nan = _mm_cmpgt_epi16(_mm_and_si128(sum, magnitude), infinity);
+		__m128i rounded =
+		        _mm256_cvtps_ph(_mm256_loadu_ps(wide + done), _MM_FROUND_TO_NEAREST_INT);
+		__m128i is_nan = _mm_cmpgt_epi16(_mm_and_si128(rounded, magnitude), infinity);
 
-		_mm_storeu_si128((__m128i *)(result + done), _mm_blendv_epi8(sum, nan, is_nan));
+		_mm_storeu_si128((__m128i *)(elements + done),
+		                 _mm_blendv_epi8(rounded, nan, is_nan));
 	}
 	return done;
 }
 
-size_t ina_float16_sum(void *result, const void *a, const void *b, size_t count)
+size_t ina_float16_widen(void *wide, const void *elements, size_t count)
 {
-	if (!__builtin_cpu_supports("avx") || !__builtin_cpu_supports("f16c"))
-		return 0;
-	return sum_vectors(result, a, b, count);
+	return has_conversions() ? widen_vectors(wide, elements, count) : 0;
+}
+
+size_t ina_float16_round(void *elements, const void *wide, size_t count)
+{
+	return has_conversions() ? round_vectors(elements, wide, count) : 0;
 }
 
 #else
 
-size_t ina_float16_sum(void *result, const void *a, const void *b, size_t count)
+size_t ina_float16_widen(void *wide, const void *elements, size_t count)
 {
-	(void)result, (void)a, (void)b, (void)count;
+	(void)wide, (void)elements, (void)count;
+	return 0;
+}
+
+size_t ina_float16_round(void *elements, const void *wide, size_t count)
+{
+	(void)elements, (void)wide, (void)count;
 	return 0;
 }
 

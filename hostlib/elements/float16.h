@@ -7,9 +7,11 @@
 #include <stddef.h>
 
 /*
- * result[i] = a[i] + b[i], as ina_combine() has it, for the first elements. Returns how many: whole
- * vectors of them, or 0 where the processor has no such conversions.
+ * float32 of float16, and float16 of float32 (to nearest, ties to even, NaNs the canonical one),
+ * for the first elements. Return how many: whole vectors of them, or 0 where the processor has no
+ * such conversions.
  */
-size_t ina_float16_sum(void *result, const void *a, const void *b, size_t count);
+size_t ina_float16_widen(void *wide, const void *elements, size_t count);
+size_t ina_float16_round(void *elements, const void *wide, size_t count);
 
 #endif

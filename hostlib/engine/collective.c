@@ -42,6 +42,27 @@ size_t ina_collective_recv_bytes(const struct ina_comm *comm, const struct ina_c
 	return extent_bytes(comm, what, EXTENTS[what->kind].recv);
 }
 
+/* An average is the sum of other elements (elements/average.h), where there is anything to add. */
+static bool averages(const struct ina_comm *comm, const struct ina_collective *what)
+{
+	return what->op == INA_AVG && comm->ranks > 1;
+}
+
+/* What is added up, or whatever else the operation is: its type, and the bytes of so many of the
+ * caller's. */
+static enum ina_type type_under_way(const struct ina_comm *comm, const struct ina_collective *what)
+{
+	return averages(comm, what) ? ina_average_type(what->type) : what->type;
+}
+
+static size_t bytes_under_way(const struct ina_comm *comm, const struct ina_collective *what,
+                              size_t bytes)
+{
+	if (!averages(comm, what))
+		return bytes;
+	return bytes / ina_type_bytes((int)what->type) * ina_average_bytes(what->type);
+}
+
 /* Does it only move elements, and combine none? */
 static bool only_moves(const struct ina_collective *what)
 {
@@ -60,7 +81,8 @@ static bool is_half(const struct ina_comm *comm, const struct ina_collective *wh
 {
 	return is_flat(comm) &&
 	       (what->kind == INA_CALL_REDUCE_SCATTER || what->kind == INA_CALL_ALL_GATHER) &&
-	       ina_collective_bytes(what) * (size_t)comm->ranks > INA_DOUBLING_BYTES;
+	       bytes_under_way(comm, what, ina_collective_bytes(what)) * (size_t)comm->ranks >
+	               INA_DOUBLING_BYTES;
 }
 
 bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_collective *what)
@@ -70,7 +92,8 @@ bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_colle
 		return false;
 	if (is_half(comm, what))
 		return true;
-	return !only_moves(what) && ina_number_of_wire(what->type, what->op) == INA_WIRE_NO_NUMBERS;
+	return !only_moves(what) &&
+	       ina_number_of_wire(type_under_way(comm, what), what->op) == INA_WIRE_NO_NUMBERS;
 }
 
 /*
@@ -84,12 +107,7 @@ static uint8_t number_type_of(enum ina_type type, enum ina_op op)
 	return (uint8_t)(number != INA_WIRE_NO_NUMBERS ? (int)number : (int)type);
 }
 
-/*
- * Zero for an all-reduce of which the number type and operation of a message say all; else a number
- * that is another one for each kind, root, type and operation, so that ranks that call different
- * things are found at the first message.
- */
-static uint32_t mark_of(const struct ina_collective *what)
+uint32_t ina_collective_mark(const struct ina_collective *what)
 {
 	if (what->mark != 0)
 		return what->mark;
@@ -117,7 +135,7 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 	        .type = type,
 	        .op = ina_op_under_way(op),
 	        .number_type = number_type_of(type, op),
-	        .mark = mark_of(&request->what),
+	        .mark = ina_collective_mark(&request->what),
 	        .fixed = comm->settings.options.fixed_point && !comm->network.plain &&
 	                 type == INA_FLOAT32 && ina_op_under_way(op) == INA_SUM && bytes > 0,
 	};
@@ -145,23 +163,81 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
 	return transfer;
 }
 
-/* Of one that stands for several (group.h): their elements, one behind the other. */
-static void gather(const struct ina_request *request, uint8_t *elements)
+/*
+ * Makes what is added up of the elements. If the request stands for several (group.h), of those of
+ * all members, one after the other.
+ */
+static void put_addends(const struct ina_request *request, uint8_t *addends)
 {
-	for (const struct ina_request *m = request->members; m; m = m->next) {
-		if (ina_collective_bytes(&m->what) > 0)
-			memcpy(elements, m->what.send, ina_collective_bytes(&m->what));
-		elements += ina_collective_bytes(&m->what);
+	const struct ina_comm *comm = request->comm;
+	const struct ina_request *first = request->members ? request->members : request;
+
+	for (const struct ina_request *r = first; r; r = request->members ? r->next : NULL) {
+		const struct ina_collective *what = &r->what;
+		size_t bytes = ina_collective_send_bytes(comm, what);
+
+		if (averages(comm, what))
+			ina_average_begin(addends, what->send,
+			                  bytes / ina_type_bytes((int)what->type), what->type,
+			                  comm->ranks);
+		else if (bytes > 0)
+			memcpy(addends, what->send, bytes);
+		addends += bytes_under_way(comm, what, bytes);
 	}
 }
 
-static void hand_out(const struct ina_request *request, const uint8_t *elements)
+/* Makes the result of the sums, or of each member its own. */
+static void take_sums(const struct ina_request *request, const uint8_t *sums)
 {
-	for (const struct ina_request *m = request->members; m; m = m->next) {
-		if (ina_collective_bytes(&m->what) > 0)
-			memcpy(m->what.recv, elements, ina_collective_bytes(&m->what));
-		elements += ina_collective_bytes(&m->what);
+	const struct ina_comm *comm = request->comm;
+	const struct ina_request *first = request->members ? request->members : request;
+
+	for (const struct ina_request *r = first; r; r = request->members ? r->next : NULL) {
+		const struct ina_collective *what = &r->what;
+		size_t bytes = ina_collective_recv_bytes(comm, what);
+
+		if (averages(comm, what) && bytes > 0)
+			ina_average_end(what->recv, sums, what->count, what->type, comm->ranks);
+		else if (bytes > 0 && what->recv != sums)
+			memcpy(what->recv, sums, bytes);
+		sums += bytes_under_way(comm, what, bytes);
 	}
+}
+
+/* Where the result of all ranks' elements is received; NULL: there is no memory. */
+static uint8_t *place_of_sums(struct ina_request *request)
+{
+	const struct ina_comm *comm = request->comm;
+	const struct ina_collective *what = &request->what;
+	size_t bytes = bytes_under_way(comm, what, ina_collective_send_bytes(comm, what));
+
+	if (request->members || ina_collective_recv_bytes(comm, what) < bytes)
+		return ina_scratch_get(&request->scratch, bytes);
+	return what->recv;
+}
+
+static enum ina_status begin_to_combine(struct ina_request *request, struct ina_failure *failure)
+{
+	const struct ina_comm *comm = request->comm;
+	const struct ina_collective *what = &request->what;
+	size_t bytes = bytes_under_way(comm, what, ina_collective_send_bytes(comm, what));
+	uint8_t *sums = place_of_sums(request);
+	const void *send = what->send;
+
+	if (!sums && bytes > 0)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %zu bytes of a %s", bytes,
+		                ina_call_name(what->kind));
+	if (request->members || averages(comm, what)) {
+		/* A request that begins anew has made them, maybe in the elements' own place. */
+		if (!request->begun)
+			put_addends(request, sums);
+		request->begun = true;
+		send = sums;
+	}
+	request->transfer =
+	        make_transfer(request, send, sums, bytes, type_under_way(comm, what), what->op);
+	request->transfer.part = is_half(comm, what) ? INA_SCATTER : INA_WHOLE;
+	return INA_OK;
 }
 
 enum ina_status ina_collective_begin(struct ina_request *request, struct ina_failure *failure)
@@ -169,54 +245,39 @@ enum ina_status ina_collective_begin(struct ina_request *request, struct ina_fai
 	const struct ina_comm *comm = request->comm;
 	const struct ina_collective *what = &request->what;
 	size_t bytes = ina_collective_bytes(what);
-	size_t send_bytes = ina_collective_send_bytes(comm, what);
 	size_t recv_bytes = ina_collective_recv_bytes(comm, what);
-	struct ina_transfer *transfer = &request->transfer;
 	void *recv = what->recv;
 
 	switch (what->kind) {
 	case INA_CALL_ALL_GATHER:
-		*transfer = bring(request, recv_bytes, (size_t)comm->rank * bytes, bytes);
+		request->transfer = bring(request, recv_bytes, (size_t)comm->rank * bytes, bytes);
 		return INA_OK;
 	case INA_CALL_BROADCAST:
-		*transfer = comm->rank != what->root
-		                    ? bring(request, recv_bytes, 0, 0)
-		                    : make_transfer(request, what->send, recv, recv_bytes,
-		                                    INA_BYTES, INA_SUM);
+		request->transfer = comm->rank != what->root
+		                            ? bring(request, recv_bytes, 0, 0)
+		                            : make_transfer(request, what->send, recv, recv_bytes,
+		                                            INA_BYTES, INA_SUM);
 		return INA_OK;
 	case INA_CALL_BARRIER:
-		*transfer = make_transfer(request, NULL, NULL, 0, INA_BYTES, INA_SUM);
+		request->transfer = make_transfer(request, NULL, NULL, 0, INA_BYTES, INA_SUM);
 		return INA_OK;
 	default:
-		break;
+		return begin_to_combine(request, failure);
 	}
-	if (recv_bytes < send_bytes || request->members)
-		recv = ina_scratch_get(&request->scratch, send_bytes);
-	if (!recv && send_bytes > 0)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %zu bytes of a %s",
-		                send_bytes, ina_call_name(what->kind));
-	if (request->members)
-		gather(request, recv);
-	*transfer = make_transfer(request, request->members ? recv : what->send, recv, send_bytes,
-	                          what->type, what->op);
-	transfer->part = is_half(comm, what) ? INA_SCATTER : INA_WHOLE;
-	return INA_OK;
 }
 
 void ina_collective_end(struct ina_request *request)
 {
 	const struct ina_comm *comm = request->comm;
 	const struct ina_collective *what = &request->what;
-	size_t recv_bytes = ina_collective_recv_bytes(comm, what);
+	const uint8_t *sums;
 
-	if (what->kind == INA_CALL_REDUCE_SCATTER && comm->ranks > 1 && recv_bytes > 0)
-		memcpy(what->recv,
-		       (uint8_t *)ina_scratch_get(&request->scratch, 0) +
-		               (size_t)comm->rank * recv_bytes,
-		       recv_bytes);
-	if (what->op == INA_AVG && recv_bytes > 0)
-		ina_average(request->members ? ina_scratch_get(&request->scratch, 0) : what->recv,
-		            what->count, what->type, comm->ranks);
-	if (request->members)
-		hand_out(request, ina_scratch_get(&request->scratch, 0));
+	if (only_moves(what))
+		return;
+	sums = place_of_sums(request);
+	/* Of a single rank, a block is all. */
+	if (what->kind == INA_CALL_REDUCE_SCATTER)
+		sums += (size_t)comm->rank *
+		        bytes_under_way(comm, what, ina_collective_bytes(what));
+	take_sums(request, sums);
 }

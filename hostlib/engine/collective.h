@@ -8,6 +8,8 @@
  *	all-gather      each rank adds its own block and zeros, as bytes: sums are what was added
  *	broadcast       the same, where only the root adds anything
  *	barrier         nothing is added
+ *	an average      is the sum of other elements (elements/average.h), which are made at recv,
+ *or in scratch memory where they have more bytes
  *
  * Long blocks are scattered and gathered by half of the ring in place of that, beside the
  * aggregator where there is one: a rank sends (n - 1) / n of all blocks.
@@ -16,6 +18,13 @@
 #define INA_ENGINE_COLLECTIVE_H
 
 #include "comm.h"
+
+/*
+ * What its messages tell it by, apart from their number type and operation; 0: these say all.
+ * Another number for each kind, root, type and operation, so that ranks that call different things
+ * are found at the first message.
+ */
+uint32_t ina_collective_mark(const struct ina_collective *what);
 
 /* Bytes of its `count` elements. */
 size_t ina_collective_bytes(const struct ina_collective *what);

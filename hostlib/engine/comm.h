@@ -31,13 +31,15 @@ struct ina_request {
 	bool is_grouped;             /* and waits for the end of its group */
 	/* For what the caller gives no memory for; it stays with the request for later calls. */
 	struct ina_scratch scratch;
-	bool apart;  /* goes by network.apart, whatever the algorithm in use */
-	bool active; /* under way, memory held: the first ones of the queue */
+	struct ina_scratch wide; /* for ina_hosts_wide_bytes() */
+	bool begun;              /* what all ranks add up has been made of the elements */
+	bool apart;              /* goes by network.apart, whatever the algorithm in use */
+	bool active;             /* under way, memory held: the first ones of the queue */
 	bool done;
 	enum ina_status status;
 	uint32_t way;            /* that it went (count.h), when it is done well */
 	bool overflowed;         /* an int32 sum in it, likewise */
-	unsigned int entries[2]; /* registrations */
+	unsigned int entries[3]; /* registrations */
 	unsigned int entry_count;
 	struct ina_transfer transfer; /* while it is active */
 };

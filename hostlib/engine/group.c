@@ -40,11 +40,11 @@ static struct ina_request *take_run(struct ina_comm *comm, struct ina_collective
 		bytes += ina_collective_bytes(&last->what);
 		what->count += last->what.count;
 		what->root++;
-		/* Other counts with the same sum are another call. */
+		/* Other counts with the same sum are another call; so are averages and sums. */
 		mark = mark * 0x9E3779B1u + (uint32_t)last->what.count;
 	}
 	what->send = what->recv = NULL;
-	what->mark = mark * 0x9E3779B1u | 1;
+	what->mark = (mark * 0x9E3779B1u + ina_collective_mark(&first->what)) | 1;
 	comm->group.first = last->next;
 	last->next = NULL;
 	return first;

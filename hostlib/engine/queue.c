@@ -49,11 +49,16 @@ enum ina_status ina_queue_start_next(struct ina_comm *comm, struct ina_failure *
 
 enum ina_status ina_queue_start_first(struct ina_comm *comm, struct ina_failure *failure)
 {
-	enum ina_status status;
+	const struct ina_algorithm_row *algorithm = ina_comm_row(comm);
+	enum ina_status status = INA_OK;
 
-	if (ina_comm_row(comm) == &ina_hosts_algorithm)
+	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_ask(&comm->recovery.rejoin, &comm->recovery.context);
-	status = ina_comm_row(comm)->start(ina_comm_state(comm), &comm->first->transfer, failure);
+	/* The state of the one begins with that of the other. */
+	if (algorithm == &ina_hosts_algorithm || algorithm == &ina_apart_algorithm)
+		status = ina_request_make_wide(comm->first, ina_comm_state(comm), failure);
+	if (status == INA_OK)
+		status = algorithm->start(ina_comm_state(comm), &comm->first->transfer, failure);
 	return status == INA_OK ? ina_queue_start_next(comm, failure) : status;
 }
 

@@ -19,6 +19,7 @@ struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_col
 	*made = (struct ina_request){.comm = comm,
 	                             .what = *what,
 	                             .scratch = made->scratch,
+	                             .wide = made->wide,
 	                             .apart = ina_collective_is_apart(comm, what)};
 	return made;
 }
@@ -125,13 +126,13 @@ void ina_request_release(struct ina_request *request, uint64_t until)
 	request->entry_count = 0;
 }
 
-static enum ina_status hold(struct ina_request *request, const void *memory, bool writable,
-                            uint32_t *lkey, struct ina_failure *failure)
+static enum ina_status hold(struct ina_request *request, const void *memory, size_t bytes,
+                            bool writable, uint32_t *lkey, struct ina_failure *failure)
 {
 	struct ina_comm *comm = request->comm;
 	enum ina_status status =
-	        ina_memory_get(&comm->network.memory, memory, request->transfer.total_bytes,
-	                       writable, &request->entries[request->entry_count], lkey, failure);
+	        ina_memory_get(&comm->network.memory, memory, bytes, writable,
+	                       &request->entries[request->entry_count], lkey, failure);
 
 	if (status == INA_OK)
 		request->entry_count++;
@@ -147,12 +148,29 @@ enum ina_status ina_request_prepare(struct ina_request *request, struct ina_fail
 	if (status != INA_OK || !request->comm->algorithm->registers || transfer->total_bytes == 0)
 		return status;
 	/* The result first: in place, its registration serves for both. */
-	status = hold(request, transfer->recv, true, &transfer->recv_lkey, failure);
+	status = hold(request, transfer->recv, transfer->total_bytes, true, &transfer->recv_lkey,
+	              failure);
 	if (status == INA_OK)
-		status = hold(request, transfer->send, false, &transfer->send_lkey, failure);
+		status = hold(request, transfer->send, transfer->total_bytes, false,
+		              &transfer->send_lkey, failure);
 	if (status != INA_OK)
 		ina_request_release(request, 0);
 	return status;
+}
+
+enum ina_status ina_request_make_wide(struct ina_request *request, const struct ina_hosts *hosts,
+                                      struct ina_failure *failure)
+{
+	struct ina_transfer *transfer = &request->transfer;
+	uint64_t bytes = ina_hosts_wide_bytes(hosts, transfer);
+
+	if (bytes == 0)
+		return INA_OK;
+	transfer->wide = ina_scratch_get(&request->wide, bytes);
+	if (!transfer->wide)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %llu bytes of partial sums",
+		                (unsigned long long)bytes);
+	return hold(request, transfer->wide, bytes, true, &transfer->wide_lkey, failure);
 }
 
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
@@ -209,6 +227,7 @@ static void free_all(struct ina_request *first)
 		if (first->members)
 			free_all(first->members);
 		ina_scratch_free(&first->scratch);
+		ina_scratch_free(&first->wide);
 		free(first);
 		first = next;
 	}

@@ -15,6 +15,10 @@ void ina_request_end_all(struct ina_request *request, enum ina_status status);
 /* Makes the request's transfer, and holds its memory if the algorithm asks for that. */
 enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure);
 
+/* Before it goes among the hosts: memory for its wide partial results, if it has any. */
+enum ina_status ina_request_make_wide(struct ina_request *request, const struct ina_hosts *hosts,
+                                      struct ina_failure *failure);
+
 /*
  * Gives back the registrations that it holds: when so many messages are acknowledged, or (0) now.
  */

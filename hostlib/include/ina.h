@@ -125,7 +125,7 @@ enum ina_op {
 	INA_MAX = 2,
 	INA_MIN = 3,
 	INA_PROD = 4, /* the hosts make it by themselves */
-	INA_AVG = 5,  /* the sum, divided by the number of ranks */
+	INA_AVG = 5,  /* the sum, divided by the number of ranks; does not overflow */
 };
 
 enum ina_algorithm {
@@ -365,17 +365,26 @@ INA_API const char *ina_error(const ina_comm *comm);
  * the aggregator are received elsewhere, and copied once when they have been checked, in place and
  * for the last messages of a call (a window of them): the others may yet need these if the
  * aggregator drops out. Where a machine has several ranks, elements are copied to and from memory
- * that they share, and its sum is rounded in each addition, as by the ring.
+ * that they share, and its sum is made first: of bfloat16 and float16 it is rounded once, and then
+ * goes through the network as the elements of one rank do.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
  * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each
- * addition, with bfloat16 and float16 once by the aggregator, which adds in float32, and in each
- * addition by the ring. The order of additions is fixed for each algorithm and count, but differs
- * between the algorithms; docs/protocol.md says how far a sum may be off. INA_MAX and INA_MIN are
+ * addition, with bfloat16 and float16 once, since the aggregator and the hosts add these as float32.
+ * The order of additions is fixed for each algorithm and count, but differs between the algorithms;
+ * docs/protocol.md says how far a sum may be off. INA_MAX and INA_MIN are
  * exact and the same by every algorithm: -0 is less than +0, and a NaN among the operands makes
  * the result a NaN. Integers of all types are added and multiplied modulo 2 to their number of
- * bits. INA_AVG is the sum, divided by the ranks at the end: floats are rounded to nearest even
- * once more, integers towards zero.
+ * bits.
+ *
+ * INA_AVG is right wherever the mean can be represented, also where the sum cannot: no sum that it
+ * is made of overflows. Integers are exact, and rounded towards zero. Floats are rounded once more
+ * than a sum, to nearest even. Only the smallest ones lose more: with N the smallest power of two
+ * above the number of ranks, a float32 below 2^-126 N counts as the nearest multiple of 2^-149 N,
+ * and a float64 below 2^-1022 N as that of 2^-1074 N. Averages of bfloat16, float16, int32 and uint32
+ * take twice the bytes on the network, those of uint8 four times, and those of int64 and uint64
+ * twice among the hosts. recv is written from the beginning of the call on; if it is too small
+ * for what travels, the library has memory for that.
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. After any other error, which all
  * ranks get, each in this call or its next, recv holds nothing of use, and all further calls

@@ -130,28 +130,53 @@ static bool all_contributed(struct ina_parallel *parallel)
 	return true;
 }
 
+/* Elements that are added up at a time: what is in between stays in the cache. */
+#define BLOCK ((size_t)1024)
+
+/* A local rank's elements for this rank's rail, in the step that is next to be added up. */
+static const uint8_t *part_of(const struct ina_parallel *parallel, int index)
+{
+	const struct ina_pipeline *p = &parallel->pipeline;
+	const struct ina_local *local = &parallel->local;
+
+	return index == local->index
+	               ? p->transfer.send + segment_offset(parallel, p->reduced, local->index)
+	               : ina_local_contribution(local, index, local->index, p->base + p->reduced);
+}
+
+/* Adds by local index. Partial sums may be wide (elements/reduce.h); the last one never is. */
+static bool add_block(const struct ina_parallel *parallel, uint8_t *sum, size_t offset,
+                      size_t count)
+{
+	const struct ina_transfer *transfer = &parallel->pipeline.transfer;
+	bool widens = ina_type_widens(transfer->type, transfer->op);
+	uint32_t room[BLOCK];
+	struct ina_operand before = {part_of(parallel, 0) + offset, false};
+	bool overflow = false;
+
+	for (int i = 1; i < parallel->local.count; i++) {
+		bool wide = widens && i < parallel->local.count - 1;
+		void *to = wide ? (void *)room : sum + offset;
+		const struct ina_operand part = {part_of(parallel, i) + offset, false};
+
+		overflow |= ina_combine_wide(to, wide, part, before, count, transfer->type,
+		                             transfer->op);
+		before = (struct ina_operand){to, wide};
+	}
+	return overflow;
+}
+
 static void add_up(struct ina_parallel *parallel, uint8_t *sum, size_t bytes)
 {
 	struct ina_pipeline *p = &parallel->pipeline;
-	const struct ina_local *local = &parallel->local;
-	const struct ina_transfer *transfer = &p->transfer;
-	int rail = local->index;
-	const void *before = NULL;
+	size_t block_bytes = BLOCK * p->transfer.element_bytes;
 
-	for (int i = 0; i < local->count && bytes > 0; i++) {
-		const uint8_t *part =
-		        i == local->index
-		                ? transfer->send + segment_offset(parallel, p->reduced, rail)
-		                : ina_local_contribution(local, i, rail, p->base + p->reduced);
-
-		if (!before && local->count == 1)
-			memcpy(sum, part, bytes);
-		else if (before)
-			p->overflow |=
-			        ina_combine(sum, part, before, bytes / transfer->element_bytes,
-			                    transfer->type, transfer->op);
-		before = before ? sum : part;
-	}
+	if (parallel->local.count == 1 && bytes > 0)
+		memcpy(sum, part_of(parallel, 0), bytes);
+	for (size_t offset = 0; parallel->local.count > 1 && offset < bytes; offset += block_bytes)
+		p->overflow |=
+		        add_block(parallel, sum, offset,
+		                  smaller(block_bytes, bytes - offset) / p->transfer.element_bytes);
 }
 
 static enum ina_status reduce(struct ina_parallel *parallel, bool *moved,

@@ -18,15 +18,15 @@
 #include "ina.h"
 #include "reference.h"
 
-/* All encodings of 16 bits, and as many of near exponents; in all, an odd number. */
-#define COUNT_MAX (2u * 65536 + 1)
+/* All encodings of 16 bits, as many of near exponents, and of the largest ones; an odd number. */
+#define COUNT_MAX (3u * 65536 + 1)
 
 struct check {
 	ina_comm *comm;
 	int rank;
 	int ranks;
 	bool aggregated;
-	bool machines;
+	enum reference_way way; /* of calls that the aggregator does not take */
 	uint32_t seed;
 	uint8_t *send; /* COUNT_MAX elements, and room to shift them */
 	uint8_t *recv;
@@ -39,40 +39,48 @@ static uint32_t hash(uint32_t x)
 	return x ^ (x >> 16);
 }
 
-/* What a rank contributes. In the second half all ranks' exponents are near: sums are rounded. */
+/* In place of exponents: of floats that are near, so that sums are rounded, or of the largest. */
+static reference_bits exponents_of(enum ina_type type, bool largest, uint64_t noise)
+{
+	switch (type) {
+	case INA_FLOAT32:
+		return largest ? (noise & 0x80FFFFFF) | 0x7E800000
+		               : (noise & 0x81FFFFFF) | 0x3E000000;
+	case INA_BFLOAT16:
+		return largest ? (noise & 0x80FF) | 0x7E80 : (noise & 0x81FF) | 0x3E00;
+	case INA_FLOAT16:
+		return largest ? (noise & 0x83FF) | 0x7800 : (noise & 0x8FFF) | 0x3000;
+	default:
+		return largest ? (noise & 0x801FFFFFFFFFFFFF) | 0x7FC0000000000000
+		               : (noise & 0x801FFFFFFFFFFFFF) | 0x3FE0000000000000;
+	}
+}
+
+/* What a rank contributes. Of the largest, the signs of all ranks are alike every other time. */
 static reference_bits element_of(const struct check *check, enum ina_type type, int rank,
                                  size_t index)
 {
-	uint32_t noise = hash((uint32_t)index ^ hash((uint32_t)rank ^ check->seed));
-	bool near = index >= 65536;
+	uint32_t word = hash((uint32_t)index ^ hash((uint32_t)rank ^ check->seed));
+	uint64_t noise = (uint64_t)word << 32 | hash(word);
+	size_t bits = 8 * reference_bytes(type);
+	size_t part = index / 65536;
 
-	switch (type) {
-	case INA_INT32:
-		return near ? (uint32_t)((int32_t)noise >> 8) : noise;
-	case INA_FLOAT32:
-		return near ? (noise & 0x81FFFFFF) | 0x3E000000 : noise;
-	case INA_BFLOAT16:
-		return near ? (noise & 0x81FF) | 0x3E00 : (uint16_t)(index * 5 + noise % 2);
-	case INA_FLOAT16:
-		return near ? (noise & 0x8FFF) | 0x3000 : (uint16_t)(index * 5 + noise % 2);
-	case INA_UINT8:
-		return (uint8_t)noise;
-	case INA_UINT32:
-		return noise;
-	case INA_INT64:
-	case INA_UINT64:
-		return (uint64_t)noise << 32 | hash(noise);
-	case INA_FLOAT64:
-		return near ? ((uint64_t)noise << 32 & 0x801FFFFF00000000) | 0x3FE0000000000000 |
-		                       hash(noise)
-		            : (uint64_t)noise << 32 | hash(noise);
-	}
-	return 0;
+	if (type == INA_INT32 && part == 1)
+		return (uint32_t)((int32_t)word >> 8);
+	if (part >= 2 && index % 2 == 0)
+		noise |= 0x8000800080808080;
+	if (type != INA_FLOAT32 && type != INA_FLOAT64 && bits != 16)
+		return noise >> (64 - bits);
+	if (part > 0)
+		return exponents_of(type, part > 1, noise >> (64 - bits));
+	return bits == 16 ? (uint16_t)(index * 5 + word % 2) : noise >> (64 - bits);
 }
 
-/* Can an aggregator add it? */
+/* Can an aggregator add it? An average is a sum of other elements. */
 static bool is_aggregated(enum ina_type type, enum ina_op op)
 {
+	if (type == INA_UINT8)
+		return op == INA_AVG;
 	if (type == INA_UINT32)
 		return op == INA_SUM || op == INA_AVG;
 	return type <= INA_FLOAT16 && op != INA_PROD;
@@ -82,17 +90,12 @@ static reference_bits wanted(const struct check *check, enum ina_type type, enum
                              size_t index, size_t count)
 {
 	reference_bits operands[INA_MAX_RANKS];
-	reference_bits result;
+	bool aggregated = check->aggregated && is_aggregated(type, op);
 
 	for (int r = 0; r < check->ranks; r++)
 		operands[r] = element_of(check, type, r, index);
-	if (check->aggregated && is_aggregated(type, op))
-		result = reference_network(type, op, operands, check->ranks);
-	else if (check->machines)
-		result = reference_doubling(type, op, operands, check->ranks);
-	else
-		result = reference_hosts(type, op, operands, check->ranks, index, count);
-	return op == INA_AVG ? reference_average(type, result, check->ranks) : result;
+	return reference_result(aggregated ? REFERENCE_NETWORK : check->way, type, op, operands,
+	                        check->ranks, index, count);
 }
 
 /* One all-reduce, from and to any address. */
@@ -135,9 +138,79 @@ static int run(struct check *check, enum ina_type type, enum ina_op op, size_t c
 	return 0;
 }
 
+/* Where the members of a group are, and where the last one ends. */
+static const size_t MEMBERS[] = {0, 5, 12, 12, 1000};
+#define MEMBER_COUNT (sizeof(MEMBERS) / sizeof(MEMBERS[0]) - 1)
+
+/*
+ * Several short calls at once, in a group or one by one, every other one in place: of elements from
+ * `first` on. They go through the network alike, or by recursive doubling: as one of all their
+ * elements, whose place does not matter.
+ */
+static int run_several(struct check *check, enum ina_type type, enum ina_op op, bool grouped,
+                       size_t first)
+{
+	size_t bytes = reference_bytes(type);
+	ina_request *requests[MEMBER_COUNT];
+	enum ina_status status = INA_OK;
+
+	for (size_t i = 0; i < MEMBERS[MEMBER_COUNT]; i++) {
+		reference_bits bits = element_of(check, type, check->rank, first + i);
+
+		memcpy(check->send + i * bytes, &bits, bytes);
+		memcpy(check->recv + i * bytes, &bits, bytes);
+	}
+	if (grouped)
+		ina_group_start(check->comm);
+	for (size_t m = 0; m < MEMBER_COUNT && status == INA_OK; m++) {
+		uint8_t *recv = check->recv + MEMBERS[m] * bytes;
+
+		status = ina_allreduce_start(check->comm,
+		                             m % 2 ? recv : check->send + MEMBERS[m] * bytes, recv,
+		                             MEMBERS[m + 1] - MEMBERS[m], type, op, &requests[m]);
+	}
+	if (grouped && status == INA_OK)
+		status = ina_group_end(check->comm);
+	for (size_t m = 0; m < MEMBER_COUNT && status == INA_OK; m++)
+		status = ina_wait(requests[m]);
+	if (status != INA_OK) {
+		fprintf(stderr, "check_numbers: %s\n", ina_error(check->comm));
+		return 1;
+	}
+	for (size_t i = 0; i < MEMBERS[MEMBER_COUNT]; i++) {
+		reference_bits expected = wanted(check, type, op, first + i, 0);
+		reference_bits got = 0;
+
+		memcpy(&got, check->recv + i * bytes, bytes);
+		if (got == expected)
+			continue;
+		fprintf(stderr,
+		        "check_numbers: rank %d, type %d, op %d, %s: element %zu is %llx, not %llx "
+		        "(INA_SEED=%u)\n",
+		        check->rank, (int)type, (int)op, grouped ? "in a group" : "started", i,
+		        (unsigned long long)got, (unsigned long long)expected, check->seed);
+		return 1;
+	}
+	return 0;
+}
+
+static int run_all_several(struct check *check)
+{
+	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+		for (int op = INA_SUM; op <= INA_AVG; op++) {
+			for (size_t round = 0; round < 4; round++) {
+				if (run_several(check, (enum ina_type)type, (enum ina_op)op,
+				                round % 2, round / 2 * 65536 * 2) != 0)
+					return 1;
+			}
+		}
+	}
+	return 0;
+}
+
 static int run_all(struct check *check)
 {
-	static const size_t counts[] = {1, 3, 7, 9, 32745, COUNT_MAX};
+	static const size_t counts[] = {1, 3, 7, 9, 32745, 4099, COUNT_MAX};
 	size_t number = 0;
 
 	for (int type = INA_INT32; type <= INA_UINT64; type++) {
@@ -166,10 +239,10 @@ int main(int argc, char **argv)
 
 	reference_init();
 	ina_options_init(&options);
-	check.machines = strcmp(algorithm, "machines") == 0;
-	options.algorithm = strcmp(algorithm, "ina") == 0                      ? INA_ALGORITHM_INA
-	                    : strcmp(algorithm, "ring") == 0 || check.machines ? INA_ALGORITHM_RING
-	                                                                       : INA_ALGORITHM_AUTO;
+	check.way = strcmp(algorithm, "machines") == 0 ? REFERENCE_MACHINES : REFERENCE_HOSTS;
+	options.algorithm = strcmp(algorithm, "ina") == 0    ? INA_ALGORITHM_INA
+	                    : strcmp(algorithm, "auto") == 0 ? INA_ALGORITHM_AUTO
+	                                                     : INA_ALGORITHM_RING;
 	check.send = calloc(COUNT_MAX + 8, 8);
 	check.recv = calloc(COUNT_MAX + 8, 8);
 	if (!check.send || !check.recv ||
@@ -181,7 +254,7 @@ int main(int argc, char **argv)
 	check.ranks = ina_comm_ranks(check.comm);
 	ina_comm_stats(check.comm, &stats, sizeof(stats));
 	check.aggregated = stats.algorithm == INA_ALGORITHM_INA;
-	failed = run_all(&check);
+	failed = run_all(&check) || run_all_several(&check);
 	if (ina_close(check.comm) != INA_OK)
 		failed = 1;
 	free(check.send);

@@ -168,7 +168,6 @@ static reference_bits combine_integers(enum ina_type type, enum ina_op op, refer
 
 	switch (op) {
 	case INA_SUM:
-	case INA_AVG:
 		return bits_of(type, x + y);
 	case INA_PROD: /* of 64 unsigned bits, the lower half of 128 */
 		return bits_of(type, (wide)((unsigned_wide)x * (unsigned_wide)y));
@@ -176,6 +175,8 @@ static reference_bits combine_integers(enum ina_type type, enum ina_op op, refer
 		return x > y ? a : b;
 	case INA_MIN:
 		return x < y ? a : b;
+	case INA_AVG:
+		break;
 	}
 	return 0;
 }
@@ -206,7 +207,7 @@ static quad combine_values(enum ina_op op, quad a, quad b)
 {
 	if (op == INA_PROD)
 		return a * b;
-	if (op == INA_SUM || op == INA_AVG || a != a || b != b)
+	if (op == INA_SUM || a != a || b != b)
 		return a + b;
 	if (a == b) /* zeros may differ in sign */
 		return (op == INA_MAX) == has_sign(a) ? b : a;
@@ -229,15 +230,6 @@ reference_bits reference_combine(enum ina_type type, enum ina_op op, reference_b
 	return reference_round(type, value);
 }
 
-reference_bits reference_average(enum ina_type type, reference_bits sum, int ranks)
-{
-	if (!is_float(type))
-		return bits_of(type, integer_of(type, sum) / ranks);
-	if (type == INA_FLOAT64)
-		return round_float64(quad_of(sum) / ranks);
-	return reference_round(type, reference_value(type, sum) / ranks);
-}
-
 /* The operands [first, first + width) of a tree, of which there are `count`. */
 static reference_bits combine_tree(enum ina_type type, enum ina_op op,
                                    const reference_bits *operands, int count, int first, int width)
@@ -252,6 +244,18 @@ static reference_bits combine_tree(enum ina_type type, enum ina_op op,
 	                         combine_tree(type, op, operands, count, first + half, half));
 }
 
+static void widen(enum ina_type type, const reference_bits *operands, int count,
+                  reference_bits *wide)
+{
+	for (int r = 0; r < count; r++)
+		wide[r] = round_float32(reference_value(type, operands[r]));
+}
+
+static reference_bits narrow(enum ina_type type, reference_bits wide)
+{
+	return reference_round(type, reference_value(INA_FLOAT32, wide));
+}
+
 reference_bits reference_network(enum ina_type type, enum ina_op op, const reference_bits *operands,
                                  int count)
 {
@@ -262,11 +266,13 @@ reference_bits reference_network(enum ina_type type, enum ina_op op, const refer
 		width *= 2;
 	if (reference_bytes(type) != 2)
 		return combine_tree(type, op, operands, count, 0, width);
-	for (int r = 0; r < count; r++)
-		wide[r] = round_float32(reference_value(type, operands[r]));
-	return reference_round(
-	        type,
-	        reference_value(INA_FLOAT32, combine_tree(INA_FLOAT32, op, wide, count, 0, width)));
+	widen(type, operands, count, wide);
+	return narrow(type, combine_tree(INA_FLOAT32, op, wide, count, 0, width));
+}
+
+static bool widens(enum ina_type type, enum ina_op op)
+{
+	return reference_bytes(type) == 2 && (op == INA_SUM || op == INA_PROD);
 }
 
 reference_bits reference_ring(enum ina_type type, enum ina_op op, const reference_bits *operands,
@@ -275,6 +281,7 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 	size_t ranks = (size_t)count;
 	size_t chunk = 0;
 	size_t end = 0;
+	reference_bits wide[INA_MAX_RANKS];
 	reference_bits sum;
 
 	/* n chunks, as equal as can be, the first ones larger by one; each begins at its rank. */
@@ -282,6 +289,10 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 		end += elements / ranks + (chunk < elements % ranks);
 		if (index < end)
 			break;
+	}
+	if (widens(type, op)) {
+		widen(type, operands, count, wide);
+		return narrow(type, reference_ring(INA_FLOAT32, op, wide, count, index, elements));
 	}
 	sum = operands[chunk];
 	for (size_t step = 1; step < ranks; step++)
@@ -304,8 +315,9 @@ static reference_bits combine_units(enum ina_type type, enum ina_op op,
 	return reference_combine(type, op, operands[2 * first], operands[2 * first + 1]);
 }
 
-reference_bits reference_doubling(enum ina_type type, enum ina_op op,
-                                  const reference_bits *operands, int count)
+/* Each step in the type itself. */
+static reference_bits by_pairs(enum ina_type type, enum ina_op op, const reference_bits *operands,
+                               int count)
 {
 	int units = 1;
 
@@ -314,10 +326,89 @@ reference_bits reference_doubling(enum ina_type type, enum ina_op op,
 	return combine_units(type, op, operands, count - units, 0, units);
 }
 
-reference_bits reference_hosts(enum ina_type type, enum ina_op op, const reference_bits *operands,
-                               int count, size_t index, size_t elements)
+reference_bits reference_doubling(enum ina_type type, enum ina_op op,
+                                  const reference_bits *operands, int count)
 {
-	if (elements * reference_bytes(type) <= 16384)
+	reference_bits wide[INA_MAX_RANKS];
+
+	if (!widens(type, op))
+		return by_pairs(type, op, operands, count);
+	widen(type, operands, count, wide);
+	return narrow(type, by_pairs(INA_FLOAT32, op, wide, count));
+}
+
+/* op is not an average. */
+static reference_bits combine_all(enum reference_way way, enum ina_type type, enum ina_op op,
+                                  const reference_bits *operands, int count, size_t index,
+                                  size_t elements)
+{
+	size_t bytes = widens(type, op) ? 4 : reference_bytes(type);
+
+	if (way == REFERENCE_NETWORK)
+		return reference_network(type, op, operands, count);
+	if (way == REFERENCE_MACHINES)
+		return by_pairs(type, op, operands, count);
+	if (elements * bytes <= 16384)
 		return reference_doubling(type, op, operands, count);
 	return reference_ring(type, op, operands, count, index, elements);
+}
+
+static reference_bits average_of_integers(enum ina_type type, const reference_bits *operands,
+                                          int count)
+{
+	wide sum = 0;
+
+	for (int r = 0; r < count; r++)
+		sum += integer_of(type, operands[r]);
+	return bits_of(type, sum / count);
+}
+
+/* The largest finite one, with the sign of the value. */
+static reference_bits largest(enum ina_type type, quad value)
+{
+	if (type == INA_FLOAT64)
+		return has_sign(value) ? 0xFFEFFFFFFFFFFFFF : 0x7FEFFFFFFFFFFFFF;
+	return has_sign(value) ? 0xFF7FFFFF : 0x7F7FFFFF;
+}
+
+/*
+ * Each is divided by the first power of two above the ranks, and rounded to float32 or float64;
+ * these are added up as such, and the sum is divided by the ranks and multiplied by that power.
+ */
+static reference_bits average_of_floats(enum reference_way way, enum ina_type type,
+                                        const reference_bits *operands, int count, size_t index,
+                                        size_t elements)
+{
+	enum ina_type as = type == INA_FLOAT64 ? INA_FLOAT64 : INA_FLOAT32;
+	reference_bits addends[INA_MAX_RANKS] = {0};
+	reference_bits average;
+	quad power = 1;
+	quad sum;
+
+	while (power <= count)
+		power *= 2;
+	for (int r = 0; r < count; r++)
+		addends[r] =
+		        as == INA_FLOAT64
+		                ? round_float64(quad_of(operands[r]) / power)
+		                : round_float32(reference_value(type, operands[r]) / (double)power);
+	average = combine_all(way, as, INA_SUM, addends, count, index, elements);
+	sum = as == INA_FLOAT64 ? quad_of(average) : (quad)reference_value(as, average);
+	average = as == INA_FLOAT64 ? round_float64(sum * power / count)
+	                            : round_float32((double)(sum * power / count));
+	/* All are finite, or the sum would not be. */
+	if (sum - sum == 0 && average == largest(as, sum) + 1)
+		average = largest(as, sum);
+	return as == type ? average : narrow(type, average);
+}
+
+reference_bits reference_result(enum reference_way way, enum ina_type type, enum ina_op op,
+                                const reference_bits *operands, int count, size_t index,
+                                size_t elements)
+{
+	if (op != INA_AVG)
+		return combine_all(way, type, op, operands, count, index, elements);
+	if (is_float(type))
+		return average_of_floats(way, type, operands, count, index, elements);
+	return average_of_integers(type, operands, count);
 }

@@ -26,27 +26,31 @@ double reference_value(enum ina_type type, reference_bits bits);
 /* The number of such a type of floats that is nearest to value; ties to the even one. */
 reference_bits reference_round(enum ina_type type, double value);
 
-/* a op b, rounded once; a product of bfloat16 to float32 first. The average's is the sum. */
+/* a op b, rounded once; a product of bfloat16 to float32 first. */
 reference_bits reference_combine(enum ina_type type, enum ina_op op, reference_bits a,
                                  reference_bits b);
 
-/* What an average is of the sum of all ranks. */
-reference_bits reference_average(enum ina_type type, reference_bits sum, int ranks);
-
-/* What an aggregator whose port r has rank r makes of the operands of `count` ranks, 2 to 64. */
+/*
+ * What these make of the operands of `count` ranks, of element `index` of `elements`; op is not an
+ * average. In the network rank r is at port r, and there are 2 to 64. The ring and recursive
+ * doubling round a sum or product of 16 bits once, at the end.
+ */
 reference_bits reference_network(enum ina_type type, enum ina_op op, const reference_bits *operands,
                                  int count);
-
-/* What the ring makes of element `index` of `elements`. */
 reference_bits reference_ring(enum ina_type type, enum ina_op op, const reference_bits *operands,
                               int count, size_t index, size_t elements);
-
-/* What recursive doubling makes of the operands. */
 reference_bits reference_doubling(enum ina_type type, enum ina_op op,
                                   const reference_bits *operands, int count);
 
-/* What the hosts make of them by themselves: the one or the other, by the length. */
-reference_bits reference_hosts(enum ina_type type, enum ina_op op, const reference_bits *operands,
-                               int count, size_t index, size_t elements);
+enum reference_way {
+	REFERENCE_NETWORK,
+	REFERENCE_HOSTS,    /* the ring or recursive doubling, by the length */
+	REFERENCE_MACHINES, /* of two ranks each, whose sums two hosts add up */
+};
+
+/* The result of an all-reduce that goes so, whatever op is. */
+reference_bits reference_result(enum reference_way way, enum ina_type type, enum ina_op op,
+                                const reference_bits *operands, int count, size_t index,
+                                size_t elements);
 
 #endif

@@ -432,6 +432,7 @@ static reference_bits wanted(const struct call *call, int index, int count)
 struct buffers {
 	uint8_t send[COUNT_MAX * 8];
 	uint8_t recv[COUNT_MAX * 8 + 8]; /* and a guard */
+	uint8_t wide[COUNT_MAX * 4];
 };
 
 static struct buffers buffers[RANKS_MAX];
@@ -448,6 +449,7 @@ static struct ina_transfer fill(const struct call *call, int rank, int count, bo
 	memset(own, 0x5A, sizeof(*own));
 	transfer.send = in_place ? own->recv : own->send;
 	transfer.recv = own->recv;
+	transfer.wide = own->wide;
 	for (int i = 0; i < call->elements; i++) {
 		if (!gathers || block_of(i, call->elements, count) == rank)
 			memcpy((in_place ? own->recv : own->send) + (size_t)i * bytes,

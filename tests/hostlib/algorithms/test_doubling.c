@@ -287,6 +287,40 @@ static void all_hear_of_an_overflow_and_of_a_rejoin(void **state)
 	}
 }
 
+/* Worked by hand: four ranks, whose partial sums would be rounded, or be infinite. */
+static void sums_of_16_bits_are_rounded_once(void **state)
+{
+	static const struct {
+		enum ina_type type;
+		uint16_t operands[4];
+		uint16_t sum;
+	} rows[] = {
+	        /* 2048 + 1 + 1 + 1 lies between 2050 and 2052: to even */
+	        {INA_FLOAT16, {0x6800, 0x3C00, 0x3C00, 0x3C00}, 0x6802},
+	        /* 40000 + 40000 - 40000 - 40000 */
+	        {INA_FLOAT16, {0x78E2, 0x78E2, 0xF8E2, 0xF8E2}, 0x0000},
+	        /* 256 + 1 + 1 + 1 lies between 258 and 260 */
+	        {INA_BFLOAT16, {0x4380, 0x3F80, 0x3F80, 0x3F80}, 0x4382},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ina_transfer transfers[4];
+		uint16_t values[4];
+
+		open_ranks(4);
+		for (int r = 0; r < 4; r++) {
+			values[r] = rows[i].operands[r];
+			transfers[r] = transfer_of(&values[r], &values[r], rows[i].type);
+			transfers[r].total_bytes = transfers[r].element_bytes = 2;
+		}
+		call_all(4, transfers, 0);
+		for (int r = 0; r < 4; r++)
+			assert_int_equal(values[r], rows[i].sum);
+		close_ranks(4);
+	}
+}
+
 /* Twice the binary logarithm of 64, where a ring takes 126. */
 static void few_messages(void **state)
 {
@@ -371,6 +405,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(any_number_of_ranks),
 	        cmocka_unit_test(all_hear_of_an_overflow_and_of_a_rejoin),
+	        cmocka_unit_test(sums_of_16_bits_are_rounded_once),
 	        cmocka_unit_test(few_messages),
 	        cmocka_unit_test(another_call_is_noticed),
 	        cmocka_unit_test(acknowledgements_may_be_late),

@@ -279,25 +279,211 @@ static void float64_edges(void **state)
 	}
 }
 
-/* Every encoding of 16 bits, and random ones of the other types, by ranks of every number. */
+/* As the ranks make it: each its addends, all of which are added up one after the other. */
+static reference_bits average_of(enum ina_type type, const reference_bits *operands, int ranks)
+{
+	enum ina_type as = ina_average_type(type);
+	size_t count = ina_average_bytes(type) / reference_bytes(as);
+	uint8_t sum[16] = {0};
+	uint8_t addends[16];
+	reference_bits average = 0;
+
+	for (int r = 0; r < ranks; r++) {
+		ina_average_begin(r == 0 ? sum : addends, &operands[r], 1, type, ranks);
+		if (r > 0)
+			assert_false(ina_combine(sum, addends, sum, count, as, INA_SUM));
+	}
+	ina_average_end(&average, sum, 1, type, ranks);
+	return average;
+}
+
+/* Bits worked by hand. All ranks have the same, but for the last one, which may differ. */
+static void averages_near_the_ends(void **state)
+{
+	static const struct {
+		enum ina_type type;
+		int ranks;
+		reference_bits all;
+		reference_bits last;
+		reference_bits average;
+	} rows[] = {
+	        /* 40000, and the largest ones */
+	        {INA_FLOAT16, 4, 0x78E2, 0x78E2, 0x78E2},
+	        {INA_FLOAT16, 1024, 0xFBFF, 0xFBFF, 0xFBFF},
+	        {INA_BFLOAT16, 4, 0x7F62, 0x7F62, 0x7F62},
+	        {INA_BFLOAT16, 1024, 0x7F7F, 0x7F7F, 0x7F7F},
+	        {INA_FLOAT32, 4, 0x7F61B1E6, 0x7F61B1E6, 0x7F61B1E6},
+	        {INA_FLOAT32, 4, 0x7F7FFFFF, 0x7F7FFFFF, 0x7F7FFFFF},
+	        {INA_FLOAT64, 4, 0x7FEFFFFFFFFFFFFF, 0x7FEFFFFFFFFFFFFF, 0x7FEFFFFFFFFFFFFF},
+	        {INA_FLOAT64, 4, 0xFFEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF},
+	        /* the smallest ones: of 16 bits, float32 has room below them */
+	        {INA_FLOAT16, 1024, 0x0001, 0x0001, 0x0001},
+	        {INA_BFLOAT16, 1024, 0x8001, 0x8001, 0x8001},
+	        /* 2^-126 / 8 is exact, as a subnormal; 2^-149 / 8 is rounded to zero */
+	        {INA_FLOAT32, 4, 0x00800000, 0x00800000, 0x00800000},
+	        {INA_FLOAT32, 4, 0x00000001, 0x00000001, 0x00000000},
+	        /* infinities and NaNs stay what they are */
+	        {INA_FLOAT16, 3, 0x7C00, 0x7BFF, 0x7C00},
+	        {INA_FLOAT32, 3, 0x7F7FFFFF, 0xFF800000, 0xFF800000},
+	        {INA_FLOAT32, 3, 0x7F800000, 0xFF800000, 0x7FC00000},
+	        {INA_BFLOAT16, 3, 0x3F80, 0xFF81, 0x7FC0},
+	        {INA_FLOAT64, 3, 0x7FF0000000000001, 0, 0x7FF8000000000000},
+	        /* (3 (2^31 - 1) - 2^31) / 4 = 2^30 - 3/4; all at one end; -1 / 2 */
+	        {INA_INT32, 4, 0x7FFFFFFF, 0x80000000, 0x3FFFFFFF},
+	        {INA_INT32, 1024, 0x80000000, 0x80000000, 0x80000000},
+	        {INA_INT32, 2, 0, 0xFFFFFFFF, 0},
+	        {INA_UINT32, 1024, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF},
+	        {INA_UINT32, 2, 0xFFFFFFFF, 0, 0x7FFFFFFF},
+	        {INA_INT64, 1024, 0x8000000000000000, 0x8000000000000000, 0x8000000000000000},
+	        {INA_INT64, 2, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0},
+	        {INA_INT64, 3, 0xFFFFFFFFFFFFFFFF, 0, 0},
+	        {INA_UINT64, 1024, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF},
+	        {INA_UINT8, 1024, 0xFF, 0xFF, 0xFF},
+	        {INA_UINT8, 3, 0xFF, 0, 0xAA},
+	};
+	reference_bits operands[INA_MAX_RANKS];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		reference_bits average;
+
+		for (int r = 0; r < rows[i].ranks; r++)
+			operands[r] = r < rows[i].ranks - 1 ? rows[i].all : rows[i].last;
+		average = average_of(rows[i].type, operands, rows[i].ranks);
+		if (average != rows[i].average)
+			fail_msg("row %zu gave %llx", i, (unsigned long long)average);
+	}
+}
+
+/* 3 ranks, so sums of quarters: one that was rounded up to 3/4 of 2^128, and of 2^1024. */
+static void an_average_of_finite_numbers_is_finite(void **state)
+{
+	const uint32_t sum32 = 0xFF400000;         /* -1.5 * 2^127 */
+	const uint64_t sum64 = 0x7FE8000000000000; /* 1.5 * 2^1023 */
+	uint32_t average32;
+	uint64_t average64;
+
+	(void)state;
+	ina_average_end(&average32, &sum32, 1, INA_FLOAT32, 3);
+	ina_average_end(&average64, &sum64, 1, INA_FLOAT64, 3);
+	assert_int_equal(average32, 0xFF7FFFFF);
+	assert_int_equal(average64, 0x7FEFFFFFFFFFFFFF);
+}
+
+/* Random elements, half of them of the largest exponents, by ranks of every number. */
 static void averages(void **state)
 {
+	reference_bits operands[INA_MAX_RANKS];
+
 	(void)state;
 	for (int type = INA_INT32; type <= INA_UINT64; type++) {
-		for (uint32_t round = 0; round < 0x10000; round++) {
-			int ranks = 1 + (int)(random() % INA_MAX_RANKS);
-			reference_bits sum = reference_bytes((enum ina_type)type) == 2
-			                             ? round
-			                             : draw((enum ina_type)type);
-			reference_bits result = sum;
+		for (int round = 0; round < 4000; round++) {
+			int most = round % 100 == 0 ? INA_MAX_RANKS : 16;
+			int ranks = 2 + (int)(random() % (most - 1));
+			reference_bits got;
+			reference_bits wanted;
 
-			ina_average(&result, 1, (enum ina_type)type, ranks);
-			if (result != reference_average((enum ina_type)type, sum, ranks))
-				fail_msg("type %d: %llx / %d gave %llx", type,
-				         (unsigned long long)sum, ranks,
-				         (unsigned long long)result);
+			for (int r = 0; r < ranks; r++) {
+				operands[r] = draw((enum ina_type)type);
+				if (round % 2 && type == INA_FLOAT32)
+					operands[r] = (operands[r] & 0x80FFFFFF) | 0x7E800000;
+				if (round % 2 && type == INA_FLOAT64)
+					operands[r] = (operands[r] & 0x801FFFFFFFFFFFFF) |
+					              0x7FC0000000000000;
+			}
+			got = average_of((enum ina_type)type, operands, ranks);
+			/* The first chunk of a ring: one after the other. */
+			wanted = reference_result(REFERENCE_HOSTS, (enum ina_type)type, INA_AVG,
+			                          operands, ranks, 0, (size_t)1 << 40);
+			if (got != wanted)
+				fail_msg("type %d, %d ranks: %llx, not %llx", type, ranks,
+				         (unsigned long long)got, (unsigned long long)wanted);
 		}
 	}
+}
+
+/* Blocks and vectors, any address, in place and not: what it is one by one. */
+static void averages_of_many(void **state)
+{
+	enum { MANY = 2500 };
+	static uint8_t elements[8 * MANY + 16];
+	static uint8_t addends[16 * MANY + 16];
+	static uint8_t results[8 * MANY + 16];
+
+	(void)state;
+	for (int t = INA_INT32; t <= INA_UINT64; t++) {
+		enum ina_type type = (enum ina_type)t;
+		size_t bytes = reference_bytes(type);
+		size_t wide = ina_average_bytes(type);
+		uint8_t *from = elements + t;
+		uint8_t *sums = addends + t;
+		uint8_t *to = results + t;
+
+		for (size_t i = 0; i < MANY * bytes; i++)
+			from[i] = (uint8_t)random();
+		memset(results, 0x5A, sizeof(results));
+		ina_average_begin(sums, from, MANY, type, 5);
+		ina_average_end(to, sums, MANY, type, 5);
+		assert_int_equal(to[MANY * bytes], 0x5A);
+		for (size_t i = 0; i < MANY; i++) {
+			reference_bits one = 0;
+			uint8_t addend[16];
+
+			memcpy(&one, from + i * bytes, bytes);
+			ina_average_begin(addend, &one, 1, type, 5);
+			assert_memory_equal(sums + i * wide, addend, wide);
+			ina_average_end(&one, addend, 1, type, 5);
+			assert_memory_equal(to + i * bytes, &one, bytes);
+		}
+		if (bytes != wide)
+			continue;
+		ina_average_begin(from, from, MANY, type, 5);
+		ina_average_end(from, from, MANY, type, 5);
+		assert_memory_equal(from, to, MANY * bytes);
+	}
+}
+
+/* Wide operands and results in every combination. */
+static void wide_ones(void **state)
+{
+	enum { MANY = 1300 };
+	static uint16_t a[2][MANY], narrow[MANY];
+	static uint32_t wide[2][MANY], result[MANY];
+
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		enum ina_type type = i & 1 ? INA_FLOAT16 : INA_BFLOAT16;
+		enum ina_op op = i & 2 ? INA_PROD : INA_SUM;
+		struct ina_operand operands[2];
+
+		for (int k = 0; k < 2; k++) {
+			bool is_wide = (i & (4 << k)) != 0;
+
+			for (size_t n = 0; n < MANY; n++) {
+				a[k][n] = (uint16_t)(k == 0 ? random()
+				                            : a[0][n] ^ (random() & 0x87FF));
+				/* A wide one has more digits. */
+				wide[k][n] = (uint32_t)reference_round(
+				                     INA_FLOAT32, reference_value(type, a[k][n])) |
+				             (uint32_t)(is_wide ? random() & 0xFF : 0);
+			}
+			operands[k].elements = is_wide ? (const void *)wide[k] : a[k];
+			operands[k].wide = is_wide;
+		}
+		assert_true(ina_type_widens(type, op));
+		ina_combine_wide(result, true, operands[0], operands[1], MANY, type, op);
+		ina_combine_wide(narrow, false, operands[0], operands[1], MANY, type, op);
+		for (size_t n = 0; n < MANY; n++) {
+			reference_bits sum =
+			        reference_combine(INA_FLOAT32, op, wide[0][n], wide[1][n]);
+
+			assert_int_equal(result[n], sum);
+			assert_int_equal(narrow[n],
+			                 reference_round(type, reference_value(INA_FLOAT32, sum)));
+		}
+	}
+	assert_false(ina_type_widens(INA_FLOAT16, INA_MAX));
+	assert_false(ina_type_widens(INA_FLOAT32, INA_SUM));
 }
 
 /* Any address and any count, in place and not: the same elements, and nothing beside them. */
@@ -382,7 +568,11 @@ int main(void)
 		cmocka_unit_test(all_float16),
 		cmocka_unit_test(all_operations),
 		cmocka_unit_test(float64_edges),
+		cmocka_unit_test(averages_near_the_ends),
+		cmocka_unit_test(an_average_of_finite_numbers_is_finite),
 		cmocka_unit_test(averages),
+		cmocka_unit_test(averages_of_many),
+		cmocka_unit_test(wide_ones),
 		cmocka_unit_test(any_alignment),
 #if defined(__SSE2__)
 		cmocka_unit_test(the_callers_rounding_is_put_aside),
