@@ -33,10 +33,11 @@ static bool is_good_name(const char *name)
 bool topology_add_switch(struct topology *topology, const char *name, char *error)
 {
 	if (!is_good_name(name))
-		return complain(error,
-		                "switch '%s': a name begins with a letter, has letters, digits, -, "
-		                "_ and . behind it, is shorter than %d and none of a host",
-		                name, TOPOLOGY_NAME_BYTES);
+		return complain(
+		        error,
+		        "switch '%s': a switch's name is a letter and then letters, digits, "
+		        "-, _ and ., %d characters at most, and not that of a host",
+		        name, TOPOLOGY_NAME_BYTES - 1);
 	if (topology_find_switch(topology, name) != TOPOLOGY_NONE)
 		return complain(error, "switch '%s': two have this name", name);
 	if (topology->switch_count == TOPOLOGY_SWITCHES_MAX)
@@ -165,7 +166,8 @@ static bool lay_cables(struct topology *topology, unsigned ports_most, char *err
 			struct topology_cable cable = {.lower = i, .upper = upper};
 
 			snprintf(cable.name, sizeof(cable.name), "%s:up%u", lower->name, up);
-			cable.upper_port = take_port(&topology->switches[upper], topology->cable_count);
+			cable.upper_port =
+			        take_port(&topology->switches[upper], topology->cable_count);
 			topology->cables[topology->cable_count++] = cable;
 		}
 	}

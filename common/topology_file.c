@@ -44,9 +44,16 @@ static bool read_hosts(struct topology *topology, unsigned place, const json_t *
 	{
 		const json_int_t number = json_integer_value(host);
 
-		if (!json_is_integer(host) || number < 0 || number >= TOPOLOGY_HOSTS_MAX)
+		if (!json_is_integer(host))
 			return complain(error, name,
-			                "\"hosts\" has an entry that is no host's number");
+			                "\"hosts\" has an entry that is not a whole number");
+		if (number < 0 || number >= TOPOLOGY_HOSTS_MAX) {
+			snprintf(error, TOPOLOGY_ERROR_BYTES,
+			         "'%s': \"hosts\" names host %" JSON_INTEGER_FORMAT
+			         ", and hosts have the numbers 0 to %d",
+			         name, number, TOPOLOGY_HOSTS_MAX - 1);
+			return false;
+		}
 		if (!topology_add_host(topology, place, (unsigned)number, error))
 			return false;
 	}

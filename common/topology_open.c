@@ -2,6 +2,7 @@
 /* Read, then held against what only the whole shows. */
 #include "topology_open.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,10 @@ struct topology *topology_open(const char *text, char error[TOPOLOGY_ERROR_BYTES
 	const char *name = length > 128 ? text + length - 128 : text;
 
 	snprintf(error, TOPOLOGY_ERROR_BYTES, "topology %s: %.*s", name, 360, what);
+	/* A name in a file may have any characters, and the line goes to a terminal. */
+	for (char *at = error; *at; at++)
+		if (iscntrl((unsigned char)*at))
+			*at = '?';
 	return NULL;
 }
 

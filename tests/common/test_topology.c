@@ -134,28 +134,17 @@ static void test_fat_tree(void **state)
 static void test_bad_specs(void **state)
 {
 	static const char *const specs[] = {
-	        "leaf-spine:8",
-	        "leaf-spine:2x2x2",
-	        "leaf-spine:0x4",
-	        "leaf-spine:2x",
-	        "leaf-spine:x2",
-	        "leaf-spine:2x2 ",
-	        "leaf-spine:-1x2",
-	        "leaf-spine:2x16",
-	        "leaf-spine:17x2",
-	        "leaf-spine:1x4",
-	        "tree:1",
-	        "tree:2x2x2x2",
-	        "tree:16x16x16",
-	        "clos:2x2",
-	        "clos:17x2x2",
-	        "clos:2x1x1",
-	        "fat-tree:3",
-	        "fat-tree:12",
-	        "fat-tree:2x2",
-	        "ring:4",
-	        "leaf-spine",
-	        "",
+	        "leaf-spine:8",    "leaf-spine:2x2x2",
+	        "leaf-spine:0x4",  "leaf-spine:2x",
+	        "leaf-spine:x2",   "leaf-spine:2x2 ",
+	        "leaf-spine:-1x2", "leaf-spine:2x16",
+	        "leaf-spine:17x2", "leaf-spine:1x4",
+	        "tree:1",          "tree:2x2x2x2",
+	        "tree:16x16x16",   "clos:2x2",
+	        "clos:17x2x2",     "clos:2x1x1",
+	        "fat-tree:3",      "fat-tree:12",
+	        "fat-tree:2x2",    "ring:4",
+	        "leaf-spine",      "",
 	};
 
 	(void)state;
@@ -220,7 +209,9 @@ static void test_bad_files(void **state)
 	              "'a': host 0 hangs at 'a' already");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": [0, 2]}]}",
 	              "host 1 hangs at no switch");
-	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": [256]}]}", "'a'");
+	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": [256]}]}",
+	              "'a': \"hosts\" names host 256, and hosts have the numbers 0 to 255");
+	check_refused("{\"switches\": [{\"name\": \"a\\u001b[2J\", \"hosts\": 2}]}", "'a?[2J'");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 17}]}",
 	              "'a': 17 ports, and a switch has 16 at most");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"up\": [\"c\"]}]}",
@@ -360,10 +351,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_leaf_spine), cmocka_unit_test(test_tree),
-	        cmocka_unit_test(test_fat_tree),
-	        cmocka_unit_test(test_bad_specs),  cmocka_unit_test(test_file),
-	        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_settings),
-	        cmocka_unit_test(test_routes),     cmocka_unit_test(test_multipath),
+	        cmocka_unit_test(test_fat_tree),   cmocka_unit_test(test_bad_specs),
+	        cmocka_unit_test(test_file),       cmocka_unit_test(test_bad_files),
+	        cmocka_unit_test(test_settings),   cmocka_unit_test(test_routes),
+	        cmocka_unit_test(test_multipath),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
