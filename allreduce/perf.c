@@ -4,12 +4,15 @@
  * sum that was computed in another way.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/streams.h"
 #include "cost_model.h"
 #include "doctor.h"
 #include "pattern.h"
@@ -167,11 +170,6 @@ static int open_all(struct perf *perf)
 	}
 	perf->rank = ina_comm_rank(perf->comm);
 	perf->ranks = ina_comm_ranks(perf->comm);
-	if (options->root >= perf->ranks) {
-		fprintf(stderr, "ina-perf: -r %d: the ranks are 0 to %d\n", options->root,
-		        perf->ranks - 1);
-		return -1;
-	}
 	perf->head = (struct perf_head){
 	        .ranks = perf->ranks,
 	        .compare = options->compare,
@@ -186,6 +184,42 @@ static int open_all(struct perf *perf)
 	return three ? schedules_open(perf) : 0;
 }
 
+static bool is_rank(const struct perf *perf, const char *option, int rank)
+{
+	if (rank < perf->ranks)
+		return true;
+	fprintf(stderr, "ina-perf: %s %d: the ranks are 0 to %d\n", option, rank, perf->ranks - 1);
+	return false;
+}
+
+static bool can_write(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		return !close(fd);
+	fprintf(stderr, "ina-perf: cannot write %s: %s\n", path, strerror(errno));
+	return false;
+}
+
+/*
+ * What can be checked only where ranks are known, and before anything is measured. All ranks return
+ * the same: true if the options are good.
+ */
+static bool check_options(struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	int32_t faults = 0;
+
+	if (!is_rank(perf, "-r", options->root) || !is_rank(perf, "--late", options->late_rank))
+		return false;
+	if (!options->json)
+		return true;
+	if (perf->rank == 0 && !can_write(options->json))
+		faults = 1;
+	return perf_sum_one(perf, perf->comm, faults, &faults) == 0 && faults == 0;
+}
+
 static int close_comm(ina_comm *comm)
 {
 	enum ina_status status = ina_close(comm);
@@ -194,6 +228,41 @@ static int close_comm(ina_comm *comm)
 		return 0;
 	fprintf(stderr, "ina-perf: closing: %s\n", ina_status_name(status));
 	return -1;
+}
+
+/* With algorithm auto, prints why the hosts sum by themselves, as ina_comm_explain() has it. */
+static void print_reason(const struct perf *perf)
+{
+	static const char opened[] = "when opened: ";
+	char text[8192];
+
+	if (perf->options.algorithm != INA_ALGORITHM_AUTO ||
+	    perf->head.stats.algorithm == INA_ALGORITHM_INA)
+		return;
+	ina_comm_explain(perf->comm, text, sizeof(text));
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+		if (strncmp(line, opened, strlen(opened)) == 0)
+			printf("# %s\n", line + strlen(opened));
+}
+
+/* Prints, at rank 0, how many rows the aggregator did not sum. */
+static bool are_all_aggregated(const struct perf *perf)
+{
+	const struct perf_row *first = NULL;
+	size_t others = 0;
+
+	for (size_t i = 0; i < perf->row_count; i++) {
+		if (perf->rows[i].result.algorithm == INA_ALGORITHM_INA)
+			continue;
+		if (!others++)
+			first = &perf->rows[i];
+	}
+	if (others && perf->rank == 0)
+		fprintf(stderr,
+		        "ina-perf: --algorithm ina: the aggregator did not sum %zu of %zu rows, "
+		        "first that of %" PRIu64 " bytes of %s\n",
+		        others, perf->row_count, first->bytes, perf_type_name(first->type));
+	return others == 0;
 }
 
 static int finish(struct perf *perf)
@@ -211,6 +280,9 @@ static int finish(struct perf *perf)
 		fprintf(stderr, "ina-perf: cannot write %s: %s\n", options->json, strerror(errno));
 		return -1;
 	}
+	if (options->algorithm == INA_ALGORITHM_INA && !perf->schedules &&
+	    !are_all_aggregated(perf))
+		return -1;
 	if (perf->any_wrong) {
 		fprintf(stderr, "ina-perf: rank %d: there are wrong elements\n", perf->rank);
 		return -1;
@@ -218,45 +290,43 @@ static int finish(struct perf *perf)
 	return 0;
 }
 
-/* Whether all that was printed is where it was to go. */
-static bool is_printed(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return true;
-	fprintf(stderr, "ina-perf: stdout could not be written in full: is there room for it?\n");
-	return false;
-}
-
 int main(int argc, char **argv)
 {
 	struct perf perf = {.progress.fd = -1};
-	int result = -1;
+	int code = EXIT_FAILURE;
 
+	ina_streams_open();
 	perf_options_parse(&perf.options, argc, argv);
 	if (perf.options.doctor) {
-		result = doctor(&perf.options);
-		return is_printed() ? result : EXIT_FAILURE;
+		code = doctor(&perf.options);
+		return ina_streams_flush("ina-perf") ? code : EXIT_FAILURE;
 	}
 	if (make_buffers(&perf) != 0 || open_all(&perf) != 0)
 		goto out_close;
-	if (perf.rank == 0 && !perf.schedules)
+	if (!check_options(&perf)) {
+		code = PERF_EXIT_USAGE;
+		goto out_close;
+	}
+	if (perf.rank == 0 && !perf.schedules) {
+		print_reason(&perf);
 		perf_table_header(&perf.head);
+	}
 	if (perf.options.late_rank == perf.rank)
 		sleep((unsigned int)perf.options.late_s);
 	if (perf.rank == 0)
 		progress_open(&perf.progress, all_work(&perf));
-	result = run_all(&perf);
+	code = run_all(&perf) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	if (finish(&perf) != 0)
-		result = -1;
+		code = EXIT_FAILURE;
 out_close:
 	progress_close(&perf.progress);
 	schedules_close(&perf);
-	if (close_comm(perf.ring) != 0 || close_comm(perf.comm) != 0)
-		result = -1;
+	if ((close_comm(perf.ring) != 0 || close_comm(perf.comm) != 0) && !code)
+		code = EXIT_FAILURE;
 	if (perf.recv != perf.send)
 		free(perf.recv);
 	free(perf.send);
 	free(perf.scratch);
 	free(perf.rows);
-	return is_printed() && result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return ina_streams_flush("ina-perf") || code ? code : EXIT_FAILURE;
 }

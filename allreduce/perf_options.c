@@ -130,8 +130,8 @@ static size_t size_argument(struct argp_state *state, const char *option, const 
 	size_t value = 0;
 
 	if (parse_size(text, &value) != 0 || value < minimum || value > maximum)
-		argp_failure(state, 1, 0, "%s %s: must be a number from %zu to %zu", option, text,
-		             minimum, maximum);
+		argp_failure(state, PERF_EXIT_USAGE, 0, "%s %s: must be a number from %zu to %zu",
+		             option, text, minimum, maximum);
 	return value;
 }
 
@@ -153,7 +153,7 @@ static void type_argument(struct argp_state *state, const char *text, struct per
 			options->types[options->type_count++] = type;
 	}
 	if (options->type_count == 0)
-		argp_failure(state, 1, 0,
+		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "-t %s: must be int32, float, bfloat16, half, all (of these), double, "
 		             "int64, uint8, uint32 or uint64",
 		             text);
@@ -165,7 +165,7 @@ static enum ina_op op_argument(struct argp_state *state, const char *text)
 		if (strcmp(text, perf_op_name(op)) == 0)
 			return op;
 	}
-	argp_failure(state, 1, 0, "-o %s: must be sum, max, min, prod or avg", text);
+	argp_failure(state, PERF_EXIT_USAGE, 0, "-o %s: must be sum, max, min, prod or avg", text);
 	return INA_SUM;
 }
 
@@ -176,7 +176,8 @@ static enum ina_algorithm algorithm_argument(struct argp_state *state, const cha
 	if (strcmp(text, "ring") == 0)
 		return INA_ALGORITHM_RING;
 	if (strcmp(text, "auto") != 0)
-		argp_failure(state, 1, 0, "--algorithm %s: must be auto, ina or ring", text);
+		argp_failure(state, PERF_EXIT_USAGE, 0, "--algorithm %s: must be auto, ina or ring",
+		             text);
 	return INA_ALGORITHM_AUTO;
 }
 
@@ -186,7 +187,8 @@ static double positive_argument(struct argp_state *state, const char *option, co
 	double value = 0;
 
 	if (!ina_parse_real(text, 0, 1e9, &value) || value == 0)
-		argp_failure(state, 1, 0, "%s %s: must be a number greater than 0", option, text);
+		argp_failure(state, PERF_EXIT_USAGE, 0, "%s %s: must be a number greater than 0",
+		             option, text);
 	return value;
 }
 
@@ -203,7 +205,7 @@ static enum ina_schedule schedule_argument(struct argp_state *state, const char 
 	if (strcmp(text, "parallel") == 0)
 		return INA_SCHEDULE_PARALLEL;
 	if (strcmp(text, "auto") != 0)
-		argp_failure(state, 1, 0,
+		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "--schedule %s: must be auto, flat, leader, parallel or model", text);
 	return INA_SCHEDULE_AUTO;
 }
@@ -215,7 +217,8 @@ static void late_argument(struct argp_state *state, const char *text, struct per
 	const char *colon = ina_scan_whole(text, 0, INA_MAX_RANKS - 1, &rank);
 
 	if (!colon || *colon != ':' || !ina_parse_whole(colon + 1, 0, 3600, &seconds)) {
-		argp_failure(state, 1, 0, "--late %s: must be RANK:SECONDS, as in 2:20", text);
+		argp_failure(state, PERF_EXIT_USAGE, 0,
+		             "--late %s: must be RANK:SECONDS, as in 2:20", text);
 		return;
 	}
 	options->late_rank = (int)rank;
@@ -225,26 +228,27 @@ static void late_argument(struct argp_state *state, const char *text, struct per
 static void finish(struct argp_state *state, const struct perf_options *options)
 {
 	if (options->end_bytes < options->begin_bytes)
-		argp_failure(state, 1, 0, "-e is smaller than -b: there is no size to run");
+		argp_failure(state, PERF_EXIT_USAGE, 0,
+		             "-e is smaller than -b: there is no size to run");
 	for (int t = 0; t < options->type_count; t++) {
 		size_t element_bytes = pattern_bytes(options->types[t]);
 
 		if (options->begin_bytes % element_bytes != 0)
-			argp_failure(state, 1, 0,
+			argp_failure(state, PERF_EXIT_USAGE, 0,
 			             "-b %zu: must be a multiple of the element size, %zu",
 			             options->begin_bytes, element_bytes);
 	}
 	if (options->collective != COLLECTIVE_ALLREDUCE &&
 	    (options->schedules || options->pick || options->resnet50))
-		argp_failure(state, 1, 0,
+		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "--schedules, --explain, --schedule model and --model are for "
 		             "all_reduce alone");
 	if (options->compare && (options->schedules || options->pick))
 		argp_failure(
-		        state, 1, 0,
+		        state, PERF_EXIT_USAGE, 0,
 		        "--compare does not go with --schedules, --explain or --schedule model");
 	if (options->compare && options->algorithm == INA_ALGORITHM_RING)
-		argp_failure(state, 1, 0,
+		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "--compare compares with the ring: it does not go with "
 		             "--algorithm ring");
 }
@@ -271,7 +275,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_COLLECTIVE:
 		if (!collective_find(text, &options->collective))
-			argp_failure(state, 1, 0,
+			argp_failure(state, PERF_EXIT_USAGE, 0,
 			             "--collective %s: must be all_reduce, reduce_scatter, "
 			             "all_gather, broadcast, reduce or barrier",
 			             text);
@@ -314,7 +318,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_MODEL:
 		if (strcmp(text, "resnet50") != 0)
-			argp_failure(state, 1, 0, "--model %s: must be resnet50", text);
+			argp_failure(state, PERF_EXIT_USAGE, 0, "--model %s: must be resnet50",
+			             text);
 		options->resnet50 = true;
 		return 0;
 	case KEY_LATE:
@@ -346,7 +351,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		options->doctor = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, 1, 0, "%s: no such argument; see --help", text);
+		argp_failure(state, PERF_EXIT_USAGE, 0, "%s: no such argument; see --help", text);
 		return 0;
 	case ARGP_KEY_END:
 		options->pick |= options->explain && !options->schedules;
@@ -396,6 +401,6 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .late_rank = -1,
 	        .seed = 1,
 	};
-	argp_err_exit_status = 1;
+	argp_err_exit_status = PERF_EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);
 }

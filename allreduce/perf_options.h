@@ -9,6 +9,10 @@
 
 #include "collective.h"
 
+enum {
+	PERF_EXIT_USAGE = 2
+}; /* bad options, ranks that are not there, files that cannot be written */
+
 struct perf_options {
 	size_t begin_bytes;
 	size_t end_bytes;
@@ -44,7 +48,7 @@ struct perf_options {
 	unsigned int message; /* bytes; 0: libina's */
 };
 
-/* Fills options; on bad input prints one line, and exits with 1. */
+/* Fills options; on bad input prints one line, and exits with PERF_EXIT_USAGE. */
 void perf_options_parse(struct perf_options *options, int argc, char **argv);
 
 #endif

@@ -33,7 +33,6 @@ struct perf {
 	size_t row_limit;
 	uint64_t seed;            /* of the data of the next all-reduce */
 	struct progress progress; /* in all-reduces, see perf_work() */
-	bool was_late;
 	bool any_wrong;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ina-lab: which of its commands is meant. */
+#include "common/streams.h"
 #include "doctor.h"
 #include "options.h"
 #include "run.h"
@@ -13,7 +14,7 @@ static const char usage[] = "usage: ina-lab run -n N [OPTION...] -- COMMAND...\n
                             "       ina-lab topology FABRIC [--svg FILE]\n"
                             "       ina-lab doctor\n";
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
 
@@ -39,4 +40,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ina-lab: there is no command '%s': run, topology or doctor\n",
 		        command);
 	return LAB_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	ina_streams_open();
+
+	const int code = run_command(argc, argv);
+
+	return ina_streams_flush("ina-lab") || code ? code : LAB_EXIT_FAILED;
 }

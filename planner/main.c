@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/parse.h"
+#include "common/streams.h"
 #include "common/topology_open.h"
 #include "example.h"
 #include "lab.h"
@@ -165,10 +166,8 @@ static int run(const struct options *options, const struct topology *topology,
 	}
 	free(jobs);
 	free(graph);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "ina-plan: cannot write what it found\n");
+	if (!ina_streams_flush("ina-plan"))
 		status = EXIT_FAULT;
-	}
 	return status;
 }
 
@@ -189,6 +188,7 @@ int main(int argc, char **argv)
 	char error[TOPOLOGY_ERROR_BYTES] = "";
 	const char *jobs_text = NULL;
 
+	ina_streams_open();
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	struct topology *topology = options.example ? plan_example_open(options.example, &jobs_text)

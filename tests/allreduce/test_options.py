@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of ina-perf: bad input gets one clear line and exit code 1; one rank needs no network."""
+"""The command line of ina-perf: bad input gets one clear line and exit code 2; one rank needs no network."""
 import json
 import os
 import subprocess
@@ -43,7 +43,7 @@ def run(*arguments, **environment):
 )
 def test_bad_options(arguments, words):
     result = run(*arguments)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
@@ -51,12 +51,25 @@ def test_bad_options(arguments, words):
 
 def test_no_such_root():
     result = run("-r", "1", INA_RANKS="1", INA_RANK="0")
-    assert result.returncode == 1 and result.stderr == "ina-perf: -r 1: the ranks are 0 to 0\n"
+    assert result.returncode == 2 and result.stderr == "ina-perf: -r 1: the ranks are 0 to 0\n"
+
+
+def test_no_such_late_rank():
+    result = run("--late", "1:0", INA_RANKS="1", INA_RANK="0")
+    assert result.returncode == 2 and result.stderr == "ina-perf: --late 1: the ranks are 0 to 0\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--collective", "all_gather"], ["-o", "prod"]])
+def test_no_aggregator_summed(arguments):
+    """With --algorithm ina the exit code says whether it did, also where one rank needs nobody's sums."""
+    result = run("-e", "4", "--algorithm", "ina", *arguments, INA_RANKS="1", INA_RANK="0")
+    assert result.returncode == 1
+    assert result.stderr == "ina-perf: --algorithm ina: the aggregator did not sum 1 of 1 rows, first that of 4 bytes of float\n"
 
 
 def test_unknown_option():
     result = run("--bandwidth")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert "--bandwidth" in result.stderr
 
 
@@ -99,5 +112,5 @@ def test_odd_counts_of_halves():
 
 def test_json_that_cannot_be_written():
     result = run("-e", "4", "--json", "/nowhere/table.json", INA_RANK="0", INA_RANKS="1")
-    assert result.returncode == 1
-    assert "/nowhere/table.json" in result.stderr
+    assert result.returncode == 2 and result.stdout == ""
+    assert result.stderr == "ina-perf: cannot write /nowhere/table.json: No such file or directory\n"

@@ -45,12 +45,39 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/man/man1/ina-lab.1"
     ("run -n 2 --memory 1 -- true", "--memory takes a whole number from 64"),
     ("run -n 2 --timeout 0 -- true", "--timeout takes a number"),
     ("run -n 2 --seed 1e3 -- true", "--seed takes a whole number"),
+    ("run -n 2 --virtual-time --kill 9:100ms -- true", "--kill names host 9, and the last of 2 hosts is 1"),
+    ("run -n 2 --virtual-time --cut 9:1s -- true", "--cut names host 9, and the last of 2 hosts is 1"),
+    ("run -n 2 --virtual-time --cut 1:2s:1s -- true", "cable 'host1' is to be mended before it is cut"),
+    ("run -n 2 --virtual-time --cut-at 2s --mend-at 2s -- true", "cable 'host0' is to be mended before it is cut"),
+    ("run -n 2 --virtual-time --mend-at 1s -- true", "--mend-at: cable 'host0' is never cut: give --cut-at too"),
+    ("run -n 2 --virtual-time --at 1,mend-at=1s -- true", "--mend-at: cable 'host1' is never cut: give --cut-at too"),
+    ("run -n 2 --pcap-cable 0 -- true", "--pcap-cable 0: there is no --pcap"),
+    ("run -n 2 --pcap-limit 1 -- true", "--pcap-limit: there is no --pcap"),
+    ("run -n 2 --pcap same --stats same -- true", "--pcap and --stats name the same file, same"),
+    ("run -n 17 -- true", "16 ports at most, not 17"),
+    ("run -n 2 --jobs 5 -- true", "--jobs"),
+    ("run -n 2 --aggregator model --window 1024 -- true", "--window"),
+    ("run --topology leaf-spine:2x2 --at spine0,jobs=5 -- true", "switch 'spine0'"),
+    ("run -n 2 --ranks-per-host 2000 -- true", "--ranks-per-host"),
 ])
 def test_bad_options(arguments, what):
     run = call(*arguments.split())
     assert run.returncode == 2
     assert run.stdout == ""
     assert len(run.stderr.splitlines()) == 1 and what in run.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors(closed):
+    """Files that a program opens do not take the numbers of its standard streams."""
+    run = subprocess.run(["sh", "-c", f'exec "$0" topology leaf-spine:2x1 {closed}', LAB], timeout=20, capture_output=True)
+    assert run.returncode == 0
+
+
+def test_output_that_cannot_be_written():
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([LAB, "topology", "leaf-spine:2x1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
+    assert (run.returncode, run.stderr) == (125, "ina-lab: stdout could not be written in full: check the free space\n")
 
 
 def test_unknown_option():

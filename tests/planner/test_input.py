@@ -98,7 +98,7 @@ def test_arguments(arguments, part):
 def test_output_that_cannot_be_written():
     with open("/dev/full", "w") as full:
         run = subprocess.run([PLAN, "--example", "grid"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert run.returncode == 1 and run.stderr == "ina-plan: cannot write what it found\n"
+    assert run.returncode == 1 and run.stderr == "ina-plan: stdout could not be written in full: check the free space\n"
 
 
 def test_man_page():
