@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,15 @@ bool lab_bridge_find(char *path)
 		strcpy(strrchr(path, '/') + 1, "ina-bridge");
 	}
 	return !access(path, X_OK);
+}
+
+/* lab_bridge_find() that prints one line on stderr if it fails. */
+static bool find_bridge(char *path)
+{
+	if (lab_bridge_find(path))
+		return true;
+	fprintf(stderr, "ina-lab: there is no bridge at %s: build it, or set INA_BRIDGE\n", path);
+	return false;
 }
 
 /* A switch has two ports at least. With one host, the second link leads back to us, unused. */
@@ -225,11 +235,8 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 		         workspace->path);
 	snprintf(bridge->progress_argument, sizeof(bridge->progress_argument), "--progress=%s/%s",
 	         workspace->path, LAB_PROGRESS_FILE);
-	if (!lab_bridge_find(path)) {
-		fprintf(stderr, "ina-lab: there is no bridge at %s: build it, or set INA_BRIDGE\n",
-		        path);
+	if (!find_bridge(path))
 		return false;
-	}
 	if (options->stats_path && !can_write(options->stats_path))
 		return false;
 	if (connect_and_start(bridge, reaper, path, workspace, options))
@@ -246,6 +253,42 @@ void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
 			close(bridge->host_ends[i]);
 		bridge->host_ends[i] = -1;
 	}
+}
+
+/* Runs `path` in the foreground. Its exit code, or -1 with errno. */
+static int run_to_end(const char *path, char **argv)
+{
+	pid_t pid;
+	int status;
+
+	errno = posix_spawn(&pid, path, NULL, NULL, argv, environ);
+	if (errno)
+		return -1;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : LAB_EXIT_FAILED;
+}
+
+int lab_bridge_check(const struct lab_options *options)
+{
+	char path[PATH_MAX], hosts[16];
+	char *argv[2 * LAB_BRIDGE_OPTIONS + 8] = {"ina-lab run", "--check", hosts};
+	int count = 3, code;
+
+	if (!find_bridge(path))
+		return LAB_EXIT_FAILED;
+	snprintf(hosts, sizeof(hosts), "%d", port_count(options));
+	for (int i = 0; i < options->bridge_argument_count; i++)
+		argv[count++] = (char *)options->bridge_arguments[i];
+	if (options->stats_path) {
+		argv[count++] = "--stats";
+		argv[count++] = (char *)options->stats_path;
+	}
+	code = run_to_end(path, argv);
+	if (code < 0)
+		fprintf(stderr, "ina-lab: cannot start the bridge %s: %s\n", path, strerror(errno));
+	return code < 0 ? LAB_EXIT_FAILED : code;
 }
 
 static void wait_for_end(const struct lab_bridge *bridge, double patience_s)

@@ -27,6 +27,12 @@ struct lab_bridge {
 bool lab_bridge_find(char *path);
 
 /*
+ * Has the bridge check the options that only it can judge, before any host is booted. 0, or an exit
+ * code, when one line has been printed.
+ */
+int lab_bridge_check(const struct lab_options *options);
+
+/*
  * Starts the bridge with a port for each host. Prints one line and returns false on failure. To be
  * closed by lab_bridge_close() in either case.
  */

@@ -32,6 +32,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/klog.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -288,6 +289,22 @@ static int run_ranks(const char *folder, const char *rank, char **command)
 	return code;
 }
 
+/* Says, among the ranks' errors, whether the kernel killed processes because memory ran out. */
+static void tell_of_memory(const char *rank)
+{
+	static const char killed[] = "Out of memory: Killed process";
+	static char log[1 << 16];
+	const int read_all = 3; /* SYSLOG_ACTION_READ_ALL of syslog(2) */
+	int length = klogctl(read_all, log, sizeof(log) - 1);
+
+	log[length < 0 ? 0 : length] = 0;
+	if (strstr(log, killed))
+		dprintf(consoles[ERR],
+		        "ina-lab: host %s ran out of memory, and its kernel killed processes: give "
+		        "hosts more with --memory\n",
+		        rank);
+}
+
 static const char *argument(const char *name)
 {
 	const char *text = getenv(name);
@@ -328,6 +345,8 @@ int main(void)
 	say(bridge, "up\n");
 	wait_for_go();
 	code = run_ranks(folder, rank, command);
+	if (code == 128 + SIGKILL)
+		tell_of_memory(rank);
 
 	/* What the command wrote is on its way to the machine before its exit code is. */
 	sync();

@@ -8,7 +8,6 @@
 #include "common/bridge_options.h"
 #include "common/parse.h"
 #include "common/topology_open.h"
-#include "common/topology_settings.h"
 #include "resources.h"
 
 enum option_key {
@@ -152,25 +151,6 @@ static void take_for_bridge(void *context, struct argp_state *state,
 	options->bridge_arguments[options->bridge_argument_count++] = option->text;
 }
 
-/* What the bridge would refuse, once hosts are being booted. */
-static void check_names(const struct lab_options *options, const struct argp_state *state,
-                        struct topology *topology)
-{
-	char error[TOPOLOGY_ERROR_BYTES];
-
-	for (int i = 0; i < options->bridge_argument_count; i += 2) {
-		const char *option = options->bridge_arguments[i];
-		const char *value = options->bridge_arguments[i + 1];
-
-		if (!strcmp(option, "--at") && !topology_set(topology, value, error))
-			argp_failure(state, LAB_EXIT_USAGE, 0, "--at %s: %s", value, error);
-		if (!strcmp(option, "--pcap-cable") &&
-		    topology_find_cable(topology, value) == TOPOLOGY_NONE)
-			argp_failure(state, LAB_EXIT_USAGE, 0,
-			             "--pcap-cable %s: there is no such cable", value);
-	}
-}
-
 static void check_topology(struct lab_options *options, const struct argp_state *state)
 {
 	char error[TOPOLOGY_ERROR_BYTES] = "out of memory";
@@ -188,7 +168,6 @@ static void check_topology(struct lab_options *options, const struct argp_state 
 	if (options->topology && options->host_count != (int)topology->host_count)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "-n %d: --topology %s has %u hosts",
 		             options->host_count, options->topology, topology->host_count);
-	check_names(options, state, topology);
 	topology_close(topology);
 }
 

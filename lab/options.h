@@ -9,7 +9,7 @@
 #include "common/bridge_options.h"
 
 #define LAB_MAX_HOSTS      BRIDGE_OPTIONS_HOSTS_MAX
-#define LAB_MAX_RANKS      (16 * LAB_MAX_HOSTS) /* of all hosts together */
+#define LAB_MAX_RANKS      1024 /* of all hosts together: as many as libina has (INA_MAX_RANKS) */
 #define LAB_BRIDGE_OPTIONS 32
 
 /* ina-lab's own exit codes, as timeout(1) and env(1) have them; all others are the command's. */

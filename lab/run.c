@@ -122,10 +122,7 @@ static void look_at_bridge(struct run *run)
 	fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
 	if (run->options->is_virtual)
 		name_spinners(run);
-	/* Some limits only the bridge checks. */
-	const bool is_usage = isnan(run->up_s) && WIFEXITED(run->bridge.wait_status) &&
-	                      WEXITSTATUS(run->bridge.wait_status) == LAB_EXIT_USAGE;
-	stop(run, is_usage ? LAB_EXIT_USAGE : LAB_EXIT_FAILED);
+	stop(run, LAB_EXIT_FAILED);
 }
 
 /* A host has failed: guest-init said so, or its kernel ended. */
@@ -493,10 +490,11 @@ static void end_bridge(struct run *run)
 int lab_run(const struct lab_options *options)
 {
 	const struct lab_parts parts = lab_parts_find();
-	struct run *run = check_parts(&parts) ? open_run(options, &parts) : NULL;
+	const int checked = check_parts(&parts) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
+	struct run *run = checked ? NULL : open_run(options, &parts);
 
 	if (!run)
-		return LAB_EXIT_FAILED;
+		return checked ? checked : LAB_EXIT_FAILED;
 	if (start_all(run, &parts))
 		wait_for_all(run);
 	else

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ina-bridge: puts the parts together, runs, and writes down what was counted. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/streams.h"
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/switch/capture.h"
 #include "sim-bridge/engine/engine.h"
@@ -28,7 +30,7 @@ struct program {
 
 static bool complain(const char *what)
 {
-	fprintf(stderr, "ina-bridge: %s\n", what);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
 	return false;
 }
 
@@ -193,57 +195,71 @@ static void close_time(struct program *program)
 		loop_close(&program->loop);
 }
 
-static bool run(struct program *program)
+/* An exit code. */
+static int run(struct program *program)
 {
-	bool good = false;
+	int code = BRIDGE_OPTIONS_EXIT_USAGE;
 
-	if (!open_engines(program) || !open_files(program))
+	if (!open_engines(program))
+		goto out_engines;
+	code = EXIT_SUCCESS;
+	if (program->options.checked_hosts)
+		goto out_engines;
+	code = EXIT_FAILURE;
+	if (!open_files(program))
 		goto out_engines;
 	run_time(program);
-	good = write_files(program);
-	if (program->time.error[0])
-		good = complain(program->time.error);
+	if (write_files(program))
+		code = EXIT_SUCCESS;
+	if (program->time.error[0] && !complain(program->time.error))
+		code = EXIT_FAILURE;
 	const char *stuck = fabric_error(&program->fabric);
-	if (stuck)
-		good = complain(stuck);
+	if (stuck && !complain(stuck))
+		code = EXIT_FAILURE;
 out_engines:
 	close_engines(&program->fabric);
-	return good;
+	return code;
+}
+
+/* What is checked alone has no ports, and needs neither frames nor a clock. */
+static bool open_ports(struct program *program)
+{
+	return program->options.checked_hosts || open_time(program) == 0;
+}
+
+static void close_ports(struct program *program)
+{
+	if (!program->options.checked_hosts)
+		close_time(program);
+	frame_pool_close(&program->pool);
 }
 
 int main(int argc, char **argv)
 {
 	struct program *program = calloc(1, sizeof(*program));
-	bool good = false;
+	int code = EXIT_FAILURE;
 
-	if (!program)
-		goto out_error;
-	options_parse(&program->options, argc, argv);
-	const unsigned ports = program->options.port_count;
-	if (frame_pool_open(&program->pool, ports * FRAMES_A_PORT) != 0)
-		goto out_error;
-	if (open_time(program) != 0)
-		goto out_time;
-	if (fabric_open(&program->fabric, &program->options.fabric, &program->pool,
+	ina_streams_open();
+	if (program)
+		options_parse(&program->options, argc, argv);
+	if (!program ||
+	    frame_pool_open(&program->pool, program->options.port_count * FRAMES_A_PORT) != 0) {
+		complain(strerror(errno));
+		free(program);
+		return EXIT_FAILURE;
+	}
+	if (!open_ports(program) ||
+	    fabric_open(&program->fabric, &program->options.fabric, &program->pool,
 	                is_virtual(program) ? virtual_transmit : loop_transmit,
-	                is_virtual(program) ? (void *)&program->time : (void *)&program->loop) != 0)
-		goto out_time;
-	good = run(program);
-	fabric_close(&program->fabric);
-	close_time(program);
-	frame_pool_close(&program->pool);
+	                is_virtual(program) ? (void *)&program->time : (void *)&program->loop) !=
+	            0) {
+		complain(strerror(errno));
+	} else {
+		code = run(program);
+		fabric_close(&program->fabric);
+	}
+	close_ports(program);
 	topology_close(program->options.fabric.topology);
 	free(program);
-	return good ? EXIT_SUCCESS : EXIT_FAILURE;
-
-out_time:
-	complain(strerror(errno));
-	close_time(program);
-	frame_pool_close(&program->pool);
-	free(program);
-	return EXIT_FAILURE;
-out_error:
-	complain(strerror(errno));
-	free(program);
-	return EXIT_FAILURE;
+	return code;
 }

@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
@@ -14,7 +15,9 @@
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
                "a host is behind each port");
 
-enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS };
+enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CHECK };
+
+#define PCAP_LIMIT_BYTES ((uint64_t)256 << 20) /* where --pcap-limit is not given */
 
 static const struct argp_option argp_options[] = {
         {"port", KEY_PORT, "fd=N", 0,
@@ -25,6 +28,11 @@ static const struct argp_option argp_options[] = {
          "Hosts have their clock from here: N is a listening socket for it, and each --port one "
          "for a vhost-user network device",
          6},
+        {"check", KEY_CHECK, "HOSTS", 0,
+         "Checks whether a switch with this number of hosts can run with the other options, and "
+         "ends: exit "
+         "code 0, or 2 and one line. Without --port",
+         1},
         {"start-delay", KEY_START_DELAY, "HOST:TIME", 0, "A host starts so much later", 7},
         {"progress", KEY_PROGRESS, "FILE", OPTION_ARG_OPTIONAL,
          "Prints every two seconds how far time has got, and the share of the work done, which is "
@@ -56,6 +64,16 @@ static void parse_port(struct argp_state *state, struct options *options, const 
 	options->port_fds[(*count)++] = fd;
 }
 
+static void parse_check(struct argp_state *state, struct options *options, const char *text)
+{
+	uint64_t hosts = 0;
+
+	if (!ina_parse_whole(text, 2, BRIDGE_PORTS_MAX, &hosts))
+		argp_error(state, "--check takes a whole number from 2 to %d, not '%s'",
+		           BRIDGE_PORTS_MAX, text);
+	options->checked_hosts = (unsigned)hosts;
+}
+
 /* Whether there is virtual time is known at the end only. */
 static void check_ports(struct argp_state *state, struct options *options)
 {
@@ -70,6 +88,72 @@ static void check_ports(struct argp_state *state, struct options *options)
 	if (is_virtual && !port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
 		argp_error(state, "--virtual-time: %s", reason);
 	options->fabric.is_virtual = is_virtual;
+}
+
+/* A host that an option names, but that is not there. */
+static void check_host(struct argp_state *state, const struct options *options, const char *option,
+                       unsigned host)
+{
+	if (host >= options->port_count)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "%s names host %u, and the last of %u hosts is %u", option, host,
+		             options->port_count, options->port_count - 1);
+}
+
+static void check_hosts(struct argp_state *state, const struct options *options)
+{
+	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++) {
+		if (options->time.faults[host].kill_ns != GUEST_NEVER)
+			check_host(state, options, "--kill", host);
+		if (options->time.faults[host].start_delay_ns > 0)
+			check_host(state, options, "--start-delay", host);
+		if (options->cuts[host].from_ns != CALENDAR_NEVER)
+			check_host(state, options, "--cut", host);
+	}
+}
+
+/* As --cut, --cut-at and --mend-at have it in the end, of all cables or of one. */
+static void check_cuts(struct argp_state *state, const struct options *options)
+{
+	const struct topology *topology = options->fabric.topology;
+
+	for (unsigned i = 0; i < topology->cable_count; i++) {
+		const struct cable_config *cable = &options->fabric.cables[i];
+
+		if (cable->mend_ns == CALENDAR_NEVER || cable->cut_ns < cable->mend_ns)
+			continue;
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             cable->cut_ns == CALENDAR_NEVER
+		                     ? "--mend-at: cable '%s' is never cut: give --cut-at too"
+		                     : "cable '%s' is to be mended before it is cut",
+		             topology->cables[i].name);
+	}
+}
+
+static bool is_same_file(const char *path, const char *other)
+{
+	struct stat of, of_other;
+
+	if (!strcmp(path, other))
+		return strcmp(path, "/dev/null") != 0;
+	return !stat(path, &of) && !stat(other, &of_other) && S_ISREG(of.st_mode) &&
+	       of.st_dev == of_other.st_dev && of.st_ino == of_other.st_ino;
+}
+
+static void check_files(struct argp_state *state, struct options *options)
+{
+	if (!options->pcap_path && options->pcap_cable_count)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--pcap-cable %s: there is no --pcap", options->pcap_cables[0]);
+	if (!options->pcap_path && options->pcap_limit_bytes)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--pcap-limit: there is no --pcap");
+	if (!options->pcap_limit_bytes)
+		options->pcap_limit_bytes = PCAP_LIMIT_BYTES;
+	if (options->pcap_path && options->stats_path &&
+	    is_same_file(options->pcap_path, options->stats_path))
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--pcap and --stats name the same file, %s", options->pcap_path);
 }
 
 static void take_for_switch(struct bridge_config *of, const struct bridge_option *option)
@@ -294,6 +378,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		bridge_options_read_host_time(state, "--start-delay", text, &start);
 		options->time.faults[start.host].start_delay_ns = start.whole;
 		return 0;
+	case KEY_CHECK:
+		parse_check(state, options, text);
+		return 0;
 	case KEY_PROGRESS:
 		options->time.shows_progress = true;
 		options->time.share_path = text;
@@ -302,8 +389,16 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		argp_error(state, "'%s': not an option; ports are given with --port fd=N", text);
 		return 0;
 	case ARGP_KEY_END:
-		check_ports(state, options);
+		if (options->checked_hosts && options->port_count)
+			argp_error(state, "--check takes no --port");
+		if (options->checked_hosts)
+			options->port_count = options->checked_hosts;
+		else
+			check_ports(state, options);
+		check_hosts(state, options);
+		check_files(state, options);
 		build_fabric(state, options);
+		check_cuts(state, options);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -335,7 +430,6 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .every_cable.queue_bytes = 2000000,
 	        .every_cable.cut_ns = CALENDAR_NEVER,
 	        .every_cable.mend_ns = CALENDAR_NEVER,
-	        .pcap_limit_bytes = 256 << 20,
 	        .time.clock_fd = -1,
 	};
 	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++) {

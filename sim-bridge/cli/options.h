@@ -18,6 +18,7 @@ struct options {
 	struct cable_config every_cable;
 	int port_fds[BRIDGE_PORTS_MAX];
 	unsigned port_count;
+	unsigned checked_hosts; /* of --check, which runs nothing; else 0 */
 	const char *pcap_path; /* or NULL */
 	uint64_t pcap_limit_bytes;
 	const char *stats_path; /* or NULL */

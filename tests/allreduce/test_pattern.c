@@ -35,20 +35,23 @@ static reference_bits get(const uint8_t *elements, size_t index, size_t bytes)
 	return bits;
 }
 
-/* From one end of the ranks to the other, each step rounded; then the average of it. */
+/* From one end of the ranks to the other, each step rounded; an average as libina makes it. */
 static void combine(const struct pattern *pattern, int first, int step)
 {
-	enum ina_op step_op = pattern->op == INA_AVG ? INA_SUM : pattern->op;
 	size_t bytes = pattern_bytes(pattern->type);
 
 	for (size_t i = 0; i < COUNT; i++) {
-		reference_bits bits = get(data[first], i, bytes);
+		reference_bits operands[INA_MAX_RANKS];
+		reference_bits bits;
 
+		for (int n = 0; n < pattern->ranks; n++)
+			operands[n] = get(data[first + n * step], i, bytes);
+		bits = operands[0];
 		for (int n = 1; n < pattern->ranks; n++)
-			bits = reference_combine(pattern->type, step_op, bits,
-			                         get(data[first + n * step], i, bytes));
+			bits = reference_combine(pattern->type, pattern->op, bits, operands[n]);
 		if (pattern->op == INA_AVG)
-			bits = reference_average(pattern->type, bits, pattern->ranks);
+			bits = reference_result(REFERENCE_HOSTS, pattern->type, INA_AVG, operands,
+			                        pattern->ranks, 0, 1);
 		memcpy(result + i * bytes, &bits, bytes);
 	}
 }

@@ -105,15 +105,6 @@ def test_the_bridge_dies(lab):
     assert "ina-lab: the bridge ended (signal 9) before the hosts did" in err
 
 
-@pytest.mark.parametrize("options", [[], ["--virtual-time"]])
-def test_the_bridge_does_not_start(lab, options):
-    """It has said why; the hosts, which find no switch, add nothing to that."""
-    run = lab.run("-q", *options, n=17, aggregator="rtl", command="exit 0")
-    assert run.returncode == 125
-    assert run.err.splitlines() == ["ina-bridge: the RTL is built for 16 ports at most, not 17: use --aggregator model",
-                                    "ina-lab: the bridge ended (exit code 1) before the hosts did"]
-
-
 def test_the_run_takes_too_long(lab):
     run = lab.run("--timeout", "3", command="[ $INA_RANK = 0 ] || sleep 1000")
     assert run.returncode == 124

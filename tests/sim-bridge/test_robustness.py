@@ -148,5 +148,19 @@ def test_stats_that_cannot_be_written():
 def test_too_many_ports_for_the_rtl():
     ports = [part for i in range(17) for part in ("--port", "fd={%d}" % i)]
     done = run_with(ports + ["--aggregator", "rtl"], sockets=17)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "16 ports at most, not 17" in done.stderr
+
+
+@pytest.mark.parametrize("arguments,complaint", [
+    (["--check", "4"], ""),
+    (["--check", "4", "--aggregator", "model", "--jobs", "5", "--packet-memory", "64", "--window", "64"], ""),
+    (["--check", "17"], "16 ports at most, not 17"),
+    (["--check", "1"], "--check takes a whole number from 2 to 256, not '1'"),
+    (["--check", "2"] + GOOD_PORTS, "--check takes no --port"),
+    (["--check", "4", "--start-delay", "4:1s"], "--start-delay names host 4, and the last of 4 hosts is 3"),
+])
+def test_checks_alone(arguments, complaint):
+    done = run_with(arguments)
+    assert done.returncode == (2 if complaint else 0)
+    assert complaint in done.stderr.split("\n")[0] and bool(complaint) == bool(done.stderr)
