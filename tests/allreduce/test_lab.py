@@ -35,7 +35,9 @@ def test_compare(tmp_path):
         # What theory says goes on the wire, and at most a tenth for headers and acknowledgements.
         # A host's device is also busy with the last ACKs of the all-reduce before.
         assert size < row["result"]["wire_bytes"] < 1.1 * size + 1000
-        assert 1.5 * size < row["ring"]["wire_bytes"] < 1.65 * size + 2000
+        # Partial sums of 16 bits travel as float32.
+        parts = 2 if row["type"] in ("half", "bfloat16") else 1.5
+        assert parts * size < row["ring"]["wire_bytes"] < 1.1 * parts * size + 2000
         assert abs(row["speed_up"] - row["ring"]["time_us"] / row["result"]["time_us"]) < 1e-6
 
 
