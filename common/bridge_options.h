@@ -60,10 +60,13 @@ enum {
 	  "(default: all that there are but one)")                                                 \
 	X(VLAN_QUOTA, SWITCH, "vlan-quota", "N", 2, WHOLE, 1, 64,                                  \
 	  "Jobs that the hosts of one VLAN may have at a time (default: all that there are); "     \
-	  "those without a VLAN tag count as one")                                                 \
+	  "those without a VLAN tag, or with one that is not trusted, count as one")               \
+	X(TRUST_TAGS, CABLE, "trust-tags", "no|yes", 2, CHOICE, 0, 0,                              \
+	  "Whether the VLAN tags of JOINs that come in there say to which VLAN, and of which "     \
+	  "priority, their jobs are (default no: a sender can write what it likes)")               \
 	X(PORT_PRIORITY, CABLE, "port-priority", "N", 2, WHOLE, 0, 7,                              \
-	  "Priority of the jobs whose JOINs come in there without a VLAN tag (default 0, the "     \
-	  "lowest)")                                                                               \
+	  "Priority of the jobs whose JOINs come in there without a VLAN tag, or with one that "   \
+	  "is not trusted (default 0, the lowest)")                                                \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
 	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \

@@ -95,6 +95,21 @@ static struct aggregator_config filled_in(const struct aggregator_config *config
 	return full;
 }
 
+/*
+ * Of a job. Where ports or VLANs have a quota of contexts, they have one of the memory too: a
+ * context has no more than its share.
+ */
+static unsigned block_most(const struct aggregator_config *config)
+{
+	unsigned most = config->window_packets;
+
+	if (config->quota + 1 >= config->jobs && config->vlan_quota >= config->jobs)
+		return most;
+	while (most > config->grain_packets && most > config->memory_packets / config->jobs)
+		most /= 2;
+	return most;
+}
+
 static bool open_parts(struct aggregator *aggregator)
 {
 	const struct aggregator_config *config = &aggregator->config;
@@ -105,6 +120,7 @@ static bool open_parts(struct aggregator *aggregator)
 	        .quota = config->quota,
 	        .vlan_quota = config->vlan_quota,
 	        .port_priority = config->port_priority,
+	        .trusted = config->trusted_ports,
 	        .port_count = config->ports,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,
@@ -113,7 +129,7 @@ static bool open_parts(struct aggregator *aggregator)
 	};
 
 	if (!memory_open(&aggregator->memory, config->jobs, config->memory_packets,
-	                 config->window_packets, config->grain_packets) ||
+	                 block_most(config), config->grain_packets) ||
 	    !jobs_open(&aggregator->jobs, &jobs) || !tree_open(&aggregator->tree, config->ports) ||
 	    !history_open(&aggregator->sums, config->memory_packets) ||
 	    (config->place.uplinks && !history_open(&aggregator->parts, config->memory_packets)))

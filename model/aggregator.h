@@ -39,7 +39,8 @@ struct aggregator_config {
 	unsigned memory_packets;
 	/*
 	 * The largest part of it that a job has: a power of two, 2 to AGGREGATOR_WINDOW_MAX. The
-	 * job is granted as much, or half of it at level 2 or higher.
+	 * job is granted as much, or half of it at level 2 or higher. With a quota of either kind
+	 * it has no more than memory_packets / jobs.
 	 */
 	unsigned window_packets;
 	/*
@@ -54,8 +55,9 @@ struct aggregator_config {
 	struct aggregator_place place;
 	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
-	/* By port, of its JOINs that have no VLAN tag: 0, the lowest, to 7. */
+	/* By port, of its JOINs whose VLAN tag does not count: 0, the lowest, to 7. */
 	uint8_t port_priority[AGGREGATOR_PORTS_MAX];
+	uint32_t trusted_ports; /* whose JOINs' VLAN tags count: bit p is port p */
 };
 
 enum {

@@ -55,9 +55,8 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 	unsigned children = child_count(jobs, header);
 	unsigned ports = jobs->port_count - (unsigned)__builtin_popcount(jobs->uplinks);
 
-	return children >= 1 && children <= ports && children <= header->rank_count &&
-	       header->exponent < 0 &&
-	       (!is_border(jobs, header) || (jobs->uplinks && children > 1));
+	return children >= 2 && children <= ports && children <= header->rank_count &&
+	       header->exponent < 0 && (!is_border(jobs, header) || jobs->uplinks);
 }
 
 /*
@@ -270,7 +269,8 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 		job->heard = false;
 		return false;
 	}
-	jobs_break(jobs, index);
+	if (jobs_is_complete(job))
+		jobs_break(jobs, index);
 	jobs->counters->jobs_expired++;
 	return true;
 }

@@ -13,7 +13,8 @@
 struct job {
 	bool valid;
 	bool broken;
-	bool heard; /* a packet of one of its flows has come since the last jobs_age() */
+	bool heard; /* since the last jobs_age(): a JOIN of a rank; once all have joined, any packet
+	             */
 	uint64_t job_id;
 	uint16_t tag; /* of the JOIN that opened it, as jobs_admit() has it */
 	bool asked;   /* another one was refused for want of its context, or of one of some */
@@ -49,7 +50,8 @@ struct jobs {
 	unsigned job_count;
 	unsigned quota;               /* of which a port may have the only flow */
 	unsigned vlan_quota;          /* that the jobs of one VLAN may have */
-	const uint8_t *port_priority; /* by port, of JOINs without a VLAN tag */
+	const uint8_t *port_priority; /* by port, of JOINs whose tag does not count */
+	uint32_t trusted;             /* ports whose JOINs' VLAN tags count */
 	unsigned port_count;
 	unsigned level;       /* of this switch */
 	uint64_t wanted_by;   /* the job that was the last to ask for a context */
@@ -66,8 +68,8 @@ enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
 
 /*
  * A JOIN with this header asks for a flow on `port`. `tag` is that of its VLAN (packet_tag()), or
- * has the port's priority alone. Returns the job's index, JOBS_REFUSED, or JOBS_HELD where it has
- * to come again (docs/protocol.md, Refusal).
+ * has the port's priority alone where tags do not count. Returns the job's index, JOBS_REFUSED, or
+ * JOBS_HELD where it has to come again (docs/protocol.md, Refusal).
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                uint16_t tag);

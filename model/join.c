@@ -222,7 +222,8 @@ void join_resend(struct join *join, unsigned port, unsigned job, uint64_t ordina
 
 void join_expire(struct join *join, unsigned job)
 {
-	send_all_raw(join, job);
+	if (join->jobs->entries[job].broken)
+		send_all_raw(join, job);
 	if (join->jobs->entries[job].valid)
 		leave_all(join, job);
 }

@@ -115,8 +115,11 @@ static struct judgement take(struct judge *judge, unsigned job, struct packet *p
 
 static uint16_t tag_of_join(const struct judge *judge, const struct packet_header *header)
 {
-	return header->has_vlan ? packet_tag(header)
-	                        : (uint16_t)(judge->jobs->port_priority[judge->port] << 13);
+	const struct jobs *jobs = judge->jobs;
+
+	return header->has_vlan && jobs->trusted >> judge->port & 1
+	               ? packet_tag(header)
+	               : (uint16_t)(jobs->port_priority[judge->port] << 13);
 }
 
 static struct judgement admit(struct judge *judge, struct packet *packet)
@@ -269,10 +272,12 @@ static struct judgement judge_suspect(struct judge *judge, unsigned job)
 	return judgement;
 }
 
-/* The flow is alive, and so is its job. */
+/* The flow is alive, and so is its job if all have joined: else it might wait for nobody. */
 static void hear(struct judge *judge, unsigned job)
 {
-	judge->jobs->entries[job].heard = true;
+	struct job *entry = &judge->jobs->entries[job];
+
+	entry->heard |= jobs_is_complete(entry);
 	judge->flows[job].suspects = 0;
 	judge->flows[job].fresh = judge->jobs->quiet_ticks;
 }

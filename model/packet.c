@@ -130,8 +130,9 @@ void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_byt
 	packet->candidate = packet->roce_request && is_send(packet->opcode) &&
 	                    packet->payload_bytes > 0 && length_bytes > PACKET_BEAT_BYTES;
 	packet->payload = packet->candidate ? frame + header->length_bytes : NULL;
-	packet->wrong_length =
-	        length_bytes != header->length_bytes + packet->payload_bytes + PACKET_ICRC_BYTES;
+	size_t packet_bytes = header->length_bytes + packet->payload_bytes + PACKET_ICRC_BYTES;
+	packet->wrong_length = length_bytes < packet_bytes;
+	packet->trailed = length_bytes > packet_bytes;
 }
 
 bool packet_keys_are_equal(const struct packet_key *a, const struct packet_key *b)

@@ -63,8 +63,10 @@ struct packet {
 	bool roce_request;
 	/* Of a form that can be joined: SEND, 16 to 4096 bytes in multiples of 16. */
 	bool candidate;
-	/* A candidate whose frame is not as long as its headers say. */
+	/* A candidate whose frame is shorter than its headers say. */
 	bool wrong_length;
+	/* ... or longer: bytes follow the iCRC, and are not the packet's. */
+	bool trailed;
 
 	uint8_t opcode;
 	struct packet_key key;

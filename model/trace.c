@@ -18,7 +18,7 @@ bool trace_is_one(const struct packet *packet)
 {
 	struct ina_wire_header header;
 
-	if (!packet->candidate || packet->opcode != PACKET_SEND_ONLY ||
+	if (!packet->candidate || packet->trailed || packet->opcode != PACKET_SEND_ONLY ||
 	    packet->payload_bytes != TRACE_BYTES || !icrc_is_right(packet))
 		return false;
 	memcpy(&header, packet->payload, sizeof(header));

@@ -26,6 +26,7 @@ module ina_check (
     input  logic                       s_candidate,
     input  logic                       s_roce_data,
     input  logic                       s_wrong_length,
+    input  logic                       s_trailed,
 
     // The same beats, a clock of en later: a JOIN stops the ingress.
     output logic                       next_valid,
@@ -43,6 +44,7 @@ module ina_check (
     output logic                       m_candidate,
     output logic                       m_roce_data,
     output logic                       m_ok,         // with a candidate's m_last: all is right
+    output logic                       m_trailed,    // ... and bytes follow the iCRC
 
     output logic                       busy          // a beat is in here
 );
@@ -60,6 +62,7 @@ module ina_check (
   logic                       c_candidate;
   logic                       c_roce_data;
   logic                       c_wrong_length;
+  logic                       c_trailed;
   logic [31:0]                c_crc;
 
   ina_beat_crc beat_crc (
@@ -135,6 +138,7 @@ module ina_check (
       c_candidate    <= s_candidate;
       c_roce_data    <= s_roce_data;
       c_wrong_length <= s_wrong_length;
+      c_trailed      <= s_trailed;
       if (s_candidate) begin
         c_data  <= s_data;
         c_after <= s_after;
@@ -149,6 +153,7 @@ module ina_check (
       m_candidate <= c_candidate;
       m_roce_data <= c_roce_data;
       m_ok        <= !c_wrong_length && packet_crc == expected;
+      m_trailed   <= c_trailed;
       if (c_candidate) m_data <= c_data;
       if (c_candidate && c_first) begin
         m_header     <= s_header;  // still of the same frame, for a candidate has two beats

@@ -41,7 +41,8 @@ module ina_ingress #(
     input  logic                           writes_traces,
 
     // To and from ina_jobs.
-    input  logic [2:0]           priority_untagged,  // a JOIN's, where it has no VLAN tag
+    input  logic                 trusts_tags,        // a JOIN's VLAN tag counts
+    input  logic [2:0]           priority_untagged,  // ... if it has one, else this
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
@@ -128,6 +129,7 @@ module ina_ingress #(
   logic                       parsed_candidate;
   logic                       parsed_roce_data;
   logic                       parsed_wrong_length;
+  logic                       parsed_trailed;
   logic                       parse_busy;
 
   ina_parse #(.MTU(MTU)) parse (
@@ -137,7 +139,7 @@ module ina_ingress #(
       .m_valid(parsed_valid), .m_first(parsed_first), .m_last(parsed_last),
       .m_header(parsed_header), .m_data(parsed_data), .m_after(parsed_after),
       .m_quads(parsed_quads), .m_candidate(parsed_candidate), .m_roce_data(parsed_roce_data),
-      .m_wrong_length(parsed_wrong_length), .busy(parse_busy));
+      .m_wrong_length(parsed_wrong_length), .m_trailed(parsed_trailed), .busy(parse_busy));
 
   logic             next_valid;
   logic             next_first;
@@ -151,6 +153,7 @@ module ina_ingress #(
   logic             checked_candidate;
   logic             checked_roce_data;
   logic             checked_ok;
+  logic             checked_trailed;
   logic [ina_pkg::BEAT_W-1:0] checked_data;
   logic             check_busy;
 
@@ -160,11 +163,12 @@ module ina_ingress #(
       .s_valid(parsed_valid), .s_first(parsed_first), .s_last(parsed_last),
       .s_header(parsed_header), .s_data(parsed_data), .s_after(parsed_after),
       .s_quads(parsed_quads), .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data),
-      .s_wrong_length(parsed_wrong_length),
+      .s_wrong_length(parsed_wrong_length), .s_trailed(parsed_trailed),
       .next_valid, .next_first, .next_last, .next_candidate, .next_lane_0,
       .m_valid(checked_valid), .m_first(checked_first), .m_last(checked_last),
       .m_header(checked_header), .m_data(checked_data),
       .m_candidate(checked_candidate), .m_roce_data(checked_roce_data), .m_ok(checked_ok),
+      .m_trailed(checked_trailed),
       .busy(check_busy));
 
   logic              token_valid;
@@ -177,7 +181,7 @@ module ina_ingress #(
 
   // The judge looks at the queue with a frame's first and last beats.
   assign watch_read = en ? next_valid && (next_first || next_last) : checked_valid;
-  assign ask = {checked_header.has_vlan
+  assign ask = {checked_header.has_vlan && trusts_tags
                     ? {checked_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 8],
                        checked_header.bytes[(ina_pkg::VLAN_TCI_AT + 1)*8 +: 8]}
                     : {priority_untagged, 13'd0},
@@ -198,7 +202,7 @@ module ina_ingress #(
   // In step with the judge's outputs.
   always_ff @(posedge clk) begin
     if (checked_valid && checked_candidate) write_data <= checked_data;
-    token_trace <= is_trace && !checked_first && checked_ok;
+    token_trace <= is_trace && !checked_first && checked_ok && !checked_trailed;
   end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .OTHER_PORTS(OTHER_PORTS)) judge (

@@ -17,7 +17,11 @@
 // passed by raw could be put together there with a sum that is still on its way.
 //
 // A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
-// idle for too long. It breaks, so that its packets go out raw, and is freed when none is left.
+// idle for too long. It breaks, so that its packets go out raw, and is freed when none is left. But one
+// that lacks a rank is freed at once, and its JOINs are lost: they come again, and ask again.
+//
+// What waits of it may wait for an output that takes nothing. At the next pulse such ports are `stuck`, and
+// lose what waits for them (ina_merge), until it is gone: one dead port would else keep all contexts.
 //
 // A job has the VLAN and the priority of the JOIN that opened its context.
 //
@@ -89,6 +93,11 @@ module ina_jobs #(
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
     output logic [JOB_COUNT-1:0]            job_freed,   // one clock
+
+    // Ports that keep contexts from being given out again, since they take nothing: what waits for them is
+    // to be dropped.
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] resend_pending,  // an answer of it waits on this port
+    output logic [PORT_COUNT-1:0]           stuck,
 
     // To and from ina_memory: a request asks for a block, which is always there for a context that holds
     // none; a job that is opened takes it. Contexts of which nothing is under way give it back.
@@ -240,13 +249,13 @@ module ina_jobs #(
       known_q  <= knows != '0;
       found_q  <= any_free;
       index_q  <= knows != '0 ? known_index : lowest_free;
-      possible <= children != '0 && children <= 16'(child_ports) && children <= request.rank_count
-          && request.window[31] && (!is_border || (uplinks != '0 && children != 16'd1));
+      possible <= children > 16'd1 && children <= 16'(child_ports) && children <= request.rank_count
+          && request.window[31] && (!is_border || uplinks != '0);
     end
   end
 
-  // Compared. The result holds in the next clock too, when it is decided: only an answer adds flows
-  // to a job, and a job that lacks one and is not broken is not freed. One from above is held until
+  // Compared. The result holds in the next clock too, when it is decided, unless the job breaks or
+  // lapses: only an answer adds flows to a job. One from above is held until
   // the job's own JOIN has gone up.
   //
   // A port that has the only flow of so many contexts as it may hold alone does not get this one, nor
@@ -324,7 +333,9 @@ module ina_jobs #(
   logic                 decides;
 
   assign decides = deciding && still_asks;
-  assign grants  = decides ? fits & ~(job_broken & {JOB_COUNT{known_q}}) : '0;
+  // The job may have broken or lapsed since it was compared.
+  assign grants  = decides
+      ? fits & ~((job_broken | ~job_valid | lapses) & {JOB_COUNT{known_q}}) : '0;
   assign take    = decides && opens;
   assign take_job = index_q;
 
@@ -340,27 +351,45 @@ module ina_jobs #(
     if (rst) wanted_by <= '0;
   end
 
-  // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later.
+  // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later. Of
+  // one that lacks a rank only JOINs of its ranks count, for it may lack it for ever.
   logic                 age_q;      // the pulse, a clock ago
   logic [JOB_COUNT-1:0] heard;      // of these, since the pulse before
   logic [JOB_COUNT-1:0] heard_now;  // ... in this clock
   logic [JOB_COUNT-1:0] expired;
   logic [JOB_COUNT-1:0] expires;
+  logic [JOB_COUNT-1:0] lapses;     // ... and lacks a rank: it is forgotten with all that waits
 
   always_comb begin
-    heard_now = grants;
+    heard_now = '0;
     for (int p = 0; p < PORT_COUNT; p++)
       if (hit_valid[p]) heard_now[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
+    heard_now = (heard_now & job_complete) | grants;
   end
 
   assign expires = age_q ? job_valid & ~heard & ~expired & ~job_over : '0;
+  assign lapses  = expires & ~job_complete & ~job_broken;
   assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0;
+
+  // A job that had expired, or ended, before the pulse, and still has something that waits: the port
+  // where it waits takes nothing.
+  logic [JOB_COUNT-1:0] ends_late;
+  logic [JOB_COUNT-1:0] overdue;
+
+  assign ends_late = expired | (job_held & ~job_valid);
+
+  always_ff @(posedge clk) begin
+    overdue <= rst ? '0 : ends_late & (overdue | {JOB_COUNT{age_q}});
+    for (int p = 0; p < PORT_COUNT; p++)
+      stuck[p] <= !rst && (overdue & (queue_waiting[p*JOB_COUNT +: JOB_COUNT]
+          | resend_pending[p*JOB_COUNT +: JOB_COUNT])) != '0;
+  end
 
   // Breaks that concern a job which is not broken yet.
   logic [JOB_COUNT-1:0] breaks;
 
   always_comb begin
-    breaks = expires | mismatch;
+    breaks = (expires & ~lapses) | mismatch;
     for (int p = 0; p < PORT_COUNT; p++)
       if (break_valid[p]) breaks[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
     breaks = breaks & job_valid & ~job_broken;
@@ -390,7 +419,7 @@ module ina_jobs #(
       all_left = all_left
           & (left_d[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
     end
-    all_left = all_left | job_over | (job_valid & expired & job_quiet & ~waits);
+    all_left = all_left | job_over | lapses | (job_valid & expired & job_quiet & ~waits);
   end
 
   // Up to the next tick it may be no time at all, up to the one after it is a whole quiet time.

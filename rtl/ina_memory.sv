@@ -26,7 +26,8 @@
 //   3. Where nothing is held, all is free: what is given back is the whole block.
 //   4. A context that holds nothing finds a grain.
 //   5. Once the last change is three clocks ago, what is taken is the largest block that is asked for,
-//      free, and leaves a grain to each other context that holds nothing.
+//      free, leaves a grain to each other context that holds nothing, and is no more than a context's
+//      share where there are shares.
 
 `default_nettype none
 
@@ -41,6 +42,8 @@ module ina_memory #(
 ) (
     input  logic clk,
     input  logic rst,
+
+    input  logic shares,  // constant: no context has more than its share of the memory
 
     // A JOIN asks for a block. It is taken two clocks later or more, if no other was taken since, for a
     // context that held none a clock before `look`.
@@ -106,7 +109,8 @@ module ina_memory #(
     if (look) begin
       asks <= '1;
       for (int s = 1; s < SIZES; s++)
-        asks[s] <= $signed(asked) <= -$signed(32'(GRAIN << s));
+        asks[s] <= $signed(asked) <= -$signed(32'(GRAIN << s))
+            && !(shares && (GRAIN << s) * JOB_COUNT > MEMORY);
     end
   end
 

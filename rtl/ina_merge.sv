@@ -5,6 +5,10 @@
 // Rebuilt frames that have a VLAN tag get it here, where one more source of each bit costs nothing:
 // what stands behind the MAC addresses moves on by four bytes, and the four that a beat has no room
 // for go into the next.
+//
+// With `drops`, a beat that finds the output taken is lost, and so is the rest of its frame. The part that
+// has left by then gets an end, one byte that is none of the frame's: so it is no frame that anybody takes
+// for a whole one, for it is not as long as its headers say.
 
 `default_nettype none
 
@@ -32,7 +36,9 @@ module ina_merge (
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
-    output logic                           m_axis_tlast
+    output logic                           m_axis_tlast,
+
+    input  logic                           drops
 );
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int BEAT_BYTES = ina_pkg::BEAT_BYTES;
@@ -44,7 +50,11 @@ module ina_merge (
   logic owner;
   logic turn;      // whose turn it is now
   logic free;      // the output register can be loaded
+  logic accepts;   // a beat can be taken
   logic take;
+  logic losing;    // the frame that is being taken is lost, from some beat on
+  logic loses;     // ... and so is this beat
+  logic is_cut;    // the frame at the output has yet to get an end
 
   logic [TAG_W-1:0]     over;       // the last bytes of the rebuilt beat before
   logic [TAG_BYTES-1:0] over_keep;
@@ -53,12 +63,14 @@ module ina_merge (
   logic                 moves_all;  // ... of all of the beat
   logic                 ends;       // the beat that goes is its frame's last
 
-  assign free           = !m_axis_tvalid || m_axis_tready;
+  assign free           = (!m_axis_tvalid || m_axis_tready) && !is_cut;
+  assign accepts        = free || drops || losing;
+  assign loses          = losing || !free;
   assign turn           = in_frame ? owner : owner ? !s0_axis_tvalid : s1_axis_tvalid;
   // !turn where s0_axis_tvalid, which is left out, since what waits for ready comes late.
-  assign s0_axis_tready = free && !spills && !(in_frame ? owner : !owner && s1_axis_tvalid);
-  assign s1_axis_tready = free && turn;
-  assign take           = free && (spills || (turn ? s1_axis_tvalid : s0_axis_tvalid));
+  assign s0_axis_tready = accepts && !spills && !(in_frame ? owner : !owner && s1_axis_tvalid);
+  assign s1_axis_tready = accepts && turn;
+  assign take           = accepts && (spills || (turn ? s1_axis_tvalid : s0_axis_tvalid));
   assign moves          = spills || s0_tagged;
   assign moves_all      = moves && in_frame;
   assign ends           = spills || (turn ? s1_axis_tlast
@@ -70,19 +82,32 @@ module ina_merge (
       owner         <= 1'b0;
       spills        <= 1'b0;
       m_axis_tvalid <= 1'b0;
+      losing        <= 1'b0;
+      is_cut        <= 1'b0;
     end else begin
       if (take) begin
         in_frame <= !ends;
         owner    <= turn;
         spills   <= !turn && s0_axis_tlast && !ends;
+        losing   <= loses && !ends;
       end
-      if (take) m_axis_tvalid <= 1'b1;
-      else if (m_axis_tready) m_axis_tvalid <= 1'b0;
+      if (take && loses && in_frame && !losing) is_cut <= 1'b1;
+      else if (m_axis_tready) is_cut <= 1'b0;
+      if (take && !loses) m_axis_tvalid <= 1'b1;
+      else if (m_axis_tready) m_axis_tvalid <= is_cut;
     end
   end
 
   always_ff @(posedge clk) begin
+    if (is_cut && m_axis_tready) begin
+      m_axis_tkeep <= BEAT_BYTES'(1);
+      m_axis_tlast <= 1'b1;
+    end
     if (take) begin
+      over      <= s0_axis_tdata[BEAT_W-1-:TAG_W];
+      over_keep <= s0_axis_tkeep[BEAT_BYTES-1-:TAG_BYTES];
+    end
+    if (take && !loses) begin
       m_axis_tdata <= turn ? s1_axis_tdata
           : {moves ? s0_axis_tdata[BEAT_W-TAG_W-1:TAG_AT] : s0_axis_tdata[BEAT_W-1:TAG_AT+TAG_W],
              moves_all ? s0_axis_tdata[TAG_AT-1-:TAG_W]
@@ -92,8 +117,6 @@ module ina_merge (
           : spills ? BEAT_BYTES'(over_keep)
           : moves ? {s0_axis_tkeep[BEAT_BYTES-TAG_BYTES-1:0], {TAG_BYTES{1'b1}}} : s0_axis_tkeep;
       m_axis_tlast <= ends;
-      over         <= s0_axis_tdata[BEAT_W-1-:TAG_W];
-      over_keep    <= s0_axis_tkeep[BEAT_BYTES-1-:TAG_BYTES];
     end
   end
 

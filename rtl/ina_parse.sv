@@ -14,8 +14,9 @@
 // form runs at a beat a clock: IPv6's headers end in the second beat, but then the payload is a
 // beat behind too. A beat waits for the next one of its frame.
 //
-// A packet's last beat comes out two clocks of en after its frame's last beat went in. Every frame
-// has at least one beat; one that is no candidate exactly one (first = last = 1). The next frame's
+// A packet's last beat comes out two clocks of en after its frame's last beat went in, or sooner where
+// bytes follow the iCRC: these are not the packet's, and come to nobody. Every frame has at least one
+// beat; one that is no candidate exactly one (first = last = 1). The next frame's
 // header follows a candidate's last beat, so there is a clock of en without a beat.
 
 `default_nettype none
@@ -47,7 +48,8 @@ module ina_parse #(
     output logic [2:0]                 m_quads,         // of a candidate: 1 to 4 valid quads in it
     output logic                       m_candidate,     // has the shape of a contribution
     output logic                       m_roce_data,     // RC request: m_header means something
-    output logic                       m_wrong_length,  // with its m_last: not as long as UDP says
+    output logic                       m_wrong_length,  // with its m_last: shorter than UDP says
+    output logic                       m_trailed,       // ... or longer, or so it seems: wrong too
 
     output logic                       busy             // a beat comes without another one going in
 );
@@ -91,7 +93,8 @@ module ina_parse #(
   logic              unlike;    // form[1] != form[0]
   logic              is_ip;
   logic              whole;     // the headers are complete, if they end in this beat
-  logic [3:0]        ends;      // the frame ends 4 bytes past a quad's border, the ith
+  logic [3:0]        reaches;   // the frame has 4 bytes past a quad's border, the ith
+  logic [3:0]        ends;      // ... and no more
   logic              advance;   // to the second clock
 
   assign advance = en && a_valid && (a_last || s_valid);
@@ -117,9 +120,9 @@ module ina_parse #(
       a_before <= a_data[BEAT_W-1 -: 80];
       for (int i = 0; i < 4; i++) begin
         case (form)
-          ina_pkg::FORM_IPV4:      ends[i] <= s_keep[i*16+9] && !s_keep[i*16+10];
-          ina_pkg::FORM_IPV6_VLAN: ends[i] <= s_keep[i*16+1] && !s_keep[i*16+2];
-          default:                 ends[i] <= s_keep[i*16+13] && !s_keep[i*16+14];
+          ina_pkg::FORM_IPV4:      {reaches[i], ends[i]} <= {s_keep[i*16+9], s_keep[i*16+9] && !s_keep[i*16+10]};
+          ina_pkg::FORM_IPV6_VLAN: {reaches[i], ends[i]} <= {s_keep[i*16+1], s_keep[i*16+1] && !s_keep[i*16+2]};
+          default: {reaches[i], ends[i]} <= {s_keep[i*16+13], s_keep[i*16+13] && !s_keep[i*16+14]};
         endcase
       end
     end
@@ -224,8 +227,8 @@ module ina_parse #(
     end
   end
 
-  // The payload. Where its last quads are complete before the frame's last beat has come, which
-  // then has the iCRC or half of it, they wait at m_data for that one.
+  // The payload. Where its last quads are complete before the frame's last beat has come, they wait
+  // at m_data for the next one, which has the iCRC or half of it, or what follows the packet.
   logic               body_valid;  // a beat of the frame, behind its first
   logic [QUADS_W-1:0] left;        // quads of the payload that have not left
   logic [QUADS_W-1:0] now_left;    // ... before this beat, if there are any
@@ -235,7 +238,7 @@ module ina_parse #(
   logic               first;       // no beat has left
   logic               emit;
   logic [1:0]         end_at;      // which of `ends` would be right behind the iCRC
-  logic               right;
+  logic               next_too;    // the iCRC of the last quads ends in the beat that follows theirs
 
   assign body_valid = advance && !a_first;
   assign now_left   = m_head ? quads : left;
@@ -246,16 +249,16 @@ module ina_parse #(
   always_comb begin
     case (form)
       ina_pkg::FORM_IPV6: begin
-        end_at = now_left[1:0];
-        right  = held == (now_left == 9'd4);
+        end_at   = now_left[1:0];
+        next_too = now_left == 9'd4;
       end
       ina_pkg::FORM_IPV6_VLAN: begin
-        end_at = now_left[1:0] + 2'd1;
-        right  = held == (now_left >= 9'd3);
+        end_at   = now_left[1:0] + 2'd1;
+        next_too = now_left >= 9'd3;
       end
       default: begin
-        end_at = now_left[1:0] - 2'd1;
-        right  = !held;
+        end_at   = now_left[1:0] - 2'd1;
+        next_too = 1'b0;
       end
     endcase
   end
@@ -279,7 +282,8 @@ module ina_parse #(
       m_first        <= m_head || first;
       m_last         <= !emit || final_one || a_last;
       m_quads        <= final_one ? now_left[2:0] : 3'd4;
-      m_wrong_length <= !(a_last && final_one && right && ends[end_at]);
+      m_wrong_length <= !(final_one && (next_too ? held && reaches[end_at] : held || reaches[end_at]));
+      m_trailed      <= !(a_last && held == next_too && ends[end_at]);
     end
   end
 

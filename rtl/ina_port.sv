@@ -33,12 +33,14 @@ module ina_port #(
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
+    input  logic                           drops,  // what m_axis does not take is lost
 
     input  logic            writes_traces,  // that pass, and came whole
     input  ina_pkg::trace_t trace_mark,     // this
 
     // To and from ina_jobs.
-    input  logic [2:0]           priority_untagged,  // a JOIN's, where it has no VLAN tag
+    input  logic                 trusts_tags,        // a JOIN's VLAN tag counts
+    input  logic [2:0]           priority_untagged,  // ... if it has one, else this
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
@@ -170,7 +172,7 @@ module ina_port #(
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace), .writes_traces,
-      .priority_untagged, .ask_valid, .ask,
+      .trusts_tags, .priority_untagged, .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
       .break_valid, .leave_valid, .hit_valid, .hit_job,
@@ -222,7 +224,7 @@ module ina_port #(
       .s0_axis_tlast(rebuilt_tlast), .s0_tagged(rebuilt_tagged), .s0_tag(rebuilt_tag),
       .s1_axis_tvalid(traced_tvalid), .s1_axis_tready(traced_tready), .s1_axis_tdata(traced_tdata),
       .s1_axis_tkeep(traced_tkeep), .s1_axis_tlast(traced_tlast),
-      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast);
+      .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .drops);
 
   assign commit_job = write_job;
 

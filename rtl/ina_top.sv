@@ -42,7 +42,10 @@ module ina_top #(
     // Jobs of which a port may have the only flow; 0: all but one. Stays likewise.
     input  logic [6:0]            quota,
     input  logic [6:0]            vlan_quota,     // jobs that one VLAN may have; 0: all. Likewise
-    // Of a port's JOINs that have no VLAN tag, port 0's in the lowest 3 bits; 0: the lowest. Likewise.
+    // Ports whose JOINs' VLAN tags count: to which VLAN a job belongs, and its priority. Likewise.
+    input  logic [PORT_COUNT-1:0] trusted_ports,
+    // Of a port's JOINs whose tag does not count, or that have none, port 0's in the lowest 3 bits; 0: the
+    // lowest. Likewise.
     input  logic [PORT_COUNT*3-1:0] port_priority,
 
     // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
@@ -346,6 +349,8 @@ module ina_top #(
   logic [PORT_COUNT-1:0] port_busy;
   logic                  jobs_busy;
   logic                  memory_busy;
+  logic                  has_quota;
+  logic [PORT_COUNT-1:0] port_stuck;
   logic                  memory_look;
   logic [31:0]           memory_asked;
   logic                  memory_take;
@@ -387,12 +392,17 @@ module ina_top #(
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
       .job_mask, .job_border, .job_down, .job_freed,
       .look(memory_look), .look_asked(memory_asked), .take(memory_take),
-      .take_job(memory_take_job), .job_idle, .job_held,
+      .take_job(memory_take_job), .job_idle, .job_held, .resend_pending, .stuck(port_stuck),
       .opened(job_opened), .lacked(job_lacked), .newly_closed(job_newly_closed),
       .newly_broken(job_newly_broken), .newly_expired(job_newly_expired), .busy(jobs_busy));
 
+  // Constant: some quota is less than what there is without one.
+  always_ff @(posedge clk)
+    has_quota <= (quota != '0 && 32'(quota) + 1 < JOB_COUNT)
+        || (vlan_quota != '0 && 32'(vlan_quota) < JOB_COUNT);
+
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) memory (
-      .clk, .rst, .look(memory_look), .asked(memory_asked), .take(memory_take),
+      .clk, .rst, .shares(has_quota), .look(memory_look), .asked(memory_asked), .take(memory_take),
       .take_job(memory_take_job), .idle(job_idle), .held(job_held), .job_base, .job_window,
       .busy(memory_busy));
 
@@ -573,9 +583,10 @@ module ina_top #(
         .m_axis_tvalid(m_axis_tvalid[p]), .m_axis_tready(m_axis_tready[p]),
         .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
+        .drops(port_stuck[p]),
         .writes_traces(place_id != '0 && !uplinks[p]),
         .trace_mark({level, 4'(p), place_id}),
-        .priority_untagged(port_priority[p*3 +: 3]),
+        .trusts_tags(trusted_ports[p]), .priority_untagged(port_priority[p*3 +: 3]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
         .job_valid, .job_base, .job_window, .job_complete, .job_broken, .job_over,

@@ -59,9 +59,13 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 
 	for (unsigned port = of->first_uplink; port < of->ports; port++)
 		config.uplinks |= 1u << port;
-	for (unsigned port = 0; port < of->ports && port < ENGINE_PORTS_MAX; port++)
-		config.port_priority[port] =
-		        (uint8_t)program->options.fabric.cables[of->cables[port]].port_priority;
+	for (unsigned port = 0; port < of->ports && port < ENGINE_PORTS_MAX; port++) {
+		const struct cable_config *cable =
+		        &program->options.fabric.cables[of->cables[port]];
+
+		config.port_priority[port] = (uint8_t)cable->port_priority;
+		config.trusted_ports |= (uint32_t)cable->trusts_tags << port;
+	}
 	if (bridge->config.aggregator == BRIDGE_MODEL)
 		return model_aggregator_open(&config, bridge_aggregated, bridge, program->error,
 		                             sizeof(program->error));

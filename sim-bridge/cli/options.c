@@ -190,6 +190,7 @@ static void take_for_cable(struct cable_config *of, const struct bridge_option *
 	        [BRIDGE_OPTION_QUEUE] = &of->queue_bytes,
 	        [BRIDGE_OPTION_ECN_THRESHOLD] = &of->marking_bytes,
 	        [BRIDGE_OPTION_PORT_PRIORITY] = &of->port_priority,
+	        [BRIDGE_OPTION_TRUST_TAGS] = &of->trusts_tags,
 	        [BRIDGE_OPTION_CUT_AT] = &of->cut_ns,
 	        [BRIDGE_OPTION_MEND_AT] = &of->mend_ns,
 	};

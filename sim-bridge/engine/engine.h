@@ -90,8 +90,9 @@ struct engine_config {
 	unsigned jobs, window_packets, memory_packets;
 	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
-	/* By port, of its JOINs that have no VLAN tag: 0, the lowest, to 7. */
+	/* By port, of its JOINs whose VLAN tag does not count: 0, the lowest, to 7. */
 	uint8_t port_priority[ENGINE_PORTS_MAX];
+	uint32_t trusted_ports; /* whose JOINs' VLAN tags count: bit p is port p */
 	uint64_t clock_hz; /* virtual time, of what has a clock; 0: it turns as fast as it can */
 };
 

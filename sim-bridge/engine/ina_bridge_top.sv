@@ -20,6 +20,7 @@ module ina_bridge_top #(
     input  logic [63:0]           place_id,
     input  logic [6:0]            quota,
     input  logic [6:0]            vlan_quota,
+    input  logic [PORT_COUNT-1:0] trusted_ports,
     input  logic [PORT_COUNT*3-1:0] port_priority,
 
     // As ina_top's.
@@ -47,6 +48,7 @@ module ina_bridge_top #(
   logic [63:0]                  top_id;
   logic [6:0]                   top_quota;
   logic [6:0]                   top_vlan_quota;
+  logic [PORT_COUNT-1:0]        top_trusted;
   logic [PORT_COUNT*3-1:0]      top_priority;
   logic [PORT_COUNT-1:0]        top_tvalid;
   logic [PORT_COUNT-1:0]        top_tready;
@@ -62,7 +64,7 @@ module ina_bridge_top #(
     top_age  <= age;
     top_tick <= tick;
     {top_level, top_uplinks, top_id} <= {place_level, place_uplinks, place_id};
-    {top_quota, top_vlan_quota, top_priority} <= {quota, vlan_quota, port_priority};
+    {top_quota, top_vlan_quota, top_trusted, top_priority} <= {quota, vlan_quota, trusted_ports, port_priority};
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (!top_tvalid[p] || top_tready[p]) begin
         top_tvalid[p] <= s_axis_tvalid[p];
@@ -80,7 +82,7 @@ module ina_bridge_top #(
             .GRAIN(GRAIN)) top (
       .clk, .rst, .age(top_age), .tick(top_tick),
       .place_level(top_level), .place_uplinks(top_uplinks), .place_id(top_id), .quota(top_quota),
-      .vlan_quota(top_vlan_quota), .port_priority(top_priority),
+      .vlan_quota(top_vlan_quota), .trusted_ports(top_trusted), .port_priority(top_priority),
       .s_axis_tvalid(top_tvalid), .s_axis_tready(top_tready), .s_axis_tdata(top_tdata),
       .s_axis_tkeep(top_tkeep), .s_axis_tlast(top_tlast),
       .m_axis_tvalid, .m_axis_tready('1), .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast,

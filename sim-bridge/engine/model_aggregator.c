@@ -86,6 +86,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	        .grain_packets = AGGREGATOR_DEFAULT_GRAIN_PACKETS,
 	        .quota = wanted->quota,
 	        .vlan_quota = wanted->vlan_quota,
+	        .trusted_ports = wanted->trusted_ports,
 	        .has_quiet_time = wanted->has_quiet_time,
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,

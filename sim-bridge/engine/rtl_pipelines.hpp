@@ -75,6 +75,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		top.place_id = uint64_t{config.number} + 1;
 		top.quota = static_cast<uint8_t>(config.quota);
 		top.vlan_quota = static_cast<uint8_t>(config.vlan_quota);
+		top.trusted_ports = config.trusted_ports & ((1u << PORTS) - 1);
 		top.port_priority = 0;
 		for (unsigned port = 0; port < PORTS; port++)
 			top.port_priority |= uint64_t{config.port_priority[port]} << 3 * port;

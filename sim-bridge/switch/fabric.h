@@ -30,7 +30,8 @@ struct cable_config {
 	uint64_t delay_ns;
 	uint64_t queue_bytes;   /* in front of it, at a switch; 0: no limit */
 	uint64_t marking_bytes; /* a longer queue marks congestion experienced; 0: never */
-	uint64_t port_priority; /* of JOINs that come in by it without a VLAN tag; 0 to 7 */
+	uint64_t trusts_tags;   /* the VLAN tags of JOINs that come in by it count */
+	uint64_t port_priority; /* of JOINs whose tag does not count; 0 to 7 */
 	/* It is out from the one until the other, counted from the common start of all hosts. */
 	uint64_t cut_ns;
 	uint64_t mend_ns;

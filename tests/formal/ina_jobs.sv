@@ -6,8 +6,8 @@
 //
 //   1. At most one port is answered in a clock, and only one that asks.
 //   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
-//      flow on this port, is not broken, and lacks a rank. What cannot be is refused: no rank, more
-//      ranks than ports, a window that is not negated.
+//      flow on this port, is not broken, and lacks a rank. What cannot be is refused: less than two
+//      ranks, more than ports, a window that is not negated.
 //   3. A job's ports are those that were granted since it was opened; it is complete when they are
 //      as many as its ranks, and then stays complete.
 //   4. A context is freed when the LEAVEs of all its ports have gone out, or its job has expired,
@@ -18,8 +18,8 @@
 //   6. A job breaks when a judge or a path says so, several of them in one clock too, and stays broken
 //      until it is freed; an expired one is broken.
 //   7. No two contexts have the same id.
-//   8. A job expires at a pulse of `age` if no packet of it came and nobody joined it since the one
-//      before, once, and at no other time.
+//   8. A job that expires, lacks a rank and is not broken is freed at once. A job expires at a pulse of `age` if no packet of it came while it was complete and nobody joined
+//      it since the one before, once, and at no other time.
 //   9. No port ever has the only flow of every context.
 //  10. A request is held where its id has no context, one is free and quiet, its VLAN may have one, and
 //      its port has the only flow of all others; and nowhere else. It is refused only where it cannot be,
@@ -34,6 +34,8 @@
 //      free. Those that are wanted are those that have jobs of no higher priority, and if
 //      its VLAN has all that it may, only those of the VLAN.
 //  14. No VLAN has more contexts than it may.
+//  15. A port is stuck while something waits there of a job that had expired at a pulse of `age`, or had
+//      been freed and held memory then, and at no other time.
 
 module formal_ina_jobs (
     input logic clk
@@ -75,6 +77,8 @@ module formal_ina_jobs (
   (* anyseq *) logic [PORT_COUNT-1:0]       done_mask;
   (* anyseq *) logic [JOB_COUNT-1:0]        job_quiet;
   (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting;
+  (* anyseq *) logic [PORT_COUNT*JOB_COUNT-1:0] resend_pending;
+  logic [PORT_COUNT-1:0]                 stuck;
 
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
@@ -110,7 +114,7 @@ module formal_ina_jobs (
       .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
-      .job_freed, .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds),
+      .job_freed, .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds), .resend_pending, .stuck,
       .opened(), .lacked, .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may
@@ -211,13 +215,21 @@ module formal_ina_jobs (
   logic                  ticked;  // it was over at the last tick
   logic                  tick_before;
   logic                  age_before;
-  logic                  heard_before;  // a packet of it
+  logic                  heard_before;  // a packet of it, with all ranks
+  logic                  late;          // it has expired or been freed, and is not given out
+  logic                  overdue;       // ... at a pulse, and since
+  logic                  overdue_before;
+  logic [PORT_COUNT-1:0] held_up;       // something of it waited at these ports
+  logic [PORT_COUNT-1:0] held_up_else;  // ... of another one
   logic                  waits_before;
   logic                  heard;         // since the last pulse of age
   logic                  heard_now;
   logic                  silent;        // the pulse was two clocks ago, and nothing was heard before it
   logic                  expired;
   logic                  expires;
+  logic                  lapses;         // ... and lacks a rank
+  logic [15:0]           port_count;
+  logic                  lapsed_1, lapsed_2, lapsed_3;
   logic                  expired_now;
 
   always_comb begin
@@ -227,10 +239,12 @@ module formal_ina_jobs (
     asked_place    = '0;
     asked_tag      = '0;
     port_count_now = '0;
+    port_count     = '0;
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (answer_valid[p])
         {asked_tag, asked_window, asked_place, asked_ranks, asked_id} = ask[p*ina_pkg::ASK_T_W +: ina_pkg::ASK_T_W];
       port_count_now = port_count_now + 16'(ports_now[p]);
+      port_count     = port_count + 16'(ports[p]);
     end
   end
 
@@ -239,7 +253,8 @@ module formal_ina_jobs (
   assign opens        = granted_this && !known;
   assign newly_left   = (leaves_before & ports) | (gone & ~ports_waited & {PORT_COUNT{quiet_before}});
   assign left_now     = opens ? '0 : left | newly_left;
-  assign ends         = known && ((left | newly_left) == ports || over
+  assign lapses       = expires && !broken && port_count != ranks;
+  assign ends         = known && ((left | newly_left) == ports || over || lapses
       || (expired && quiet_before && !waits_before));
   assign over_now     = ends && several && broken && !(ticked && tick_before);
   assign frees        = ends && !over_now;
@@ -250,6 +265,7 @@ module formal_ina_jobs (
   assign heard_now    = heard || heard_before || granted_this;
   assign expires      = silent && known && !expired && !over;
   assign expired_now  = known_now && !opens && !over_now && (expired || expires);
+  assign late         = expired_now || (holds[followed] && !job_valid[followed]);
 
   always_ff @(posedge clk) begin
     leaves_before <= rst ? '0 : leaves;
@@ -258,11 +274,20 @@ module formal_ina_jobs (
     ports_waited  <= waits;
     quiet_before  <= job_quiet[followed];
     freed_before  <= !rst && job_freed[followed];
+    lapsed_1      <= !rst && lapses;
+    lapsed_2      <= !rst && lapsed_1;
+    lapsed_3      <= !rst && lapsed_2;
     tick_before   <= !rst && tick;
     over          <= !rst && over_now;
     ticked        <= !rst && (tick_before ? over && over_now : ticked);
     age_before    <= !rst && age;
-    heard_before  <= !rst && hits != '0;
+    heard_before  <= !rst && hits != '0 && job_complete[followed];
+    overdue        <= !rst && late && (overdue || age_before);
+    overdue_before <= !rst && overdue;
+    for (int p = 0; p < PORT_COUNT; p++) begin
+      held_up[p] <= queue_waiting[p*JOB_COUNT + 32'(followed)] || resend_pending[p*JOB_COUNT + 32'(followed)];
+      held_up_else[p] <= queue_waiting[p*JOB_COUNT + 32'(!followed)] || resend_pending[p*JOB_COUNT + 32'(!followed)];
+    end
     waits_before  <= (waits & mask) != '0;
     heard         <= !rst && !age_before && heard_now;
     silent        <= !rst && age_before && !heard_now;
@@ -290,7 +315,7 @@ module formal_ina_jobs (
       p1_one:   assert ((answer_valid & (answer_valid - 1'b1)) == '0);
       p1_asked: assert ((answer_valid & ~ask_valid) == '0);
       if (granted) begin
-        p2_possible: assert (asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
+        p2_possible: assert (asked_ranks > 16'd1 && asked_ranks <= 16'(PORT_COUNT)
             && asked_window[31]);
       end
       if (granted_this && known) begin
@@ -331,6 +356,9 @@ module formal_ina_jobs (
   always_comb begin
     if (!rst) begin
       p8_expires: assert (newly_expired[followed] == expires);
+      p15_stuck:  assert (!overdue_before || (held_up & ~stuck) == '0);
+      p15_else:   assert (overdue_before || (stuck & ~held_up_else) == '0);
+      p15_waits:  assert ((stuck & ~held_up_else & ~held_up) == '0);
     end
   end
 
@@ -365,11 +393,11 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            asks_for;
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;
-  assign possible = asked_ranks != '0 && asked_ranks <= 16'(PORT_COUNT)
+  assign possible = asked_ranks > 16'd1 && asked_ranks <= 16'(PORT_COUNT)
       && asked_window[31];
   assign may_join = has_id[followed] && !complete_3[followed] && !broken_1 && ranks == asked_ranks
       && (ports & answer_valid) == '0;
-  assign may_refuse = !possible || (has_id != '0 && !may_join)
+  assign may_refuse = !possible || (has_id != '0 && !may_join) || lapses || lapsed_1 || lapsed_2 || lapsed_3
       || (has_id == '0 && (free_4 == '0 || vlan_full));
 
   assign is_full   = possible && has_id == '0 && (free_4 == '0 || vlan_full);
@@ -463,6 +491,7 @@ module formal_ina_jobs (
       goes_by: cover (frees && gone == ports && left != '0);
       lingers: cover (frees && over);
       still_waits: cover (expired && quiet_before && waits_before);
+      gets_stuck:  cover (stuck != '0 && expired && freed_once);
     end
   end
 endmodule

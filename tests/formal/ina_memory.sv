@@ -12,6 +12,7 @@
 //   5. Where nothing had changed for three clocks when it was looked up, the block that is taken is of the
 //      largest size that is asked for, free, and leaves a grain to each other context that holds nothing.
 //      So what is given back is whole: a slot that nobody holds is free.
+//   6. Where there are shares, no block is larger than a context's share of the memory.
 
 module formal_ina_memory (
     input logic clk
@@ -27,6 +28,7 @@ module formal_ina_memory (
   logic rst;
   formal_reset reset (.clk, .rst);
 
+  (* anyconst *) logic               shares;  // a context's is two packets
   (* anyseq *) logic                 look;
   (* anyseq *) logic [31:0]          asked;
   (* anyseq *) logic                 take;
@@ -38,7 +40,7 @@ module formal_ina_memory (
   logic                              busy;
 
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) dut (
-      .clk, .rst, .look, .asked, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
+      .clk, .rst, .shares, .look, .asked, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
 
   // A look-up, and the take behind it, if any.
   logic       looked;    // in the clock before
@@ -120,7 +122,7 @@ module formal_ina_memory (
       looked_4 <= settled && fits_4 && free_count > to_come + 4'd2;
       kept     <= settled && fits_4 && free_count <= to_come + 4'd2;
     end
-    took_4   <= looked_4 && wanted >= 32'd4;
+    took_4   <= looked_4 && wanted >= 32'd4 && !shares;
     took_2   <= looked_2 && wanted >= 32'd2;
   end
 
@@ -140,6 +142,7 @@ module formal_ina_memory (
         assert (base + size <= MEMORY);
         assert (size == 32'd1 || size == 32'd2 || size == 32'd4);
         assert ((base & (size - 32'd1)) == '0);
+        assert (!shares || size <= 32'd2);
         if (idle[j]) begin
           assert (busy && waits != 3'd7);
         end

@@ -13,6 +13,9 @@
 //   5. A stream that waits while the other sends a frame has the turn when that frame ends.
 //   6. No clock is lost: while the output is free, a beat is taken of the stream whose turn it is;
 //      between frames, of any that has one.
+//   7. A beat is lost only if it came with `drops` while another one waited for the output, or its frame
+//      lost one before. Then the rest of the frame is lost, and what has come out of it gets an end: one
+//      beat of one byte. With `drops` no stream waits for the output.
 
 module formal_ina_merge (
     input logic clk
@@ -31,6 +34,7 @@ module formal_ina_merge (
   (* anyseq *) logic              s0_tagged;
   (* anyseq *) logic [31:0]       s0_tag;
   (* anyseq *) logic              m_ready;
+  (* anyseq *) logic              drops;
   logic [1:0]        s_ready;
   logic [1:0]        s_last;
   logic              m_valid;
@@ -48,7 +52,7 @@ module formal_ina_merge (
       .s1_axis_tvalid(s_valid[1]), .s1_axis_tready(s_ready[1]), .s1_axis_tdata(s1[BEAT_W-1:0]),
       .s1_axis_tkeep(s1[BEAT_W +: KEEP_W]), .s1_axis_tlast(s_last[1]),
       .m_axis_tvalid(m_valid), .m_axis_tready(m_ready), .m_axis_tdata(m_data),
-      .m_axis_tkeep(m_keep), .m_axis_tlast(m_last));
+      .m_axis_tkeep(m_keep), .m_axis_tlast(m_last), .drops);
 
   formal_stream #(.WIDTH(ALL_W + 33), .ASSUME(1)) s0_rules (
       .clk, .rst, .valid(s_valid[0]), .ready(s_ready[0]), .payload({s0_tagged, s0_tag, s0}));
@@ -69,8 +73,16 @@ module formal_ina_merge (
   logic [31:0]      was_tag;
   logic [1:0]       in_frame;   // of each stream: its last beat taken was not a frame's last
   logic [1:0]       waited;     // the stream had a beat while the other sent a frame
+  logic             losing;     // the frame that is going in has lost a beat
+  logic             loses;      // this clock's beat is lost, if one is taken
+  logic             cut;        // what has come out of a frame has yet to get an end
+  logic             can_take;   // the output
+  logic             goes;       // what is owed goes in this clock
 
-  assign taken = s_valid & s_ready;
+  assign taken    = s_valid & s_ready;
+  assign can_take = (!holds || m_ready) && !cut;
+  assign loses    = losing || !can_take;
+  assign goes     = owed && (can_take || drops || losing);
 
   // Stream 0: beats are full but for a frame's last; a frame has one tag.
   logic [KEEP_W-1:0] s0_keep;
@@ -98,16 +110,22 @@ module formal_ina_merge (
       owed     <= 1'b0;
       in_frame <= '0;
       waited   <= '0;
+      losing   <= 1'b0;
+      cut      <= 1'b0;
     end else begin
-      if (taken != '0) begin
+      if (m_ready) begin
+        holds <= cut;
+        cut   <= 1'b0;
+        if (cut) beat <= {1'b1, KEEP_W'(1), m_data};  // any byte
+      end
+      if (taken != '0 || goes) begin
+        owed   <= taken[0] && s0_tagged && overflows;
+        losing <= loses && !goes && !((taken & s_last) != '0 && !(taken[0] && s0_tagged && overflows));
+        if (loses && !losing && (in_frame != '0 || owed)) cut <= 1'b1;
+      end
+      if (!loses && (taken != '0 || goes)) begin
         holds <= 1'b1;
-        beat  <= taken[1] ? s1 : s0_tagged ? longer : s0;
-        owed  <= taken[0] && s0_tagged && overflows;
-      end else if (m_ready && owed) begin
-        beat <= {1'b1, KEEP_W'(over_keep), BEAT_W'(over)};
-        owed <= 1'b0;
-      end else if (m_ready) begin
-        holds <= 1'b0;
+        beat  <= goes ? {1'b1, KEEP_W'(over_keep), BEAT_W'(over)} : taken[1] ? s1 : s0_tagged ? longer : s0;
       end
       if (taken[0]) begin
         over       <= s0_data[BEAT_W-1 -: 32];
@@ -136,11 +154,11 @@ module formal_ina_merge (
         p2_data: assert (((m_data ^ beat[BEAT_W-1:0]) & counts) == '0);
       end
       p3_one:  assert (taken != 2'b11);
-      p3_over: assert (taken == '0 || ((!m_valid || m_ready) && !owed));
+      p3_over: assert (taken == '0 || ((can_take || drops || losing) && !owed));
       p4_own:  assert (!(taken[0] && in_frame[1]) && !(taken[1] && in_frame[0]));
       p5_turn: assert (!(taken[0] && waited[1] && !in_frame[0])
           && !(taken[1] && waited[0] && !in_frame[1]));
-      if ((!m_valid || m_ready) && !owed) begin
+      if ((can_take || drops) && !owed) begin
         p6_frame: assert ((!in_frame[0] || taken[0] == s_valid[0])
             && (!in_frame[1] || taken[1] == s_valid[1]));
         p6_any:   assert (in_frame != '0 || s_valid == '0 || taken != '0);
@@ -154,12 +172,16 @@ module formal_ina_merge (
   (* hierconn *) logic \dut.spills ;
   (* hierconn *) logic [31:0] \dut.over ;
   (* hierconn *) logic [3:0] \dut.over_keep ;
+  (* hierconn *) logic \dut.losing ;
+  (* hierconn *) logic \dut.is_cut ;
 
   always_comb begin
     if (!rst) begin
       i1_frame: assert ({in_frame, owed} == {\dut.in_frame && \dut.owner ,
           \dut.in_frame && !\dut.owner && !\dut.spills , \dut.in_frame && \dut.spills });
-      i1_over:  assert (\dut.spills == owed && (!owed || (holds && !\dut.owner )));
+      i1_over:  assert (\dut.spills == owed && (!owed || ((holds || losing) && !\dut.owner )));
+      i1_lost:  assert (\dut.losing == losing && \dut.is_cut == cut && (!cut || holds)
+          && (!losing || in_frame != '0 || owed));
       if (in_frame[0] || owed) begin
         i1_bytes: assert (\dut.over == over && (!owed || \dut.over_keep == over_keep));
       end
@@ -169,10 +191,12 @@ module formal_ina_merge (
 
   logic [1:0] frames;  // of each stream, one has ended
   logic       two_beats;
+  logic       cut_once;
 
   always_ff @(posedge clk) begin
     if (rst) frames <= '0;
     else frames <= frames | (taken & s_last);
+    cut_once  <= !rst && (cut_once || cut);
     two_beats <= !rst && (two_beats || (taken != '0 && (taken & in_frame) != '0));
   end
 
@@ -182,6 +206,7 @@ module formal_ina_merge (
       waits: cover (waited[0] && taken[0]);
       spill: cover (m_valid && m_ready && m_last && m_keep == KEEP_W'(4'h3) && frames[1]);
       stall: cover (m_valid && !m_ready && s_valid == 2'b11);
+      ended: cover (m_valid && m_ready && m_last && m_keep == KEEP_W'(1) && frames[1] && !in_frame[0] && cut_once && losing);
     end
   end
 endmodule

@@ -6,8 +6,8 @@
 //   1. Each frame gives exactly one `first` and, with it or later, exactly one `last`, in order.
 //   2. What is no candidate gives one beat. A candidate's beats have four quads each but the last,
 //      and together as many as its header says, or it is of the wrong length.
-//   3. A candidate is of the right length if and only if its frame has exactly the bytes of its
-//      form's headers, its payload and the iCRC.
+//   3. A candidate is of the right length if and only if its frame has the bytes of its form's
+//      headers, its payload and the iCRC. Then it is trailed if and only if there are more.
 //   4. Header, candidate and roce_data stay over the packet.
 //   5. A candidate's header and payload are those of its frame: MAC's first byte, PSN's first
 //      byte, and bytes of the payload's first, second, fourth and last quad, where the form has
@@ -47,6 +47,7 @@ module formal_ina_parse (
   logic              m_candidate;
   logic              m_roce_data;
   logic              m_wrong_length;
+  logic              m_trailed;
   logic              busy;
 
   assign s_keep = {KEEP_W{1'b1}} >> (s_last ? absent : 6'd0);
@@ -54,7 +55,7 @@ module formal_ina_parse (
   ina_parse #(.MTU(MTU)) dut (
       .clk, .rst, .en, .s_valid(offered), .s_last, .s_data, .s_keep,
       .m_head, .m_head_ipv6(), .m_valid, .m_first, .m_last, .m_header, .m_data, .m_after(), .m_quads,
-      .m_candidate, .m_roce_data, .m_wrong_length, .busy);
+      .m_candidate, .m_roce_data, .m_wrong_length, .m_trailed, .busy);
 
   assign s_valid = offered && en;
 
@@ -178,12 +179,16 @@ module formal_ina_parse (
   logic       form_vlan;
   logic       form_ipv6;
   logic [9:0] before;
+  logic [9:0] need;   // bytes
+  logic [9:0] got;    // that have come
   logic       right;
 
   assign form_vlan = m_header.has_vlan;
   assign form_ipv6 = m_header.is_ipv6;
   assign before    = form_ipv6 ? (form_vlan ? 10'd78 : 10'd74) : (form_vlan ? 10'd58 : 10'd54);
-  assign right     = ended != out && lengths[out] == before + 10'({m_header.quads, 4'd0}) + 10'd4;
+  assign need      = before + 10'({m_header.quads, 4'd0}) + 10'd4;
+  assign got       = ended != out ? lengths[out] : {in_beat, 6'd0};
+  assign right     = got >= need;
 
   // 5: one bit of each of these bytes of the payload, as it stands in a frame of each form.
   logic [3:0] payload_right;
@@ -226,6 +231,7 @@ module formal_ina_parse (
           if (m_last) begin
             p2_all:   assert (m_wrong_length || 9'(out_quads) + 9'(m_quads) == m_header.quads);
             p3_right: assert (m_wrong_length == !right);
+            p3_trailed: assert (!right || m_trailed == !(ended != out && got == need));
             p8_zeros: assert (m_wrong_length
                 || ((m_quads > 3'd1 || m_data[288-1:160] == '0)
                     && (m_quads > 3'd2 || m_data[416-1:288] == '0)
@@ -269,6 +275,7 @@ module formal_ina_parse (
       vlan:     cover (taken && m_last && !m_first && !form_ipv6 && form_vlan && right && m_candidate);
       astray:   cover (taken && m_last && m_candidate && m_wrong_length && rights == 2'd1);
       others:   cover (out == 3'd3 && rights == '0);
+      trailed:  cover (taken && m_last && m_candidate && right && ended == out);
     end
   end
 endmodule

@@ -59,10 +59,10 @@ static void assert_refused(struct rig *rig, unsigned port, const struct frame *f
 static void test_refused_numbers(void **state)
 {
 	struct rig *rig = *state;
-	static const uint16_t rank_counts[] = {0, 4, 0xFFFF};
+	static const uint16_t rank_counts[] = {0, 1, 4, 0xFFFF};
 	static const int32_t windows[] = {0, 1, WINDOW, INT32_MAX};
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &rank_counts[i], 2);
 		assert_refused(rig, 0, &join);
 	}
@@ -74,38 +74,44 @@ static void test_refused_numbers(void **state)
 	rig_assert_count(rig, packets_taken, 0);
 }
 
-/* Four contexts of two ports: the fifth job is refused, until one of the four has gone. */
+/* A JOIN or LEAVE of a rank of job `job`, which has two, on a connection of its own. */
+static struct frame of_a_pair(const struct rig *rig, unsigned rank, unsigned job, unsigned index,
+                              enum ina_wire_type type)
+{
+	struct frame frame = rig_control(rig, rank, index, type);
+	const uint16_t two = 2;
+
+	memcpy(frame.bytes + RANK_COUNT_AT, &two, sizeof(two));
+	frame.bytes[JOB_ID_AT + 5] = (uint8_t)job;
+	frame.bytes[49] = (uint8_t)(0x60 + job);
+	frame_seal(&frame);
+	return frame;
+}
+
+/* Four contexts: the fifth job is refused, until one of the four has gone. */
 static void test_refused_for_want_of_contexts(void **state)
 {
 	struct rig *rig = *state;
-	const uint16_t alone = 1;
 
-	for (unsigned job = 0; job < 5; job++) {
-		struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &alone, 2);
+	for (unsigned job = 0; job < 4; job++)
+		for (unsigned rank = 0; rank < 2; rank++) {
+			struct frame join = of_a_pair(rig, rank, job, 0, INA_WIRE_JOIN);
 
-		join.bytes[JOB_ID_AT + 5] = (uint8_t)job;
-		join.bytes[49] = (uint8_t)(0x60 + job); /* a connection each */
-		frame_seal(&join);
-		if (job == 4) {
-			assert_refused(rig, 0, &join);
-			break;
+			rig_put(rig, rank, &join);
+			assert_int_equal(rig->emitted_count, 2 * rank);
 		}
-		rig_put(rig, job / 3, &join);
-		assert_int_equal(rig->emitted_count, 1);
-	}
+	struct frame fifth = of_a_pair(rig, 0, 4, 0, INA_WIRE_JOIN);
+	assert_refused(rig, 0, &fifth);
 	rig_assert_count(rig, jobs_opened, 4);
 
-	struct frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
-	leave.bytes[49] = 0x62;
-	frame_seal(&leave);
-	rig_put(rig, 0, &leave);
-	rig_assert_count(rig, jobs_closed, 1);
+	for (unsigned rank = 0; rank < 2; rank++) {
+		struct frame leave = of_a_pair(rig, rank, 2, 1, INA_WIRE_LEAVE);
 
-	struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &alone, 2);
-	join.bytes[JOB_ID_AT + 5] = 9;
-	join.bytes[49] = 0x70;
-	frame_seal(&join);
-	rig_put(rig, 0, &join);
+		rig_put(rig, rank, &leave);
+	}
+	rig_assert_count(rig, jobs_closed, 1);
+	rig_put(rig, 0, &fifth);
+	rig_assert_nothing(rig);
 	rig_assert_count(rig, jobs_opened, 5);
 }
 

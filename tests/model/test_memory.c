@@ -171,6 +171,35 @@ static void test_shared(void **state)
 }
 
 /*
+ * Where ports or VLANs have a quota, a context has no more than its share of the memory, so what
+ * they hold of it is bounded too. A quota of all that there are is none.
+ */
+static void test_quota(void **state)
+{
+	static const struct {
+		unsigned quota, vlan_quota, granted;
+	} cases[] = {{0, 0, 8}, {3, 4, 8}, {4, 0, 8}, {1, 0, 4}, {2, 0, 4}, {0, 3, 4}, {0, 1, 4}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct aggregator_config config = {.ports = 2,
+		                                   .jobs = 4,
+		                                   .memory_packets = 16,
+		                                   .window_packets = 16,
+		                                   .grain_packets = 2,
+		                                   .quota = cases[i].quota,
+		                                   .vlan_quota = cases[i].vlan_quota};
+		struct rig *rig = rig_open(2, 8);
+
+		aggregator_close(rig->aggregator);
+		rig->aggregator = aggregator_open(&config, rig_collect, rig);
+		assert_non_null(rig->aggregator);
+		assert_int_equal(granted_to(rig, 0, 100), cases[i].granted);
+		rig_close(rig);
+	}
+}
+
+/*
  * Blocks never overlap, are where they belong, and are the largest that fit and leave a grain to
  * each other holder.
  */
@@ -235,9 +264,8 @@ static void test_blocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_granted),
-	        cmocka_unit_test(test_granted_by_each_switch),
-	        cmocka_unit_test(test_shared),
+	        cmocka_unit_test(test_granted), cmocka_unit_test(test_granted_by_each_switch),
+	        cmocka_unit_test(test_shared),  cmocka_unit_test(test_quota),
 	        cmocka_unit_test(test_blocks),
 	};
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

@@ -244,11 +244,14 @@ static void test_lengths_that_disagree(void **state)
 		assert_true(parse(&frame).roce_request);
 
 		frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
+		assert_false(parse(&frame).trailed);
 		frame.length++;
 		assert_true(parse(&frame).candidate);
-		assert_true(parse(&frame).wrong_length);
+		assert_false(parse(&frame).wrong_length);
+		assert_true(parse(&frame).trailed);
 		frame.length -= 2;
 		assert_true(parse(&frame).wrong_length);
+		assert_false(parse(&frame).trailed);
 		frame.length = 64; /* one beat */
 		assert_false(parse(&frame).candidate);
 	}

@@ -98,6 +98,32 @@ static void assert_suspect(struct rig *rig, const struct frame *frame)
 	rig_assert_count(rig, suspects_dropped, before + 1);
 }
 
+/* ... or, if the job had something waiting, that alone comes out. */
+static void assert_suspect_of(struct rig *rig, const struct frame *frame, unsigned waiting)
+{
+	uint64_t before = aggregator_counters(rig->aggregator)->suspects_dropped;
+
+	rig_put(rig, 2, frame);
+	assert_int_equal(rig->emitted_count, waiting);
+	rig_assert_count(rig, suspects_dropped, before + 1);
+}
+
+/* Ranks 0 and 2 of a job of two join. The JOIN of rank 2. */
+static struct frame join_two(struct rig *rig)
+{
+	const uint16_t two = 2;
+	struct frame join;
+
+	for (unsigned rank = 0; rank <= 2; rank += 2) {
+		join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+		memcpy(join.bytes + RANK_COUNT_AT, &two, sizeof(two));
+		frame_seal(&join);
+		rig_put(rig, rank, &join);
+	}
+	assert_int_equal(rig->emitted_count, 2);
+	return join;
+}
+
 /* A probe came out on port 2, and nothing else. */
 static void assert_probe(struct rig *rig, unsigned index)
 {
@@ -277,16 +303,13 @@ static void test_connection_that_ended(void **state)
 static void test_all_are_gone(void **state)
 {
 	struct rig *rig = *state;
-	const uint16_t alone = 1;
-	struct frame join = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	struct frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
 
-	memcpy(join.bytes + RANK_COUNT_AT, &alone, 2);
-	frame_seal(&join);
-	rig_put(rig, 2, &join);
-	assert_int_equal(rig->emitted_count, 1);
+	join_two(rig);
+	rig_put(rig, 0, &leave);
 	struct frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 4; i++)
-		assert_suspect(rig, &write);
+		assert_suspect_of(rig, &write, i == 3); /* the LEAVE, raw */
 	rig_assert_count(rig, jobs_closed, 1);
 	rig_put(rig, 2, &write);
 	rig_assert_passed(rig, 2, &write);
@@ -424,7 +447,6 @@ static void test_unmarked(void **state)
 static void test_history_of_another_tenant(void **state)
 {
 	struct rig *rig = *state;
-	const uint16_t alone = 1;
 	uint8_t secret[4096];
 
 	rig_join_all(rig);
@@ -446,11 +468,7 @@ static void test_history_of_another_tenant(void **state)
 	}
 	rig_assert_count(rig, jobs_closed, 1);
 
-	struct frame join = rig_control(rig, 2, 0, INA_WIRE_JOIN);
-	memcpy(join.bytes + RANK_COUNT_AT, &alone, 2);
-	frame_seal(&join);
-	rig_put(rig, 2, &join);
-	assert_int_equal(rig->emitted_count, 1);
+	struct frame join = join_two(rig);
 	memset(secret, 0, sizeof(secret));
 	struct frame longer = rig_frame(rig, 2, 0, SEND_ONLY, secret, sizeof(secret));
 	rig_put(rig, 2, &longer);

@@ -44,7 +44,7 @@ def quiet(seconds):
 class Flow:
     """An aggregated connection from the host at `port` to that at `to`."""
 
-    def __init__(self, bridge, port, to, rank=0, ranks=1, job=JOB, qpn=0x11, psn=FIRST_PSN, **form):
+    def __init__(self, bridge, port, to, rank=0, ranks=2, job=JOB, qpn=0x11, psn=FIRST_PSN, **form):
         self.bridge, self.port, self.to = bridge, port, to
         self.rank, self.ranks, self.job = rank, ranks, job
         self.qpn, self.next_psn, self.form = qpn, psn, form

@@ -153,11 +153,6 @@ def test_a_port_without_a_rank_is_a_bypass(start, ports):
     assert job.say(DATA, [minus_zero] * len(ports), number_type=FLOAT32)[32:-16] == minus_zero
 
 
-def test_one_operand_alone_keeps_its_bits(two):
-    nans = packed("I", 0x7F800001, 0xFFFFFFFF, 0x80000000, 1)
-    assert Job(two, 1).join().say(DATA, [nans], number_type=FLOAT32)[32:-16] == nans
-
-
 @pytest.mark.parametrize("operation,operands,flags", [
     (SUM, (2**31 - 1, 1), 1), (SUM, (-2**31, -1), 1), (SUM, (2**31 - 1, -1), 0), (MAX, (2**31 - 1, 1), 0)])
 def test_overflow_sets_a_flag(two, operation, operands, flags):

@@ -11,14 +11,14 @@ from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_ONLY, asks
 ELEMENTS = bytes(range(32))
 
 
-@pytest.mark.parametrize("ranks,ports", [(1, 2), (2, 2), (3, 4), (4, 4), (8, 8)])
+@pytest.mark.parametrize("ranks,ports", [(2, 2), (3, 4), (4, 4), (8, 8)])
 def test_joins_data_and_leaves_are_joined(start, ranks, ports):
     job = Job(start(ports), ranks)
     for kind in (JOIN, LEAVE):
         payload = job.say(kind)
         assert trailer_of(payload) == (ranks, 0, job.flows[0].number - 1, ranks - 1)
         if kind == JOIN:
-            assert ranks == 1 or job.is_summed()
+            assert job.is_summed()
 
 
 @pytest.mark.parametrize("mtu", [256, 1024, 4096])
@@ -114,6 +114,9 @@ def test_what_is_refused_for_want_of_a_context_is_said_once(two):
     assert [flags_of(job) for job in jobs[1:4]] == [WANTED, 0, 0]
 
 
+TRUSTING = ("--trust-tags", "yes")
+
+
 def tagged(bridge, number, vlan, priority=0):
     """A job whose frames have this tag."""
     return Job(bridge, 2, job=JOB + number, qpn=0x20 + number, forms=[{"vlan": priority << 13 | vlan}] * 2)
@@ -127,7 +130,7 @@ def refused_all(job):
 
 def test_a_vlan_has_a_quota_of_contexts(start):
     """A JOIN beyond it is refused; others are not. Without a tag, and with one of a priority alone, are one VLAN."""
-    two = start(2, "--vlan-quota", "2")
+    two = start(2, "--vlan-quota", "2", *TRUSTING)
     jobs = [tagged(two, i, vlan, priority) for i, (vlan, priority) in enumerate([(7, 0), (7, 5), (8, 0), (0, 5)])]
     jobs.append(Job(two, 2, job=JOB + 10, qpn=0x30))
     for job in jobs:
@@ -144,7 +147,7 @@ def test_a_vlan_has_a_quota_of_contexts(start):
 
 
 def test_what_a_vlan_lacks_is_said_to_its_own_jobs(start):
-    two = start(2, "--vlan-quota", "2")
+    two = start(2, "--vlan-quota", "2", *TRUSTING)
     jobs = [tagged(two, i, vlan).join(exponent=-LEAST) for i, vlan in enumerate([8, 7, 8, 7, 9])]
     assert [flags_of(job) for job in jobs] == [0] * 5
     refused_all(tagged(two, 10, 7))
@@ -156,8 +159,9 @@ def test_what_a_vlan_lacks_is_said_to_its_own_jobs(start):
     assert [flags_of(job) for job in (jobs[4], jobs[3], jobs[1])] == [0, 0, 0]
 
 
-def test_a_job_of_a_higher_priority_is_not_asked(two):
+def test_a_job_of_a_higher_priority_is_not_asked(start):
     """That a context is wanted is said to a job whose JOIN had no higher priority; where there is none, to nobody."""
+    two = start(2, *TRUSTING)
     jobs = [tagged(two, i, 7 + i % 3, priority=5 if i < CONTEXTS - 2 else 3).join(exponent=-LEAST) for i in range(CONTEXTS)]
     refused_all(tagged(two, 40, 7, priority=2))
     assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
@@ -171,7 +175,7 @@ def test_a_job_of_a_higher_priority_is_not_asked(two):
 
 def test_a_port_has_a_priority(start):
     """It is that of jobs whose JOINs come in there without a tag; a tag has its own."""
-    four = start(4, "--port-priority", "2", *[word for port in (0, 1) for word in ("--at", f"{port},port-priority=5")])
+    four = start(4, "--port-priority", "2", *TRUSTING, *[word for port in (0, 1) for word in ("--at", f"{port},port-priority=5")])
 
     def untagged(ports, number):
         return Job(four, 2, ports, job=JOB + number, qpn=0x20 + number)
@@ -217,9 +221,9 @@ def test_every_context_has_memory(two):
     assert again.is_summed()
 
 
-@pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS},
+@pytest.mark.parametrize("fields", [{"ranks": 0}, {"ranks": 1}, {"ranks": 9}, {"exponent": 0}, {"exponent": SLOTS},
                                     {"exponent": 2**31 - 1}],
-                         ids=["no ranks", "more ranks than ports", "no window", "a window that is not negated",
+                         ids=["no ranks", "one rank", "more ranks than ports", "no window", "a window that is not negated",
                               "the largest lane"])
 def test_refused_what_cannot_be(start, fields):
     refused(Flow(start(8), 0, 1), **fields)

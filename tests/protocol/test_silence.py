@@ -43,8 +43,19 @@ def test_a_job_is_not_forgotten_sooner_where_contexts_are_free(start):
 
 def test_a_job_that_waits_for_ranks_is_forgotten(start):
     bridge = start(2, "--job-ttl", TTL_S)
-    frame = Flow(bridge, 0, 1, ranks=2).say(JOIN)
-    check_raw([bridge.receive(1)], [frame])
+    job = Job(bridge, 2)
+    joins = [flow.packet(flow.message(JOIN)) for flow in job.flows]
+    bridge.send(0, joins[0])
+    end = time.monotonic() + 3 * TTL_S
+    while time.monotonic() < end:
+        assert bridge.settle() == [[], []], "its JOIN is sent on"
+        time.sleep(PAUSE_S)
+    bridge.send(1, joins[1])
+    assert bridge.settle() == [[], []]
+    bridge.send(0, joins[0])
+    assert [len(got) for got in bridge.settle()] == [1, 1]
+    counters = bridge.end()["aggregator"]
+    assert (counters["jobs_opened"], counters["jobs_expired"]) == (2, 1)
 
 
 def test_a_silent_job_is_forgotten_sooner_where_a_context_is_lacked(start):
@@ -104,7 +115,7 @@ def test_damaged_packets_are_no_life(start):
     jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
     flows = [job.flows[0] for job, _ in jobs]
     frames = [damaged(flows[0].packet(bytes(48))), damaged(flows[1].packet(bytes(48), 2 * SLOTS)),
-              flows[2].packet(bytes(48)) + bytes(16)]
+              flows[2].packet(bytes(64))[:-16]]
     expire_in_spite_of(bridge, 0, frames, [raw for _, raw in jobs])
 
 

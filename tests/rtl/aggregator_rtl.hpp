@@ -40,6 +40,7 @@ class AggregatorRtl
 		dut->place_uplinks = 0;
 		dut->place_id = 0;
 		dut->quota = dut->vlan_quota = 0;
+		dut->trusted_ports = 0;
 		dut->port_priority = 0;
 		dut->s_axis_tvalid = 0;
 		dut->s_axis_tlast = 0;
@@ -61,7 +62,13 @@ class AggregatorRtl
 		dut->vlan_quota = static_cast<uint8_t>(quota);
 	}
 
-	/// Of a port's JOINs without a VLAN tag, likewise.
+	/// Whose JOINs' VLAN tags count, likewise.
+	void trust(unsigned ports)
+	{
+		set(dut->trusted_ports, ports);
+	}
+
+	/// Of a port's JOINs whose tag does not count, likewise.
 	void prefer(unsigned port, unsigned priority)
 	{
 		dut->port_priority |= uint64_t{priority} << 3 * port;

@@ -46,7 +46,7 @@ class Test
 		dut->s_roce_data = roce_data;
 		body.resize(beats * bench::BEAT_BYTES + bench::ICRC_BYTES);
 		for (size_t i = 0; i < beats; i++) {
-			const bool last = i + 1 == beats;
+			const bool last = i + 1 == beats, trailed = random.chance(50);
 			const size_t left = quads - 4 * i;
 			uint32_t after;
 			bench::Bytes data(&body[i * bench::BEAT_BYTES],
@@ -62,9 +62,11 @@ class Test
 			dut->s_last = last;
 			dut->s_quads = static_cast<uint8_t>(left < 4 ? left : 4);
 			dut->s_wrong_length = last && wrong_length;
+			dut->s_trailed = trailed;
 			if (left < 4)
 				std::fill_n(&data[left * QUAD_BYTES], bench::ICRC_BYTES, 0);
-			sent.push_back({i == 0, last, candidate, roce_data, ok, frame, data});
+			sent.push_back(
+			        {i == 0, last, candidate, roce_data, ok, trailed, frame, data});
 			clock();
 		}
 	}
@@ -79,7 +81,7 @@ class Test
 
       private:
 	struct Beat {
-		bool first, last, candidate, roce_data, ok;
+		bool first, last, candidate, roce_data, ok, trailed;
 		bench::Bytes frame, data;
 	};
 	// One clock that counts; others with en = 0 come before it.
@@ -113,6 +115,7 @@ class Test
 		CHECK(bench::get_header_crc(dut->m_header) == bench::header_crc(beat.frame),
 		      "the headers' CRC is %08x", bench::get_header_crc(dut->m_header));
 		CHECK(bench::get(dut->m_data, 0, bench::BEAT_BYTES) == beat.data, "data changed");
+		CHECK(dut->m_trailed == beat.trailed, "m_trailed = %d", dut->m_trailed);
 		CHECK(!beat.last || dut->m_ok == beat.ok, "m_ok = %d for %zu bytes", dut->m_ok,
 		      beat.frame.size());
 	}

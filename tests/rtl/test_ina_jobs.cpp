@@ -147,7 +147,10 @@ class Jobs
 		drive();
 		std::copy(past + 1, past + DECIDING_CLOCKS, past);
 		past[DECIDING_CLOCKS - 1] = now;
+		const unsigned stuck_ports = find_stuck();
 		dut.tick();
+		CHECK(dut->stuck == stuck_ports, "stuck %x, not %x", dut->stuck, stuck_ports);
+		stuck_clocks += stuck_ports != 0;
 		for (unsigned p = 0; p < PORTS; p++) {
 			requests[p].clocks++;
 			CHECK(requests[p].clocks <= ANSWER_CLOCKS + 1 || !requests[p].active,
@@ -164,10 +167,12 @@ class Jobs
 			      "port %u asks, and %u others were answered meanwhile", p,
 			      requests[p].others);
 		}
+		for (const Job &job : jobs)
+			if (lapses(job))
+				lapsed_at[job.id] = dut.clocks;
 		if (port >= 0)
 			answer = check_answer(requests[port], static_cast<unsigned>(port));
-		if (answer >= 0)
-			hit[answer] = true;
+		joined = answer;
 		for (unsigned j = 0; j < JOBS; j++)
 			advance(next[j], j);
 		if (answer >= 0)
@@ -180,7 +185,7 @@ class Jobs
 
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
 	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0,
-	         most_asked = 0, wanted = 0, vlan_wanted = 0, spared = 0,
+	         most_asked = 0, wanted = 0, vlan_wanted = 0, spared = 0, stuck_clocks = 0,
 	         too_many = 0; // asked for by a port that has its quota
 
       private:
@@ -199,7 +204,18 @@ class Jobs
 	bool calm = false;      // no job breaks by itself
 	unsigned asking = ~0u;  // ports
 	uint64_t wanted_by = 0; // the job that was the last to ask for a context
-	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {}; // ports
+	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {},
+	         answers[JOBS] = {};       // ports
+	int joined = -1;                   // the job of this clock's grant
+	bool overdue[JOBS] = {};           // expired or freed at a pulse, and not given out since
+	bool aged = false;                 // the pulse was in the clock before
+	uint64_t lapsed_at[JOBS + 2] = {}; // clocks, by job id; 0: never
+
+	/// It lacks a rank and its time is up: it is forgotten, with all that waits.
+	static bool lapses(const Job &job)
+	{
+		return job.valid && job.silent && !job.complete() && !job.broken && !job.over;
+	}
 
 	void advance(Job &job, unsigned j)
 	{
@@ -209,10 +225,16 @@ class Jobs
 
 		job.freed = job.closed = false;
 		if (job.valid && job.silent && !job.expired && !job.over) {
-			job.expired = breaking[j] = true;
 			expected_expired++;
+			if (lapses(job)) {
+				job = Job();
+				job.closed = job.freed = true;
+				return;
+			}
+			job.expired = breaking[j] = true;
 		}
-		job.heard |= hit[j];
+		/* Of a job that lacks a rank only its JOINs count: attach(). */
+		job.heard |= (hit[j] && job.complete()) || joined == static_cast<int>(j);
 		job.silent = dut->age && !job.heard;
 		job.heard &= !dut->age;
 		if (breaking[j])
@@ -258,6 +280,21 @@ class Jobs
 		CHECK(0u - look.asked == packets, "a window of %llu: %u packets are asked for",
 		      static_cast<unsigned long long>(window), 0u - look.asked);
 		most_asked += at.level > 1 && window > uint64_t{1} << 30;
+	}
+
+	/// Ports at which something waits of what is overdue; and what is overdue then.
+	unsigned find_stuck()
+	{
+		unsigned ports = 0;
+
+		for (unsigned j = 0; j < JOBS; j++) {
+			const bool late = jobs[j].expired || (keeps[j] && !jobs[j].valid);
+
+			ports |= overdue[j] ? ready[j] | answers[j] : 0;
+			overdue[j] = late && (overdue[j] || aged);
+		}
+		aged = dut->age;
+		return ports & ((1u << PORTS) - 1);
 	}
 
 	/// What was taken is held until the context is idle, and some time longer.
@@ -313,8 +350,11 @@ class Jobs
 			set_bit(dut->job_quiet, j, quiet[j]);
 			ready[j] = static_cast<unsigned>(random.next() & random.next() &
 			                                 random.next());
-			for (unsigned p = 0; p < PORTS; p++)
+			answers[j] = static_cast<unsigned>(random.next() & random.next());
+			for (unsigned p = 0; p < PORTS; p++) {
 				set_bit(dut->queue_waiting, p * JOBS + j, ready[j] >> p & 1);
+				set_bit(dut->resend_pending, p * JOBS + j, answers[j] >> p & 1);
+			}
 			waiting[j] |= (ready[j] & (jobs[j].mask | jobs[j].down)) != 0;
 			set_bit(dut->job_begun, j, jobs[j].begun);
 		}
@@ -374,9 +414,9 @@ class Jobs
 		const unsigned ports =
 		        PORTS - static_cast<unsigned>(__builtin_popcount(at.uplinks));
 
-		return children >= 1 && children <= ports && children <= request.ranks &&
+		return children >= 2 && children <= ports && children <= request.ranks &&
 		       static_cast<int32_t>(request.window) < 0 &&
-		       (!request.is_border(at) || (at.uplinks && children > 1));
+		       (!request.is_border(at) || at.uplinks);
 	}
 
 	/// What there is for a request in this state.
@@ -529,7 +569,9 @@ class Jobs
 			fits |= asks_for(state, request);
 			always_asks &= now_wants && !asks_for(state, request);
 			full_share |= now_full && has_share(state, port);
-			refusal |= now_full || admit(state, request, port) == REFUSED;
+			refusal |= now_full || admit(state, request, port) == REFUSED ||
+			           (lapsed_at[request.id] &&
+			            dut.clocks - lapsed_at[request.id] <= DECIDING_CLOCKS);
 			holding |= admit(state, request, port) == HELD;
 		}
 		CHECK(dut->opened == (dut->answer_granted && want == NEW), "opened: %d",
@@ -642,6 +684,7 @@ void run(bench::Random &random, const Place &place)
 	              jobs.expired > 10 && jobs.expired == jobs.expected_expired,
 	      "%u granted, %u refused, %u freed, %u broken, %u expired, not %u", jobs.granted,
 	      jobs.refused, jobs.freed, jobs.broken, jobs.expired, jobs.expected_expired);
+	CHECK(jobs.stuck_clocks > 10, "ports were stuck in %u clocks", jobs.stuck_clocks);
 	CHECK(JOBS > 4 || jobs.wanted > 100, "a context was wanted %u times", jobs.wanted);
 	CHECK(JOBS < 2 || JOBS > 4 || jobs.spared > 100, "%u jobs of a higher priority were spared",
 	      jobs.spared);

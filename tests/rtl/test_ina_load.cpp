@@ -35,8 +35,8 @@ constexpr uint64_t LATENCY_CLOCKS_MOST = 40;
 
 // Counters by position (model/counters.h).
 constexpr unsigned PACKETS_JOINED = 4, PACKETS_RAW = 6, DUPLICATES_ANSWERED = 7, GAPS = 10,
-                   JOINS_REFUSED = 13, JOBS_OPENED = 14, JOBS_CLOSED = 15, JOBS_BROKEN = 16,
-                   ANSWERS_DROPPED = 19;
+                   JOINS_GRANTED = 12, JOINS_REFUSED = 13, JOBS_OPENED = 14, JOBS_CLOSED = 15,
+                   JOBS_BROKEN = 16, ANSWERS_DROPPED = 19;
 
 struct Faults {
 	unsigned lose = 0, repeat = 0, delay = 0, corrupt = 0; // percent, on each side
@@ -109,7 +109,7 @@ class Network
 	void start(const traffic::Shape &shape, bool all_ports)
 	{
 		std::vector<unsigned> ports;
-		const size_t count = all_ports ? PORTS : 1 + random.below(PORTS);
+		const size_t count = all_ports ? PORTS : 2 + random.below(PORTS - 1);
 
 		for (unsigned p = 0; p < PORTS; p++)
 			ports.push_back(p);
@@ -559,16 +559,19 @@ void stuck_output(Random &random)
 
 	shape.window = WINDOW;
 	shape.messages = 1;
-	traffic::Job ending(random, {1}, 0, shape), other(random, {0}, 1, shape);
-	traffic::Rank leaver = ending.ranks[0];
+	traffic::Job ending(random, {0, 1}, 0, shape), other(random, {0, 1}, 1, shape);
+	traffic::Rank leaver = ending.ranks[1];
 
 	leaver.segments[1] = leaver.segments.back(); // LEAVE
-	rtl.in[1].push_back(leaver.frame(0));
+	ending.ranks[0].segments[1] = leaver.segments.back();
+	for (const traffic::Rank &rank : ending.ranks)
+		rtl.in[rank.port].push_back(rank.frame(0));
 	rtl.settle();
 	rtl.stuck = 1u << 1;
 	for (unsigned i = 0; i < PROBES; i++)
 		rtl.in[1].push_back(numbered_frame(leaver, 2)); // past a gap
 	rtl.in[1].push_back(leaver.frame(1));
+	rtl.in[0].push_back(ending.ranks[0].frame(1));
 	for (uint64_t i = 0; i < FILL_CLOCKS; i++)
 		rtl.step();
 	rtl.stuck = 0;
@@ -583,7 +586,58 @@ void stuck_output(Random &random)
 	rtl.in[0].push_back(other.ranks[0].frame(0));
 	for (unsigned i = 0; i < 1000; i++)
 		rtl.step();
-	CHECK(rtl.out[0].size() == 1, "port 1 is stuck, and so is port 0: a JOIN never leaves");
+	CHECK(rtl.counter(JOINS_GRANTED) + rtl.counter(JOINS_REFUSED) == 3,
+	      "port 1 is stuck, and so is port 0: a JOIN gets no answer");
+}
+
+/// Port 1 takes nothing for good, and answers and raw packets of the jobs in all contexts wait for
+/// it. When they have expired, the contexts are free, and what port 1 still takes is whole but for
+/// a frame that was on its way.
+void dead_output(Random &random)
+{
+	constexpr unsigned PROBES = 100;
+	constexpr uint64_t FILL_CLOCKS = INA_JOB_COUNT * PROBES * (INA_MTU / 64 + 20);
+	AggregatorRtl rtl(random);
+	traffic::Shape shape;
+	std::vector<traffic::Job> jobs;
+
+	shape.window = WINDOW;
+	shape.messages = 1;
+	for (unsigned j = 0; j < INA_JOB_COUNT; j++) {
+		jobs.emplace_back(random, std::vector<unsigned>{0, 1}, j, shape);
+		for (const traffic::Rank &rank : jobs[j].ranks)
+			rtl.in[rank.port].push_back(rank.frame(0));
+		rtl.settle();
+	}
+	rtl.stuck = 1u << 1;
+	for (unsigned i = 0; i < PROBES; i++)
+		for (const traffic::Job &job : jobs)
+			rtl.in[1].push_back(numbered_frame(job.ranks[1], 2)); // past a gap
+	for (const traffic::Job &job : jobs)
+		rtl.in[0].push_back(job.ranks[0].frame(1));
+	for (unsigned pulse = 0; pulse < 3; pulse++) {
+		for (uint64_t i = 0; i < FILL_CLOCKS; i++)
+			rtl.step();
+		CHECK(rtl.counter(JOBS_CLOSED) < INA_JOB_COUNT, "nothing waits for port 1");
+		rtl.age();
+	}
+	for (uint64_t i = 0; i < 20 * FILL_CLOCKS; i++)
+		rtl.step();
+	CHECK(rtl.counter(JOBS_CLOSED) == INA_JOB_COUNT,
+	      "%llu of %u jobs closed: port 1 keeps the others",
+	      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)), unsigned{INA_JOB_COUNT});
+
+	const uint64_t granted = rtl.counter(JOINS_GRANTED);
+	traffic::Job next(random, {0, 1}, INA_JOB_COUNT, shape);
+
+	rtl.in[0].push_back(next.ranks[0].frame(0));
+	for (unsigned i = 0; i < 1000; i++)
+		rtl.step();
+	CHECK(rtl.counter(JOINS_GRANTED) == granted + 1, "there is no context for another job");
+	rtl.stuck = 0;
+	rtl.in[1].push_back(next.ranks[1].frame(0));
+	rtl.settle();
+	CHECK(next.ranks[1].owns(rtl.out[1].back().frame), "its sum does not leave by port 1");
 }
 
 /// Several jobs have everything waiting: they must take turns, packet by packet.
@@ -656,6 +710,7 @@ int main()
 		test_short_packets(random);
 	test_passing_speed(random);
 	stuck_output(random);
+	dead_output(random);
 	if (INA_MTU == 4096)
 		late_answers(random);
 	if (WINDOW >= 20 && INA_JOB_COUNT > 1)

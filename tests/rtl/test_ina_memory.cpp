@@ -32,7 +32,7 @@ template <class Port> unsigned bits(const Port &port, unsigned at, unsigned widt
 }
 
 /// The lowest of the largest that fit, for a context that holds nothing.
-Block find(const Block (&blocks)[JOBS], uint32_t asked)
+Block find(const Block (&blocks)[JOBS], uint32_t asked, bool shares)
 {
 	bool used[MEMORY] = {};
 	unsigned left = MEMORY, to_come = 0; // packets; contexts that hold nothing
@@ -47,7 +47,8 @@ Block find(const Block (&blocks)[JOBS], uint32_t asked)
 	}
 	for (unsigned size = SLOTS; size >= GRAIN && size > 0; size /= 2)
 		for (unsigned base = 0; base + size <= MEMORY; base += size)
-			if ((size <= asked || size == GRAIN) &&
+			if (((size <= asked && (!shares || size * JOBS <= MEMORY)) ||
+			     size == GRAIN) &&
 			    left - size >= (to_come - 1) * GRAIN && left >= size &&
 			    std::none_of(used + base, used + base + size,
 			                 [](bool in) { return in; }))
@@ -64,14 +65,15 @@ int main()
 	bench::Dut<Vina_memory> dut;
 	Block blocks[JOBS];
 	uint64_t idle = 0;
-	unsigned granted = 0, less = 0, least = 0;
+	unsigned granted = 0, less = 0, least = 0, shared = 0;
 
-	dut->look = dut->take = 0;
+	dut->look = dut->take = dut->shares = 0;
 	dut->idle = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 40000; i++) {
 		/* In turns jobs end faster than they come, and slower, until the memory is full. */
 		const unsigned per_mille = i % 500 < 150 ? 200 : 2;
+		const bool shares = i % 4000 >= 3000;
 		const uint32_t asked =
 		        random.chance(10)
 		                ? 1 + static_cast<uint32_t>(random.below(uint64_t{1} << 31))
@@ -95,6 +97,8 @@ int main()
 			dut.tick();
 		for (unsigned j = 0; j < JOBS; j++)
 			CHECK(bits(dut->held, j, 1) == (blocks[j].packets > 0), "job %u: held", j);
+		dut->shares = shares;
+		shared += shares && (SLOTS * JOBS > MEMORY) && asked >= SLOTS;
 		dut->look = 1;
 		dut->asked = 0u - asked;
 		dut.tick();
@@ -102,7 +106,7 @@ int main()
 		dut.tick();
 		if (blocks[job].packets > 0 || random.chance(10))
 			continue;
-		const Block want = find(blocks, asked);
+		const Block want = find(blocks, asked, dut->shares);
 		dut->take = 1;
 		dut->take_job = static_cast<uint8_t>(job);
 		dut.tick();
@@ -123,6 +127,8 @@ int main()
 	}
 	std::printf("%u granted, %u of them less than was asked for, %u the least\n", granted, less,
 	            least);
+	CHECK(SLOTS * JOBS <= MEMORY || shared > 100, "more than a share was asked for %u times",
+	      shared);
 	CHECK(granted > 1000, "%u granted", granted);
 	CHECK(MEMORY >= JOBS * SLOTS || less > 100, "%u granted less", less);
 	CHECK(2 * MEMORY > JOBS * SLOTS || least > 100, "%u granted the least", least);

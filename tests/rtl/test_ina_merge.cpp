@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_merge: frames of both streams come out whole, each stream's in its order, and those that have a
-// VLAN tag beside them with the tag behind their MAC addresses; while both streams have frames, they
-// take turns.
+// ina_merge: frames of both streams come out whole, each stream's in its order, and those that have
+// a VLAN tag beside them with the tag behind their MAC addresses; while both streams have frames,
+// they take turns. With `drops` no stream waits for the output: what it does not take is lost, with
+// the rest of its frame, and a frame that has lost its end gets one of a byte.
 
 #include "bench.hpp"
 #include "Vina_merge.h"
@@ -30,6 +31,12 @@ struct Stream {
 	}
 };
 
+/// A frame that is to come out, or so much of it, with a byte behind it.
+struct Expected {
+	bench::Bytes bytes;
+	bool cut = false;
+};
+
 class Test
 {
       public:
@@ -47,6 +54,9 @@ class Test
 		while (frames_out < FRAMES)
 			clock();
 		CHECK(spilled > FRAMES / 200, "only %u frames were made a beat longer", spilled);
+		CHECK(lost > FRAMES / 100 && cuts > FRAMES / 200 && spills_cut > 10,
+		      "%u frames lost, %u cut, %u of these before their last bytes", lost, cuts,
+		      spills_cut);
 	}
 
       private:
@@ -82,6 +92,10 @@ class Test
 			percent[1] =
 			        random.chance(40) ? 100 : static_cast<unsigned>(random.below(101));
 			ready_percent = static_cast<unsigned>(10 + random.below(91));
+			drops_percent =
+			        random.chance(30) ? static_cast<unsigned>(random.below(101)) : 0;
+			if (drops_percent > 50)
+				ready_percent = static_cast<unsigned>(random.below(20));
 		}
 		offer(0, dut->s0_axis_tvalid, dut->s0_axis_tdata, dut->s0_axis_tkeep,
 		      dut->s0_axis_tlast);
@@ -89,23 +103,58 @@ class Test
 		      dut->s1_axis_tlast);
 		// The tag is there while a beat is offered, not before and not after.
 		dut->s0_tagged = dut->s0_axis_tvalid ? streams[0].tagged : random.chance(50);
-		dut->s0_tag = dut->s0_axis_tvalid ? streams[0].tag
-		                                  : static_cast<uint32_t>(random.next());
+		dut->s0_tag =
+		        dut->s0_axis_tvalid ? streams[0].tag : static_cast<uint32_t>(random.next());
 		dut->m_axis_tready = random.chance(ready_percent);
+		dut->drops = random.chance(drops_percent);
 		dut.settle();
+		const bool blocked = is_cut || (dut->m_axis_tvalid && !dut->m_axis_tready);
+
+		is_cut = is_cut && !dut->m_axis_tready;
 		if (dut->m_axis_tvalid && dut->m_axis_tready)
 			take();
+		spill(blocked);
 		const bool taken[2] = {dut->s0_axis_tvalid && dut->s0_axis_tready,
 		                       dut->s1_axis_tvalid && dut->s1_axis_tready};
 		for (unsigned which = 0; which < 2; which++)
 			if (taken[which])
-				accept(which);
+				accept(which, blocked);
 		dut.tick();
 	}
-	void accept(unsigned which)
+	/// What a frame has that its last beat had no room for.
+	void spill(bool blocked)
+	{
+		if (!spills || (blocked && !dut->drops && !losing))
+			return;
+		if (blocked && !losing) {
+			Expected &last = expected.back();
+
+			last.bytes.resize(beats * bench::BEAT_BYTES);
+			last.cut = is_cut = true;
+			spills_cut++;
+			cuts++;
+		}
+		spills = losing = false;
+	}
+	void accept(unsigned which, bool blocked)
 	{
 		Stream &stream = streams[which];
 
+		CHECK(!spills, "a beat is taken before the last frame's end");
+		if (in_frame < 0)
+			beats = 0;
+		if (!losing && blocked) {
+			CHECK(dut->drops, "a beat is taken over one that waits");
+			losing = true;
+			lost++;
+			if (beats > 0) {
+				is_cut = true;
+				cuts++;
+				expected.push_back({whole(stream), true});
+				expected.back().bytes.resize(beats * bench::BEAT_BYTES);
+			}
+		}
+		beats++;
 		CHECK(in_frame < 0 || in_frame == static_cast<int>(which), "frames are mixed");
 		if (in_frame < 0) {
 			CHECK(!(streams[!which].offered && served == static_cast<int>(which)),
@@ -118,15 +167,23 @@ class Test
 		if (stream.sent < stream.frame.size())
 			return;
 		in_frame = -1;
-		bench::Bytes frame = stream.frame;
-		if (stream.tagged) {
-			spilled += bench::beats_of(frame) * bench::BEAT_BYTES < frame.size() + 4;
-			for (int i = 3; i >= 0; i--)
-				frame.insert(frame.begin() + MACS_BYTES,
-				             static_cast<uint8_t>(stream.tag >> 8 * i));
-		}
-		expected.push_back(frame);
+		const bench::Bytes frame = whole(stream);
+
+		spills = bench::beats_of(frame) > bench::beats_of(stream.frame);
+		spilled += spills;
+		if (!losing)
+			expected.push_back({frame});
+		losing = losing && spills;
 		begin(which);
+	}
+	static bench::Bytes whole(const Stream &stream)
+	{
+		bench::Bytes frame = stream.frame;
+
+		for (int i = 3; i >= 0 && stream.tagged; i--)
+			frame.insert(frame.begin() + MACS_BYTES,
+			             static_cast<uint8_t>(stream.tag >> 8 * i));
+		return frame;
 	}
 	void take()
 	{
@@ -140,8 +197,10 @@ class Test
 		if (!dut->m_axis_tlast)
 			return;
 		CHECK(!expected.empty(), "a frame from nowhere, or too early an end");
-		CHECK(frame == expected.front(), "frame %u, of stream %u, differs", frames_out,
-		      frame[0]);
+		if (expected.front().cut)
+			frame.pop_back();
+		CHECK(frame == expected.front().bytes, "frame %u, of stream %u, differs",
+		      frames_out, frame[0]);
 		expected.pop_front();
 		frame.clear();
 		frames_out++;
@@ -149,14 +208,19 @@ class Test
 	bench::Random random;
 	bench::Dut<Vina_merge> dut;
 	Stream streams[2];
-	std::deque<bench::Bytes> expected; // taken whole and not yet given
-	bench::Bytes frame;                // what has come out of the next
+	std::deque<Expected> expected; // taken whole and not yet given
+	bench::Bytes frame;            // what has come out of the next
 	unsigned percent[2] = {100, 100};
 	unsigned ready_percent = 100;
 	unsigned frames_out = 0;
-	unsigned spilled = 0;
-	int in_frame = -1; // the stream whose frame has begun
-	int served = -1;   // the stream served last
+	unsigned spilled = 0, lost = 0, cuts = 0, spills_cut = 0;
+	unsigned drops_percent = 0;
+	bool losing = false; // the frame that goes in is lost from some beat on
+	bool is_cut = false; // the one that has come out is to get an end
+	bool spills = false; // the last one has more bytes than were taken
+	size_t beats = 0;    // of the frame that goes in, taken and not lost
+	int in_frame = -1;   // the stream whose frame has begun
+	int served = -1;     // the stream served last
 };
 
 } // namespace

@@ -53,6 +53,7 @@ class Test
 		(*dut)->place_uplinks = 0;
 		(*dut)->place_id = 0;
 		(*dut)->quota = (*dut)->vlan_quota = 0;
+		(*dut)->trusted_ports = 0;
 		(*dut)->port_priority = 0;
 		(*dut)->s_axis_tvalid = 0;
 		(*dut)->m_axis_tready = (1u << PORTS) - 1;

@@ -61,13 +61,15 @@ class Comparison
 	      tick_permille(has_quiet_time ? 30 : 0)
 	{
 		const unsigned vlan_quota = static_cast<unsigned>(seed % 3);
+		const uint32_t trusted = static_cast<uint32_t>(seed >> 13) & ((1u << PORTS) - 1);
 		aggregator_config config = {
 		        PORTS,          INA_JOB_COUNT,
 		        INA_MEMORY,     INA_SLOT_COUNT,
 		        INA_GRAIN,      INA_MTU,
 		        has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
 		        place,          0,
-		        vlan_quota,     {}};
+		        vlan_quota,     {},
+		        trusted};
 
 		for (unsigned port = 0; port < PORTS; port++) {
 			config.port_priority[port] = static_cast<uint8_t>(seed >> 3 * port & 7);
@@ -75,6 +77,7 @@ class Comparison
 		}
 		rtl.place(place.level, place.uplinks, place.id);
 		rtl.limit_vlans(vlan_quota);
+		rtl.trust(trusted);
 		model = aggregator_open(&config, on_model_frame, this);
 		CHECK(model, "no memory for the model");
 	}
@@ -414,6 +417,8 @@ class Comparison
 			damage(frame, dice);
 		else if (index == connection.cursor)
 			connection.cursor++;
+		if (random.chance(3)) // what follows the iCRC is not the packet's
+			frame.resize(frame.size() + 1 + random.below(200), 0x5A);
 		/* A path changes: it comes by another port, where its flow is not known. */
 		const bool moved = connection.delivered > 0 && random.chance(1);
 
@@ -527,6 +532,8 @@ class Comparison
 			                static_cast<unsigned>(random.below(65536)));
 		if (random.chance(15))
 			frame[random.below(frame.size())] ^= 1;
+		if (random.chance(5))
+			frame.resize(frame.size() + 1 + random.below(200), 0x5A);
 		put(static_cast<unsigned>(random.below(PORTS)), frame);
 	}
 

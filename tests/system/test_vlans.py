@@ -28,7 +28,7 @@ export INA_LOG=info INA_BIND=10.0.$id.$((INA_RANK + 1)) INA_ROOT=10.0.$id.1; {CH
 @pytest.mark.parametrize("aggregator,calls", [("model", 240), ("rtl", 100)])
 def test_a_tenant_beyond_its_quota_takes_turns_with_itself(tmp_path, aggregator, calls):
     """One context for each VLAN: of two jobs in one of them one at a time is aggregated; that of the other VLAN always is."""
-    result, counted = jobs(tmp_path, ["--aggregator", aggregator, "--vlan-quota", 1], [(7, 0), (7, 0), (8, 0)], calls=calls)
+    result, counted = jobs(tmp_path, ["--aggregator", aggregator, "--vlan-quota", 1, "--trust-tags", "yes"], [(7, 0), (7, 0), (8, 0)], calls=calls)
     assert (counted[2]["aggregated"], counted[2]["yields"]) == (calls, 0), result
     assert all(job["yields"] > 0 and job["aggregated"] > 0.2 * calls for job in counted[:2]), result
     assert result.aggregator["jobs_broken"] == 0, result
@@ -36,8 +36,8 @@ def test_a_tenant_beyond_its_quota_takes_turns_with_itself(tmp_path, aggregator,
 
 def test_a_higher_priority_does_not_give_way(tmp_path):
     """One context. Whoever comes later has it from then on if its priority is higher, and never if it is lower."""
-    result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1], [(7, 2), (8, 5)], [0, 3])
+    result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1, "--trust-tags", "yes"], [(7, 2), (8, 5)], [0, 3])
     assert [job["yields"] for job in counted] == [1, 0], result
     assert 30 < counted[0]["aggregated"] < 140 and counted[1]["aggregated"] > 220, result
-    result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1], [(7, 5), (8, 2)], [0, 3])
+    result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1, "--trust-tags", "yes"], [(7, 5), (8, 2)], [0, 3])
     assert counted[0]["yields"] == 0 and counted[0]["aggregated"] == 240, result

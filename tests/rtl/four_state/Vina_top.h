@@ -29,6 +29,7 @@ class Vina_top
 	uint8_t quota = 0;          // it is not handed on
 	uint8_t vlan_quota = 0;     // likewise
 	uint64_t port_priority = 0; // likewise
+	uint8_t trusted_ports = 0;  // likewise
 	uint8_t s_axis_tvalid = 0, s_axis_tready = 0, s_axis_tlast = 0;
 	uint8_t m_axis_tvalid = 0, m_axis_tready = 0, m_axis_tlast = 0;
 	uint32_t s_axis_tdata[WORDS] = {}, m_axis_tdata[WORDS] = {};

@@ -32,7 +32,7 @@ module four_state;
   ina_top dut (
       .clk(clk), .rst(rst), .age(age), .tick(tick),
       .place_level(place_level), .place_uplinks(place_uplinks), .place_id(place_id), .quota(7'd0),
-      .vlan_quota(7'd0), .port_priority('0),
+      .vlan_quota(7'd0), .trusted_ports('0), .port_priority('0),
       .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready), .s_axis_tdata(s_axis_tdata),
       .s_axis_tkeep(s_axis_tkeep), .s_axis_tlast(s_axis_tlast),
       .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_tdata(m_axis_tdata),
