@@ -22,6 +22,19 @@ static void describe_elements(char *text, size_t size, const struct ina_call *ca
 	         say_op && op ? " for their " : "", say_op && op ? op : "", root);
 }
 
+/* " in all-reduce 5"; nothing for a rank in no call. */
+static void describe_place(char *text, size_t size, const struct ina_call *call)
+{
+	const char *name = ina_call_name((enum ina_call_kind)call->kind);
+
+	if (call->kind == INA_CALL_NONE)
+		text[0] = '\0';
+	else if (ina_call_is_counted(call))
+		snprintf(text, size, " in %s %" PRIu64, name, call->number);
+	else
+		snprintf(text, size, " in %s", name);
+}
+
 static void describe_call(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
 	const char *name = ina_call_name((enum ina_call_kind)call->kind);
@@ -41,8 +54,9 @@ static void describe_call(char *text, size_t size, const struct ina_call *call, 
 }
 
 /*
- * The call of this number that the rank is in or finished last; else the one that it is in. NULL:
- * it has finished that one and others since, which is proof that all ranks agreed on it.
+ * The call of this number that the rank is in or finished last; else the one that it is in, of kind
+ * NONE for none. NULL: it has finished that one and others since, which is proof that all ranks
+ * agreed on it.
  */
 static const struct ina_call *call_of(const struct ina_called *called, uint64_t number)
 {
@@ -82,13 +96,17 @@ static uint64_t stuck_call(const struct ina_calls *calls)
 	return next_call(calls, 0);
 }
 
-/* Has it come to this one? And is it known what it called there? */
+/*
+ * Has it come to this one, and is it known what it called there? A rank that is in no call has yet
+ * to come to the next one: it is late, and may call the same.
+ */
 static bool counts(const struct ina_called *called, uint64_t number)
 {
 	const struct ina_call *current = &called->current;
+	const struct ina_call *call = call_of(called, number);
 
-	return !(ina_call_is_counted(current) && current->number < number) &&
-	       call_of(called, number);
+	return call && call->kind != INA_CALL_NONE &&
+	       !(ina_call_is_counted(current) && current->number < number);
 }
 
 /* The lowest rank of those that count, and of them, whose call is another than `but`'s. */
@@ -182,9 +200,11 @@ enum ina_status ina_diagnose(const struct ina_faults *faults, const struct ina_r
 	    ina_ranks_list(names, sizeof(names), &silent, ranks) > 0)
 		return ina_fail(failure, INA_ERR_TIMEOUT, "%s %" PRIu64 " waits for %s: rank %u %s",
 		                name_of(calls, number), number, names, faults->rank, faults->text);
-	if (faults->status != INA_OK)
-		return ina_fail(failure, faults->status, "rank %u in %s %" PRIu64 ": %s",
-		                faults->rank, name_of(calls, number), number, faults->text);
+	if (faults->status != INA_OK) {
+		describe_place(names, sizeof(names), &faults->call);
+		return ina_fail(failure, faults->status, "rank %u%s: %s", faults->rank, names,
+		                faults->text);
+	}
 	/* Ranks ahead of the one that is stuck, which only is late, may have come to blows. */
 	while ((number = next_call(calls, number)) != 0) {
 		if (compare_calls(calls, number, failure))

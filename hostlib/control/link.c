@@ -105,8 +105,8 @@ static bool is_sound(struct ina_control_frame *frame)
 		return is_call(&frame->stall.call) && frame->stall.is_all <= 1;
 	case INA_CONTROL_FAULTS:
 		frame->faults.text[INA_CONTROL_TEXT - 1] = '\0';
-		return is_status(frame->faults.status) && are_calls(&frame->faults.calls) &&
-		       frame->faults.owner < INA_MAX_RANKS;
+		return is_status(frame->faults.status) && is_call(&frame->faults.call) &&
+		       are_calls(&frame->faults.calls) && frame->faults.owner < INA_MAX_RANKS;
 	case INA_CONTROL_NEWS:
 		frame->news.text[INA_CONTROL_TEXT - 1] = '\0';
 		return is_status(frame->news.status);

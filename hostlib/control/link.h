@@ -14,7 +14,7 @@
 #include "votes.h"
 
 /* "INACTRL", and as its last byte the version of all that follows. */
-#define INA_CONTROL_MAGIC 0x414C525443414E49u /* "INACTRLA" */
+#define INA_CONTROL_MAGIC 0x424C525443414E49u /* "INACTRLB" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */

@@ -46,10 +46,10 @@ bool ina_calls_have_conflict(const struct ina_calls *calls, const struct ina_cal
 	return false;
 }
 
-/* ina_close() comes behind the calls before it. */
+/* ina_close() comes after the calls before it, and so does a rank that is in no call. */
 static uint64_t place_of(const struct ina_call *call)
 {
-	return call->number + (call->kind == INA_CALL_CLOSE);
+	return call->number + !ina_call_is_counted(call);
 }
 
 /* The earlier one first; any order will do for the rest, if it is the same everywhere. */
@@ -202,6 +202,7 @@ bool ina_faults_merge(struct ina_faults *faults, const struct ina_faults *other)
 	faults->status = other->status;
 	faults->rank = other->rank;
 	faults->message = other->message;
+	faults->call = other->call;
 	memcpy(faults->text, other->text, sizeof(faults->text));
 	return true;
 }
@@ -216,6 +217,7 @@ struct ina_faults ina_faults_of(uint32_t round, int rank, const struct ina_fault
 	        .least_sums = fault->sums,
 	        .most_sums = fault->sums,
 	        .owner = (uint32_t)rank,
+	        .call = fault->current,
 	        .calls = {.count = 1,
 	                  .called = {{.current = fault->current,
 	                              .previous = fault->previous,

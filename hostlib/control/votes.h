@@ -25,7 +25,7 @@ enum ina_call_kind {
 
 /* A collective call, as ranks compare it. What a kind has no use for is 0. */
 struct ina_call {
-	uint64_t number; /* 1 for the first; CLOSE: how many came before it */
+	uint64_t number; /* 1 for the first; CLOSE, NONE: how many came before it */
 	uint64_t count;
 	uint16_t kind; /* enum ina_call_kind */
 	uint16_t root; /* ALLREDUCE: of how many it is made, 0 if it is one */
@@ -47,7 +47,7 @@ bool ina_calls_agree(const struct ina_call *a, const struct ina_call *b);
 
 /* In which calls ranks are. */
 struct ina_called {
-	struct ina_call current;
+	struct ina_call current;  /* kind NONE: in none, and it may come to any */
 	struct ina_call previous; /* the one finished last */
 	uint32_t rank;            /* the lowest one of which that is so */
 	uint32_t reserved;
@@ -85,7 +85,7 @@ struct ina_votes {
 
 /* What one rank knows of a fault. */
 struct ina_fault {
-	struct ina_call current;
+	struct ina_call current; /* as in struct ina_called, with the next one */
 	struct ina_call previous;
 	uint32_t status;  /* INA_OK: nothing wrong here */
 	uint32_t message; /* of the all-reduce, 0 for the first, where the fault was seen */
@@ -104,6 +104,7 @@ struct ina_faults {
 	uint64_t most_sums;
 	uint32_t owner; /* a rank that has most_sums */
 	uint32_t reserved;
+	struct ina_call call; /* that `rank` was in; kind NONE: in none */
 	struct ina_calls calls;
 	char text[INA_CONTROL_TEXT];
 };

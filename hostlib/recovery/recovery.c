@@ -15,6 +15,17 @@ int64_t ina_recovery_patience_ms(const struct ina_options *options)
 	return 3 * (join_ms > losses_ms ? join_ms : losses_ms);
 }
 
+/* Which call this rank is in. Between two, turn->current is the one that it finished last. */
+static void note_calls(struct ina_fault *fault, const struct ina_turn *turn)
+{
+	fault->current = turn->current;
+	fault->previous = turn->previous;
+	if (turn->under_way || turn->current.kind == INA_CALL_CLOSE)
+		return;
+	fault->current = (struct ina_call){.number = turn->current.number};
+	fault->previous = turn->current;
+}
+
 void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure *failure,
                         uint32_t message, bool by_aggregator)
 {
@@ -27,10 +38,9 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 	if (recovery->phase == INA_AGREEING)
 		return;
 	*fault = (struct ina_fault){
-	        .current = turn->current,
-	        .previous = turn->previous,
 	        .sums = context->network ? context->network->innet.received : 0,
 	};
+	note_calls(fault, turn);
 	if (failure) {
 		fault->status = failure->status;
 		fault->message = message;

@@ -299,7 +299,7 @@ static void another_version_at_rank_0(void **state)
 	close(unknown_peer("INACTRL7 and what that may have said", 36));
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
-	        "sent away: somebody with version 7 of libina's control protocol, which here is A");
+	        "sent away: somebody with version 7 of libina's control protocol, which here is B");
 	close_all(ranks, 1);
 }
 
@@ -325,7 +325,7 @@ static void another_version_of_rank_0(void **state)
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and nobody has answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it speaks version 8 of libina's control protocol, this rank A");
+	        "it speaks version 8 of libina's control protocol, this rank B");
 	close_all(&ranks[1], 1);
 }
 

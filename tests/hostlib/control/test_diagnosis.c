@@ -41,11 +41,9 @@ static int all_alike(void **state)
 	return 0;
 }
 
-static void judged(enum ina_status status, const char *words)
+static struct ina_faults all_reports(void)
 {
-	struct ina_failure failure = {INA_OK, ""};
 	struct ina_faults all = {.round = 0};
-	struct ina_ranks lost = {{0}};
 
 	/* In another order than theirs, and one of them twice. */
 	for (int i = 0; i < 2 * RANKS - 1; i++) {
@@ -54,6 +52,24 @@ static void judged(enum ina_status status, const char *words)
 
 		if (has_fault[r])
 			ina_faults_merge(&all, &one);
+	}
+	return all;
+}
+
+static bool differ(void)
+{
+	struct ina_faults all = all_reports();
+
+	return ina_calls_differ(&all);
+}
+
+static void judged(enum ina_status status, const char *words)
+{
+	struct ina_failure failure = {INA_OK, ""};
+	struct ina_faults all = all_reports();
+	struct ina_ranks lost = {{0}};
+
+	for (int r = 0; r < RANKS; r++) {
 		if (gone[r])
 			ina_ranks_add(&lost, r);
 	}
@@ -166,6 +182,66 @@ static void one_is_late(void **state)
 	judged(INA_ERR_PEER, "no rank has seen");
 }
 
+/* It is in no call, and has finished `count` of them. */
+static void is_outside(int rank, uint64_t count)
+{
+	faults[rank].current = (struct ina_call){.number = count};
+	faults[rank].previous = (struct ina_call){.number = 0};
+	if (count > 0)
+		faults[rank].previous = allreduce(count, 10, INA_INT32);
+}
+
+/* Whether it has called nothing yet or something else before: it may still call the same. */
+static void one_has_yet_to_call(void **state)
+{
+	(void)state;
+	faults[1].status = INA_ERR_MEMORY;
+	strcpy(faults[1].text, "cannot register 36 bytes");
+	is_outside(0, 4);
+	judged(INA_ERR_MEMORY, "rank 1 in all-reduce 5: cannot register 36 bytes");
+	assert_false(differ());
+	/* In their first call, which the rank has yet to make. */
+	for (int r = 0; r < RANKS; r++) {
+		faults[r].current = allreduce(1, 1000, INA_FLOAT32);
+		faults[r].previous = (struct ina_call){.number = 0};
+	}
+	is_outside(0, 0);
+	judged(INA_ERR_MEMORY, "rank 1 in all-reduce 1: cannot register 36 bytes");
+	assert_false(differ());
+	is_outside(2, 0);
+	judged(INA_ERR_MEMORY, "rank 1 in all-reduce 1: cannot register 36 bytes");
+	/* Those that have called are compared all the same. */
+	faults[2].current = allreduce(1, 999, INA_FLOAT32);
+	judged(INA_ERR_MISMATCH, "rank 2 called all-reduce 1 with 999 float32, rank 1 with 1000");
+	assert_true(differ());
+}
+
+/* It has finished the call that the others are in. */
+static void one_is_between_calls(void **state)
+{
+	(void)state;
+	is_outside(0, 5);
+	faults[0].previous = faults[1].current;
+	judged(INA_ERR_AGGREGATOR, "rank 1 in all-reduce 5: ");
+	faults[0].previous.count = 999;
+	judged(INA_ERR_MISMATCH, "999");
+}
+
+/* The number is that of the call in which it was, not of the earliest that is unfinished. */
+static void the_fault_is_of_a_later_call(void **state)
+{
+	(void)state;
+	faults[1].status = INA_ERR_DEVICE;
+	faults[1].previous = faults[1].current;
+	faults[1].current = allreduce(6, 77, INA_INT32);
+	judged(INA_ERR_DEVICE, "rank 1 in all-reduce 6: ");
+	for (int r = 0; r < RANKS; r++)
+		is_outside(r, 5);
+	judged(INA_ERR_DEVICE, "rank 1: the aggregator dropped out");
+	faults[1].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 5};
+	judged(INA_ERR_DEVICE, "rank 1 in ina_close: ");
+}
+
 static void one_is_gone(void **state)
 {
 	(void)state;
@@ -201,6 +277,9 @@ int main(void)
 	        cmocka_unit_test_setup(one_is_far_ahead, all_alike),
 	        cmocka_unit_test_setup(one_closes, all_alike),
 	        cmocka_unit_test_setup(one_is_late, all_alike),
+	        cmocka_unit_test_setup(one_has_yet_to_call, all_alike),
+	        cmocka_unit_test_setup(one_is_between_calls, all_alike),
+	        cmocka_unit_test_setup(the_fault_is_of_a_later_call, all_alike),
 	        cmocka_unit_test_setup(one_is_gone, all_alike),
 	        cmocka_unit_test_setup(one_is_silent, all_alike),
 	};

@@ -84,6 +84,10 @@ static void only_known_numbers(void **state)
 	frame.faults.calls.called[INA_CALLED_MAX - 1].current.kind = INA_CALL_CLOSE + 1;
 	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
 	memset(&frame, 0, sizeof(frame));
+	frame.type = INA_CONTROL_FAULTS;
+	frame.faults.call.kind = INA_CALL_CLOSE + 1;
+	assert_int_equal(make(&frame), INA_LINK_GARBAGE);
+	memset(&frame, 0, sizeof(frame));
 	frame.type = INA_CONTROL_VOTES;
 	frame.votes.calls.count = INA_CALLED_MAX + 1;
 	assert_int_equal(make(&frame), INA_LINK_GARBAGE);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "common/deadline.h"
 #include "fake_device.h"
 #include "hostlib/engine/comm.h"
 
@@ -132,6 +133,59 @@ static void memory_of_a_job_that_gave_its_context_away_is_given_up(void **state)
 	assert_null(comm->network.memory.registrations[0].mr);
 }
 
+/* Another rank asks for this one's report, and gets it. */
+static struct ina_faults report(void)
+{
+	struct ina_link far = {.fd = other};
+	struct ina_control_frame query = {.magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_QUERY};
+
+	assert_int_equal(ina_link_send(&far, &query, ina_now_ms() + 1000), 0);
+	ina_comm_attend(comm);
+	assert_int_equal(ina_link_read(&far), INA_LINK_FRAME);
+	assert_int_equal(far.in.type, INA_CONTROL_FAULTS);
+	assert_int_equal(far.in.faults.calls.count, 1);
+	return far.in.faults;
+}
+
+/* A rank outside of all calls says so: it may come to any, so it differs from none. */
+static void who_is_asked_between_calls_is_in_none(void **state)
+{
+	struct ina_faults faults = report();
+
+	(void)state;
+	assert_int_equal(faults.status, INA_OK);
+	assert_int_equal(faults.calls.called[0].current.kind, INA_CALL_NONE);
+	assert_int_equal(faults.calls.called[0].current.number, 1);
+	assert_int_equal(faults.calls.called[0].previous.kind, INA_CALL_ALLREDUCE);
+	assert_int_equal(faults.calls.called[0].previous.number, 1);
+}
+
+static void who_is_asked_before_its_first_call_is_in_none(void **state)
+{
+	struct ina_faults faults;
+
+	(void)state;
+	comm->turn.current = (struct ina_call){0};
+	faults = report();
+	assert_int_equal(faults.calls.called[0].current.kind, INA_CALL_NONE);
+	assert_int_equal(faults.calls.called[0].current.number, 0);
+	assert_int_equal(faults.calls.called[0].previous.kind, INA_CALL_NONE);
+}
+
+static void who_is_asked_in_a_call_is_in_it(void **state)
+{
+	struct ina_faults faults;
+
+	(void)state;
+	comm->turn.current.number = 2;
+	comm->turn.previous = (struct ina_call){.kind = INA_CALL_BARRIER, .number = 1};
+	comm->turn.under_way = true;
+	faults = report();
+	assert_int_equal(faults.calls.called[0].current.number, 2);
+	assert_int_equal(faults.calls.called[0].current.kind, INA_CALL_ALLREDUCE);
+	assert_int_equal(faults.calls.called[0].previous.kind, INA_CALL_BARRIER);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_comm, close_comm)
@@ -142,6 +196,9 @@ int main(void)
 	        TEST(a_death_ends_the_wait_for_acknowledgements),
 	        TEST(who_waits_for_acknowledgements_hears_of_a_lost_aggregator),
 	        TEST(memory_of_a_job_that_gave_its_context_away_is_given_up),
+	        TEST(who_is_asked_between_calls_is_in_none),
+	        TEST(who_is_asked_before_its_first_call_is_in_none),
+	        TEST(who_is_asked_in_a_call_is_in_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
