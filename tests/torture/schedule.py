@@ -30,6 +30,11 @@ class Schedule:
         """Each channel needs one; and a copy of a JOIN that comes behind its job's end takes one too."""
         return 0 < self.contexts < 2 * self.channels * self.jobs
 
+    @property
+    def has_lossy_channels(self):
+        """Several, that lose their aggregators, and frames too."""
+        return self.channels > 1 and self.aggregator_fails and any(word.startswith("--loss") for word in self.options)
+
     def add(self, option, value):
         self.options += [f"--{option}", str(value)]
 
@@ -47,6 +52,7 @@ def draw(seed):
     draw_jobs(schedule, chance)
     draw_channels(schedule, chance)
     draw_idle(schedule, chance)
+    draw_lossy_channels(schedule, chance)
     if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":  # nothing else would do
         schedule.algorithm = schedule.arguments[4] = "auto"
     return schedule
@@ -189,6 +195,20 @@ def draw_idle(schedule, chance):
     """Where contexts are lacking, a job that pauses loses its own, sooner than by default for half the seeds."""
     if schedule.lacks_contexts and chance.random() < 1 / 2:
         schedule.add("idle-ttl", f"{between(chance, 0.004, 0.5):.4f}")
+
+
+def draw_lossy_channels(schedule, chance):
+    """Several channels for a sixth of the seeds, with resets and losses at once, whatever the switches are: each channel has an
+    aggregator taken from it again and again, and ranks come late to channels that they have yet to use."""
+    if schedule.aggregator == "off" or chance.random() > 1 / 6:
+        return
+    schedule.channels = chance.choice([2, 2, 3, 4])
+    if not schedule.aggregator_fails:
+        schedule.aggregator_fails = True
+        schedule.add("reset-every", int(between(chance, 20, 1000)))
+    for name in ("loss-up", "loss-down"):
+        if f"--{name}" not in schedule.options:
+            schedule.add(name, f"{between(chance, 1e-3, 1e-1):.6f}")
 
 
 def command(jobs, seed, churn):

@@ -6,6 +6,7 @@ A failing seed says what is wrong and the command that replays it, and keeps its
 stats.json, capture.pcap, and with --waves, for two hosts, waves.fst.
 """
 import argparse
+import itertools
 import json
 import os
 import shlex
@@ -187,6 +188,7 @@ def parse_options():
     parser.add_argument("--build", type=lambda text: Path(text).resolve(), default=Path("build").resolve())
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--first", type=int, default=1, help="the first of them")
+    parser.add_argument("--channels", action="store_true", help="only seeds with several channels, resets and losses")
     parser.add_argument("--parallel", type=int, default=1, help="runs at a time")
     parser.add_argument("--again", action="store_true", help="run the first seed twice, and compare the bytes")
     parser.add_argument("--keep", action="store_true", help="keep the folders of good seeds too")
@@ -204,7 +206,8 @@ def parse_options():
 def main():
     options = parse_options()
     tally = Tally()
-    seeds = range(options.first, options.first + options.seeds)
+    seeds = [*itertools.islice((seed for seed in itertools.count(options.first)
+                                if not options.channels or schedules.draw(seed).has_lossy_channels), options.seeds)]
     with ThreadPoolExecutor(options.parallel) as pool:
         for seed, (schedule, result, wrong) in zip(seeds, pool.map(lambda seed: try_seed(seed, options), seeds)):
             tally.add(schedule, result)
