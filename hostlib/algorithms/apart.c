@@ -20,12 +20,13 @@ static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_fail
 	struct ina_fabric *fabric = fabric_of(apart);
 	const struct ina_connection *made = &fabric->connections[INA_PURPOSE_APART];
 	struct ina_connection_context *connection = &apart->hosts.ring.connection;
-	uint32_t receives = ina_ring_receives(apart->like->window);
-	size_t slots = apart->like->window + receives;
+	const uint32_t most = ina_window_most(apart->like->window);
+	size_t slots = most + ina_ring_receives(most);
 	enum ina_status status = ina_memory_open(
 	        &apart->memory, fabric->pd,
-	        slots * sizeof(struct ina_slot) + (size_t)receives * apart->like->limit_bytes, 0,
-	        failure);
+	        slots * sizeof(struct ina_slot) +
+	                (size_t)ina_ring_receives(apart->like->window) * apart->like->limit_bytes,
+	        0, failure);
 
 	if (status != INA_OK)
 		return status;
@@ -33,7 +34,7 @@ static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_fail
 	connection->tx = made->tx->qp;
 	connection->rx = made->rx->qp;
 	connection->tx_slots = apart->memory.slab;
-	connection->rx_slots = connection->tx_slots + apart->like->window;
+	connection->rx_slots = connection->tx_slots + most;
 	connection->staging = (uint8_t *)(connection->tx_slots + slots);
 	connection->lkey = apart->memory.slab_mr->lkey;
 	connection->epoch = INA_APART_EPOCH;

@@ -76,11 +76,6 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 	enum ina_status status;
 
-	if (work == INA_WORK_LOOKOUT_SEND || work == INA_WORK_LOOKOUT_RECEIVE) {
-		if ((uint32_t)wc->wr_id == network->innet.connection.epoch)
-			ina_lookout_take(&network->lookout, wc);
-		return INA_OK;
-	}
 	if (is_aggregated(work)) {
 		if ((uint32_t)wc->wr_id != network->innet.connection.epoch)
 			return INA_OK; /* a connection that is no more */
@@ -110,8 +105,6 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 		return INA_OK;
 	case INA_WORK_WINDOW_SEND:
 	case INA_WORK_WINDOW_RECEIVE:
-	case INA_WORK_LOOKOUT_SEND:
-	case INA_WORK_LOOKOUT_RECEIVE:
 		break;
 	}
 	return ina_fail(failure, INA_ERR_DEVICE, "%s: a completion of nothing",
@@ -147,6 +140,7 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	        .lkey = network->memory.slab_mr->lkey,
 	        .window = options->window,
 	        .limit_bytes = options->message_bytes - (uint32_t)INA_MESSAGE_FRAMING,
+	        .path_mtu = network->fabric.path_mtu,
 	        .rank = rank,
 	        .ranks = ranks,
 	        /*
@@ -193,7 +187,6 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	size_t doubling_bytes = ina_doubling_memory(network->fabric.partner_count);
 	struct ina_path *paths;
 	struct ina_slot *leave_slot;
-	struct ina_lookout_memory *lookout;
 	enum ina_status status = ina_settings_fit(settings, network->fabric.path_mtu,
 	                                          &network->window_packets, failure);
 
@@ -203,7 +196,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	status = ina_memory_open(&network->memory, network->fabric.pd,
 	                         window_bytes + doubling_bytes +
 	                                 ranks * (sizeof(*paths) + sizeof(int)) +
-	                                 sizeof(*leave_slot) + sizeof(*lookout),
+	                                 sizeof(*leave_slot),
 	                         options->cache_entries, failure);
 	if (status != INA_OK)
 		return status;
@@ -222,9 +215,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	                            doubling_bytes);
 	leave_slot = (struct ina_slot *)(paths + ranks);
 	network->innet.leave_slot = leave_slot;
-	lookout = (struct ina_lookout_memory *)(leave_slot + 1);
-	ina_lookout_attach(&network->lookout, &network->innet.connection, lookout);
-	ina_tree_make(&network->tree, paths, (int *)(lookout + 1), options->ranks);
+	ina_tree_make(&network->tree, paths, (int *)(leave_slot + 1), options->ranks);
 	ina_apart_attach(&network->apart, &network->completions, &network->doubling,
 	                 &network->hosts.ring.connection);
 	status = ina_ring_open(&network->hosts.ring, failure);
@@ -275,14 +266,9 @@ static bool await(struct ina_network *network, bool (*is_over)(const struct ina_
 	return fine;
 }
 
-static bool is_traced(const struct ina_network *network)
+bool ina_network_await_exchange(struct ina_network *network, int timeout_ms)
 {
-	return ina_lookout_is_over(&network->lookout);
-}
-
-void ina_network_await_trace(struct ina_network *network, int timeout_ms)
-{
-	await(network, is_traced, timeout_ms);
+	return await(network, is_exchanged, timeout_ms) && is_exchanged(network);
 }
 
 bool ina_network_join(struct ina_network *network, int timeout_ms)
@@ -347,7 +333,6 @@ void ina_network_end_aggregated(struct ina_network *network)
 {
 	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);
-	ina_lookout_end(&network->lookout);
 	network->innet.connection.epoch++;
 }
 
@@ -361,5 +346,4 @@ void ina_network_renew_aggregated(struct ina_network *network)
 	connection->context.job_id = network->fabric.job_id;
 	set_window(network, network->window_packets);
 	ina_innet_reset(&network->innet);
-	ina_lookout_renew(&network->lookout);
 }

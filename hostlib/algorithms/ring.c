@@ -38,7 +38,29 @@ static bool is_wide(const struct ina_ring *ring, int step)
 /* Bytes of the caller's elements that a message has at most, whether it is wide or not. */
 static uint32_t slice_bytes(const struct ina_ring *ring)
 {
-	return ring->connection.limit_bytes / (widens(ring) ? 2 : 1);
+	return ring->limit_bytes / (widens(ring) ? 2 : 1);
+}
+
+/* Messages that a chunk is cut in at least, while these are whole packets. */
+#define CHUNK_MESSAGES 8u
+
+/* All ranks cut alike: by the length. As many bytes are under way, if there are slots for them. */
+static void fit_messages(struct ina_ring *ring)
+{
+	const struct ina_connection_context *connection = &ring->connection;
+	uint64_t chunk =
+	        ring->transfer.total_bytes / (uint64_t)connection->ranks * (widens(ring) ? 2 : 1);
+	uint32_t message = connection->limit_bytes + (uint32_t)INA_MESSAGE_FRAMING;
+
+	ring->window = connection->window;
+	while (chunk < (uint64_t)CHUNK_MESSAGES * message && connection->path_mtu > 0 &&
+	       message % (2 * connection->path_mtu) == 0) {
+		message /= 2;
+		ring->window *= 2;
+	}
+	if (ring->window > ina_window_most(connection->window))
+		ring->window = ina_window_most(connection->window);
+	ring->limit_bytes = message - (uint32_t)INA_MESSAGE_FRAMING;
 }
 
 /*
@@ -119,7 +141,7 @@ static int post_credit_receive(const struct ina_ring *ring)
 enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure)
 {
 	/* Each credit not yet read allows another message: there are never more than the window. */
-	for (uint32_t i = 0; i < ring->connection.window + 1; i++) {
+	for (uint32_t i = 0; i < ina_window_most(ring->connection.window) + 1; i++) {
 		int error = post_credit_receive(ring);
 
 		if (error != 0)
@@ -139,6 +161,7 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	context->operation = (uint8_t)transfer->op;
 	context->exponent = 0;
 	ring->transfer = *transfer;
+	fit_messages(ring);
 	ring->out = (struct ina_ring_cursor){.shift = 0, .step = first_step(ring)};
 	ring->in_post = (struct ina_ring_cursor){.shift = 1, .step = first_step(ring)};
 	ring->in = ring->in_post;
@@ -159,14 +182,14 @@ static uint32_t total_of(const struct ina_ring *ring)
 static int post_receive(struct ina_ring *ring)
 {
 	const struct ina_connection_context *connection = &ring->connection;
-	uint64_t place = ring->receives % ina_ring_receives(connection->window);
+	uint64_t place = ring->in_post.index % ina_ring_receives(ring->window);
 	uint32_t length;
 	uint64_t offset = message_at(ring, &ring->in_post, &length);
 	uint8_t *buffer = ring->transfer.recv + offset;
 	uint32_t lkey = ring->transfer.recv_lkey;
 
 	if (reduces(ring, ring->in_post.step)) {
-		buffer = connection->staging + place * connection->limit_bytes;
+		buffer = connection->staging + place * ring->limit_bytes;
 		lkey = connection->lkey;
 	}
 	return ina_post_receive(connection, INA_WORK_RING_RECEIVE, &connection->rx_slots[place],
@@ -190,7 +213,7 @@ static int add_send(struct ina_ring *ring, struct ina_batch *batch)
 {
 	const struct ina_connection_context *connection = &ring->connection;
 	const struct ina_transfer *transfer = &ring->transfer;
-	struct ina_slot *slot = &connection->tx_slots[ring->sends % connection->window];
+	struct ina_slot *slot = &connection->tx_slots[ring->out.index % ring->window];
 	uint32_t length;
 	uint64_t offset = message_at(ring, &ring->out, &length);
 	const uint8_t *source = transfer->recv + offset;
@@ -216,7 +239,7 @@ static int add_send(struct ina_ring *ring, struct ina_batch *batch)
  */
 static int advance_receives(struct ina_ring *ring)
 {
-	uint32_t window = ring->connection.window;
+	uint32_t window = ring->window;
 	uint32_t untold;
 
 	while (ring->in_post.index < ring->in_count &&
@@ -243,11 +266,19 @@ static bool has_credit(const struct ina_ring *ring)
 	return (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
 }
 
+/* Has enough come from the predecessor? */
+static bool is_in_step(const struct ina_ring *ring)
+{
+	uint64_t ahead = (ring->window + 1) / 2;
+
+	return ring->out.index < ring->in.index + ring->own_count &&
+	       (ring->out.index < ring->in.index + ahead || ring->in.index == ring->in_count);
+}
+
 static bool may_send(const struct ina_ring *ring)
 {
-	return ring->out.index < ring->out_count &&
-	       ring->out.index - ring->sent < ring->connection.window &&
-	       ring->out.index < ring->own_count + ring->in.index && has_credit(ring);
+	return ring->out.index < ring->out_count && ring->out.index - ring->sent < ring->window &&
+	       is_in_step(ring) && has_credit(ring);
 }
 
 enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *failure)
@@ -290,7 +321,7 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
                                   struct ina_failure *failure)
 {
 	const struct ina_connection_context *connection = &ring->connection;
-	uint64_t place = ring->arrived % ina_ring_receives(connection->window);
+	uint64_t place = ring->in.index % ina_ring_receives(ring->window);
 	const struct ina_slot *slot = &connection->rx_slots[place];
 	int predecessor = ina_predecessor(connection->rank, connection->ranks);
 	uint32_t length;
@@ -313,7 +344,7 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 	if (slot->trailer.flags & INA_WIRE_REJOIN)
 		ring->rejoin = true;
 	if (reduces(ring, ring->in.step))
-		reduce(ring, connection->staging + place * connection->limit_bytes, length);
+		reduce(ring, connection->staging + place * ring->limit_bytes, length);
 	ring->arrived++;
 	next(ring, &ring->in);
 	return INA_OK;
@@ -343,8 +374,7 @@ void ina_ring_credit_sent(struct ina_ring *ring)
 
 bool ina_ring_awaits_message(const struct ina_ring *ring)
 {
-	return ring->in.index < ring->in_count &&
-	       ring->out.index - ring->sent < ring->connection.window &&
+	return ring->in.index < ring->in_count && ring->out.index - ring->sent < ring->window &&
 	       ring->credit_sends < INA_RING_CREDIT_SENDS_MAX &&
 	       (ring->out.index == ring->out_count || has_credit(ring));
 }

@@ -9,6 +9,15 @@
  * what was received in the step before, message by message, and message k of a step can leave as
  * soon as message k of the step before has come and been added.
  *
+ * Messages are shorter where a chunk would be few of them: a step can begin when the first message
+ * of the step before has come, so the fewer the bytes in it, the less time a step takes at least.
+ *
+ * A rank sends no message that is more than half a window ahead of those that it has received. A
+ * host's acknowledgements wait in its transmit queue after the messages that it has posted. If each
+ * rank posted a whole window, all acknowledgements would come together, when the queues are empty,
+ * and the links would idle for a round trip with each window. With half a window, a queue is not
+ * yet empty when the next messages are posted (window.h).
+ *
  * For a reduce-scatter the first half of the steps is enough, and for an all-gather the second
  * (enum ina_part).
  *
@@ -50,6 +59,8 @@ struct ina_ring {
 	unsigned int credit_sends; /* not yet completed */
 	/* What is being transferred. */
 	struct ina_transfer transfer;
+	uint32_t window;                /* messages under way at most */
+	uint32_t limit_bytes;           /* of elements in one */
 	uint64_t out_count;             /* messages to send */
 	uint64_t in_count;              /* messages to receive */
 	uint64_t own_count;             /* messages of the first step, which wait for nobody */

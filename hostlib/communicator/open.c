@@ -113,10 +113,8 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 		                comm->ranks, options->join_timeout_ms);
 	}
 	if (!aggregated && options->algorithm == INA_ALGORITHM_AUTO) {
-		if (own != JOIN_NONE)
-			ina_innet_abandon(&network->innet, false);
+		ina_innet_abandon(&network->innet, false);
 		ina_rejoin_refused(&comm->recovery.rejoin, &comm->recovery.context);
-		ina_rejoin_look_out(&comm->recovery.rejoin, &comm->recovery.context);
 	}
 	if (joined)
 		ina_rejoin_granted(&comm->recovery.rejoin);
@@ -178,8 +176,8 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	if (status == INA_OK)
 		status = ina_network_open(network, &comm->control, &comm->settings, roster->job_id,
 		                          failure);
-	if (status == INA_OK && asks && ina_trace_fits(network))
-		ina_lookout_expect(&network->lookout);
+	if (status == INA_OK && asks)
+		ina_trace_expect(network, failure);
 	status = ina_agree_on(&comm->control, "path MTU", "connect to its neighbours", true, &value,
 	                      deadline_ms, failure);
 	if (status != INA_OK)

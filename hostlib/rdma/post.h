@@ -17,6 +17,7 @@ struct ina_connection_context {
 	uint32_t epoch;   /* connections before this one: what they still complete is ignored */
 	uint32_t window;
 	uint32_t limit_bytes; /* of elements in a message */
+	uint32_t path_mtu;
 	int rank;
 	int ranks;
 	struct ina_message_context context;
@@ -33,8 +34,6 @@ enum ina_work {
 	INA_WORK_CREDIT_RECEIVE,
 	INA_WORK_PARTNER_SEND,
 	INA_WORK_PARTNER_RECEIVE,
-	INA_WORK_LOOKOUT_SEND,
-	INA_WORK_LOOKOUT_RECEIVE,
 };
 
 static inline uint64_t ina_work_id(enum ina_work work, uint32_t epoch)

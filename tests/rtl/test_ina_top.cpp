@@ -62,20 +62,14 @@ class Comparison
 	{
 		const unsigned vlan_quota = static_cast<unsigned>(seed % 3);
 		const uint32_t trusted = static_cast<uint32_t>(seed >> 13) & ((1u << PORTS) - 1);
-		aggregator_config config = {PORTS,
-		                            INA_JOB_COUNT,
-		                            INA_MEMORY,
-		                            INA_SLOT_COUNT,
-		                            INA_GRAIN,
-		                            INA_MTU,
-		                            has_quiet_time,
-		                            has_quiet_time,
-		                            {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
-		                            place,
-		                            0,
-		                            vlan_quota,
-		                            {},
-		                            trusted};
+		aggregator_config config = {
+		        PORTS,          INA_JOB_COUNT,
+		        INA_MEMORY,     INA_SLOT_COUNT,
+		        INA_GRAIN,      INA_MTU,
+		        has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
+		        place,          0,
+		        vlan_quota,     {},
+		        trusted};
 
 		for (unsigned port = 0; port < PORTS; port++) {
 			config.port_priority[port] = static_cast<uint8_t>(seed >> 3 * port & 7);
@@ -162,14 +156,6 @@ class Comparison
 	{
 		aggregator_tick(model);
 		rtl.tick();
-		compare({});
-	}
-
-	/// The end of a patience with silent flows.
-	void patience()
-	{
-		aggregator_patience(model);
-		rtl.patience();
 		compare({});
 	}
 
@@ -279,7 +265,7 @@ class Comparison
 		if (random.below(1000) < age_permille)
 			return age();
 		if (random.below(1000) < tick_permille)
-			return random.chance(50) ? tick() : patience();
+			return tick();
 		if (random.chance(3))
 			return stranger();
 		if (running.size() < at_once && random.chance(30))
@@ -496,13 +482,6 @@ class Comparison
 			             std::min<size_t>(frame.size() - 1, 1 + random.below(80)));
 		} else if (dice < 988) {
 			frame.resize(frame.size() + 1 + random.below(80), 0x5A);
-		} else if (dice < 989) { // another pad count, P_Key, DSCP or port, iCRC right
-			const size_t ats[] = {form.bth() + 1, form.bth() + 2, form.bth() + 3,
-			                      form.ip() + 1, form.udp() + 1};
-
-			frame[ats[random.below(std::size(ats))]] ^= 0x10;
-			bench::seal(frame);
-			bench::put_ip_checksum(frame);
 		} else if (dice < 992) { // another opcode, iCRC right
 			frame[form.bth()] = static_cast<uint8_t>(random.below(0x20));
 			bench::seal(frame);

@@ -21,9 +21,10 @@
 #define RANKS_MAX 33
 #define CALLS     9
 #define WINDOW    3
-#define LIMIT     64u /* bytes of elements in a message: chunks are of several */
+#define PATH_MTU  64u
+#define LIMIT     80u /* bytes of elements in a message, which is two packets or, short, one */
 #define COUNT_MAX (RANKS_MAX * 40)
-#define POSTED    16
+#define POSTED    48      /* receives for two windows, of 16 messages at most, and credits */
 #define TURNS_MAX 1000000 /* what does not end by then hangs */
 
 struct work {
@@ -264,7 +265,7 @@ static void open_rank(int rank, int count, bool doubles)
 	                              .channel = &own->channel,
 	                              .cq = &own->cq,
 	                              .endpoints = own->endpoints,
-	                              .path_mtu = 4096,
+	                              .path_mtu = PATH_MTU,
 	                              .device = "fake0",
 	                              .rank = rank,
 	                              .ranks = count};
@@ -553,7 +554,7 @@ static void call_all(int count, const struct ina_transfer *transfers)
 	}
 }
 
-/* 32 bytes a chunk: one message each. */
+/* 16 bytes a chunk: one message each. */
 static void half_of_the_messages(void **state)
 {
 	static const uint64_t rings[] = {[INA_WHOLE] = 2, [INA_SCATTER] = 1, [INA_GATHER] = 1};
@@ -568,7 +569,7 @@ static void half_of_the_messages(void **state)
 				transfers[r] =
 				        (struct ina_transfer){.send = buffers[r].recv,
 				                              .recv = buffers[r].recv,
-				                              .total_bytes = (uint64_t)count * 32,
+				                              .total_bytes = (uint64_t)count * 16,
 				                              .element_bytes = 4,
 				                              .type = INA_INT32,
 				                              .number_type = INA_INT32,
@@ -742,7 +743,7 @@ static void a_late_rank_is_waited_for(void **state)
 
 	open_ranks(3, false);
 	begin_all(3, transfers);
-	expect_timeout(1, "no message 0 of 4 from rank 0");
+	expect_timeout(1, "no message 0 of 8 from rank 0");
 	close_ranks(3);
 }
 
