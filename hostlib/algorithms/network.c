@@ -37,6 +37,8 @@ static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc
 static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv_wc *wc,
                                struct ina_failure *failure)
 {
+	char host[INET_ADDRSTRLEN];
+	enum ina_status status;
 	char name[64];
 
 	name_connection(fabric, wc, name, sizeof(name));
@@ -45,11 +47,19 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 		return ina_fail(failure, INA_ERR_MISMATCH,
 		                "a message on %s is longer than its receiver expects", name);
 	/* The hosts can do without the other connection. */
-	return ina_fail(failure,
-	                is_aggregated((enum ina_work)(wc->wr_id >> 32)) ? INA_ERR_AGGREGATOR
-	                                                                : INA_ERR_DEVICE,
-	                "%s failed: %s (vendor 0x%x)", name, ibv_wc_status_str(wc->status),
-	                wc->vendor_err);
+	status = is_aggregated((enum ina_work)(wc->wr_id >> 32)) ? INA_ERR_AGGREGATOR
+	                                                         : INA_ERR_DEVICE;
+	/* rdma_rxe has no packet made: the address was the connection's, also if it is back. */
+	if (wc->status == IBV_WC_LOC_QP_OP_ERR)
+		return ina_fail(failure, status,
+		                "%s failed: %s can no longer send from its address %s (%s): was it "
+		                "removed or given anew, or the interface changed, since the "
+		                "communicator was opened?",
+		                name, fabric->device,
+		                inet_ntop(AF_INET, &fabric->local.address, host, sizeof(host)),
+		                ibv_wc_status_str(wc->status));
+	return ina_fail(failure, status, "%s failed: %s (vendor 0x%x)", name,
+	                ibv_wc_status_str(wc->status), wc->vendor_err);
 }
 
 static enum ina_status take_aggregated(struct ina_network *network, const struct ibv_wc *wc,

@@ -35,12 +35,14 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 	}
 	ina_comm_init(made);
 	made->network.plain = plain;
-	if (ina_settings_make(&made->settings, options, &failure) == INA_OK &&
-	    ina_comm_open(made, &failure) == INA_OK &&
-	    (!made->settings.options.progress_thread ||
-	     ina_progress_start(made, &failure) == INA_OK)) {
-		*comm = made;
-		goto out_why;
+	ina_settings_make(&made->settings, options, &failure);
+	if (made->settings.can_meet && ina_comm_open(made, &failure) == INA_OK) {
+		if (!made->settings.options.progress_thread ||
+		    ina_progress_start(made, &failure) == INA_OK) {
+			*comm = made;
+			goto out_why;
+		}
+		ina_control_farewell(&made->control, &failure); /* all others are told why */
 	}
 	made->failure = failure; /* so that closing waits for nobody */
 	ina_comm_close(made, &ignored);

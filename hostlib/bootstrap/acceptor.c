@@ -2,8 +2,10 @@
 /* Those at a listening socket. */
 #include "acceptor.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,10 +15,19 @@
 #define VISITOR_MS 5000
 
 /* And, where others wait for its place, until it has to leave. */
-#define HURRY_MS 1000
+#define HURRY_MS 200
 
 /* For an answer to go out; there is room for it, or there never will be. */
 #define ANSWER_MS 1000
+
+static int count_places(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < INA_ACCEPTOR_PLACES)
+		return (int)(limit.rlim_cur / 4);
+	return INA_ACCEPTOR_PLACES;
+}
 
 void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct ina_job *job,
                        int peer_timeout_ms)
@@ -26,10 +37,9 @@ void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct
 	acceptor->peer_timeout_ms = peer_timeout_ms;
 	acceptor->unknown_peers = 0;
 	acceptor->last[0] = '\0';
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
-		acceptor->visitors[i].link.fd = -1;
-		acceptor->visitors[i].is_parked = false;
-	}
+	acceptor->is_full = false;
+	acceptor->used = 0;
+	acceptor->places = count_places();
 }
 
 static void send_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor)
@@ -42,7 +52,7 @@ static void send_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor
 
 void ina_acceptor_close(struct ina_acceptor *acceptor)
 {
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
+	for (int i = 0; i < acceptor->used; i++)
 		send_away(acceptor, &acceptor->visitors[i]);
 }
 
@@ -50,12 +60,12 @@ int ina_acceptor_pollfds(const struct ina_acceptor *acceptor, struct pollfd *fds
 {
 	int count = 1;
 
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
+	for (int i = 0; i < acceptor->used; i++) {
 		if (acceptor->visitors[i].link.fd >= 0 && !acceptor->visitors[i].is_parked)
 			fds[count++] = (struct pollfd){.fd = acceptor->visitors[i].link.fd,
 			                               .events = POLLIN};
 	}
-	fds[0] = (struct pollfd){.fd = count <= INA_ACCEPTOR_PLACES ? acceptor->listener : -1,
+	fds[0] = (struct pollfd){.fd = acceptor->is_full ? -1 : acceptor->listener,
 	                         .events = POLLIN};
 	return count;
 }
@@ -107,28 +117,46 @@ void ina_acceptor_send_on(struct ina_acceptor *acceptor, struct ina_visitor *vis
 	ina_link_close(&visitor->link);
 }
 
-/* NULL: all are taken, by those who have just come. */
-static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
+static void keep_oldest(struct ina_visitor **oldest, struct ina_visitor *visitor)
 {
-	struct ina_visitor *place = &acceptor->visitors[0];
+	if (!*oldest || visitor->since_ms < (*oldest)->since_ms)
+		*oldest = visitor;
+}
 
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
+/*
+ * A place whose visitor has left: the one that has been silent for longest, if it has had its time,
+ * else a parked one, which calls again. NULL: all have just come.
+ */
+static struct ina_visitor *vacate(struct ina_acceptor *acceptor)
+{
+	struct ina_visitor *silent = NULL;
+	struct ina_visitor *parked = NULL;
+
+	for (int i = 0; i < acceptor->used; i++) {
 		struct ina_visitor *visitor = &acceptor->visitors[i];
 
-		if (visitor->link.fd < 0)
-			return visitor;
-		if (visitor->is_parked > place->is_parked ||
-		    (visitor->is_parked == place->is_parked && visitor->since_ms < place->since_ms))
-			place = visitor;
+		if (visitor->link.fd >= 0)
+			keep_oldest(visitor->is_parked ? &parked : &silent, visitor);
 	}
-	if (place->is_parked) {
-		ina_acceptor_send_on(acceptor, place, NULL);
-		return place;
+	if (silent && ina_now_ms() - silent->since_ms >= HURRY_MS) {
+		send_away(acceptor, silent);
+		return silent;
 	}
-	if (ina_now_ms() - place->since_ms < HURRY_MS)
-		return NULL;
-	send_away(acceptor, place);
-	return place;
+	if (parked)
+		ina_acceptor_send_on(acceptor, parked, NULL);
+	return parked;
+}
+
+static struct ina_visitor *free_place(struct ina_acceptor *acceptor)
+{
+	for (int i = 0; i < acceptor->used; i++) {
+		if (acceptor->visitors[i].link.fd < 0)
+			return &acceptor->visitors[i];
+	}
+	if (acceptor->used >= acceptor->places)
+		return vacate(acceptor);
+	acceptor->visitors[acceptor->used].link.fd = -1;
+	return &acceptor->visitors[acceptor->used++];
 }
 
 static int challenge(struct ina_visitor *visitor)
@@ -149,15 +177,31 @@ static bool is_anybody_there(const struct ina_acceptor *acceptor)
 	return poll(&fd, 1, 0) == 1;
 }
 
+/* -1: nobody is there, or no place or no descriptor is free. */
+static int accept_one(struct ina_acceptor *acceptor, struct ina_visitor **place)
+{
+	int fd;
+
+	*place = free_place(acceptor);
+	acceptor->is_full = !*place;
+	if (!*place)
+		return -1;
+	fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd;
+	acceptor->is_full = true;
+	snprintf(acceptor->last, sizeof(acceptor->last),
+	         "a connection, for want of a descriptor (%s; see `ulimit -n`)", strerror(errno));
+	return -1;
+}
+
 static void accept_all(struct ina_acceptor *acceptor)
 {
+	acceptor->is_full = false;
 	while (is_anybody_there(acceptor)) {
-		struct ina_visitor *place = free_place(acceptor);
-		int fd;
+		struct ina_visitor *place;
+		int fd = accept_one(acceptor, &place);
 
-		if (!place)
-			return;
-		fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
 		if (ina_link_prepare(fd, acceptor->peer_timeout_ms) != 0) {
@@ -222,7 +266,7 @@ void ina_acceptor_park(struct ina_visitor *visitor)
 
 void ina_acceptor_recall(struct ina_acceptor *acceptor)
 {
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++)
+	for (int i = 0; i < acceptor->used; i++)
 		acceptor->visitors[i].is_recalled = acceptor->visitors[i].is_parked;
 }
 
@@ -237,7 +281,7 @@ static bool is_waiting(const struct ina_visitor *visitor)
 struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type)
 {
 	accept_all(acceptor);
-	for (int i = 0; i < INA_ACCEPTOR_PLACES; i++) {
+	for (int i = 0; i < acceptor->used; i++) {
 		struct ina_visitor *visitor = &acceptor->visitors[i];
 		enum ina_link_result result;
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A listening socket, and those who have come to it without having said yet who they are. Each is
- * sent a challenge. Who answers nothing of ours for a while, or garbage, or is of another job, is
- * sent away and counted.
+ * sent a challenge. A connection that answers nothing of ours for a while, or garbage, or is of
+ * another job, is sent away and counted.
+ *
+ * Anybody can connect and be silent, so silence must not keep a rank out. A rank answers its
+ * challenge in a few round trips. When all places are taken, the connection that has been silent
+ * for longest leaves its place to the next one, after a fifth of a second: so a thousand silent
+ * connections a second change nothing. A rank that was slower than that calls again.
  */
 #ifndef INA_BOOTSTRAP_ACCEPTOR_H
 #define INA_BOOTSTRAP_ACCEPTOR_H
@@ -12,10 +17,10 @@
 #include "credential.h"
 
 /*
- * Connections that have not yet said who they are. The next ones wait for a place; who has had one
- * for a while without a word goes then, and a rank comes back.
+ * Connections that have not yet said who they are, or are parked; the next ones wait for a place.
+ * Never more than a quarter of the descriptors that the process may have.
  */
-#define INA_ACCEPTOR_PLACES 64
+#define INA_ACCEPTOR_PLACES 256
 
 struct ina_visitor {
 	struct ina_link link; /* fd -1: nobody */
@@ -31,6 +36,9 @@ struct ina_acceptor {
 	int peer_timeout_ms;
 	uint64_t unknown_peers; /* who were sent away */
 	char last[160];         /* why the last of them was that was of libina, "": none was */
+	bool is_full;           /* nobody is accepted: no place, or no descriptor, is free */
+	int places;
+	int used; /* places that were ever taken: so few, the rest are not touched */
 	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
 };
 
@@ -41,10 +49,10 @@ void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct
 void ina_acceptor_close(struct ina_acceptor *acceptor);
 
 /*
- * Fills fds (room for INA_ACCEPTOR_PLACES + 1) with what to wait for; returns how many. While no
- * place is free there is time to be waited for as well: no longer than INA_ACCEPTOR_TICK_MS.
+ * Fills fds (room for INA_ACCEPTOR_PLACES + 1) with what to wait for; returns how many. While
+ * is_full is set there is time to be waited for as well: no longer than INA_ACCEPTOR_TICK_MS.
  */
-#define INA_ACCEPTOR_TICK_MS 100
+#define INA_ACCEPTOR_TICK_MS 20
 int ina_acceptor_pollfds(const struct ina_acceptor *acceptor, struct pollfd *fds);
 
 /*

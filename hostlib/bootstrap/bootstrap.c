@@ -24,6 +24,7 @@ struct joining {
 	bool calls_parent;
 	bool asks; /* the time is up, and rank 0 is asked why */
 	bool has_lost_parent;
+	struct ina_failure own; /* not INA_OK: this rank cannot take part, and tells rank 0 */
 	int64_t deadline_ms;
 	struct ina_children children;
 	struct ina_ranks told; /* to the parent */
@@ -43,8 +44,11 @@ static void call_root(struct joining *j)
 	        .schedule = options->schedule,
 	        .congestion_control = options->congestion_control != 0,
 	        .channels = (uint32_t)options->channels,
+	        .status = j->own.status,
 	        .endpoint = *j->local,
 	};
+	snprintf(frame.hello.text, sizeof(frame.hello.text), "%.*s", INA_CONTROL_TEXT - 1,
+	         j->own.text);
 	ina_caller_close(&j->caller);
 	ina_caller_open(&j->caller, &j->settings->job, &frame, &j->settings->root,
 	                j->settings->root_ports, options->peer_timeout_ms);
@@ -203,6 +207,9 @@ static enum ina_status give_up(const struct joining *j, struct ina_failure *fail
 	char lost[64] = "";
 
 	ina_root_text(j->settings, where);
+	if (j->own.status != INA_OK)
+		return ina_fail(failure, j->own.status, "%s; rank 0 could not be told at %s: %s",
+		                j->own.text, where, j->caller.why[0] ? j->caller.why : "no answer");
 	if (j->has_lost_parent)
 		snprintf(lost, sizeof(lost), "rank %d, which had let this one in, is gone, and ",
 		         ina_parent(j->control->rank));
@@ -252,7 +259,7 @@ static enum ina_status join(struct joining *j, struct ina_failure *failure)
 		tell_parent(j);
 		now_ms = ina_now_ms();
 		if (now_ms >= j->deadline_ms + INA_GATHER_GRACE_MS ||
-		    (now_ms >= j->deadline_ms && !ask_why(j)))
+		    (now_ms >= j->deadline_ms && (j->own.status != INA_OK || !ask_why(j))))
 			return give_up(j, failure);
 		wait(j);
 	}
@@ -268,6 +275,8 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 
 	if (!j)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
+	if (failure->status != INA_OK && deadline_ms > ina_now_ms() + INA_GATHER_TELL_MS)
+		deadline_ms = ina_now_ms() + INA_GATHER_TELL_MS;
 	*j = (struct joining){
 	        .control = control,
 	        .settings = settings,
@@ -276,6 +285,7 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 	        .roster = roster,
 	        .nobody.fd = -1,
 	        .caller.link.fd = -1,
+	        .own = *failure,
 	        .deadline_ms = deadline_ms,
 	        .children.control = control,
 	};
@@ -283,6 +293,7 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 	if (!j->parent)
 		j->parent = &j->nobody;
 	call_root(j);
+	failure->status = INA_OK;
 	/* Its place becomes free, and its children find another parent. */
 	if (join(j, failure) != INA_OK) {
 		for (int i = 0; i < control->count; i++)
@@ -299,7 +310,6 @@ enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_sett
                               struct ina_failure *failure)
 {
 	memset(roster, 0, sizeof(*roster));
-	failure->status = INA_OK;
 	if (control->rank == 0) {
 		roster->endpoints[0] = *local;
 		return ina_gather(control, settings, deadline_ms, roster, failure);

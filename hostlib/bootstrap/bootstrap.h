@@ -13,6 +13,9 @@
  * brought, and fills the roster on all of them. Who is not a rank of this job is sent away and
  * counted. Every rank that has come gets an error.
  *
+ * failure, on entry: what has failed at this rank already, so that it cannot take part. Then no
+ * rank can: rank 0 is told, and all ranks that come get this rank and its reason as their error.
+ *
  * local: where this rank accepts RDMA connections, and, at tcp_port, ranks, who come to the
  * acceptor. Rank 0's is for later; here it listens at the root.
  */

@@ -33,7 +33,7 @@ struct gathering {
 	struct ina_roster *roster;
 	struct ina_failure mismatch; /* the first that was found and ends the job */
 	int64_t deadline_ms;
-	int refused; /* ranks of this job that disagree */
+	int refused; /* ranks of this job that disagree, or have failed */
 	struct ina_children children;
 	struct ina_ranks come;  /* are in the tree, as far as rank 0 has heard */
 	struct ina_ranks left;  /* have been, and have not stayed */
@@ -138,6 +138,7 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 {
 	const struct ina_options *own = &settings->options;
 
+	m->status = INA_OK;
 	if (hello->ranks != (uint32_t)own->ranks)
 		return ina_fail(m, INA_ERR_MISMATCH,
 		                "rank %u was started as one of %u ranks, rank 0 as one of %d", rank,
@@ -146,6 +147,8 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 		return ina_fail(m, INA_ERR_MISMATCH,
 		                "a rank %u came, but the rank count is %u: ranks are 0 to %u", rank,
 		                hello->ranks, hello->ranks - 1);
+	if (hello->status != INA_OK) /* its options may be what failed */
+		return INA_OK;
 	if (hello->algorithm != (uint32_t)own->algorithm)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for algorithm %s, rank 0 for %s",
 		                rank, algorithm_name(hello->algorithm),
@@ -252,6 +255,17 @@ static bool has_lost_its_way(const struct gathering *g, uint32_t rank,
 	return rank != 0 && memcmp(endpoint, &g->roster->endpoints[rank], sizeof(*endpoint)) == 0;
 }
 
+/* It cannot take part, so none can. It hears what all do: the first failure. */
+static void take_failure(struct gathering *g, struct ina_visitor *visitor)
+{
+	const struct ina_control_frame *in = &visitor->link.in;
+
+	if (g->mismatch.status == INA_OK)
+		ina_fail(&g->mismatch, in->hello.status, "rank %u: %s", in->rank, in->hello.text);
+	g->refused++;
+	ina_acceptor_tell(&g->acceptor, visitor, &g->mismatch);
+}
+
 /*
  * Of this job, as far as its cookie tells. Where a launcher or the user has named the job, nobody
  * else will come as a rank that disagrees, so it is the end for all. Where nobody has, it may be
@@ -261,17 +275,20 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 {
 	uint32_t rank = visitor->link.in.rank;
 	const struct ina_hello *hello = &visitor->link.in.hello;
-	struct ina_failure misfit = {INA_OK, ""};
+	bool is_expected = rank != 0 && !ina_ranks_have(&g->come, (int)rank);
+	struct ina_failure misfit;
 
 	if (compare_hello(g->settings, rank, hello, &misfit) != INA_OK) {
 		ina_acceptor_refuse(&g->acceptor, visitor, &misfit);
 		g->refused++;
 		if (g->settings->job.has_cookie && g->mismatch.status == INA_OK)
 			g->mismatch = misfit;
+	} else if (hello->status != INA_OK && is_expected) {
+		take_failure(g, visitor);
 	} else if (hello->patience_ms == 0) { /* it does not wait, but asks for whom it has */
 		name_missing(g, &misfit);
 		ina_acceptor_tell(&g->acceptor, visitor, &misfit);
-	} else if (rank != 0 && !ina_ranks_have(&g->come, (int)rank)) {
+	} else if (is_expected) {
 		place(g, visitor);
 	} else if (has_lost_its_way(g, rank, &hello->endpoint)) {
 		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
@@ -307,36 +324,55 @@ static void wait(const struct gathering *g, int64_t deadline_ms)
 {
 	struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + INA_NEIGHBOURS_MAX];
 	int count = ina_acceptor_pollfds(&g->acceptor, fds);
-	bool is_full = fds[0].fd < 0;
 
 	count += ina_control_pollfds(g->control, fds + count);
 	poll(fds, (nfds_t)count,
-	     ina_left_ms(deadline_ms, is_full ? INA_ACCEPTOR_TICK_MS : TICK_MS));
+	     ina_left_ms(deadline_ms, g->acceptor.is_full ? INA_ACCEPTOR_TICK_MS : TICK_MS));
 }
 
-/* Waits for ranks, until all have come, or the deadline, or a while after a mismatch. */
+static int count_calling(const struct gathering *g)
+{
+	int count = 0;
+
+	for (int r = 1; r < g->control->ranks; r++)
+		count += is_calling(g, r);
+	return count;
+}
+
+/* Has every rank come; or, when the job has failed, can every rank hear of it? */
+static bool have_all_come(const struct gathering *g)
+{
+	int count = ina_ranks_count(&g->come, g->control->ranks);
+
+	if (g->mismatch.status != INA_OK)
+		count += g->refused + count_calling(g);
+	return count >= g->control->ranks;
+}
+
+/* Waits for ranks, until all have come, or the deadline, or a while after a failure. */
 static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 {
 	int ranks = g->control->ranks;
-	bool is_short = false; /* after a mismatch */
+	bool is_short = false; /* after a failure */
 
-	while (ina_ranks_count(&g->come, ranks) + (is_short ? g->refused : 0) < ranks &&
-	       ina_now_ms() < g->deadline_ms) {
+	for (;;) {
 		struct ina_visitor *visitor;
 
+		if (g->mismatch.status != INA_OK && !is_short) {
+			int64_t grace_ms = ina_now_ms() + INA_GATHER_TELL_MS;
+
+			is_short = true;
+			if (grace_ms < g->deadline_ms)
+				g->deadline_ms = grace_ms;
+		}
+		if (have_all_come(g) || ina_now_ms() >= g->deadline_ms)
+			break;
 		wait(g, g->deadline_ms);
 		look_at_tree(g);
 		ina_acceptor_recall(&g->acceptor); /* who waits is still there */
 		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL) {
 			take_hello(g, visitor);
 			look_at_tree(g);
-		}
-		if (g->mismatch.status != INA_OK && !is_short) {
-			int64_t grace_ms = ina_now_ms() + INA_GATHER_GRACE_MS;
-
-			is_short = true;
-			if (grace_ms < g->deadline_ms)
-				g->deadline_ms = grace_ms;
 		}
 	}
 	if (g->mismatch.status != INA_OK)
@@ -368,15 +404,6 @@ static void welcome(struct gathering *g, const struct ina_failure *outcome)
 	}
 }
 
-static bool are_any_calling(const struct gathering *g)
-{
-	for (int r = 1; r < g->control->ranks; r++) {
-		if (is_calling(g, r))
-			return true;
-	}
-	return false;
-}
-
 /* Who has been put off, and so is not in the tree, calls again soon, and hears of it then. */
 static void refuse_callers(struct gathering *g, const struct ina_failure *outcome)
 {
@@ -384,7 +411,7 @@ static void refuse_callers(struct gathering *g, const struct ina_failure *outcom
 	struct ina_visitor *visitor;
 
 	ina_acceptor_recall(&g->acceptor);
-	while (are_any_calling(g) && ina_now_ms() < deadline_ms) {
+	while (count_calling(g) > 0 && ina_now_ms() < deadline_ms) {
 		wait(g, deadline_ms);
 		look_at_tree(g);
 		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL) {
@@ -417,6 +444,8 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 	g->children.control = control;
 	g->come = ina_children_come(&g->children);
 	g->known = g->come;
+	if (failure->status != INA_OK)
+		ina_fail(&g->mismatch, failure->status, "rank 0: %s", failure->text);
 
 	if (listen_at_root(settings, deadline_ms, &listener, &outcome) != INA_OK)
 		goto out_free;
@@ -436,6 +465,8 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 	ina_acceptor_close(&g->acceptor);
 	control->unknown_peers += g->acceptor.unknown_peers;
 out_free:
+	if (g->mismatch.status != INA_OK)
+		outcome = g->mismatch;
 	free(g);
 	return outcome.status == INA_OK ? INA_OK
 	                                : ina_fail(failure, outcome.status, "%s", outcome.text);

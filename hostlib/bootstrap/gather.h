@@ -7,8 +7,14 @@
 #include "hostlib/options/options.h"
 #include "roster.h"
 
-/* After ranks were found to disagree, or after the deadline: for others to come and hear of it. */
+/* After the deadline: for rank 0 to say who is missing. */
 #define INA_GATHER_GRACE_MS 3000
+
+/*
+ * For a failure to be told: so long a rank that has failed tries to reach rank 0, and so long rank
+ * 0 waits for the others to come and hear of it.
+ */
+#define INA_GATHER_TELL_MS 10000
 
 /* For a frame to go out; there is room for it, or there never will be. */
 #define INA_GATHER_SEND_MS 1000
@@ -17,7 +23,7 @@
 #define INA_ROOT_TEXT 40
 void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]);
 
-/* ina_bootstrap() at rank 0. Its own endpoint is in the roster. */
+/* ina_bootstrap() at rank 0, and its failure too. Its own endpoint is in the roster. */
 enum ina_status ina_gather(struct ina_control *control, const struct ina_settings *settings,
                            int64_t deadline_ms, struct ina_roster *roster,
                            struct ina_failure *failure);

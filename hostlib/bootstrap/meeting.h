@@ -9,7 +9,8 @@
 
 /*
  * The bootstrap, the mesh, and the agreement that all have both. local: this rank's endpoint, with
- * the port of the listener (ina_mesh_listen()).
+ * the port of the listener (ina_mesh_listen()). failure, on entry: what has failed at this rank
+ * already; all ranks hear of it (ina_bootstrap()), and local and listener are not used.
  */
 enum ina_status ina_meet(struct ina_control *control, const struct ina_settings *settings,
                          const struct ina_endpoint *local, int listener, int64_t deadline_ms,

@@ -20,7 +20,7 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
 
 	*listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*listener < 0 || bind(*listener, (struct sockaddr *)&any, size) != 0 ||
-	    listen(*listener, INA_ACCEPTOR_PLACES) != 0 ||
+	    listen(*listener, INA_MAX_RANKS) != 0 ||
 	    getsockname(*listener, (struct sockaddr *)&any, &size) != 0) {
 		ina_fail(failure, INA_ERR_SYSTEM, "no port to wait at for other ranks: %s",
 		         strerror(errno));

@@ -7,7 +7,8 @@
 
 /*
  * Opens everything but what the struct holds: the ranks meet, connect, and choose an algorithm.
- * comm->settings are filled in; a rail's and a plain one's flag is set.
+ * comm->settings are filled in; a rail's and a plain one's flag is set. failure, on entry: what has
+ * failed at this rank already; it is told to all ranks, and the communicator is not opened.
  */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 

@@ -55,6 +55,22 @@ enum join_end {
 	JOIN_JOINED,
 };
 
+#define BY_RING "by ring: "
+
+/* A JOIN came back, and not as the sum of all ranks. */
+static void explain_refusal(struct ina_comm *comm)
+{
+	const struct ina_innet *innet = &comm->network.innet;
+
+	/* Where the switches have answered TRACEs there is an aggregator. */
+	snprintf(comm->how, sizeof(comm->how),
+	         comm->network.tree.verdict == INA_TREE_SUMS
+	                 ? BY_RING "the aggregator refused this job, for want of a context, memory "
+	                           "or a quota (%u of %d ranks joined)"
+	                 : BY_RING "no aggregator, or it refused (%u of %d joined)",
+	         innet->contributors, comm->ranks);
+}
+
 /* Why a JOIN was not joined, or what there is instead. */
 static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end own)
 {
@@ -75,20 +91,22 @@ static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end ow
 	else if (options->algorithm == INA_ALGORITHM_RING)
 		snprintf(how, size, "by ring, as asked for");
 	else if (!ina_tree_may_sum(&comm->network.tree))
-		snprintf(how, size, "by ring: %s", tree->why);
+		snprintf(how, size, BY_RING "%s", tree->why);
 	else if (own == JOIN_JOINED ||
 	         (own == JOIN_STOPPED && innet->contributors == (uint32_t)comm->ranks))
-		snprintf(how, size, "by ring: another rank's JOIN was not joined");
+		snprintf(how, size, BY_RING "another rank's JOIN was not joined");
 	else if (own == JOIN_STOPPED && innet->received == 0)
-		snprintf(how, size, "by ring: no aggregator, or it refused another rank's JOIN");
+		snprintf(how, size,
+		         tree->verdict == INA_TREE_SUMS
+		                 ? BY_RING "the aggregator refused another rank's JOIN"
+		                 : BY_RING "no aggregator, or it refused another rank's JOIN");
 	else if (innet->contributors == (uint32_t)comm->ranks)
-		snprintf(how, size, "by ring: the JOIN was not acknowledged within %d ms",
+		snprintf(how, size, BY_RING "the JOIN was not acknowledged within %d ms",
 		         options->join_timeout_ms);
 	else if (innet->received > 0)
-		snprintf(how, size, "by ring: no aggregator, or it refused (%u of %d joined)",
-		         innet->contributors, comm->ranks);
+		explain_refusal(comm);
 	else
-		snprintf(how, size, "by ring: no JOIN came back within %d ms",
+		snprintf(how, size, BY_RING "no JOIN came back within %d ms",
 		         options->join_timeout_ms);
 }
 
@@ -108,9 +126,8 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 			                "%s; with algorithm auto the ring would be used",
 			                network->tree.why);
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
-		                "no aggregator joined the %d ranks within %d ms; with algorithm "
-		                "auto the ring would be used",
-		                comm->ranks, options->join_timeout_ms);
+		                "%s; with algorithm auto the ring would be used",
+		                comm->how + strlen(BY_RING));
 	}
 	if (!aggregated && options->algorithm == INA_ALGORITHM_AUTO) {
 		ina_innet_abandon(&network->innet, false);
@@ -224,17 +241,26 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 	struct ina_topology topology;
 	struct ina_roster roster;
 	int listener = -1;
-	enum ina_status status = ina_control_init(&comm->control, comm->rank, comm->ranks, failure);
+	struct ina_failure own = {INA_OK, ""};
+	enum ina_status status = ina_fork_check(&own); /* a child is no rank of the job */
 
 	if (status == INA_OK)
-		status = ina_fabric_open(&comm->network.fabric, &comm->settings, failure);
-	if (status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
-		status = ina_topology_identity(&local->host, failure);
-	if (status == INA_OK)
-		status = ina_mesh_listen(&listener, &local->tcp_port, failure);
-	if (status == INA_OK)
-		status = ina_meet(&comm->control, &comm->settings, local, listener, deadline_ms,
-		                  &roster, failure);
+		status = ina_control_init(&comm->control, comm->rank, comm->ranks, &own);
+	if (status != INA_OK) {
+		*failure = own;
+		return status;
+	}
+	/* A failure goes to the meeting, so that no rank waits in vain. */
+	if (failure->status == INA_OK)
+		ina_fabric_open(&comm->network.fabric, &comm->settings, failure);
+	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
+		ina_topology_identity(&local->host, failure);
+	if (failure->status == INA_OK)
+		ina_mesh_listen(&listener, &local->tcp_port, failure);
+	if (failure->status != INA_OK)
+		ina_log(&comm->log, "cannot take part: %s", failure->text);
+	status = ina_meet(&comm->control, &comm->settings, local, listener, deadline_ms, &roster,
+	                  failure);
 	if (status == INA_OK) {
 		find_machines(comm, &roster, &topology, where);
 		if (topology.rails > 0)
@@ -249,7 +275,8 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure)
 {
-	enum ina_status status = INA_OK;
+	struct ina_failure ignored;
+	enum ina_status status;
 
 	comm->rank = comm->settings.options.rank;
 	comm->ranks = comm->settings.options.ranks;
@@ -259,22 +286,21 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 	if (comm->ranks == 1 && comm->rank != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
-	status = ina_log_open(&comm->log, &comm->settings.options, failure);
-	if (status != INA_OK)
-		return status;
+	ina_log_open(&comm->log, &comm->settings.options,
+	             failure->status == INA_OK ? failure : &ignored);
 	if (comm->network.plain) {
 		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
 		comm->settings.options.channels = 1;
 	}
 	comm->stats.machines = comm->stats.local_ranks = 1;
 	if (comm->ranks > 1) {
-		status = ina_fork_check(failure);
-		if (status == INA_OK)
-			status = meet(comm, failure);
+		status = meet(comm, failure);
 		if (status == INA_OK)
 			ina_fork_watch(comm);
 		return status;
 	}
+	if (failure->status != INA_OK)
+		return failure->status;
 	ina_comm_use(comm, &ina_alone_algorithm, NULL);
 	comm->stats.algorithm = INA_ALGORITHM_RING;
 	snprintf(comm->how, sizeof(comm->how), "alone: sums are copies");

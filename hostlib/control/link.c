@@ -19,10 +19,22 @@
 
 #define SEND_TIMEOUT_MS 5000
 
+/* Linux refuses longer ones (MAX_TCP_KEEPIDLE, MAX_TCP_KEEPINTVL). */
+#define KEEPALIVE_MAX_S 32767
+
 static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
 
 /* What every frame has. */
 #define HEADER_BYTES offsetof(struct ina_control_frame, credential)
+
+static int probe_interval_s(int peer_timeout_ms)
+{
+	int interval_s = peer_timeout_ms / 4000;
+
+	if (interval_s < 1)
+		return 1;
+	return interval_s < KEEPALIVE_MAX_S ? interval_s : KEEPALIVE_MAX_S;
+}
 
 int ina_link_prepare(int fd, int peer_timeout_ms)
 {
@@ -34,7 +46,7 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 	 * time that this is sent again, up to 1.5 s after the other host was heard last (a stall is
 	 * told after one). Five eighths keep both within peer_timeout_ms.
 	 */
-	int interval_s = peer_timeout_ms / 4000 > 0 ? peer_timeout_ms / 4000 : 1;
+	int interval_s = probe_interval_s(peer_timeout_ms);
 	int probes = 3;
 	unsigned int timeout_ms = (unsigned int)((int64_t)peer_timeout_ms * 5 / 8);
 	int flags = fcntl(fd, F_GETFL);
@@ -81,6 +93,8 @@ static bool is_sound(struct ina_control_frame *frame)
 {
 	switch (frame->type) {
 	case INA_CONTROL_HELLO:
+		frame->hello.text[INA_CONTROL_TEXT - 1] = '\0';
+		return is_status(frame->hello.status);
 	case INA_CONTROL_GREETING: /* compared with what is expected, and used as nothing else */
 	case INA_CONTROL_CHALLENGE:
 	case INA_CONTROL_QUERY:

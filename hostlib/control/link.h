@@ -14,7 +14,7 @@
 #include "votes.h"
 
 /* "INACTRL", and as its last byte the version of all that follows. */
-#define INA_CONTROL_MAGIC 0x424C525443414E49u /* "INACTRLB" */
+#define INA_CONTROL_MAGIC 0x434C525443414E49u /* "INACTRLC" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to whoever has called, first of all */
@@ -61,8 +61,9 @@ struct ina_hello {
 	uint32_t schedule;
 	uint32_t congestion_control; /* 0, or 1 */
 	uint32_t channels;
-	uint32_t reserved;
+	uint32_t status; /* enum ina_status; not INA_OK: this rank cannot take part, and why not */
 	struct ina_endpoint endpoint;
+	char text[INA_CONTROL_TEXT];
 };
 
 struct ina_greeting {

@@ -274,12 +274,12 @@ struct ina_stats {
 	uint64_t messages_retried; /* sent to the aggregator, lost with it, and reduced by ring */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins; /* times a fresh JOIN was granted after that, a refusal, or a yield */
-	unsigned int machines;     /* that the ranks are on; flat: as many as ranks */
-	unsigned int local_ranks;  /* on this one */
-	unsigned int rails;        /* all-reduces between machines at once; 0: flat */
-	uint64_t unknown_peers;    /* connections that were of no rank of this job: turned away */
-	uint64_t blocks_fixed;     /* fixed point: messages' worth of elements that went so, */
-	uint64_t blocks_float;     /* and as float32, for an infinity or a NaN in them */
+	unsigned int machines;    /* that the ranks are on; flat: as many as ranks */
+	unsigned int local_ranks; /* on this one */
+	unsigned int rails;       /* all-reduces between machines at once; 0: flat */
+	uint64_t unknown_peers;   /* connections that were of no rank of this job: turned away */
+	uint64_t blocks_fixed;    /* fixed point: messages' worth of elements that went so, */
+	uint64_t blocks_float;    /* and as float32, for an infinity or a NaN in them */
 
 	/*
 	 * Which way the calls went. Where machines have several ranks, it is that of the first
@@ -330,15 +330,17 @@ INA_API const char *ina_status_name(enum ina_status status);
 /*
  * Opens a communicator. Collective: returns when all ranks have come, are connected, and have
  * agreed on the algorithm, or when they cannot be; then every rank that came gets the error.
+ * A rank that cannot take part (no device, a wrong address, too little memory) tells rank 0, for
+ * 10 s at most while that does not answer, and all ranks get that rank and its reason.
  *
  * options: NULL stands for the defaults.
  * comm: set to the communicator, to be given to ina_close(), or to NULL on error.
  * why: gets the text of the error, cut to why_size bytes; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, a rank that is
- * there already, window, message size, algorithm, schedule, fixed point, congestion control, channels,
- * path MTU), INA_ERR_TIMEOUT (the text names who is missing), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY,
- * INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
+ * there already, window, message size, algorithm, schedule, fixed point, congestion control,
+ * channels, path MTU), INA_ERR_TIMEOUT (the text names the missing ranks, or the name that was not
+ * resolved), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
                                  size_t why_size);

@@ -70,6 +70,10 @@ enum ina_status ina_topology_identity(uint64_t *identity, struct ina_failure *fa
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, boot, sizeof(boot));
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "no descriptor is left to open a communicator: %s; see `ulimit -n`",
+		                strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (got <= 0 || stat("/proc/self/ns/net", &network) != 0)

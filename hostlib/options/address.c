@@ -3,10 +3,12 @@
 #include "address.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "common/parse.h"
+#include "lookup.h"
 
 /* Longest name of a host (RFC 1035, 2.3.4), and its NUL. */
 #define HOST_SIZE 256
@@ -21,29 +23,15 @@ int ina_parse_int(const char *text, int minimum, int maximum, int *value)
 	return 0;
 }
 
-static int resolve(const char *host, struct in_addr *address)
+/* *is_name: the host is a name, and address->sin_addr is not set. Returns 0, or -1. */
+static int parse(const char *text, char host[HOST_SIZE], bool *is_name, struct sockaddr_in *address)
 {
-	const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-	struct addrinfo *found = NULL;
-
-	/* What looks like an address is none, or it would not have come here. */
-	if (host[strspn(host, "0123456789.")] == '\0')
-		return -1;
-	if (getaddrinfo(host, NULL, &hints, &found) != 0)
-		return -1;
-	*address = ((const struct sockaddr_in *)(const void *)found->ai_addr)->sin_addr;
-	freeaddrinfo(found);
-	return 0;
-}
-
-static int parse(const char *text, bool names, struct sockaddr_in *address)
-{
-	char host[HOST_SIZE];
 	const char *colon = strchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : strlen(text);
 	int port;
 
-	if (length >= sizeof(host))
+	errno = EINVAL;
+	if (length >= HOST_SIZE)
 		return -1;
 	memcpy(host, text, length);
 	host[length] = '\0';
@@ -53,17 +41,25 @@ static int parse(const char *text, bool names, struct sockaddr_in *address)
 		address->sin_port = htons((uint16_t)port);
 	}
 	address->sin_family = AF_INET;
-	if (inet_pton(AF_INET, host, &address->sin_addr) == 1)
-		return 0;
-	return names ? resolve(host, &address->sin_addr) : -1;
+	*is_name = inet_pton(AF_INET, host, &address->sin_addr) != 1;
+	/* Digits and dots that are not a valid address are not a name either. */
+	return *is_name && host[strspn(host, "0123456789.")] == '\0' ? -1 : 0;
 }
 
-int ina_address_parse(const char *text, struct sockaddr_in *address)
+int ina_address_parse(const char *text, int64_t deadline_ms, struct sockaddr_in *address)
 {
-	return parse(text, true, address);
+	char host[HOST_SIZE];
+	bool is_name;
+
+	if (parse(text, host, &is_name, address) != 0)
+		return -1;
+	return is_name ? ina_lookup(host, deadline_ms, &address->sin_addr) : 0;
 }
 
 int ina_address_parse_numeric(const char *text, struct sockaddr_in *address)
 {
-	return parse(text, false, address);
+	char host[HOST_SIZE];
+	bool is_name;
+
+	return parse(text, host, &is_name, address) == 0 && !is_name ? 0 : -1;
 }

@@ -11,10 +11,10 @@ int ina_parse_int(const char *text, int minimum, int maximum, int *value);
 
 /*
  * "host" or "host:port", where host is an IPv4 address, or a name that the system resolves to one
- * (which takes as long as the system's resolver takes). Without a port, sin_port is left alone.
- * Returns 0, or -1.
+ * until the deadline. Without a port, sin_port is left alone. Returns 0, or -1; errno is ETIMEDOUT
+ * where the resolver has not answered in time.
  */
-int ina_address_parse(const char *text, struct sockaddr_in *address);
+int ina_address_parse(const char *text, int64_t deadline_ms, struct sockaddr_in *address);
 
 /* The same without names. */
 int ina_address_parse_numeric(const char *text, struct sockaddr_in *address);

@@ -190,7 +190,7 @@ static void open_mpi_root(struct ina_launch_root *root)
 	snprintf(root->text, sizeof(root->text), "%.*s", (int)strspn(tcp, "0123456789."), tcp);
 }
 
-static void slurm_root(struct ina_launch_root *root)
+static void slurm_root(struct ina_launch_root *root, int64_t deadline_ms)
 {
 	static const char *const lists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"};
 	struct sockaddr_in ignored;
@@ -202,7 +202,7 @@ static void slurm_root(struct ina_launch_root *root)
 			continue;
 		root->name = lists[i];
 		first_node(list, root->text, sizeof(root->text));
-		if (ina_address_parse(root->text, &ignored) == 0)
+		if (ina_address_parse(root->text, deadline_ms, &ignored) == 0)
 			return;
 	}
 	if (!getenv("SLURM_LAUNCH_NODE_IPADDR"))
@@ -223,7 +223,8 @@ static void mpich_root(struct ina_launch_root *root)
 	snprintf(root->text, sizeof(root->text), "127.0.0.1");
 }
 
-enum ina_status ina_launch_find_root(struct ina_launch_root *root, struct ina_failure *failure)
+enum ina_status ina_launch_find_root(struct ina_launch_root *root, int64_t deadline_ms,
+                                     struct ina_failure *failure)
 {
 	*root = (struct ina_launch_root){.text = ""};
 	if (getenv("MASTER_ADDR"))
@@ -231,7 +232,7 @@ enum ina_status ina_launch_find_root(struct ina_launch_root *root, struct ina_fa
 	if (getenv("OMPI_COMM_WORLD_RANK") && getenv("OMPI_MCA_orte_hnp_uri"))
 		open_mpi_root(root);
 	else if (getenv("SLURM_PROCID"))
-		slurm_root(root);
+		slurm_root(root, deadline_ms);
 	else if (getenv("PMI_RANK"))
 		mpich_root(root);
 	return INA_OK;

@@ -43,8 +43,9 @@ struct ina_launch_root {
  * Reads where rank 0 is: MASTER_ADDR with the port MASTER_PORT + 1 (the port itself is torchrun's
  * own); else, under Open MPI, the host of mpirun; else, under Slurm, the first node of the step, or
  * where its name means nothing SLURM_LAUNCH_NODE_IPADDR; else, under MPICH with all ranks on one
- * host, this host. INA_OK, or INA_ERR_ARGUMENT.
+ * host, this host. Names are looked up until the deadline. INA_OK, or INA_ERR_ARGUMENT.
  */
-enum ina_status ina_launch_find_root(struct ina_launch_root *root, struct ina_failure *failure);
+enum ina_status ina_launch_find_root(struct ina_launch_root *root, int64_t deadline_ms,
+                                     struct ina_failure *failure);
 
 #endif

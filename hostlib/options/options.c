@@ -3,12 +3,14 @@
 #include "options.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
+#include "common/deadline.h"
 #include "wire/ina_wire.h"
 #include "launch.h"
 
@@ -163,9 +165,10 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 	struct sockaddr_in numeric;
 	const char *root = options->root ? options->root : getenv("INA_ROOT");
 	const char *name = options->root ? "option root" : "INA_ROOT";
+	int64_t deadline_ms = ina_now_ms() + options->open_timeout_ms;
 
 	if (!root) {
-		if (ina_launch_find_root(&launched, failure) != INA_OK)
+		if (ina_launch_find_root(&launched, deadline_ms, failure) != INA_OK)
 			return failure->status;
 		root = launched.text;
 		name = launched.name;
@@ -176,12 +179,18 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the address of rank 0 is not given: set the option root, or "
 		                "INA_ROOT in the environment (mpiexec -genv INA_ROOT ADDRESS)");
-	if (ina_address_parse(root, &settings->root) != 0)
-		return ina_fail(
-		        failure, INA_ERR_ARGUMENT,
-		        "the %s is \"%.60s\": it must be an IPv4 address or the name of a host "
-		        "that has one, with :port if need be",
-		        name, root);
+	if (ina_address_parse(root, deadline_ms, &settings->root) != 0)
+		return errno == ETIMEDOUT
+		               ? ina_fail(failure, INA_ERR_TIMEOUT,
+		                          "the %s is \"%.60s\": the system's resolver did not find "
+		                          "the address within "
+		                          "%d ms; is the name server of /etc/resolv.conf up?",
+		                          name, root, options->open_timeout_ms)
+		               : ina_fail(failure, INA_ERR_ARGUMENT,
+		                          "the %s is \"%.60s\": it must be an IPv4 address or the "
+		                          "name of a host "
+		                          "that has one, with :port if need be",
+		                          name, root);
 	settings->root_ports = 1;
 	if (settings->root.sin_port == 0)
 		settings->root.sin_port =
@@ -194,13 +203,12 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 	return INA_OK;
 }
 
-static enum ina_status make_addresses(struct ina_settings *settings, struct ina_failure *failure)
+/* This rank's own. */
+static enum ina_status make_local(struct ina_settings *settings, struct ina_failure *failure)
 {
 	struct ina_options *options = &settings->options;
 	const char *bind = options->bind ? options->bind : getenv("INA_BIND");
 
-	if (make_root(settings, failure) != INA_OK)
-		return failure->status;
 	if (bind && (strchr(bind, ':') || ina_address_parse_numeric(bind, &settings->bind) != 0))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the %s is \"%.60s\": it must be an IPv4 address",
@@ -321,6 +329,12 @@ static enum ina_status check_numbers(const struct ina_options *options, struct i
 		        "%u",
 		        options->message_bytes, INA_WIRE_ALIGNMENT,
 		        FRAMING_BYTES + INA_WIRE_ALIGNMENT, MESSAGE_BYTES_MAX);
+	return INA_OK;
+}
+
+static enum ina_status check_timeouts(const struct ina_options *options,
+                                      struct ina_failure *failure)
+{
 	if (options->open_timeout_ms <= 0 || options->join_timeout_ms < 0 ||
 	    options->timeout_ms <= 0 || options->peer_timeout_ms <= 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
@@ -329,21 +343,34 @@ static enum ina_status check_numbers(const struct ina_options *options, struct i
 	return INA_OK;
 }
 
-enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
-                                  struct ina_failure *failure)
+/* All that it takes to find the other ranks. */
+static enum ina_status make_meeting(struct ina_settings *settings, struct ina_failure *failure)
 {
 	struct ina_launch launch = {.job = ""};
-	enum ina_status status;
+	enum ina_status status = check_timeouts(&settings->options, failure);
 
-	memset(settings, 0, sizeof(*settings));
-	status = take_options(settings, options, failure);
 	if (status == INA_OK)
 		status = make_ranks(&settings->options, &launch, failure);
 	if (status == INA_OK)
 		status =
 		        ina_job_make(&settings->job, settings->options.cookie, launch.job, failure);
 	if (status == INA_OK)
-		status = make_addresses(settings, failure);
+		status = make_root(settings, failure);
+	settings->can_meet = status == INA_OK;
+	return status;
+}
+
+enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
+                                  struct ina_failure *failure)
+{
+	enum ina_status status;
+
+	memset(settings, 0, sizeof(*settings));
+	status = take_options(settings, options, failure);
+	if (status == INA_OK)
+		status = make_meeting(settings, failure);
+	if (status == INA_OK)
+		status = make_local(settings, failure);
 	if (status == INA_OK)
 		status = make_ack_timeout(&settings->options, failure);
 	if (status == INA_OK)

@@ -4,6 +4,7 @@
 #define INA_OPTIONS_OPTIONS_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 
 #include "error.h"
 #include "job.h"
@@ -33,12 +34,15 @@ struct ina_settings {
 	unsigned int receives;   /* posted ahead by the window, messages */
 	unsigned int tree;       /* of aggregated connections (docs/protocol.md, Trees) */
 	unsigned int intra_gbps; /* of a rank's link inside its machine; 0: not modelled */
-	int listener; /* where rank 0 waits already; -1: it has yet to listen at the root */
+	bool can_meet; /* rank, rank count, job and root are known: a failure can be sent to rank 0
+	                */
+	int listener;  /* where rank 0 waits already; -1: it has yet to listen at the root */
 };
 
 /*
  * Fills `settings` from `options` (NULL: all defaults) and, where they leave a thing open, from
- * the environment. Returns INA_OK or INA_ERR_ARGUMENT.
+ * the environment. Returns INA_OK, INA_ERR_ARGUMENT or, where a name is not resolved,
+ * INA_ERR_TIMEOUT; then can_meet says whether the other ranks can learn of the failure.
  */
 enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
                                   struct ina_failure *failure);

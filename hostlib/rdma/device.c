@@ -9,6 +9,16 @@
 
 #include "hostlib/options/address.h"
 
+bool ina_device_is_any(void)
+{
+	int count = 0;
+	struct ibv_device **devices = ibv_get_device_list(&count);
+
+	if (devices)
+		ibv_free_device_list(devices);
+	return count > 0;
+}
+
 /* The IPv4 address of a GID of the form ::ffff:a.b.c.d, or 0. */
 static uint32_t gid_address(const union ibv_gid *gid)
 {

@@ -12,6 +12,9 @@
 /* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
 uint32_t ina_device_address(const char *name);
 
+/* Has this host any RDMA device? */
+bool ina_device_is_any(void);
+
 /* The address whose device is to be used, its port 0. INA_OK, _DEVICE or _SYSTEM. */
 enum ina_status ina_device_find(const struct ina_settings *settings, struct sockaddr_in *address,
                                 struct ina_failure *failure);

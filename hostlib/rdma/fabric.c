@@ -42,6 +42,49 @@ static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure
 	return INA_OK;
 }
 
+static enum ina_status open_events(struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	fabric->events = rdma_create_event_channel();
+	if (fabric->events && set_nonblocking(fabric->events->fd) == 0)
+		return INA_OK;
+	if (errno == EMFILE || errno == ENFILE)
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "no descriptor is left for the RDMA connection manager: %s; see "
+		                "`ulimit -n`",
+		                strerror(errno));
+	if (!ina_device_is_any())
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "this host has no RDMA device: see `rdma link`");
+	return ina_fail(failure, INA_ERR_DEVICE,
+	                "the RDMA connection manager cannot be used: %s; is the kernel's "
+	                "rdma_ucm there, and /dev/infiniband/rdma_cm?",
+	                strerror(errno));
+}
+
+/* errno: why RDMA refuses it; ENODEV: no device has it. */
+static enum ina_status refuse_address(const struct ina_settings *settings, const char *host,
+                                      struct ina_failure *failure)
+{
+	const char *from = settings->bind.sin_addr.s_addr != 0
+	                           ? "which INA_BIND or the option bind gives"
+	                   : settings->device[0] ? "of the device that was asked for"
+	                                         : "from which this host reaches rank 0";
+
+	if (errno == EADDRNOTAVAIL)
+		return ina_fail(
+		        failure, INA_ERR_DEVICE,
+		        "this host has no address %s, %s: see `rdma link`, and give that of "
+		        "this host's RDMA device by INA_BIND",
+		        host, from);
+	if (errno == ENODEV)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "no RDMA device has the address %s, %s: see `rdma link`, and give "
+		                "that of this host's RDMA device by INA_BIND",
+		                host, from);
+	return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot use the address %s, %s: %s", host,
+	                from, strerror(errno));
+}
+
 enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_settings *settings,
                                 struct ina_failure *failure)
 {
@@ -61,25 +104,15 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 		return status;
 	inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host));
 
-	fabric->events = rdma_create_event_channel();
-	if (!fabric->events)
-		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the RDMA connection manager cannot be used: %s; is the kernel's "
-		                "rdma_ucm there, and /dev/infiniband/rdma_cm?",
-		                strerror(errno));
-	if (set_nonblocking(fabric->events->fd) != 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "RDMA event channel: %s", strerror(errno));
+	if (open_events(fabric, failure) != INA_OK)
+		return failure->status;
 	if (rdma_create_id(fabric->events, &fabric->listener, NULL, RDMA_PS_TCP) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
 	if (rdma_bind_addr(fabric->listener, (struct sockaddr *)&address) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot use the address %s: %s", host,
-		                strerror(errno));
+		return refuse_address(settings, host, failure);
+	errno = ENODEV;
 	if (!fabric->listener->verbs)
-		return ina_fail(
-		        failure, INA_ERR_DEVICE,
-		        "no RDMA device has the address %s: see `rdma link`, or give another by "
-		        "INA_BIND",
-		        host);
+		return refuse_address(settings, host, failure);
 	snprintf(fabric->device, sizeof(fabric->device), "%s",
 	         ibv_get_device_name(fabric->listener->verbs->device));
 	if (settings->device[0] && strcmp(settings->device, fabric->device) != 0)

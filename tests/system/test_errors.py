@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that disagree, and ranks that die: every rank gets one clear error, and nothing hangs."""
+import re
+
 import pytest
 from lab import PERF, perf, run
 
@@ -36,6 +38,20 @@ def test_rank_counts_that_differ(tmp_path):
     result = run(tmp_path, 2, ["--aggregator", "rtl"], ["sh", "-c", command, PERF], timeout_s=90)
     assert result.code not in (0, 124), result
     assert result.err.count("INA_ERR_MISMATCH") == 2, result
+
+
+@pytest.mark.parametrize("failed, spoil, reason", [
+    (2, "rdma link del rxe0", "RDMA device"), (0, "rdma link del rxe0", "RDMA device"),
+    (2, "export INA_BIND=192.0.77.77", "192.0.77.77"), (3, "ip addr add 10.9.9.9/32 dev lo; export INA_BIND=10.9.9.9", "10.9.9.9")])
+def test_a_rank_that_cannot_take_part(tmp_path, failed, spoil, reason):
+    """All ranks name it and its reason, after seconds of virtual time: nobody waits for the time-out of 60 s."""
+    command = (f'if [ $INA_RANK = {failed} ]; then {spoil}; fi; start=$(date +%s); "$0" -b 4 -e 4; '
+               'echo took $(($(date +%s) - start)) s; exit 1')
+    result = run(tmp_path, 4, ["--aggregator", "off", "--virtual-time"], ["sh", "-c", command, PERF], timeout_s=120)
+    took = [int(seconds) for seconds in re.findall(r"took (\d+) s", result.out)]
+    assert len(took) == 4 and max(took) <= 8, result
+    lines = [line for line in result.err.splitlines() if f"rank {failed}: " in line and reason in line]
+    assert len(lines) == 4, result
 
 
 def test_a_rank_that_dies(tmp_path):

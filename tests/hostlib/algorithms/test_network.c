@@ -278,6 +278,20 @@ static void other_events_are_no_failures(void **state)
 	assert_null(fake.manager_event);
 }
 
+/* rdma_rxe's word where the address that a connection sends from is gone, or another one. */
+static void an_address_that_is_gone_is_named(void **state)
+{
+	struct ina_failure failure = {INA_OK, ""};
+	int count;
+
+	(void)state;
+	fake_complete(ina_work_id(INA_WORK_RING_SEND, 0), IBV_WC_LOC_QP_OP_ERR, 0);
+	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure),
+	                 INA_ERR_DEVICE);
+	assert_non_null(strstr(failure.text, "the ring connection to rank "));
+	assert_non_null(strstr(failure.text, "can no longer send from its address"));
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_network, close_network)
@@ -291,6 +305,7 @@ int main(void)
 	        TEST(a_trace_is_expected_before_it_is_sent),
 	        TEST(an_error_does_not_swallow_what_came_with_it),
 	        TEST(an_error_of_the_ring_counts_more),
+	        TEST(an_address_that_is_gone_is_named),
 	        TEST(the_end_of_the_device_ends_a_wait),
 	        TEST(a_device_that_fails_is_heard_of),
 	        TEST(other_events_are_no_failures),

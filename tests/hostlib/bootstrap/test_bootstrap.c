@@ -8,9 +8,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +24,9 @@
 #include "hostlib/control/agreement.h"
 
 #define RANKS_MAX 5
+
+/* Far less than any time-out of these tests, and enough on a busy machine. */
+#define SOON_MS 4000
 
 /* Rank r announces this port, so that the roster can be checked. */
 #define PORT_OF(r) ((uint16_t)(1000 + (r)))
@@ -35,7 +40,7 @@ struct rank {
 	int delay_ms;
 	int timeout_ms;
 	enum ina_status status;
-	struct ina_failure failure;
+	struct ina_failure failure; /* before the bootstrap: what has failed already */
 	struct ina_roster roster;
 	struct ina_control control;
 };
@@ -231,6 +236,86 @@ static void unknown_peers_are_ignored(void **state)
 	close_all(ranks, 3);
 }
 
+/* Opens connections and sends nothing; when one is closed, it opens another immediately. */
+struct silent {
+	pthread_t thread;
+	struct sockaddr_in to;
+	int count;
+	atomic_bool is_over;
+	int fds[400];
+};
+
+static void *be_silent(void *argument)
+{
+	struct silent *silent = argument;
+	char ignored[4096];
+
+	while (!atomic_load(&silent->is_over)) {
+		for (int i = 0; i < silent->count; i++) {
+			int *fd = &silent->fds[i];
+			ssize_t got =
+			        *fd < 0 ? 0 : recv(*fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+
+			if (got > 0 || (got < 0 && (errno == EAGAIN || errno == ENOTCONN)))
+				continue;
+			if (*fd >= 0)
+				close(*fd);
+			*fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+			connect(*fd, (struct sockaddr *)&silent->to, sizeof(silent->to));
+		}
+		usleep(5000);
+	}
+	return NULL;
+}
+
+/* Two ranks come to a rank 0 at which `count` strangers are silent. */
+static void meet_among_strangers(int count, rlim_t descriptors)
+{
+	static struct silent silent;
+	struct rlimit before;
+	struct rlimit limit;
+	struct rank ranks[3];
+	int64_t start_ms;
+
+	prepare(ranks, 3);
+	getrlimit(RLIMIT_NOFILE, &before);
+	limit = (struct rlimit){descriptors, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	start_one(&ranks[0]);
+	silent.to = ranks[0].settings.root;
+	silent.count = count;
+	atomic_store(&silent.is_over, false);
+	memset(silent.fds, 0xff, sizeof(silent.fds));
+	assert_int_equal(pthread_create(&silent.thread, NULL, be_silent, &silent), 0);
+	usleep(500000);
+	start_ms = ina_now_ms();
+	start_one(&ranks[1]);
+	start_one(&ranks[2]);
+	finish(ranks, 3);
+	assert_true(ina_now_ms() - start_ms < SOON_MS);
+	atomic_store(&silent.is_over, true);
+	pthread_join(silent.thread, NULL);
+	for (int i = 0; i < count; i++)
+		close(silent.fds[i]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_met(ranks, 3);
+	assert_true(ranks[0].control.unknown_peers >= (uint64_t)count / 2);
+	close_all(ranks, 3);
+}
+
+static void silent_strangers(void **state)
+{
+	(void)state;
+	meet_among_strangers(400, 2000);
+}
+
+/* Rank 0 has no descriptor left for all of them. */
+static void more_strangers_than_descriptors(void **state)
+{
+	(void)state;
+	meet_among_strangers(200, 300);
+}
+
 static void the_missing_are_named(void **state)
 {
 	struct rank ranks[4];
@@ -279,6 +364,89 @@ static void nobody_is_there(void **state)
 	ina_control_close(&rank.control);
 }
 
+static void fails(struct rank *rank)
+{
+	ina_fail(&rank->failure, INA_ERR_DEVICE, "it has no device");
+}
+
+/* Whichever of the ranks fails before it meets the others, all hear which, and why, soon. */
+static void failures_are_told(void **state)
+{
+	struct rank ranks[RANKS_MAX];
+	char words[40];
+
+	(void)state;
+	for (int failed = 0; failed < RANKS_MAX; failed++) {
+		int64_t start_ms = ina_now_ms();
+
+		prepare(ranks, RANKS_MAX);
+		fails(&ranks[failed]);
+		ranks[(failed + 1) % RANKS_MAX].delay_ms = 200;
+		start(ranks, RANKS_MAX);
+		finish(ranks, RANKS_MAX);
+		snprintf(words, sizeof(words), "rank %d: it has no device", failed);
+		all_get(ranks, RANKS_MAX, INA_ERR_DEVICE, words);
+		assert_true(ina_now_ms() - start_ms < SOON_MS);
+		close_all(ranks, RANKS_MAX);
+	}
+}
+
+/* All ranks get the first failure that rank 0 learns of, its own first. */
+static void several_failures(void **state)
+{
+	struct rank ranks[RANKS_MAX];
+
+	(void)state;
+	prepare(ranks, RANKS_MAX);
+	for (int r = 0; r < RANKS_MAX; r++)
+		fails(&ranks[r]);
+	start(ranks, RANKS_MAX);
+	finish(ranks, RANKS_MAX);
+	all_get(ranks, RANKS_MAX, INA_ERR_DEVICE, "rank 0: it has no device");
+	close_all(ranks, RANKS_MAX);
+}
+
+/* Rank 0 is not running: the rank reports its own reason, and that it could not reach rank 0. */
+static void a_failure_that_cannot_be_told(void **state)
+{
+	struct rank rank;
+
+	(void)state;
+	prepare(&rank, 1);
+	rank.options.ranks = 2;
+	rank.options.rank = 1;
+	rank.timeout_ms = 300;
+	fails(&rank);
+	start(&rank, 1);
+	finish(&rank, 1);
+	all_get(&rank, 1, INA_ERR_DEVICE,
+	        "it has no device; rank 0 could not be told at 127.0.0.1:");
+	ina_control_close(&rank.control);
+}
+
+/* A second process of a rank that has come fails: the job continues. */
+static void a_failure_of_nobody(void **state)
+{
+	struct rank ranks[3];
+	struct rank second;
+
+	(void)state;
+	prepare(ranks, 3);
+	second = ranks[2];
+	fails(&second);
+	start_one(&ranks[0]);
+	start_one(&ranks[2]);
+	usleep(200000); /* rank 2 is there, rank 1 is not */
+	start_one(&second);
+	finish(&second, 1);
+	all_get(&second, 1, INA_ERR_MISMATCH, "two processes were started as rank 2");
+	start_one(&ranks[1]);
+	finish(ranks, 3);
+	assert_met(ranks, 3);
+	close_all(ranks, 3);
+	close_all(&second, 1);
+}
+
 /* Of one job, as its cookie says: what one brings ends it for all. */
 static void prepare_named(struct rank *ranks, int count)
 {
@@ -299,7 +467,7 @@ static void another_version_at_rank_0(void **state)
 	close(unknown_peer("INACTRL7 and what that may have said", 36));
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
-	        "sent away: somebody with version 7 of libina's control protocol, which here is B");
+	        "sent away: somebody with version 7 of libina's control protocol, which here is C");
 	close_all(ranks, 1);
 }
 
@@ -325,7 +493,7 @@ static void another_version_of_rank_0(void **state)
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and nobody has answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it speaks version 8 of libina's control protocol, this rank B");
+	        "it speaks version 8 of libina's control protocol, this rank C");
 	close_all(&ranks[1], 1);
 }
 
@@ -722,9 +890,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(in_any_order),
 	        cmocka_unit_test(unknown_peers_are_ignored),
+	        cmocka_unit_test(silent_strangers),
+	        cmocka_unit_test(more_strangers_than_descriptors),
 	        cmocka_unit_test(the_missing_are_named),
 	        cmocka_unit_test(the_missing_are_named_to_whoever_came_first),
 	        cmocka_unit_test(nobody_is_there),
+	        cmocka_unit_test(failures_are_told),
+	        cmocka_unit_test(several_failures),
+	        cmocka_unit_test(a_failure_that_cannot_be_told),
+	        cmocka_unit_test(a_failure_of_nobody),
 	        cmocka_unit_test(another_version_at_rank_0),
 	        cmocka_unit_test(another_version_of_rank_0),
 	        cmocka_unit_test(counts_differ),

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,6 +38,9 @@ static enum ina_link_result make(struct ina_control_frame *frame)
 static void set_status(struct ina_control_frame *frame, uint32_t status)
 {
 	switch (frame->type) {
+	case INA_CONTROL_HELLO:
+		frame->hello.status = status;
+		break;
 	case INA_CONTROL_WELCOME:
 		frame->welcome.status = status;
 		break;
@@ -57,9 +62,10 @@ static void set_status(struct ina_control_frame *frame, uint32_t status)
 /* docs/protocol.md knows no status, and no kind of call, but those of ina.h and link.h. */
 static void only_known_numbers(void **state)
 {
-	static const uint32_t with_status[] = {
-	        INA_CONTROL_WELCOME,  INA_CONTROL_VOTES,     INA_CONTROL_FAULTS,  INA_CONTROL_NEWS,
-	        INA_CONTROL_DECISION, INA_CONTROL_DIAGNOSIS, INA_CONTROL_FAREWELL};
+	static const uint32_t with_status[] = {INA_CONTROL_WELCOME,  INA_CONTROL_VOTES,
+	                                       INA_CONTROL_FAULTS,   INA_CONTROL_NEWS,
+	                                       INA_CONTROL_DECISION, INA_CONTROL_DIAGNOSIS,
+	                                       INA_CONTROL_FAREWELL, INA_CONTROL_HELLO};
 	struct ina_control_frame frame;
 
 	(void)state;
@@ -173,12 +179,39 @@ static void not_to_itself(void **state)
 	}
 }
 
+/* In milliseconds; Linux ends an idle connection at the first probe after the whole time. */
+static void a_silent_host_has_its_time(void **state)
+{
+	static const struct {
+		int peer_timeout_ms, interval_s;
+	} cases[] = {{1000, 1}, {5000, 1}, {8000, 2}, {INT_MAX, 32767}}; /* no more: tcp(7) */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		static const int in_seconds[] = {TCP_KEEPIDLE, TCP_KEEPINTVL};
+		socklen_t size = sizeof(int);
+		int value;
+
+		assert_int_equal(ina_link_prepare(fd, cases[i].peer_timeout_ms), 0);
+		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &size), 0);
+		assert_int_equal(value, (int)((int64_t)cases[i].peer_timeout_ms * 5 / 8));
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(getsockopt(fd, IPPROTO_TCP, in_seconds[k], &value, &size),
+			                 0);
+			assert_int_equal(value, cases[i].interval_s);
+		}
+		close(fd);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(only_known_numbers),
 	        cmocka_unit_test(a_frame_is_as_long_as_it_needs),
 	        cmocka_unit_test(not_to_itself),
+	        cmocka_unit_test(a_silent_host_has_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/deadline.h"
 #include "hostlib/options/options.h"
 
 static int clear_environment(void **state)
@@ -343,6 +346,74 @@ static void a_lost_join_is_waited_for(void **state)
 	}
 }
 
+/* Instead of the C library's: a resolver whose name server is down, and one that answers. */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found)
+{
+	static struct sockaddr_in address = {.sin_family = AF_INET};
+	static struct addrinfo one = {.ai_addr = (struct sockaddr *)&address};
+
+	(void)service;
+	(void)hints;
+	if (strcmp(host, "slow.example") == 0)
+		usleep(600000);
+	else if (strcmp(host, "fast.example") != 0)
+		return EAI_NONAME;
+	address.sin_addr.s_addr = inet_addr("192.0.2.5");
+	*found = &one;
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *found)
+{
+	(void)found;
+}
+
+static void names(void **state)
+{
+	struct ina_options options = good();
+	struct ina_settings settings;
+	struct ina_failure failure;
+	int64_t start_ms = ina_now_ms();
+
+	(void)state;
+	options.root = "fast.example:4000";
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_int_equal(settings.root.sin_addr.s_addr, inet_addr("192.0.2.5"));
+	assert_int_equal(ntohs(settings.root.sin_port), 4000);
+	options.root = "unknown.example";
+	refused(&options, "unknown.example");
+	options.root = "slow.example";
+	options.open_timeout_ms = 100;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_ERR_TIMEOUT);
+	assert_non_null(strstr(failure.text, "slow.example"));
+	assert_non_null(strstr(failure.text, "within 100 ms"));
+	assert_false(settings.can_meet);
+	assert_true(ina_now_ms() - start_ms < 500);
+	usleep(700000); /* the resolver's thread is done, and has freed all */
+}
+
+/* A failure after rank and root are known can be sent to rank 0. */
+static void can_meet(void **state)
+{
+	struct ina_options options = good();
+	struct ina_settings settings;
+	struct ina_failure failure;
+
+	(void)state;
+	options.bind = "nowhere";
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_ERR_ARGUMENT);
+	assert_true(settings.can_meet);
+	options = good();
+	options.window = 1000;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_ERR_ARGUMENT);
+	assert_true(settings.can_meet);
+	options = good();
+	options.rank = -2;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_ERR_ARGUMENT);
+	assert_false(settings.can_meet);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +425,8 @@ int main(void)
 	        cmocka_unit_test_setup(congestion_control, clear_environment),
 	        cmocka_unit_test_setup(channels, clear_environment),
 	        cmocka_unit_test_setup(a_lost_join_is_waited_for, clear_environment),
+	        cmocka_unit_test_setup(names, clear_environment),
+	        cmocka_unit_test_setup(can_meet, clear_environment),
 	        cmocka_unit_test_setup(fits, clear_environment),
 	        cmocka_unit_test_setup(fits_what_is_granted, clear_environment),
 	};
