@@ -90,7 +90,6 @@ static bool probe(const char *what, ina_comm *comm)
 		              (unsigned long long)wrong, PROBE_COUNT);
 	else
 		fine = by_algorithm(what, comm);
-	ina_deregister(comm, data, PROBE_COUNT * sizeof(*data));
 	free(data);
 	return fine;
 }

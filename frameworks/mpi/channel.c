@@ -134,8 +134,6 @@ static void open_channel(struct ina_mpi_channel *channel)
 	options.root = root;
 	options.bind = own;
 	options.cookie = cookie;
-	/* A program frees its buffers without a word. */
-	options.cache_entries = 0;
 	status = ina_open(&options, &comm, why, sizeof(why));
 	if (status == INA_OK)
 		status = ina_comm_fd(comm, &fd);

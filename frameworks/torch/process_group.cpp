@@ -64,8 +64,6 @@ ina_options options_of(const Settings &settings)
 	options.timeout_ms = settings.timeout_ms;
 	options.open_timeout_ms = settings.timeout_ms;
 	options.peer_timeout_ms = PEER_TIMEOUT_MS;
-	// torch frees its tensors when it likes, and tells nobody.
-	options.cache_entries = 0;
 	return options;
 }
 

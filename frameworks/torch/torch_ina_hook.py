@@ -115,7 +115,6 @@ class State:
         options.timeout_ms = options.open_timeout_ms = int(timeout_s * 1000)
         options.peer_timeout_ms = PEER_TIMEOUT_MS
         options.progress_thread = 1
-        options.cache_entries = 0  # torch frees its tensors when it likes, and tells nobody
         status = self._library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)
         if status:
             raise self._error("open", status, why.value)

@@ -37,6 +37,15 @@ struct ina_transfer {
 	enum ina_part part;
 	bool fixed;      /* float32 sums: by the aggregator as block floating point */
 	bool overflowed; /* in a part that is done, by another algorithm */
+	/*
+	 * The others bring zeros, so the result is what this rank sends: recv is send, and is only
+	 * read. It may be memory that cannot be written.
+	 */
+	bool is_given;
+	/* Memory that is not registered, through copies in memory that is. Else its local key. */
+	bool copies_send;
+	bool copies_recv;
+	bool copies_wide;
 	uint32_t send_lkey;
 	uint32_t recv_lkey;
 	/* Where partial results are wide (elements/reduce.h): ina_hosts_wide_bytes() of memory. */
@@ -46,7 +55,7 @@ struct ina_transfer {
 
 /* `self` is the algorithm's own state, the same in all calls. */
 struct ina_algorithm_row {
-	/* The device reads and writes the caller's buffers: they are registered before start(). */
+	/* The device reads and writes the caller's buffers: they are registered or copied. */
 	bool registers;
 
 	/* May another all-reduce start behind those that are under way? NULL: one at a time. */

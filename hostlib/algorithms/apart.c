@@ -3,6 +3,7 @@
 #include "apart.h"
 
 #include "hostlib/rdma/manager.h"
+#include "window.h"
 
 static struct ina_fabric *fabric_of(const struct ina_apart *apart)
 {
@@ -14,7 +15,7 @@ static bool is_opening(const struct ina_apart *apart)
 	return apart->stage == INA_APART_GATHERING || apart->stage == INA_APART_CONNECTING;
 }
 
-/* Slots for what is sent and what is received, and staging for that. */
+/* Slots for messages in both directions, staging for those received, copies of those sent. */
 static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_failure *failure)
 {
 	struct ina_fabric *fabric = fabric_of(apart);
@@ -25,8 +26,9 @@ static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_fail
 	enum ina_status status = ina_memory_open(
 	        &apart->memory, fabric->pd,
 	        slots * sizeof(struct ina_slot) +
-	                (size_t)ina_ring_receives(apart->like->window) * apart->like->limit_bytes,
-	        0, failure);
+	                (size_t)(ina_ring_receives(apart->like->window) + apart->like->window) *
+	                        apart->like->limit_bytes,
+	        failure);
 
 	if (status != INA_OK)
 		return status;
@@ -36,6 +38,8 @@ static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_fail
 	connection->tx_slots = apart->memory.slab;
 	connection->rx_slots = connection->tx_slots + most;
 	connection->staging = (uint8_t *)(connection->tx_slots + slots);
+	connection->copies = connection->staging + (size_t)ina_ring_receives(connection->window) *
+	                                                   connection->limit_bytes;
 	connection->lkey = apart->memory.slab_mr->lkey;
 	connection->epoch = INA_APART_EPOCH;
 	return ina_ring_open(&apart->hosts.ring, failure);
@@ -54,6 +58,8 @@ static enum ina_status go_on_connecting(struct ina_apart *apart, struct ina_fail
 
 	if (status != INA_OK || !ready)
 		return status;
+	/* Little memory may be locked: the device has let go of some by now. */
+	ina_memory_release(apart->beside->memory, ina_innet_acknowledged(apart->beside));
 	status = share_memory_out(apart, failure);
 	if (status != INA_OK)
 		return status;

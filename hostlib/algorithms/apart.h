@@ -17,10 +17,13 @@
 /* In the work requests of its ring; those of the ring that takes over have 0. */
 #define INA_APART_EPOCH 1u
 
+struct ina_innet;
+
 struct ina_apart {
 	struct ina_hosts hosts;                    /* the first member */
 	const struct ina_connection_context *like; /* what its own is made after */
 	const struct ina_turn *turn;               /* the communicator's */
+	const struct ina_innet *beside;            /* the aggregated connection */
 	struct ina_memory memory;                  /* slots and staging */
 	enum {
 		INA_APART_CLOSED,

@@ -271,7 +271,8 @@ enum ina_status ina_doubling_advance(struct ina_doubling *doubling, struct ina_f
 			return status;
 		doubling->step++;
 		doubling->has_sent = false;
-		if (ina_doubling_done(doubling) && length_of(doubling) > 0)
+		if (ina_doubling_done(doubling) && length_of(doubling) > 0 &&
+		    !doubling->transfer.is_given)
 			take_result(doubling);
 	}
 	return INA_OK;

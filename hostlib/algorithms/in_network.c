@@ -87,7 +87,7 @@ static bool row_is_done(const void *self)
 	const struct ina_operation *operation = ina_innet_oldest(innet);
 
 	return ina_innet_is_summed(innet) &&
-	       (innet->ends_early ||
+	       (innet->keeps ||
 	        ina_innet_acknowledged(innet) >= operation->first + operation->count);
 }
 

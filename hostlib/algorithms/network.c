@@ -127,6 +127,9 @@ static size_t room_of(const struct ina_network *network)
 	return (size_t)network->window_packets * network->fabric.path_mtu;
 }
 
+/* Of memory, each of a window's elements: two of staging, the spare, and copies. */
+#define PIECES 4u
+
 /* Of both connections' sends, the ring's receives, and the aggregated connection's. */
 static size_t slot_count(const struct ina_settings *settings)
 {
@@ -158,6 +161,7 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	         * in-network one keeps are in the spare when the ring takes over.
 	         */
 	        .staging = (uint8_t *)(slots + slot_count(settings)),
+	        .copies = (uint8_t *)(slots + slot_count(settings)) + 3 * room,
 	        .context = {.job_id = job_id,
 	                    .rank_count = (uint16_t)ranks,
 	                    .rank = (uint32_t)rank},
@@ -172,9 +176,6 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	ina_congestion_reset(&innet->congestion, options->window);
 	innet->receives = settings->receives;
 	innet->keeps = !network->plain;
-	/* Without a cache, the memory may be other memory in the next call: no registration stays.
-	 */
-	innet->ends_early = innet->keeps && options->cache_entries > 0;
 	innet->contributors_due = network->plain ? 1 : (uint32_t)ranks;
 	innet->rank_due = (uint32_t)(network->plain ? ina_predecessor(rank, ranks) : ranks - 1);
 	context.tx = connections[INA_PURPOSE_RING].tx->qp;
@@ -183,7 +184,6 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	context.rx_slots = slots + 2 * most;
 	network->hosts.ring.connection = context;
 	network->spare = context.staging + 2 * room;
-	innet->integers = context.staging + 3 * room;
 }
 
 enum ina_status ina_network_open(struct ina_network *network, struct ina_control *control,
@@ -191,7 +191,6 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
                                  struct ina_failure *failure)
 {
 	struct ina_options *options = &settings->options;
-	size_t pieces = options->fixed_point ? 4 : 3; /* of memory, each of a window's elements */
 	size_t ranks = (size_t)options->ranks;
 	size_t window_bytes;
 	size_t doubling_bytes = ina_doubling_memory(network->fabric.partner_count);
@@ -202,12 +201,12 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 
 	if (status != INA_OK)
 		return status;
-	window_bytes = slot_count(settings) * sizeof(struct ina_slot) + pieces * room_of(network);
+	window_bytes = slot_count(settings) * sizeof(struct ina_slot) + PIECES * room_of(network);
 	status = ina_memory_open(&network->memory, network->fabric.pd,
 	                         window_bytes + doubling_bytes +
 	                                 ranks * (sizeof(*paths) + sizeof(int)) +
 	                                 sizeof(*leave_slot),
-	                         options->cache_entries, failure);
+	                         failure);
 	if (status != INA_OK)
 		return status;
 	network->completions = (struct ina_completions){
@@ -228,6 +227,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	ina_tree_make(&network->tree, paths, (int *)(leave_slot + 1), options->ranks);
 	ina_apart_attach(&network->apart, &network->completions, &network->doubling,
 	                 &network->hosts.ring.connection);
+	network->apart.beside = &network->innet;
 	status = ina_ring_open(&network->hosts.ring, failure);
 	if (status != INA_OK)
 		return status;

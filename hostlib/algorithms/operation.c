@@ -3,6 +3,7 @@
 #include "operation.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "hostlib/elements/block_float.h"
 
@@ -78,8 +79,9 @@ uint8_t *ina_operation_result(const struct ina_innet *innet, const struct ina_op
 bool ina_operation_is_staged(const struct ina_innet *innet, const struct ina_operation *operation,
                              uint64_t number)
 {
-	return in_place(operation) || (innet->keeps && number + innet->connection.window >=
-	                                                       operation->first + operation->count);
+	return in_place(operation) || operation->transfer.copies_recv ||
+	       (innet->keeps &&
+	        number + innet->connection.window >= operation->first + operation->count);
 }
 
 uint8_t *ina_operation_receive_buffer(const struct ina_innet *innet,
@@ -137,18 +139,22 @@ const uint8_t *ina_operation_source(struct ina_innet *innet, const struct ina_op
                                     uint64_t number, uint32_t *lkey)
 {
 	const struct ina_connection_context *connection = &innet->connection;
-	uint8_t *integers = innet->integers + number % connection->window * connection->limit_bytes;
+	uint8_t *copy = connection->copies + number % connection->window * connection->limit_bytes;
+	uint32_t length = ina_operation_length(innet, operation, number);
+	bool is_fixed = ina_operation_is_fixed(innet, operation, number);
 	const uint8_t *elements;
 
 	*lkey = operation->transfer.send_lkey;
-	if (ina_operation_length(innet, operation, number) == 0)
+	if (length == 0)
 		return NULL;
 	elements = operation->transfer.send + ina_operation_offset(innet, operation, number);
-	if (!ina_operation_is_fixed(innet, operation, number))
+	if (!is_fixed && !operation->transfer.copies_send)
 		return elements;
-	ina_block_float_quantize(integers, elements,
-	                         ina_operation_length(innet, operation, number) / sizeof(float),
-	                         *ina_operation_exponent(innet, number), connection->ranks);
+	if (is_fixed)
+		ina_block_float_quantize(copy, elements, length / sizeof(float),
+		                         *ina_operation_exponent(innet, number), connection->ranks);
+	else
+		memcpy(copy, elements, length);
 	*lkey = connection->lkey;
-	return integers;
+	return copy;
 }

@@ -40,9 +40,11 @@ struct ina_innet {
 	uint32_t contributors_due;   /* in a message's trailer */
 	uint32_t rank_due;           /* likewise */
 	uint32_t place;              /* of this rank among the switches, for its JOIN (tree.h) */
-	bool keeps;                  /* the last sums for others; not where none are awaited */
-	bool ends_early;             /* a transfer, before its last sends are acknowledged */
-	uint8_t *integers; /* of the library, limit_bytes for each of W messages: fixed point */
+	/*
+	 * The last sums for others, so that a transfer ends before its last sends are acknowledged;
+	 * not where no sums are awaited.
+	 */
+	bool keeps;
 	/* Messages of the connection so far. */
 	uint64_t numbered;       /* of the transfers that were started: the next one's first */
 	uint64_t expected;       /* receives posted */
@@ -98,7 +100,8 @@ uint8_t *ina_operation_staging(const struct ina_innet *innet, uint64_t number);
 
 /*
  * Is it received there? In place, a sum must not land on a contribution that a fall-back might
- * still need; and the last ones must outlive the transfer.
+ * still need; the last ones must outlive the transfer; and the device cannot write to memory that
+ * is not registered.
  */
 bool ina_operation_is_staged(const struct ina_innet *innet, const struct ina_operation *operation,
                              uint64_t number);
@@ -124,7 +127,7 @@ int32_t *ina_operation_exponent(struct ina_innet *innet, uint64_t number);
 int32_t ina_operation_own_exponent(const struct ina_innet *innet,
                                    const struct ina_operation *operation, uint64_t number);
 
-/* What is sent of a message's elements: themselves, or the integers made of them. */
+/* What is sent of a message's elements: themselves, a copy, or the integers made of them. */
 const uint8_t *ina_operation_source(struct ina_innet *innet, const struct ina_operation *operation,
                                     uint64_t number, uint32_t *lkey);
 

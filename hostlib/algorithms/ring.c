@@ -179,6 +179,12 @@ static uint32_t total_of(const struct ina_ring *ring)
 	return (uint32_t)ring->transfer.total_bytes + ring->transfer.mark;
 }
 
+/* Are the messages of a step received in staging memory, and not in the result? */
+static bool is_staged(const struct ina_ring *ring, int step)
+{
+	return reduces(ring, step) || ring->transfer.copies_recv || ring->transfer.is_given;
+}
+
 static int post_receive(struct ina_ring *ring)
 {
 	const struct ina_connection_context *connection = &ring->connection;
@@ -188,7 +194,7 @@ static int post_receive(struct ina_ring *ring)
 	uint8_t *buffer = ring->transfer.recv + offset;
 	uint32_t lkey = ring->transfer.recv_lkey;
 
-	if (reduces(ring, ring->in_post.step)) {
+	if (is_staged(ring, ring->in_post.step)) {
 		buffer = connection->staging + place * ring->limit_bytes;
 		lkey = connection->lkey;
 	}
@@ -218,15 +224,25 @@ static int add_send(struct ina_ring *ring, struct ina_batch *batch)
 	uint64_t offset = message_at(ring, &ring->out, &length);
 	const uint8_t *source = transfer->recv + offset;
 	uint32_t lkey = transfer->recv_lkey;
+	bool copies = transfer->copies_recv;
 
 	if (ring->out.step == 0) {
 		source = transfer->send + offset;
 		lkey = transfer->send_lkey;
+		copies = transfer->copies_send;
 	} else if (is_wide(ring, ring->out.step)) {
 		source = transfer->wide + 2 * offset;
 		lkey = transfer->wide_lkey;
+		copies = transfer->copies_wide;
 	}
 
+	if (copies && length > 0) {
+		uint8_t *copy =
+		        connection->copies + ring->out.index % ring->window * ring->limit_bytes;
+
+		source = memcpy(copy, source, length);
+		lkey = connection->lkey;
+	}
 	ina_message_frame(slot, &connection->context, (uint32_t)ring->sends, length, total_of(ring),
 	                  (ring->overflow ? INA_WIRE_OVERFLOW : 0u) |
 	                          (ring->rejoin ? INA_WIRE_REJOIN : 0u));
@@ -300,7 +316,7 @@ enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *fail
 	return INA_OK;
 }
 
-/* A message has come: this rank's own elements are added, and it goes on with the next step. */
+/* Adds this rank's own elements to a message; the next step sends the sum. */
 static void reduce(struct ina_ring *ring, const uint8_t *message, uint32_t length)
 {
 	const struct ina_transfer *transfer = &ring->transfer;
@@ -315,6 +331,20 @@ static void reduce(struct ina_ring *ring, const uint8_t *message, uint32_t lengt
 	                     length / transfer->element_bytes / (came_wide ? 2 : 1), transfer->type,
 	                     transfer->op))
 		ring->overflow = true;
+}
+
+/* Puts a message that has come into the result, unless it was received there. */
+static void take(struct ina_ring *ring, const uint8_t *message, uint32_t length)
+{
+	const struct ina_transfer *transfer = &ring->transfer;
+	uint32_t ignored;
+
+	if (transfer->is_given)
+		return;
+	if (reduces(ring, ring->in.step))
+		reduce(ring, message, length);
+	else if (transfer->copies_recv && length > 0)
+		memcpy(transfer->recv + message_at(ring, &ring->in, &ignored), message, length);
 }
 
 enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
@@ -343,8 +373,7 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 		ring->overflow = true;
 	if (slot->trailer.flags & INA_WIRE_REJOIN)
 		ring->rejoin = true;
-	if (reduces(ring, ring->in.step))
-		reduce(ring, connection->staging + place * ring->limit_bytes, length);
+	take(ring, connection->staging + place * ring->limit_bytes, length);
 	ring->arrived++;
 	next(ring, &ring->in);
 	return INA_OK;

@@ -168,7 +168,7 @@ static void finish_message(struct ina_innet *innet)
 	} else {
 		operation->blocks_float += operation->transfer.fixed;
 	}
-	if (ina_operation_is_staged(innet, operation, number))
+	if (ina_operation_is_staged(innet, operation, number) && !operation->transfer.is_given)
 		memcpy(ina_operation_result(innet, operation, number), buffer, length);
 }
 
@@ -325,7 +325,7 @@ void ina_innet_supply(struct ina_innet *innet, const uint8_t *sum, bool overflow
 
 	innet->finished = innet->received;
 	operation->overflow |= overflow;
-	if (ina_operation_length(innet, operation, number) > 0)
+	if (ina_operation_length(innet, operation, number) > 0 && !operation->transfer.is_given)
 		memcpy(ina_operation_result(innet, operation, number), sum,
 		       ina_operation_length(innet, operation, number));
 }

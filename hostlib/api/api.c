@@ -162,9 +162,6 @@ static enum ina_status deregister_memory(ina_comm *comm, const void *memory, siz
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (comm->first || comm->group.first)
-		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-		                "ina_deregister: an all-reduce is unfinished");
 	return ina_strands_forget(comm, memory, bytes, &comm->latest);
 }
 

@@ -5,6 +5,7 @@
 #include "hostlib/elements/number.h"
 #include "hostlib/engine/collective.h"
 #include "hostlib/engine/group.h"
+#include "hostlib/rdma/probe.h"
 #include "progress.h"
 
 /* Those that an average of int64 is made of. */
@@ -32,6 +33,28 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: there is no root %d: the ranks are 0 to %d", name, what->root,
 		                comm->ranks - 1);
+	return INA_OK;
+}
+
+/* The library copies elements: an address of another device would end the process. */
+static enum ina_status check_access(const struct ina_comm *comm, const struct ina_collective *what,
+                                    struct ina_failure *failure)
+{
+	bool reads = ina_collective_send_bytes(comm, what) > 0;
+	bool writes = ina_collective_recv_bytes(comm, what) > 0;
+
+	if (what->kind == INA_CALL_BROADCAST && comm->rank == what->root)
+		writes = writes && what->recv != what->send;
+	if (reads && !ina_may_read(what->send))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: send (%p) is not memory that this process can read; copy what "
+		                "a device has to the host first",
+		                ina_call_name(what->kind), what->send);
+	if (writes && !ina_may_write(what->recv))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s: recv (%p) is not memory that this process can write; what is "
+		                "for a device goes to the host first",
+		                ina_call_name(what->kind), what->recv);
 	return INA_OK;
 }
 
@@ -73,7 +96,8 @@ static enum ina_status start_checked(ina_comm *comm, const struct ina_collective
 	}
 	if (what->kind != INA_CALL_BARRIER &&
 	    (check_elements(comm, what, &comm->latest) != INA_OK ||
-	     check_memory(comm, what, &comm->latest) != INA_OK))
+	     check_memory(comm, what, &comm->latest) != INA_OK ||
+	     check_access(comm, what, &comm->latest) != INA_OK))
 		return comm->latest.status;
 	return ina_request_start(comm, what, request);
 }

@@ -24,10 +24,6 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 
 		if (may_lose && strand->stats.algorithm != INA_ALGORITHM_INA)
 			lost |= (uint32_t)1 << c;
-		if (ina_memory_register(&strand->network.memory, channels->told,
-		                        sizeof(channels->told) + sizeof(channels->heard),
-		                        failure) != INA_OK)
-			return failure->status;
 	}
 	ina_shares_open(&channels->known, lost);
 	for (unsigned int s = 0; s < INA_CHANNEL_STEPS; s++)
@@ -35,28 +31,35 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 	return INA_OK;
 }
 
-/* On all channels, whole: no piece of it needs a registration of its own. */
-static enum ina_status hold(struct ina_channels *channels, struct ina_channel_call *call,
-                            struct ina_failure *failure)
+static void hold(struct ina_channels *channels, struct ina_channel_call *call, const void *start,
+                 bool writable)
 {
-	const struct ina_transfer *transfer = &call->transfer;
+	size_t bytes = call->transfer.total_bytes;
 	uint32_t ignored;
-	enum ina_status status = INA_OK;
 
-	for (int c = 0; c < channels->comm->strands.count && status == INA_OK; c++) {
-		struct ina_memory *memory = &channels->comm->strands.comms[c]->network.memory;
+	for (int c = 0; c < channels->comm->strands.count; c++) {
 		unsigned int *count = &call->entry_counts[c];
 
-		/* The result first: in place, its registration serves for both. */
-		status = ina_memory_get(memory, transfer->recv, transfer->total_bytes, true,
-		                        &call->entries[c][0], &ignored, failure);
-		*count += status == INA_OK;
-		if (status == INA_OK)
-			status = ina_memory_get(memory, transfer->send, transfer->total_bytes,
-			                        false, &call->entries[c][1], &ignored, failure);
-		*count += status == INA_OK && *count == 1;
+		*count += ina_memory_get(&channels->comm->strands.comms[c]->network.memory, start,
+		                         bytes, writable, bytes > INA_COPIED_BYTES,
+		                         &call->entries[c][*count], &ignored) == 0;
 	}
-	return status;
+}
+
+/*
+ * On all channels, whole: no piece of it needs a registration of its own. Where that fails, each
+ * piece sees for itself.
+ */
+static void hold_both(struct ina_channels *channels, struct ina_channel_call *call)
+{
+	const struct ina_transfer *transfer = &call->transfer;
+
+	if (transfer->total_bytes == 0)
+		return;
+	/* The result first: in place, its registration serves for both. */
+	hold(channels, call, transfer->recv, !transfer->is_given);
+	if (transfer->send != transfer->recv)
+		hold(channels, call, transfer->send, false);
 }
 
 /* What the device still needs of it, pieces hold. */
@@ -144,8 +147,7 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 	*call = (struct ina_channel_call){.transfer = *transfer};
 	channels->calls_begun++;
 	give_time(channels);
-	if (transfer->total_bytes > 0 && hold(channels, call, failure) != INA_OK)
-		return failure->status;
+	hold_both(channels, call);
 	return run(channels, &moved, failure);
 }
 

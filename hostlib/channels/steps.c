@@ -88,6 +88,7 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 		        .type = transfer->type,
 		        .op = transfer->op,
 		        .mark = transfer->mark,
+		        .is_given = transfer->is_given,
 		};
 
 		/* Nothing goes as well: its call is compared with the other ranks'. */

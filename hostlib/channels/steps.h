@@ -64,7 +64,7 @@ struct ina_channels {
 	uint32_t dry[INA_MAX_CHANNELS];
 	struct ina_request *trials[INA_MAX_CHANNELS]; /* NULL: none is under way */
 	/* Of a tally: is a channel's trial over, and behind these how idle channels were, at this
-	 * rank; at all ranks. Registered. */
+	 * rank; at all ranks. */
 	int32_t told[2 * INA_MAX_CHANNELS];
 	int32_t heard[2 * INA_MAX_CHANNELS];
 	bool noticed; /* the latest wait ended by something other than work, or by its time */

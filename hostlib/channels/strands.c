@@ -94,18 +94,11 @@ enum ina_status ina_strands_register(struct ina_comm *comm, void *memory, size_t
 enum ina_status ina_strands_forget(struct ina_comm *comm, const void *memory, size_t bytes,
                                    struct ina_failure *failure)
 {
-	struct ina_failure own;
-	enum ina_status status = ina_comm_drain(comm, failure);
-	enum ina_status forgotten;
+	enum ina_status status = ina_memory_forget(&comm->network.memory, memory, bytes, failure);
 
-	if (status == INA_ERR_TIMEOUT && comm->failure.status == INA_OK)
-		return status; /* the device may read it yet */
-	forgotten = ina_memory_forget(&comm->network.memory, memory, bytes, &own);
-	for (int i = 0; comm->channels && i < comm->strands.count && forgotten == INA_OK; i++)
-		forgotten = ina_strands_forget(comm->strands.comms[i], memory, bytes, &own);
-	if (status == INA_OK && forgotten != INA_OK)
-		*failure = own;
-	return status == INA_OK ? forgotten : status;
+	for (int i = 0; comm->channels && i < comm->strands.count && status == INA_OK; i++)
+		status = ina_strands_forget(comm->strands.comms[i], memory, bytes, failure);
+	return status;
 }
 
 /* The counters of strands, which begin with 0 and are added up anew each time. */

@@ -40,10 +40,7 @@ void ina_strands_abort(const struct ina_strands *strands, const struct ina_failu
 enum ina_status ina_strands_register(struct ina_comm *comm, void *memory, size_t bytes,
                                      struct ina_failure *failure);
 
-/*
- * Forgets all registrations of it there, when the device has let go of what was sent last.
- * INA_ERR_TIMEOUT: it has not; else as ina_comm_drain() and ina_memory_forget().
- */
+/* Ends that there, as ina_memory_forget() does. */
 enum ina_status ina_strands_forget(struct ina_comm *comm, const void *memory, size_t bytes,
                                    struct ina_failure *failure);
 

@@ -104,16 +104,18 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	                topology->local, own.text);
 }
 
-static enum ina_status register_rail(struct ina_parallel *parallel, struct ina_failure *failure)
+/* If that fails, each step's memory is registered or copied separately; the log says so. */
+static void register_rail(struct ina_parallel *parallel)
 {
 	struct ina_comm *rail = ina_parallel_rail(parallel);
+	struct ina_failure ignored;
 	size_t bytes;
 	uint8_t *memory;
 
 	if (!rail)
-		return INA_OK;
+		return;
 	memory = ina_local_rail_memory(&parallel->local, parallel->local.index, &bytes);
-	return ina_strands_register(rail, memory, bytes, failure);
+	ina_strands_register(rail, memory, bytes, &ignored);
 }
 
 static void describe_rails(struct ina_comm *comm, bool aggregated)
@@ -163,7 +165,7 @@ static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_ros
 		return failure->status;
 	if (ina_local_open(&parallel->local, topology, roster->job_id, segment, &comm->control,
 	                   deadline_ms, failure) == INA_OK)
-		register_rail(parallel, failure);
+		register_rail(parallel);
 	aggregated = comm->strands.count == 0 ||
 	             comm->strands.comms[0]->stats.algorithm == INA_ALGORITHM_INA;
 	if (ina_agree_on(&comm->control, "", "share memory with the other ranks of its machine",

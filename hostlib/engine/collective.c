@@ -138,6 +138,7 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 	        .mark = ina_collective_mark(&request->what),
 	        .fixed = comm->settings.options.fixed_point && !comm->network.plain &&
 	                 type == INA_FLOAT32 && ina_op_under_way(op) == INA_SUM && bytes > 0,
+	        .is_given = request->what.is_given,
 	};
 }
 
@@ -160,6 +161,17 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
 	}
 	if (bytes > 0 && request->what.send != recv + offset)
 		memcpy(recv + offset, request->what.send, bytes);
+	return transfer;
+}
+
+/* The other ranks bring zeros, so this rank has the result. Its memory may be read-only. */
+static struct ina_transfer give(const struct ina_request *request, size_t total)
+{
+	const void *send = request->what.send;
+	struct ina_transfer transfer =
+	        make_transfer(request, send, (void *)(uintptr_t)send, total, INA_BYTES, INA_SUM);
+
+	transfer.is_given = true;
 	return transfer;
 }
 
@@ -246,17 +258,14 @@ enum ina_status ina_collective_begin(struct ina_request *request, struct ina_fai
 	const struct ina_collective *what = &request->what;
 	size_t bytes = ina_collective_bytes(what);
 	size_t recv_bytes = ina_collective_recv_bytes(comm, what);
-	void *recv = what->recv;
 
 	switch (what->kind) {
 	case INA_CALL_ALL_GATHER:
 		request->transfer = bring(request, recv_bytes, (size_t)comm->rank * bytes, bytes);
 		return INA_OK;
 	case INA_CALL_BROADCAST:
-		request->transfer = comm->rank != what->root
-		                            ? bring(request, recv_bytes, 0, 0)
-		                            : make_transfer(request, what->send, recv, recv_bytes,
-		                                            INA_BYTES, INA_SUM);
+		request->transfer = comm->rank != what->root ? bring(request, recv_bytes, 0, 0)
+		                                             : give(request, recv_bytes);
 		return INA_OK;
 	case INA_CALL_BARRIER:
 		request->transfer = make_transfer(request, NULL, NULL, 0, INA_BYTES, INA_SUM);
@@ -272,6 +281,9 @@ void ina_collective_end(struct ina_request *request)
 	const struct ina_collective *what = &request->what;
 	const uint8_t *sums;
 
+	if (what->kind == INA_CALL_BROADCAST && request->transfer.is_given &&
+	    what->recv != what->send && what->count > 0)
+		memcpy(what->recv, what->send, ina_collective_bytes(what));
 	if (only_moves(what))
 		return;
 	sums = place_of_sums(request);

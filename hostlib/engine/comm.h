@@ -21,6 +21,7 @@ struct ina_collective {
 	enum ina_op op;
 	int root;
 	uint32_t mark; /* of its messages; 0: what follows from all this */
+	bool is_given; /* struct ina_transfer's: in a piece of another one's transfer */
 };
 
 struct ina_request {
@@ -39,7 +40,7 @@ struct ina_request {
 	enum ina_status status;
 	uint32_t way;            /* that it went (count.h), when it is done well */
 	bool overflowed;         /* an int32 sum in it, likewise */
-	unsigned int entries[3]; /* registrations */
+	unsigned int entries[3]; /* registrations, where its memory is not copied */
 	unsigned int entry_count;
 	struct ina_transfer transfer; /* while it is active */
 };
@@ -84,7 +85,8 @@ struct ina_comm {
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
 	struct ina_failure latest;  /* for ina_error() */
 	struct ina_stats stats;
-	char how[240]; /* it all-reduces, when it was opened, and why so */
+	char how[240];           /* it all-reduces, when it was opened, and why so */
+	bool has_told_of_copies; /* in place of registrations that failed */
 
 	struct ina_strands strands;
 	struct ina_parallel *parallel; /* machines with several ranks; NULL: flat */
@@ -173,13 +175,6 @@ static inline bool ina_comm_is_busy(const struct ina_comm *comm)
 
 /* Between all-reduces: takes part in what other ranks need of this one. */
 void ina_comm_attend(struct ina_comm *comm);
-
-/*
- * Waits until the device has let go of the memory of all finished all-reduces. INA_ERR_TIMEOUT: the
- * successor does not acknowledge. Any other error: the communicator has failed meanwhile, and the
- * device has let go of all.
- */
-enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure);
 
 /*
  * Has any thread asked for the end (ina_abort()), and the communicator not failed before? Then it

@@ -314,55 +314,6 @@ void ina_comm_attend(struct ina_comm *comm)
 	}
 }
 
-/* Waits for completions, or goes on with a recovery, and hears what other ranks say meanwhile. */
-static void await_acknowledgements(struct ina_comm *comm, int timeout_ms)
-{
-	struct ina_network *network = &comm->network;
-	struct ina_failure failure;
-	int count;
-
-	if (ina_comm_is_recovering(comm)) {
-		ina_comm_recover(comm, timeout_ms);
-		return;
-	}
-	if (ina_completions_wait(&network->completions, timeout_ms, &count, &failure) != INA_OK)
-		ina_comm_fault(comm, &failure);
-	else if (comm->control.news)
-		is_disturbed(comm);
-	ina_memory_release(&network->memory, ina_innet_acknowledged(&network->innet));
-}
-
-enum ina_status ina_comm_drain(struct ina_comm *comm, struct ina_failure *failure)
-{
-	struct ina_network *network = &comm->network;
-	const struct ina_memory *memory = &network->memory;
-	int timeout_ms = comm->settings.options.timeout_ms;
-	int64_t deadline_ms = ina_now_ms() + timeout_ms;
-	bool failed = comm->failure.status != INA_OK;
-
-	/* Once it has failed, its connections are stopped, and nothing is sent any more. */
-	while (memory->deferred_count > 0 && comm->failure.status == INA_OK &&
-	       !ina_comm_take_abort(comm)) {
-		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT,
-			                "got no acknowledgement from rank %d in %d ms",
-			                network->fabric.next[INA_PURPOSE_AGGREGATE].rank,
-			                timeout_ms);
-		/*
-		 * A job that has given its context away keeps the connection for the LEAVE alone:
-		 * the successor may have ended its side, and then acknowledges nothing.
-		 */
-		if (ina_comm_is_aggregated(comm) || ina_comm_is_recovering(comm))
-			await_acknowledgements(comm, ina_left_ms(deadline_ms, INA_STALL_MS));
-		else
-			ina_network_drop_aggregated(network);
-	}
-	if (failed || comm->failure.status == INA_OK)
-		return INA_OK;
-	*failure = comm->failure;
-	return failure->status;
-}
-
 void ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until)
 {
 	bool moved = true;

@@ -2,9 +2,13 @@
 /* The queue of all-reduces, in the order in which they were started, and their memory. */
 #include "request.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collective.h"
+#include "hostlib/rdma/probe.h"
 
 struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_collective *what)
 {
@@ -126,36 +130,78 @@ void ina_request_release(struct ina_request *request, uint64_t until)
 	request->entry_count = 0;
 }
 
-static enum ina_status hold(struct ina_request *request, const void *memory, size_t bytes,
-                            bool writable, uint32_t *lkey, struct ina_failure *failure)
+/*
+ * What is short is copied; and of a request that opens connections first, all: the memory for their
+ * messages is registered then, and the process may not be allowed to lock both.
+ */
+static bool is_copied(const struct ina_request *request, size_t bytes)
+{
+	return bytes <= INA_COPIED_BYTES ||
+	       (request->apart && request->comm->network.apart.stage != INA_APART_OPEN);
+}
+
+/*
+ * Is it registered for the request? Else it is to be copied, as also what the device does not
+ * take. *is_there: it is memory that can be copied.
+ */
+static bool hold(struct ina_request *request, const void *memory, size_t bytes, bool writable,
+                 uint32_t *lkey, bool *is_there)
 {
 	struct ina_comm *comm = request->comm;
-	enum ina_status status =
-	        ina_memory_get(&comm->network.memory, memory, bytes, writable,
-	                       &request->entries[request->entry_count], lkey, failure);
+	int error = ina_memory_get(&comm->network.memory, memory, bytes, writable,
+	                           !is_copied(request, bytes),
+	                           &request->entries[request->entry_count], lkey);
 
-	if (status == INA_OK)
-		request->entry_count++;
 	comm->stats.registrations = comm->network.memory.made;
-	return status;
+	if (error == 0) {
+		request->entry_count++;
+		return true;
+	}
+	if (error == ENOENT)
+		return false;
+	*is_there = ina_may_read_all(memory, bytes);
+	if (!comm->has_told_of_copies)
+		ina_log(&comm->log,
+		        "%zu bytes at %p cannot be registered: %s (%s): they are copied, which is "
+		        "slower",
+		        bytes, memory, strerror(error), ina_memory_remedy(error));
+	comm->has_told_of_copies = true;
+	return false;
+}
+
+/* The result first: in place, its registration serves for both. */
+static enum ina_status hold_both(struct ina_request *request, struct ina_failure *failure)
+{
+	struct ina_transfer *transfer = &request->transfer;
+	bool is_in_place = transfer->send == transfer->recv;
+	const void *memory = transfer->recv;
+	bool is_there = true;
+
+	transfer->copies_recv = !hold(request, memory, transfer->total_bytes, !transfer->is_given,
+	                              &transfer->recv_lkey, &is_there);
+	transfer->copies_send = transfer->copies_recv;
+	transfer->send_lkey = transfer->recv_lkey;
+	if (!is_in_place && is_there) {
+		memory = transfer->send;
+		transfer->copies_send = !hold(request, memory, transfer->total_bytes, false,
+		                              &transfer->send_lkey, &is_there);
+	}
+	if (is_there)
+		return INA_OK;
+	ina_request_release(request, 0);
+	return ina_fail(failure, INA_ERR_MEMORY,
+	                "of the %" PRIu64 " bytes at %p, some are not memory of this process",
+	                transfer->total_bytes, memory);
 }
 
 enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure)
 {
-	struct ina_transfer *transfer = &request->transfer;
 	enum ina_status status = ina_collective_begin(request, failure);
 
-	if (status != INA_OK || !request->comm->algorithm->registers || transfer->total_bytes == 0)
+	if (status != INA_OK || !request->comm->algorithm->registers ||
+	    request->transfer.total_bytes == 0)
 		return status;
-	/* The result first: in place, its registration serves for both. */
-	status = hold(request, transfer->recv, transfer->total_bytes, true, &transfer->recv_lkey,
-	              failure);
-	if (status == INA_OK)
-		status = hold(request, transfer->send, transfer->total_bytes, false,
-		              &transfer->send_lkey, failure);
-	if (status != INA_OK)
-		ina_request_release(request, 0);
-	return status;
+	return hold_both(request, failure);
 }
 
 enum ina_status ina_request_make_wide(struct ina_request *request, const struct ina_hosts *hosts,
@@ -163,6 +209,7 @@ enum ina_status ina_request_make_wide(struct ina_request *request, const struct 
 {
 	struct ina_transfer *transfer = &request->transfer;
 	uint64_t bytes = ina_hosts_wide_bytes(hosts, transfer);
+	bool is_there;
 
 	if (bytes == 0)
 		return INA_OK;
@@ -170,7 +217,9 @@ enum ina_status ina_request_make_wide(struct ina_request *request, const struct 
 	if (!transfer->wide)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %llu bytes of partial sums",
 		                (unsigned long long)bytes);
-	return hold(request, transfer->wide, bytes, true, &transfer->wide_lkey, failure);
+	transfer->copies_wide =
+	        !hold(request, transfer->wide, bytes, true, &transfer->wide_lkey, &is_there);
+	return INA_OK;
 }
 
 static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)

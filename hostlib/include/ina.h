@@ -179,7 +179,7 @@ struct ina_options {
 	unsigned int message_bytes;
 
 	unsigned int poll_count;    /* looks at the completion queue before sleeping on it */
-	unsigned int cache_entries; /* registrations that are kept; 0: register in each call */
+	unsigned int cache_entries; /* without effect: no registration outlives its call */
 
 	/*
 	 * How long an RC connection waits for an acknowledgement before it sends again:
@@ -270,7 +270,7 @@ struct ina_stats {
 	uint64_t bytes_aggregated; /* elements that were all-reduced by the aggregator, in bytes */
 	uint64_t bytes_ring;       /* the same by the ring */
 	uint64_t overflows;        /* int32 all-reduces in which some addition overflowed */
-	uint64_t registrations;    /* memory regions registered for send and recv buffers */
+	uint64_t registrations;    /* of memory, for send and recv buffers */
 	uint64_t messages_retried; /* sent to the aggregator, lost with it, and reduced by ring */
 	uint64_t fallbacks;        /* times the aggregator dropped out and the ring took over */
 	uint64_t rejoins; /* times a fresh JOIN was granted after that, a refusal, or a yield */
@@ -363,12 +363,13 @@ INA_API const char *ina_error(const ina_comm *comm);
  * Collective and blocking: all ranks call with the same count, type and op.
  *
  * send, recv: count elements, at any address. They are the same (in place), or do not
- * overlap. Elements go from send to the wire and from the wire to recv without a copy; but sums by
- * the aggregator are received elsewhere, and copied once when they have been checked, in place and
- * for the last messages of a call (a window of them): the others may yet need these if the
- * aggregator drops out. Where a machine has several ranks, elements are copied to and from memory
- * that they share, and its sum is made first: of bfloat16 and float16 it is rounded once, and then
- * goes through the network as the elements of one rank do.
+ * overlap. Only recv is written. Elements go from send to the wire and from the wire to recv without
+ * a copy, where the buffers are registered; but sums by the aggregator are received elsewhere, and
+ * copied once when they have been checked, in place and for the last messages of a call (a window of
+ * them): the others may yet need these if the aggregator drops out. Where a machine has several
+ * ranks, elements are copied to and from memory that they share, and its sum is made first: of
+ * bfloat16 and float16 it is rounded once, and then goes through the network as the elements of one
+ * rank do.
  * count: 0 is allowed, and is compared with the other ranks' like any other.
  * type, op: all ranks get the same bits. An int32 sum is two's complement, and ina_comm_stats()
  * counts overflows. A sum of floats is rounded to nearest, ties to even: with float32 in each
@@ -392,11 +393,15 @@ INA_API const char *ina_error(const ina_comm *comm);
  * ranks get, each in this call or its next, recv holds nothing of use, and all further calls
  * return the same error. INA_ERR_MISMATCH says which rank called what.
  *
- * Registrations are cached: a buffer that is used again is not registered again. The rule that
- * comes with it: before memory that was given to the library is freed or unmapped, call
- * ina_deregister() on it, or close the communicator. Otherwise new memory at the same address
- * would be taken for the old, and data would go to pages that are no longer there to be seen.
- * A program that cannot keep this rule sets cache_entries to 0.
+ * The buffers are the caller's again when the call has ended, to be freed, unmapped or anything
+ * else: nothing has to be said of it. So the library keeps no registration for a later call. A
+ * buffer of more than 64 KiB is registered for the call, and a shorter one is copied through memory
+ * of the library; neither happens to memory that was given to ina_register(). A buffer that the
+ * device does not take, as memory that is mapped from a file, or more of it than the process may
+ * lock (ulimit -l), is copied too, which is slower; the log says so, once.
+ * The library reads a byte of send and writes one of recv back as it was, in each call: an address
+ * of another device (CUDA) is an INA_ERR_ARGUMENT. If a later part of a buffer turns out not to be
+ * this process' memory, that is an INA_ERR_MEMORY, which ends the communicator.
  */
 INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
                                       enum ina_type type, enum ina_op op);
@@ -452,7 +457,7 @@ INA_API enum ina_status ina_all_gather_start(ina_comm *comm, const void *send, v
 
 /*
  * The root's send goes to recv at every rank, bit by bit. send is looked at nowhere else, and may
- * be NULL there. In place: send is recv.
+ * be NULL there. In place: send is recv; at the root, that memory is only read.
  */
 INA_API enum ina_status ina_broadcast(ina_comm *comm, const void *send, void *recv, size_t count,
                                       enum ina_type type, int root);
@@ -508,19 +513,24 @@ INA_API enum ina_status ina_comm_fd(ina_comm *comm, int *fd);
 INA_API enum ina_status ina_wait(ina_request *request);
 
 /*
- * Registers memory for good, as a hint: all-reduces within it need no registration of their own.
- * It counts not towards cache_entries. To be undone by ina_deregister() or ina_close().
- * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY.
+ * Registers memory until ina_deregister() or ina_close(), as a hint: calls within it need neither a
+ * registration of their own nor a copy. Memory that cannot be written is registered to be sent.
+ *
+ * A registration is of the pages that the memory has now. As long as it lasts, the same pages must
+ * stay at these addresses, or results go to pages that the program does not see: do not free, unmap
+ * or remap the memory, nor use madvise(MADV_DONTNEED) on it. fork() is allowed: from Linux 5.13 on
+ * the parent keeps the pages.
+ * Errors: INA_ERR_ARGUMENT; INA_ERR_MEMORY, after which the memory can be used all the same.
  */
 INA_API enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes);
 
 /*
- * Forgets every registration, explicit or cached, that overlaps the given memory. Finding none
- * is no error. Waits for the acknowledgements of what was sent last, if they are still on their
- * way. Errors: INA_ERR_ARGUMENT if a request is unfinished; INA_ERR_TIMEOUT if the successor does
- * not acknowledge; INA_ERR_DEVICE if the device does not let go of it: then the memory must stay
- * until the communicator is closed. Any other error has ended the communicator meanwhile, and the
- * memory is forgotten all the same.
+ * Ends every registration by ina_register() that overlaps the given memory; to be called before that
+ * is freed or unmapped. Finding none is no error. Requests that are unfinished keep the memory that
+ * they were given; other requests do not matter. It never waits: the device may keep the pages until
+ * what was sent last is acknowledged, but no call uses them. Errors: INA_ERR_ARGUMENT;
+ * INA_ERR_DEVICE, if the device does not let go of it: the pages stay until the communicator is
+ * closed, or until another ina_deregister().
  */
 INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes);
 

@@ -263,7 +263,7 @@ static int64_t copy_sum(struct ina_parallel *parallel, int rail)
 	uint64_t step = parallel->taking[rail].steps;
 	size_t bytes = segment_size(parallel, step, rail);
 
-	if (bytes > 0)
+	if (bytes > 0 && !parallel->pipeline.transfer.is_given)
 		memcpy(parallel->pipeline.transfer.recv + segment_offset(parallel, step, rail),
 		       ina_local_sum(local, rail, parallel->pipeline.base + step), bytes);
 	return ina_intra_read(&parallel->intra, rail == local->index ? 0 : bytes);

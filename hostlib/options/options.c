@@ -16,7 +16,6 @@
 
 #define DEFAULT_WINDOW          8
 #define DEFAULT_POLL_COUNT      64
-#define DEFAULT_CACHE_ENTRIES   32
 #define DEFAULT_OPEN_TIMEOUT_MS 60000
 #define DEFAULT_ACK_TIMEOUT     14 /* 4.096 us * 2^14 = 67 ms (IBTA vol. 1, 9.7.6.1.3) */
 #define ACK_TIMEOUT_MAX         31
@@ -46,7 +45,6 @@ void ina_options_init_size(struct ina_options *options, size_t size)
 	        .algorithm = INA_ALGORITHM_AUTO,
 	        .window = DEFAULT_WINDOW,
 	        .poll_count = DEFAULT_POLL_COUNT,
-	        .cache_entries = DEFAULT_CACHE_ENTRIES,
 	        .open_timeout_ms = DEFAULT_OPEN_TIMEOUT_MS,
 	        .timeout_ms = DEFAULT_TIMEOUT_MS,
 	        .peer_timeout_ms = DEFAULT_PEER_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registered memory and the cache of registrations. */
+/* Registered memory, and for how long a registration may be used. */
 #include "memory.h"
 
 #include <assert.h>
@@ -11,12 +11,25 @@
 
 static_assert(sizeof(struct ina_slot) == 64, "a slot is a cache line");
 
+const char *ina_memory_remedy(int error)
+{
+	switch (error) {
+	case ENOMEM:
+	case EAGAIN:
+	case EPERM:
+		return "the process may lock too little memory: see `ulimit -l`";
+	case EFAULT:
+		return "the device does not take memory that is mapped so, as from a file";
+	default:
+		return "the device does not take it";
+	}
+}
+
 enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, size_t slab_bytes,
-                                unsigned int cache_entries, struct ina_failure *failure)
+                                struct ina_failure *failure)
 {
 	memset(memory, 0, sizeof(*memory));
 	memory->pd = pd;
-	memory->cache_entries = cache_entries;
 	memory->slab_bytes = (slab_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	memory->slab = aligned_alloc(PAGE_BYTES, memory->slab_bytes);
 	if (!memory->slab)
@@ -24,10 +37,13 @@ enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, si
 		                memory->slab_bytes);
 	memset(memory->slab, 0, memory->slab_bytes);
 	memory->slab_mr = ibv_reg_mr(pd, memory->slab, memory->slab_bytes, IBV_ACCESS_LOCAL_WRITE);
-	if (!memory->slab_mr)
+	if (!memory->slab_mr) {
+		int error = errno;
+
 		return ina_fail(failure, INA_ERR_MEMORY,
-		                "%zu bytes for messages cannot be registered: %s",
-		                memory->slab_bytes, strerror(errno));
+		                "%zu bytes for messages cannot be registered: %s (%s)",
+		                memory->slab_bytes, strerror(error), ina_memory_remedy(error));
+	}
 	return INA_OK;
 }
 
@@ -41,6 +57,14 @@ static int drop(struct ina_registration *registration)
 	return error;
 }
 
+/* The same where nobody needs it any more. */
+static int drop_unused(struct ina_registration *registration)
+{
+	bool is_used = registration->kept || registration->users > 0 || registration->reads > 0;
+
+	return is_used ? 0 : drop(registration);
+}
+
 void ina_memory_close(struct ina_memory *memory)
 {
 	for (unsigned int i = 0; i < memory->registration_count; i++)
@@ -52,9 +76,10 @@ void ina_memory_close(struct ina_memory *memory)
 	memset(memory, 0, sizeof(*memory));
 }
 
-static bool covers(const struct ina_registration *r, uintptr_t start, size_t bytes, bool writable)
+/* Does it cover the memory, which has not been mapped anew since? */
+static bool serves(const struct ina_registration *r, uintptr_t start, size_t bytes, bool writable)
 {
-	return r->mr && start >= r->start && bytes <= r->bytes &&
+	return r->mr && (r->kept || r->users > 0) && start >= r->start && bytes <= r->bytes &&
 	       start - r->start <= r->bytes - bytes && (r->writable || !writable);
 }
 
@@ -77,85 +102,53 @@ static int free_entry(struct ina_memory *memory)
 	return (int)count;
 }
 
-/* Drops what was not used for longest, until at most `limit` cached registrations are left. */
-static void evict(struct ina_memory *memory, unsigned int limit)
-{
-	for (;;) {
-		struct ina_registration *oldest = NULL;
-		unsigned int cached = 0;
-
-		for (unsigned int i = 0; i < memory->registration_count; i++) {
-			struct ina_registration *r = &memory->registrations[i];
-
-			if (!r->mr || r->kept)
-				continue;
-			cached++;
-			if (r->users == 0 && (!oldest || r->used < oldest->used))
-				oldest = r;
-		}
-		if (cached <= limit || !oldest || drop(oldest) != 0)
-			return;
-	}
-}
-
-static enum ina_status add(struct ina_memory *memory, const void *start, size_t bytes,
-                           bool writable, unsigned int *entry, struct ina_failure *failure)
+/* 0, or an errno. */
+static int add(struct ina_memory *memory, const void *start, size_t bytes, bool writable,
+               unsigned int *entry)
 {
 	int place = free_entry(memory);
 	struct ina_registration *r;
 
 	if (place < 0)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a registration");
+		return ENOMEM;
 	r = &memory->registrations[place];
 	/* A buffer that is only sent from may be read-only. */
 	r->mr = ibv_reg_mr(memory->pd, (void *)(uintptr_t)start, bytes,
 	                   writable ? IBV_ACCESS_LOCAL_WRITE : 0);
 	if (!r->mr)
-		return ina_fail(failure, INA_ERR_MEMORY,
-		                "%zu bytes at %p cannot be registered: %s (see also `ulimit -l`)",
-		                bytes, start, strerror(errno));
+		return errno;
 	r->start = (uintptr_t)start;
 	r->bytes = bytes;
 	r->writable = writable;
-	r->kept = false;
-	r->users = 0;
 	memory->made++;
 	*entry = (unsigned int)place;
-	return INA_OK;
+	return 0;
 }
 
-enum ina_status ina_memory_get(struct ina_memory *memory, const void *start, size_t bytes,
-                               bool writable, unsigned int *entry, uint32_t *lkey,
-                               struct ina_failure *failure)
+int ina_memory_get(struct ina_memory *memory, const void *start, size_t bytes, bool writable,
+                   bool makes, unsigned int *entry, uint32_t *lkey)
 {
-	unsigned int found = memory->registration_count;
+	unsigned int found = 0;
+	int error;
 
-	for (unsigned int i = 0; i < memory->registration_count; i++) {
-		if (covers(&memory->registrations[i], (uintptr_t)start, bytes, writable)) {
-			found = i;
-			break;
-		}
-	}
+	while (found < memory->registration_count &&
+	       !serves(&memory->registrations[found], (uintptr_t)start, bytes, writable))
+		found++;
 	if (found == memory->registration_count) {
-		enum ina_status status;
-
-		if (memory->cache_entries > 0)
-			evict(memory, memory->cache_entries - 1);
-		status = add(memory, start, bytes, writable, &found, failure);
-		if (status != INA_OK)
-			return status;
+		error = makes ? add(memory, start, bytes, writable, &found) : ENOENT;
+		if (error != 0)
+			return error;
 	}
 	memory->registrations[found].users++;
-	memory->registrations[found].used = ++memory->uses;
 	*entry = found;
 	*lkey = memory->registrations[found].mr->lkey;
-	return INA_OK;
+	return 0;
 }
 
 void ina_memory_put(struct ina_memory *memory, unsigned int entry)
 {
 	memory->registrations[entry].users--;
-	evict(memory, memory->cache_entries);
+	drop_unused(&memory->registrations[entry]);
 }
 
 void ina_memory_put_later(struct ina_memory *memory, unsigned int entry, uint64_t until)
@@ -164,6 +157,8 @@ void ina_memory_put_later(struct ina_memory *memory, unsigned int entry, uint64_
 	        (memory->deferred_first + memory->deferred_count++) % INA_MEMORY_DEFERRED;
 
 	assert(memory->deferred_count <= INA_MEMORY_DEFERRED);
+	memory->registrations[entry].users--;
+	memory->registrations[entry].reads++;
 	memory->deferred[place].entry = entry;
 	memory->deferred[place].until = until;
 }
@@ -172,7 +167,11 @@ void ina_memory_release(struct ina_memory *memory, uint64_t acknowledged)
 {
 	while (memory->deferred_count > 0 &&
 	       memory->deferred[memory->deferred_first].until <= acknowledged) {
-		ina_memory_put(memory, memory->deferred[memory->deferred_first].entry);
+		struct ina_registration *read =
+		        &memory->registrations[memory->deferred[memory->deferred_first].entry];
+
+		read->reads--;
+		drop_unused(read);
 		memory->deferred_first = (memory->deferred_first + 1) % INA_MEMORY_DEFERRED;
 		memory->deferred_count--;
 	}
@@ -182,11 +181,17 @@ enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size
                                     struct ina_failure *failure)
 {
 	unsigned int entry;
-	enum ina_status status = add(memory, start, bytes, true, &entry, failure);
+	int error = add(memory, start, bytes, true, &entry);
 
-	if (status == INA_OK)
-		memory->registrations[entry].kept = true;
-	return status;
+	/* Read-only memory can be sent. */
+	if (error == EFAULT)
+		error = add(memory, start, bytes, false, &entry);
+	if (error != 0)
+		return ina_fail(failure, INA_ERR_MEMORY,
+		                "%zu bytes at %p cannot be registered: %s (%s)", bytes, start,
+		                strerror(error), ina_memory_remedy(error));
+	memory->registrations[entry].kept = true;
+	return INA_OK;
 }
 
 enum ina_status ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes,
@@ -197,10 +202,12 @@ enum ina_status ina_memory_forget(struct ina_memory *memory, const void *start, 
 
 	for (unsigned int i = 0; i < memory->registration_count; i++) {
 		struct ina_registration *r = &memory->registrations[i];
-		int error = r->mr && first < r->start + r->bytes && r->start < first + bytes
-		                    ? drop(r)
-		                    : 0;
+		int error;
 
+		if (!r->mr || first >= r->start + r->bytes || r->start >= first + bytes)
+			continue;
+		r->kept = false;
+		error = drop_unused(r);
 		if (error != 0)
 			status = ina_fail(failure, INA_ERR_DEVICE,
 			                  "%zu bytes at %p cannot be deregistered: %s", bytes,

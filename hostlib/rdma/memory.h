@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Registered memory: the library's own slots and staging, made once at open, and the caller's
- * buffers, whose registrations are kept in a small cache.
+ * buffers.
+ *
+ * A registration holds pages, not addresses. When the caller unmaps a buffer and maps another one
+ * at the same address, a registration of the first still leads to the first one's pages. So a
+ * registration is used only while the library knows that the mapping has not changed: until the
+ * request ends that it was made for, since the buffer is the library's until then, or, if it was
+ * made by ina_register(), until ina_deregister(). The device may read a buffer after its request
+ * has ended; the registration then stays for the device alone, and no other request uses it.
  */
 #ifndef INA_RDMA_MEMORY_H
 #define INA_RDMA_MEMORY_H
@@ -26,13 +33,19 @@ struct ina_registration {
 	uintptr_t start;
 	size_t bytes;
 	bool writable;
-	bool kept; /* by ina_register(): never evicted */
-	unsigned int users;
-	uint64_t used; /* when, by a count of uses */
+	bool kept;          /* from ina_register() to ina_deregister() */
+	unsigned int users; /* requests that have not ended */
+	unsigned int reads; /* of requests that have: the device may read it yet */
 };
 
 /* Each of a window's messages may be the last of an all-reduce, with two registrations. */
 #define INA_MEMORY_DEFERRED (2 * INA_WINDOW_PACKETS_MAX)
+
+/*
+ * A buffer of up to this size is copied rather than registered for one call. To register is two
+ * system calls, and work for each page.
+ */
+#define INA_COPIED_BYTES 65536u
 
 struct ina_memory {
 	struct ibv_pd *pd;
@@ -43,9 +56,7 @@ struct ina_memory {
 	/* The caller's. */
 	struct ina_registration *registrations;
 	unsigned int registration_count; /* entries of the array */
-	unsigned int cache_entries;
-	uint64_t uses;
-	uint64_t made; /* registrations so far */
+	uint64_t made;                   /* registrations so far */
 	/* Deferred releases, in order: the device may still read the memory of the last sends. */
 	struct {
 		unsigned int entry;
@@ -57,26 +68,32 @@ struct ina_memory {
 
 /* Registers a zeroed slab of slab_bytes. ina_memory_close() is safe if this fails. */
 enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, size_t slab_bytes,
-                                unsigned int cache_entries, struct ina_failure *failure);
+                                struct ina_failure *failure);
 void ina_memory_close(struct ina_memory *memory);
 
 /*
- * Finds or makes a registration that covers the memory, and holds it until ina_memory_put().
- * bytes > 0. Returns its local key in *lkey and its entry in *entry.
+ * Finds a registration that covers the memory, or makes one if `makes`, and holds it until
+ * ina_memory_put(). bytes > 0. Returns its local key in *lkey and its entry in *entry. 0, or an
+ * errno: the device does not take the memory; ENOENT: none was to be made.
  */
-enum ina_status ina_memory_get(struct ina_memory *memory, const void *start, size_t bytes,
-                               bool writable, unsigned int *entry, uint32_t *lkey,
-                               struct ina_failure *failure);
+int ina_memory_get(struct ina_memory *memory, const void *start, size_t bytes, bool writable,
+                   bool makes, unsigned int *entry, uint32_t *lkey);
 void ina_memory_put(struct ina_memory *memory, unsigned int entry);
 
-/* The same when so many messages are acknowledged; ina_memory_release() says how many are. */
+/*
+ * The request has ended, but the device may read the memory until so many messages are
+ * acknowledged. ina_memory_release() says how many are.
+ */
 void ina_memory_put_later(struct ina_memory *memory, unsigned int entry, uint64_t until);
 void ina_memory_release(struct ina_memory *memory, uint64_t acknowledged);
 
-/* ina_register() and ina_deregister(). */
+/* ina_register() and ina_deregister(). A registration in use is dropped when its use ends. */
 enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size_t bytes,
                                     struct ina_failure *failure);
 enum ina_status ina_memory_forget(struct ina_memory *memory, const void *start, size_t bytes,
                                   struct ina_failure *failure);
+
+/* What helps where memory could not be registered for this errno: a clause, never NULL. */
+const char *ina_memory_remedy(int error);
 
 #endif

@@ -13,7 +13,9 @@ struct ina_connection_context {
 	struct ina_slot *tx_slots; /* one for each message under way */
 	struct ina_slot *rx_slots; /* one for each receive posted */
 	uint8_t *staging; /* limit_bytes for each message under way; of the window, twice that */
-	uint32_t lkey;    /* of slots and staging */
+	uint8_t *copies;  /* limit_bytes for each message under way: of elements that are not
+	                     registered */
+	uint32_t lkey;    /* of slots, staging and copies */
 	uint32_t epoch;   /* connections before this one: what they still complete is ignored */
 	uint32_t window;
 	uint32_t limit_bytes; /* of elements in a message */

@@ -64,8 +64,9 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 static struct ibv_mr *make_mr(struct ibv_pd *pd, void *start, size_t bytes)
 {
-	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+	struct ibv_mr *mr = fake.register_errno ? NULL : calloc(1, sizeof(*mr));
 
+	errno = fake.register_errno;
 	if (mr)
 		*mr = (struct ibv_mr){
 		        .context = pd->context, .pd = pd, .addr = start, .length = bytes};

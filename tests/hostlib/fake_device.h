@@ -39,6 +39,7 @@ struct fake_device {
 	int batch;
 	int looks;             /* at the completion queue */
 	int deregister_errors; /* so many calls of ibv_dereg_mr() fail */
+	int register_errno;    /* not 0: calls of ibv_reg_mr() fail with it */
 };
 
 /* There is one. A fresh one, and a fabric of `ranks` that is connected by it. */

@@ -60,7 +60,17 @@ static struct rank {
 	struct ina_control control;
 	struct ina_settings settings;
 	struct ina_turn turn;
+	/* What a call has there is not registered. */
+	bool copies_send, copies_recv, copies_wide;
 } ranks[RANKS_MAX];
+
+struct buffers {
+	uint8_t send[COUNT_MAX * 8];
+	uint8_t recv[COUNT_MAX * 8 + 8]; /* and a guard */
+	uint8_t wide[COUNT_MAX * 4];
+};
+
+static struct buffers buffers[RANKS_MAX];
 
 static const struct ina_algorithm_row *const ROW = &ina_apart_algorithm;
 static uint64_t seed;
@@ -71,6 +81,21 @@ static unsigned int draw(unsigned int below)
 }
 
 /* The device. */
+
+static bool lies_in(const void *buffer, size_t bytes, const struct ibv_sge *sge)
+{
+	return sge->length > 0 && sge->addr - (uintptr_t)buffer < bytes;
+}
+
+/* The device cannot use what is not registered. */
+static void check_registered(int rank, const struct ibv_sge *sge)
+{
+	const struct buffers *own = &buffers[rank];
+
+	assert_false(ranks[rank].copies_send && lies_in(own->send, sizeof(own->send), sge));
+	assert_false(ranks[rank].copies_recv && lies_in(own->recv, sizeof(own->recv), sge));
+	assert_false(ranks[rank].copies_wide && lies_in(own->wide, sizeof(own->wide), sge));
+}
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -83,8 +108,10 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 		assert_true(queue->posted - queue->acknowledged <= POSTED);
 		*work = (struct work){.id = wr->wr_id, .imm = wr->imm_data, .count = wr->num_sge};
-		for (int i = 0; i < wr->num_sge; i++)
+		for (int i = 0; i < wr->num_sge; i++) {
+			check_registered(queue->rank, &wr->sg_list[i]);
 			work->sges[i] = wr->sg_list[i];
+		}
 	}
 	return 0;
 }
@@ -97,8 +124,10 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	(void)bad;
 	assert_true(queue->awaiting - queue->taken <= POSTED);
 	*work = (struct work){.id = wr->wr_id, .count = wr->num_sge};
-	for (int i = 0; i < wr->num_sge; i++)
+	for (int i = 0; i < wr->num_sge; i++) {
+		check_registered(queue->rank, &wr->sg_list[i]);
 		work->sges[i] = wr->sg_list[i];
+	}
 	return 0;
 }
 
@@ -430,14 +459,6 @@ static reference_bits wanted(const struct call *call, int index, int count)
 	                      (size_t)call->elements);
 }
 
-struct buffers {
-	uint8_t send[COUNT_MAX * 8];
-	uint8_t recv[COUNT_MAX * 8 + 8]; /* and a guard */
-	uint8_t wide[COUNT_MAX * 4];
-};
-
-static struct buffers buffers[RANKS_MAX];
-
 /* In place, or not; of an all-gather, what is no rank's own is anything. */
 static struct ina_transfer fill(const struct call *call, int rank, int count, bool in_place)
 {
@@ -451,6 +472,9 @@ static struct ina_transfer fill(const struct call *call, int rank, int count, bo
 	transfer.send = in_place ? own->recv : own->send;
 	transfer.recv = own->recv;
 	transfer.wide = own->wide;
+	transfer.copies_recv = ranks[rank].copies_recv = draw(2);
+	transfer.copies_send = ranks[rank].copies_send = in_place ? transfer.copies_recv : draw(2);
+	transfer.copies_wide = ranks[rank].copies_wide = draw(2);
 	for (int i = 0; i < call->elements; i++) {
 		if (!gathers || block_of(i, call->elements, count) == rank)
 			memcpy((in_place ? own->recv : own->send) + (size_t)i * bytes,

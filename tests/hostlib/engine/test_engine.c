@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the engine does outside all-reduces, on a device that is not there. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +45,8 @@ static int open_comm(void **state)
 	    ina_control_init(&comm->control, 1, RANKS, &failure) != INA_OK ||
 	    ina_network_open(&comm->network, &comm->control, &comm->settings, 7, &failure) !=
 	            INA_OK ||
-	    ina_memory_get(&comm->network.memory, memory, sizeof(memory), true, &entry, &lkey,
-	                   &failure) != INA_OK)
+	    ina_memory_get(&comm->network.memory, memory, sizeof(memory), true, true, &entry,
+	                   &lkey) != 0)
 		return -1;
 	ina_comm_use(comm, &ina_in_network_algorithm, &comm->network.innet);
 	comm->turn.current = (struct ina_call){.kind = INA_CALL_ALLREDUCE, .number = 1};
@@ -69,18 +70,73 @@ static int close_comm(void **state)
 	return 0;
 }
 
-static void memory_is_given_up_when_it_is_acknowledged(void **state)
+/* What the device may read yet keeps its pages, but no later call finds it. */
+static void memory_that_was_registered_for_a_call_is_not_used_in_another(void **state)
 {
+	struct ina_memory *registered = &comm->network.memory;
+	unsigned int entry;
+	uint32_t lkey;
+
 	(void)state;
-	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_SUCCESS, 0);
+	assert_non_null(registered->registrations[0].mr);
+	assert_int_equal(ina_memory_get(registered, memory, 1, false, false, &entry, &lkey),
+	                 ENOENT);
+	assert_int_equal(ina_memory_get(registered, memory, 1, false, true, &entry, &lkey), 0);
+	assert_int_not_equal(entry, 0);
+	ina_memory_put(registered, entry);
+	assert_null(registered->registrations[entry].mr);
+}
+
+/* The caller's buffer is the library's until then: it is the same memory. */
+static void calls_under_way_share_a_registration(void **state)
+{
+	struct ina_memory *registered = &comm->network.memory;
+	unsigned int first;
+	unsigned int second;
+	uint32_t lkey;
+
+	(void)state;
+	ina_memory_get(registered, memory, sizeof(memory), false, true, &first, &lkey);
+	assert_int_equal(ina_memory_get(registered, memory + 8, 8, false, true, &second, &lkey), 0);
+	assert_int_equal(first, second);
+	/* But what was registered to be read is not written. */
+	assert_int_equal(ina_memory_get(registered, memory, 8, true, true, &second, &lkey), 0);
+	assert_int_not_equal(first, second);
+	ina_memory_put(registered, second);
+	ina_memory_put(registered, first);
+	assert_non_null(registered->registrations[first].mr);
+	ina_memory_put(registered, first);
+	assert_null(registered->registrations[first].mr);
+}
+
+/* Nobody waits for that, and no call uses it. */
+static void deregistered_memory_is_given_up_when_it_is_acknowledged(void **state)
+{
+	struct ina_registration *registration = &comm->network.memory.registrations[0];
+	unsigned int entry;
+	uint32_t lkey;
+
+	(void)state;
+	registration->kept = true;
+	assert_int_equal(
+	        ina_memory_get(&comm->network.memory, memory, 1, true, false, &entry, &lkey), 0);
+	ina_memory_put_later(&comm->network.memory, entry, 2);
 	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
-	assert_null(comm->network.memory.registrations[0].mr);
+	assert_non_null(registration->mr);
+	assert_int_equal(
+	        ina_memory_get(&comm->network.memory, memory, 1, true, false, &entry, &lkey),
+	        ENOENT);
+	ina_memory_release(&comm->network.memory, 1);
+	assert_non_null(registration->mr);
+	ina_memory_release(&comm->network.memory, 2);
+	assert_null(registration->mr);
 }
 
 static void memory_that_the_device_keeps_is_not_forgotten(void **state)
 {
 	(void)state;
-	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_SUCCESS, 0);
+	ina_memory_release(&comm->network.memory, 2);
+	assert_int_equal(ina_register(comm, memory, sizeof(memory)), INA_OK);
 	fake.deregister_errors = 1;
 	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_ERR_DEVICE);
 	assert_non_null(strstr(ina_error(comm), "cannot be deregistered"));
@@ -89,48 +145,18 @@ static void memory_that_the_device_keeps_is_not_forgotten(void **state)
 	assert_null(comm->network.memory.registrations[0].mr);
 }
 
-/* The aggregated connection is dropped at once; what is left of it is for the next call. */
-static void who_waits_for_acknowledgements_hears_of_a_death(void **state)
+/* Only an error that a limit can cause names the limit. */
+static void the_remedy_is_that_of_the_error(void **state)
 {
 	(void)state;
-	close(other);
-	other = -1;
-	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
-	assert_true(ina_comm_is_recovering(comm));
-}
-
-/* Where there is nothing to go on with, the communicator has failed, and is silent. */
-static void a_death_ends_the_wait_for_acknowledgements(void **state)
-{
-	(void)state;
-	comm->settings.options.algorithm = INA_ALGORITHM_INA;
-	close(other);
-	other = -1;
-	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_ERR_PEER);
-	assert_string_equal(ina_error(comm), "rank 0 is gone");
-	/* Nothing is sent from it any more. */
-	assert_null(comm->network.memory.registrations[0].mr);
-}
-
-/* The ring takes over; what it needs the others for is done in the next calls. */
-static void who_waits_for_acknowledgements_hears_of_a_lost_aggregator(void **state)
-{
-	(void)state;
-	comm->network.innet.operation_count = 1;
-	comm->network.innet.operations[0] =
-	        (struct ina_operation){.first = 1, .count = 1, .context.type = INA_WIRE_DATA};
-	fake_complete(ina_work_id(INA_WORK_WINDOW_SEND, 0), IBV_WC_RETRY_EXC_ERR, 0);
-	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
-	assert_true(ina_comm_is_recovering(comm));
-}
-
-/* After a recovery: who was to acknowledge may have ended its side of the connection. */
-static void memory_of_a_job_that_gave_its_context_away_is_given_up(void **state)
-{
-	(void)state;
-	ina_comm_use(comm, &ina_hosts_algorithm, &comm->network.hosts);
-	assert_int_equal(ina_deregister(comm, memory, sizeof(memory)), INA_OK);
-	assert_null(comm->network.memory.registrations[0].mr);
+	fake.register_errno = EFAULT;
+	assert_int_equal(ina_register(comm, memory, sizeof(memory)), INA_ERR_MEMORY);
+	assert_null(strstr(ina_error(comm), "ulimit"));
+	fake.register_errno = ENOMEM;
+	assert_int_equal(ina_register(comm, memory, sizeof(memory)), INA_ERR_MEMORY);
+	assert_non_null(strstr(ina_error(comm), "ulimit -l"));
+	fake.register_errno = 0;
+	assert_int_equal(ina_register(comm, memory, sizeof(memory)), INA_OK);
 }
 
 /* Another rank asks for this one's report, and gets it. */
@@ -190,12 +216,11 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, open_comm, close_comm)
 	const struct CMUnitTest tests[] = {
-	        TEST(memory_is_given_up_when_it_is_acknowledged),
+	        TEST(memory_that_was_registered_for_a_call_is_not_used_in_another),
+	        TEST(calls_under_way_share_a_registration),
+	        TEST(deregistered_memory_is_given_up_when_it_is_acknowledged),
 	        TEST(memory_that_the_device_keeps_is_not_forgotten),
-	        TEST(who_waits_for_acknowledgements_hears_of_a_death),
-	        TEST(a_death_ends_the_wait_for_acknowledgements),
-	        TEST(who_waits_for_acknowledgements_hears_of_a_lost_aggregator),
-	        TEST(memory_of_a_job_that_gave_its_context_away_is_given_up),
+	        TEST(the_remedy_is_that_of_the_error),
 	        TEST(who_is_asked_between_calls_is_in_none),
 	        TEST(who_is_asked_before_its_first_call_is_in_none),
 	        TEST(who_is_asked_in_a_call_is_in_it),

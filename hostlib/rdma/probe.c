@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel tries accesses to memory, and says EFAULT where the process would get SIGSEGV. */
+#include "probe.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE_BYTES ((uintptr_t)4096)
+
+/* The kernel's set of signals. */
+#define SET_BYTES ((uintptr_t)8)
+
+/* The kernel reads the set of signals before it finds that nothing can be done with it. */
+bool ina_may_read(const void *memory)
+{
+	const uintptr_t set = (uintptr_t)memory / SET_BYTES * SET_BYTES;
+	const long not_a_command = -1; /* SIG_BLOCK, SIG_UNBLOCK and SIG_SETMASK are */
+
+	return syscall(SYS_rt_sigprocmask, not_a_command, set, NULL, SET_BYTES) == 0 ||
+	       errno != EFAULT;
+}
+
+/* FUTEX_WAKE_OP adds 0 to the second word, atomically, and wakes nobody. */
+bool ina_may_write(const void *memory)
+{
+	uint32_t nobody = 0;
+	const uintptr_t word = (uintptr_t)memory / sizeof(nobody) * sizeof(nobody);
+
+	return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL, word,
+	               FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) >= 0 ||
+	       errno != EFAULT;
+}
+
+bool ina_may_read_all(const void *memory, size_t bytes)
+{
+	const uintptr_t end = (uintptr_t)memory + bytes;
+
+	for (uintptr_t page = (uintptr_t)memory; page < end;
+	     page = (page / PAGE_BYTES + 1) * PAGE_BYTES) {
+		if (!ina_may_read((const void *)page))
+			return false;
+	}
+	return true;
+}
