@@ -4,6 +4,7 @@
  * nobody waits: for what is started, and to open and to close, where a rank waits for all others
  * and MPI is to get on meanwhile.
  */
+#include "common/interrupted.h"
 #include "channel.h"
 
 #include <arpa/inet.h>
@@ -190,8 +191,11 @@ static int start_thread(struct ina_mpi_channel *channel)
 /* At the same call on all ranks, whose rank 0 draws a cookie. */
 static void begin(struct ina_mpi_channel *channel, const struct ina_mpi_call *call)
 {
-	if (channel->rank == 0 &&
-	    getrandom(&channel->cookie, sizeof(channel->cookie), 0) != sizeof(channel->cookie))
+	ssize_t got = sizeof(channel->cookie);
+
+	if (channel->rank == 0)
+		INA_UNINTERRUPTED(got, getrandom(&channel->cookie, sizeof(channel->cookie), 0));
+	if (got != sizeof(channel->cookie))
 		PMPI_Abort(call->comm, EXIT_FAILURE);
 	if (call->started)
 		ina_mpi_real.Ibcast(&channel->cookie, 1, MPI_UINT64_T, 0, call->comm,

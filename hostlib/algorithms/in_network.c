@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "common/interrupted.h"
+
 /* For a last message to leave the host before its queue pair is stopped. */
 #define PARTING_MS 20
 
@@ -24,7 +26,7 @@ void ina_innet_abandon(struct ina_innet *innet, bool ends_connection)
 	before.unacknowledged = innet->unacknowledged;
 	*innet = before;
 	if (ends_connection)
-		poll(NULL, 0, PARTING_MS);
+		ina_poll(NULL, 0, PARTING_MS);
 }
 
 bool ina_innet_count(const struct ina_innet *innet, struct ina_stats *stats)

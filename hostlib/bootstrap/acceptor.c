@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 
 /* How long a connection may take to say who it is. */
 #define VISITOR_MS 5000
@@ -174,7 +174,7 @@ static bool is_anybody_there(const struct ina_acceptor *acceptor)
 {
 	struct pollfd fd = {.fd = acceptor->listener, .events = POLLIN};
 
-	return poll(&fd, 1, 0) == 1;
+	return ina_poll(&fd, 1, 0) == 1;
 }
 
 /* -1: nobody is there, or no place or no descriptor is free. */
@@ -186,7 +186,8 @@ static int accept_one(struct ina_acceptor *acceptor, struct ina_visitor **place)
 	acceptor->is_full = !*place;
 	if (!*place)
 		return -1;
-	fd = accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	INA_UNINTERRUPTED(
+	        fd, accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
 	acceptor->is_full = true;
@@ -275,7 +276,7 @@ static bool is_waiting(const struct ina_visitor *visitor)
 {
 	struct pollfd fd = {.fd = visitor->link.fd, .events = POLLIN};
 
-	return poll(&fd, 1, 0) == 0;
+	return ina_poll(&fd, 1, 0) == 0;
 }
 
 struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_control_type type)

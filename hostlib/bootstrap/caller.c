@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 
 /* For a host to take the connection, and for who listens there to say the first word. */
 #define SILENCE_MS 5000
@@ -70,7 +70,7 @@ static void connect_or_not(struct ina_caller *caller)
 {
 	struct pollfd fd = ina_caller_pollfd(caller);
 
-	if (poll(&fd, 1, 0) != 1) {
+	if (ina_poll(&fd, 1, 0) != 1) {
 		if (ina_now_ms() >= caller->until_ms)
 			call_again(caller, "%s", strerror(ETIMEDOUT));
 		return;

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 #include "acceptor.h"
 #include "caller.h"
 #include "children.h"
@@ -121,7 +121,7 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 		error = errno;
 		if (error != EADDRINUSE || ina_now_ms() >= deadline_ms)
 			break;
-		poll(NULL, 0, LISTEN_PAUSE_MS);
+		ina_poll(NULL, 0, LISTEN_PAUSE_MS);
 	}
 	ina_root_text(settings, where);
 	return ina_fail(failure, INA_ERR_SYSTEM,

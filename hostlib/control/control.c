@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 
 #define SEND_TIMEOUT_MS 5000
 
@@ -116,7 +116,8 @@ void ina_control_await_farewells(struct ina_control *control)
 		if (fds[i].fd >= 0)
 			shutdown(fds[i].fd, SHUT_WR);
 	}
-	while (open > 0 && poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, FAREWELLS_MS)) > 0) {
+	while (open > 0 &&
+	       ina_poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, FAREWELLS_MS)) > 0) {
 		open = 0;
 		for (int i = 0; i < count; i++) {
 			if (fds[i].fd >= 0 && fds[i].revents &&
@@ -467,7 +468,7 @@ void ina_control_pump(struct ina_control *control, int timeout_ms)
 	int count = ina_control_pollfds(control, fds);
 	int next = 0;
 
-	if (poll(fds, (nfds_t)count, timeout_ms) > 0) {
+	if (ina_poll(fds, (nfds_t)count, timeout_ms) > 0) {
 		for (int i = 0; i < control->count && next < count; i++) {
 			if (control->neighbours[i].link.fd != fds[next].fd)
 				continue;

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 
 #define SEND_TIMEOUT_MS 5000
 
@@ -158,11 +158,10 @@ enum ina_link_result ina_link_read(struct ina_link *link)
 	enum ina_link_result result;
 
 	while (link->in_bytes < due_bytes(link)) {
-		ssize_t got = recv(link->fd, (char *)&link->in + link->in_bytes,
-		                   due_bytes(link) - link->in_bytes, 0);
+		ssize_t got;
 
-		if (got < 0 && errno == EINTR)
-			continue;
+		INA_UNINTERRUPTED(got, recv(link->fd, (char *)&link->in + link->in_bytes,
+		                            due_bytes(link) - link->in_bytes, 0));
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return INA_LINK_NOTHING;
 		if (got <= 0)
@@ -190,20 +189,20 @@ int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame, 
 		bytes--;
 	out.bytes = (uint16_t)bytes;
 	while (sent < bytes) {
-		ssize_t n = send(link->fd, (const char *)&out + sent, bytes - sent, MSG_NOSIGNAL);
+		ssize_t n;
 
+		INA_UNINTERRUPTED(
+		        n, send(link->fd, (const char *)&out + sent, bytes - sent, MSG_NOSIGNAL));
 		if (n > 0) {
 			sent += (size_t)n;
 			continue;
 		}
-		if (errno == EINTR)
-			continue;
 		if (errno != EAGAIN && errno != EWOULDBLOCK)
 			return -1;
 		struct pollfd fd = {.fd = link->fd, .events = POLLOUT};
 		int left_ms = ina_left_ms(deadline_ms, SEND_TIMEOUT_MS);
 
-		if (left_ms == 0 || poll(&fd, 1, left_ms) < 0)
+		if (left_ms == 0 || ina_poll(&fd, 1, left_ms) < 0)
 			return -1;
 	}
 	return 0;

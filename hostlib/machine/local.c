@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 #include "local_socket.h"
 #include "hostlib/control/agreement.h"
 
@@ -114,8 +114,11 @@ static enum ina_status lead(struct ina_local *local, struct ina_local_meeting *m
 	int count = 0;
 	int memory = memfd_create("ina", MFD_CLOEXEC);
 	enum ina_status status = INA_OK;
+	int sized = -1;
 
-	if (memory < 0 || ftruncate(memory, (off_t)local->map_bytes) != 0)
+	if (memory >= 0)
+		INA_UNINTERRUPTED(sized, ftruncate(memory, (off_t)local->map_bytes));
+	if (sized != 0)
 		status = ina_fail(failure, INA_ERR_MEMORY,
 		                  "no memory to share with the ranks of this machine: %s",
 		                  strerror(errno));
@@ -297,7 +300,7 @@ int ina_local_look(struct ina_local *local)
 
 	for (int i = 0; i < local->count; i++)
 		fds[i] = (struct pollfd){.fd = local->alive[i]};
-	if (poll(fds, (nfds_t)local->count, 0) < 0)
+	if (ina_poll(fds, (nfds_t)local->count, 0) < 0)
 		return -1;
 	for (int i = 0; i < local->count; i++) {
 		if (local->alive[i] >= 0 && fds[i].revents) {

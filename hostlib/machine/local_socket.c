@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 #include "hostlib/control/agreement.h"
 #include "hostlib/options/siphash.h"
 
@@ -52,12 +52,14 @@ static int send_some(int socket, uint32_t index, const int *fds, int count)
 	                         .msg_control = room,
 	                         .msg_controllen = CMSG_SPACE(bytes)};
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	ssize_t sent;
 
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(bytes);
 	memcpy(CMSG_DATA(head), fds, bytes);
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(index) ? 0 : -1;
+	INA_UNINTERRUPTED(sent, sendmsg(socket, &message, MSG_NOSIGNAL));
+	return sent == (ssize_t)sizeof(index) ? 0 : -1;
 }
 
 /* In as many messages as it takes. */
@@ -81,14 +83,18 @@ static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 	                         .msg_iovlen = 1,
 	                         .msg_control = room,
 	                         .msg_controllen = sizeof(room)};
-	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *head = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	size_t given = head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS
-	                       ? (head->cmsg_len - CMSG_LEN(0)) / sizeof(int)
-	                       : 0;
-	bool fine = got == (ssize_t)sizeof(*index) && given == count &&
-	            !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	struct cmsghdr *head;
+	ssize_t got;
+	size_t given;
+	bool fine;
 
+	INA_UNINTERRUPTED(got, recvmsg(socket, &message, MSG_CMSG_CLOEXEC));
+	head = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	given = head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS
+	                ? (head->cmsg_len - CMSG_LEN(0)) / sizeof(int)
+	                : 0;
+	fine = got == (ssize_t)sizeof(*index) && given == count &&
+	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	/*
 	 * They are open now, whatever the message; and there may be room for more of them than
 	 * FDS_MAX.
@@ -151,7 +157,7 @@ static enum ina_status take_one(struct ina_local_meeting *meeting, int listener,
 
 	if (status != INA_OK)
 		return status;
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	INA_UNINTERRUPTED(fd, accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	if (fd < 0)
 		return INA_OK;
 	if (!is_ours(fd) || await(meeting, fd, "what another rank brings", &ignored) != INA_OK ||
@@ -233,7 +239,7 @@ static enum ina_status reach(struct ina_local_meeting *meeting, int fd, struct i
 			return ina_fail(failure, INA_ERR_TIMEOUT,
 			                "rank %d, of the same machine, was not found: %s",
 			                meeting->leader, strerror(errno));
-		poll(NULL, 0, TICK_MS);
+		ina_poll(NULL, 0, TICK_MS);
 	}
 	if (!is_ours(fd))
 		return ina_fail(failure, INA_ERR_SYSTEM,

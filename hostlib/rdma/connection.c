@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/deadline.h"
+#include "common/interrupted.h"
 #include "device.h"
 #include "hostlib/control/agreement.h"
 #include "manager.h"
@@ -99,7 +99,7 @@ enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure 
 {
 	struct pollfd fds[INA_FABRIC_FDS];
 
-	if (poll(fds, (nfds_t)ina_fabric_pollfds(fabric, fds), 0) <= 0)
+	if (ina_poll(fds, (nfds_t)ina_fabric_pollfds(fabric, fds), 0) <= 0)
 		return INA_OK;
 	/* The kernel has closed what it has of the device. */
 	for (int i = 0; i < INA_FABRIC_FDS; i++) {

@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "common/deadline.h"
@@ -205,6 +207,42 @@ static void a_silent_host_has_its_time(void **state)
 	}
 }
 
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* Where nobody reads, a frame waits until its deadline, however many signals come meanwhile. */
+static void signals_do_not_end_a_send(void **state)
+{
+	const struct itimerval often = {.it_value = {.tv_usec = 20000},
+	                                .it_interval = {.tv_usec = 20000}};
+	const struct itimerval never = {0};
+	const struct sigaction by_nothing = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+	struct ina_control_frame frame = {.magic = INA_CONTROL_MAGIC, .type = INA_CONTROL_NEWS};
+	struct sigaction before;
+	struct ina_link link = {.fd = -1};
+	int64_t since_ms;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	link.fd = pair[0];
+	memset(frame.news.text, 'x', sizeof(frame.news.text) - 1);
+	while (ina_link_send(&link, &frame, ina_now_ms()) == 0)
+		continue;
+	assert_int_equal(sigaction(SIGALRM, &by_nothing, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	since_ms = ina_now_ms();
+	assert_int_equal(ina_link_send(&link, &frame, since_ms + 500), -1);
+	/* The clock's tick is of 4 to 10 ms. */
+	assert_true(ina_now_ms() - since_ms >= 480);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +250,7 @@ int main(void)
 	        cmocka_unit_test(a_frame_is_as_long_as_it_needs),
 	        cmocka_unit_test(not_to_itself),
 	        cmocka_unit_test(a_silent_host_has_its_time),
+	        cmocka_unit_test(signals_do_not_end_a_send),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
