@@ -16,6 +16,16 @@ int ina_version(void)
 	return INA_VERSION;
 }
 
+/* The log function may yet ask what has been closed, and gets an error. */
+static void end(struct ina_comm *comm)
+{
+	comm->is_over = true;
+	ina_fail(&comm->failure, INA_ERR_ARGUMENT, "the communicator has been closed");
+	ina_tell(comm);
+	ina_callers_free(&comm->callers);
+	free(comm);
+}
+
 static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
                                 char *why, size_t why_size)
 {
@@ -40,16 +50,19 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 		if (!made->settings.options.progress_thread ||
 		    ina_progress_start(made, &failure) == INA_OK) {
 			*comm = made;
+			ina_enter(made);
+			ina_end_call(made);
 			goto out_why;
 		}
 		ina_control_farewell(&made->control, &failure); /* all others are told why */
 	}
 	made->failure = failure; /* so that closing waits for nobody */
 	ina_comm_close(made, &ignored);
-	free(made);
+	end(made);
 out_why:
+	/* On the way there may have been something that went wrong and ended well. */
 	if (why && why_size > 0)
-		snprintf(why, why_size, "%s", failure.text);
+		snprintf(why, why_size, "%s", failure.status == INA_OK ? "" : failure.text);
 	return failure.status;
 }
 
@@ -71,14 +84,17 @@ enum ina_status ina_close(ina_comm *comm)
 
 	if (!comm)
 		return INA_OK;
-	if (comm->is_parents)
-		return comm->failure.status;
+	ina_enter(comm);
+	failure.status = comm->is_over ? comm->failure.status : ina_check_wait(comm, "ina_close");
+	ina_leave(comm);
+	if (failure.status != INA_OK)
+		return failure.status;
 	ina_progress_stop(comm);
-	if (comm->first ||
-	    comm->group.first) /* abandoned: the end of the control connection tells the others */
+	/* Abandoned: the end of the control connection tells the others. */
+	if (comm->first || ina_callers_have_grouped(&comm->callers))
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
 	ina_comm_close(comm, &failure);
-	free(comm);
+	end(comm);
 	return failure.status;
 }
 
@@ -92,7 +108,18 @@ void ina_abort(ina_comm *comm, const char *why)
 
 const char *ina_error(const ina_comm *comm)
 {
-	return comm ? comm->latest.text : "";
+	/* What is kept for the thread is no part of what it asks for. */
+	struct ina_comm *keeper = (struct ina_comm *)comm;
+	struct ina_caller *caller;
+
+	if (!comm)
+		return "there is no communicator: comm is NULL";
+	ina_enter(comm);
+	caller = ina_callers_get(&keeper->callers);
+	if (caller)
+		memcpy(caller->error, comm->latest.text, sizeof(caller->error));
+	ina_leave(comm);
+	return caller ? caller->error : "no memory for the text of the error";
 }
 
 enum ina_status ina_test(ina_request *request, int *done)
@@ -110,7 +137,7 @@ enum ina_status ina_test(ina_request *request, int *done)
 	*done = request->done;
 	if (*done)
 		status = ina_request_take(request);
-	ina_leave(comm);
+	ina_end_call(comm);
 	return status;
 }
 
@@ -122,14 +149,19 @@ enum ina_status ina_wait(ina_request *request)
 	if (!request)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm = request->comm);
-	if (request->is_grouped) {
+	status = ina_check_wait(comm, "ina_wait");
+	if (status == INA_OK && request->is_grouped) {
 		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                  "ina_wait: the request's group has not been ended");
-	} else {
+	} else if (status == INA_OK) {
 		ina_progress_await(request);
-		status = ina_request_wait(request);
+		while (!request->done) {
+			ina_comm_step(comm, INA_STALL_MS);
+			ina_tell(comm);
+		}
+		status = ina_request_take(request);
 	}
-	ina_leave(comm);
+	ina_end_call(comm);
 	return status;
 }
 
@@ -152,16 +184,18 @@ enum ina_status ina_register(ina_comm *comm, void *memory, size_t bytes)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm);
 	status = register_memory(comm, memory, bytes);
-	ina_leave(comm);
+	ina_end_call(comm);
 	return status;
 }
 
 static enum ina_status deregister_memory(ina_comm *comm, const void *memory, size_t bytes)
 {
-	if (comm->is_parents) {
+	if (comm->is_over) {
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
+	if (ina_check_wait(comm, "ina_deregister") != INA_OK)
+		return comm->latest.status;
 	return ina_strands_forget(comm, memory, bytes, &comm->latest);
 }
 
@@ -173,15 +207,12 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm);
 	status = deregister_memory(comm, memory, bytes);
-	ina_leave(comm);
+	ina_end_call(comm);
 	return status;
 }
 
-enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
+static enum ina_status open_pollset(ina_comm *comm, int *fd)
 {
-	if (!comm || !fd)
-		return INA_ERR_ARGUMENT;
-	*fd = -1;
 	if (comm->progress)
 		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                "ina_comm_fd: with progress_thread nobody need poll");
@@ -192,12 +223,26 @@ enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
 	return ina_comm_open_pollset(comm, fd);
 }
 
+enum ina_status ina_comm_fd(ina_comm *comm, int *fd)
+{
+	enum ina_status status;
+
+	if (fd)
+		*fd = -1;
+	if (!comm || !fd)
+		return INA_ERR_ARGUMENT;
+	ina_enter(comm);
+	status = open_pollset(comm, fd);
+	ina_leave(comm);
+	return status;
+}
+
 int ina_comm_rank(const ina_comm *comm)
 {
-	return comm->rank;
+	return comm ? comm->rank : -1;
 }
 
 int ina_comm_ranks(const ina_comm *comm)
 {
-	return comm->ranks;
+	return comm ? comm->ranks : -1;
 }

@@ -113,25 +113,44 @@ static enum ina_status start(ina_comm *comm, const struct ina_collective *what,
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm);
 	status = start_checked(comm, what, request);
-	ina_leave(comm);
+	ina_end_call(comm);
 	ina_progress_wake(comm);
 	return status;
 }
 
-/* Of a blocking call, which has put its request there: a group is of those that are started. */
+static bool has_open_group(struct ina_comm *comm)
+{
+	const struct ina_caller *caller = ina_callers_find(&comm->callers);
+
+	return caller && caller->group.is_open;
+}
+
+/*
+ * May this thread make a call that waits? It is asked before the call is queued; no other thread
+ * can open a group for this one in between.
+ */
+static bool may_wait(ina_comm *comm)
+{
+	enum ina_status status = INA_OK;
+
+	if (!comm)
+		return true; /* the call itself says so */
+	ina_enter(comm);
+	ina_comm_take_abort(comm);
+	if (comm->failure.status == INA_OK)
+		status = ina_check_wait(comm, "a collective");
+	if (comm->failure.status == INA_OK && has_open_group(comm))
+		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+		                  "a call that waits is none for a group: start it, or end the "
+		                  "group before");
+	ina_leave(comm);
+	return status == INA_OK;
+}
+
+/* The end of a blocking call, which has put its request there. */
 static enum ina_status finish(enum ina_status started, ina_request *const *request)
 {
-	ina_comm *comm;
-
-	if (started != INA_OK || !(*request)->is_grouped)
-		return started == INA_OK ? ina_wait(*request) : started;
-	comm = (*request)->comm;
-	ina_enter(comm);
-	ina_request_withdraw(*request);
-	ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-	         "a call that waits is none for a group: start it, or end the group before");
-	ina_leave(comm);
-	return INA_ERR_ARGUMENT;
+	return started == INA_OK ? ina_wait(*request) : started;
 }
 
 enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
@@ -152,7 +171,10 @@ enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size
 {
 	ina_request *request;
 
-	return finish(ina_allreduce_start(comm, send, recv, count, type, op, &request), &request);
+	return may_wait(comm)
+	               ? finish(ina_allreduce_start(comm, send, recv, count, type, op, &request),
+	                        &request)
+	               : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_reduce_scatter_start(ina_comm *comm, const void *send, void *recv,
@@ -174,8 +196,10 @@ enum ina_status ina_reduce_scatter(ina_comm *comm, const void *send, void *recv,
 {
 	ina_request *request;
 
-	return finish(ina_reduce_scatter_start(comm, send, recv, recv_count, type, op, &request),
-	              &request);
+	return may_wait(comm) ? finish(ina_reduce_scatter_start(comm, send, recv, recv_count, type,
+	                                                        op, &request),
+	                               &request)
+	                      : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_all_gather_start(ina_comm *comm, const void *send, void *recv,
@@ -195,7 +219,10 @@ enum ina_status ina_all_gather(ina_comm *comm, const void *send, void *recv, siz
 {
 	ina_request *request;
 
-	return finish(ina_all_gather_start(comm, send, recv, send_count, type, &request), &request);
+	return may_wait(comm)
+	               ? finish(ina_all_gather_start(comm, send, recv, send_count, type, &request),
+	                        &request)
+	               : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_broadcast_start(ina_comm *comm, const void *send, void *recv, size_t count,
@@ -216,7 +243,10 @@ enum ina_status ina_broadcast(ina_comm *comm, const void *send, void *recv, size
 {
 	ina_request *request;
 
-	return finish(ina_broadcast_start(comm, send, recv, count, type, root, &request), &request);
+	return may_wait(comm)
+	               ? finish(ina_broadcast_start(comm, send, recv, count, type, root, &request),
+	                        &request)
+	               : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_reduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
@@ -239,8 +269,10 @@ enum ina_status ina_reduce(ina_comm *comm, const void *send, void *recv, size_t 
 {
 	ina_request *request;
 
-	return finish(ina_reduce_start(comm, send, recv, count, type, op, root, &request),
-	              &request);
+	return may_wait(comm)
+	               ? finish(ina_reduce_start(comm, send, recv, count, type, op, root, &request),
+	                        &request)
+	               : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_barrier_start(ina_comm *comm, ina_request **request)
@@ -254,20 +286,26 @@ enum ina_status ina_barrier(ina_comm *comm)
 {
 	ina_request *request;
 
-	return finish(ina_barrier_start(comm, &request), &request);
+	return may_wait(comm) ? finish(ina_barrier_start(comm, &request), &request)
+	                      : INA_ERR_ARGUMENT;
 }
 
 enum ina_status ina_group_start(ina_comm *comm)
 {
 	enum ina_status status = INA_OK;
+	struct ina_caller *caller;
 
 	if (!comm)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm);
-	if (comm->group.is_open)
+	caller = ina_callers_get(&comm->callers);
+	if (!caller)
+		status = ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a group");
+	else if (caller->group.is_open)
 		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 		                  "ina_group_start: the group before has not been ended");
-	comm->group.is_open = true;
+	else
+		caller->group.is_open = true;
 	ina_leave(comm);
 	return status;
 }
@@ -279,10 +317,11 @@ enum ina_status ina_group_end(ina_comm *comm)
 	if (!comm)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm);
-	status = comm->group.is_open ? ina_group_put(comm)
-	                             : ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-	                                        "ina_group_end: no group has been started");
-	ina_leave(comm);
+	status = has_open_group(comm)
+	                 ? ina_group_put(comm, &ina_callers_find(&comm->callers)->group)
+	                 : ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+	                            "ina_group_end: no group has been started by this thread");
+	ina_end_call(comm);
 	ina_progress_wake(comm);
 	return status;
 }

@@ -3,7 +3,6 @@
 #include "progress.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,31 +10,59 @@
 #include <unistd.h>
 
 #include "hostlib/channels/strands.h"
+#include "hostlib/engine/gate.h"
 
 struct ina_progress {
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t finished; /* some request may be done */
+	struct ina_gate gate; /* its events: some request may be done */
 	int wake_fd;
 	bool ends;
 };
 
-/* A child of fork() has no thread, and the lock may be held for ever. */
+/* A child of fork() has no thread, and some thread that it does not have may be inside. */
 static struct ina_progress *progress_of(const struct ina_comm *comm)
 {
-	return comm->is_parents ? NULL : comm->progress;
+	return comm->is_over ? NULL : comm->progress;
 }
 
 void ina_enter(const struct ina_comm *comm)
 {
 	if (progress_of(comm))
-		pthread_mutex_lock(&progress_of(comm)->lock);
+		ina_gate_enter(&progress_of(comm)->gate);
 }
 
 void ina_leave(const struct ina_comm *comm)
 {
 	if (progress_of(comm))
-		pthread_mutex_unlock(&progress_of(comm)->lock);
+		ina_gate_leave(&progress_of(comm)->gate);
+}
+
+void ina_tell(struct ina_comm *comm)
+{
+	struct ina_log_line *line;
+
+	while ((line = ina_log_begin(&comm->log))) {
+		ina_leave(comm);
+		ina_log_write(&comm->log, line);
+		ina_enter(comm);
+		ina_log_end(&comm->log, line);
+	}
+}
+
+void ina_end_call(struct ina_comm *comm)
+{
+	ina_tell(comm);
+	ina_leave(comm);
+}
+
+enum ina_status ina_check_wait(struct ina_comm *comm, const char *call)
+{
+	if (!comm->log.is_writing || !pthread_equal(comm->log.writer, pthread_self()))
+		return INA_OK;
+	return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+	                "%s: the log function cannot make a call that waits: start it, or leave it "
+	                "to another thread",
+	                call);
 }
 
 void ina_progress_wake(const struct ina_comm *comm)
@@ -43,6 +70,7 @@ void ina_progress_wake(const struct ina_comm *comm)
 	const uint64_t one = 1;
 	ssize_t ignored = 0;
 
+	/* It does not wait, so no signal interrupts it. */
 	if (progress_of(comm))
 		ignored = write(progress_of(comm)->wake_fd, &one, sizeof(one));
 	(void)ignored;
@@ -53,26 +81,28 @@ void ina_progress_await(const struct ina_request *request)
 	struct ina_progress *progress = progress_of(request->comm);
 
 	while (progress && !request->done)
-		pthread_cond_wait(&progress->finished, &progress->lock);
+		ina_gate_await(&progress->gate);
 }
 
-/* As far as it goes without a wait; returns how many descriptors tell of more. */
-static int go_on(struct ina_comm *comm, struct pollfd *fds)
+/* Makes some progress, without a wait. Returns false if more can be made without one. */
+static bool go_on(struct ina_comm *comm)
 {
 	const struct ina_request *first = comm->first;
+	bool all = true;
 
 	if (first && comm->failure.status == INA_OK) {
 		/* As ina_test() and what follows it: looks round, then as far as it goes. */
 		ina_comm_step(comm, 0);
-		ina_comm_exhaust(comm, NULL);
+		all = ina_comm_exhaust(comm, NULL);
 	} else if (comm->failure.status == INA_OK) {
 		ina_comm_attend(comm);
 		ina_strands_attend(&comm->strands);
 	}
 	/* Requests end in their order, or all at once. Who waits is not woken for each message. */
 	if (comm->first != first || comm->failure.status != INA_OK)
-		pthread_cond_broadcast(&comm->progress->finished);
-	return comm->failure.status == INA_OK ? ina_comm_pollfds(comm, fds) : 0;
+		ina_gate_tell(&comm->progress->gate);
+	ina_tell(comm);
+	return all;
 }
 
 static void *run(void *context)
@@ -83,32 +113,39 @@ static void *run(void *context)
 	uint64_t wakes;
 	ssize_t ignored = 0;
 
-	pthread_mutex_lock(&progress->lock);
+	ina_gate_enter(&progress->gate);
 	while (!progress->ends) {
-		struct pollfd *wake = &fds[go_on(comm, fds)];
+		bool all = go_on(comm);
+		int count = comm->failure.status == INA_OK ? ina_comm_pollfds(comm, fds) : 0;
 
-		*wake = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
-		pthread_mutex_unlock(&progress->lock);
-		/* Stalls and timeouts are found by who looks. */
-		poll(fds, (nfds_t)(wake - fds + 1), INA_STALL_MS / 2);
-		if (wake->revents)
+		fds[count] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
+		ina_gate_leave(&progress->gate);
+		/* Stalls and timeouts are found by who looks; so a wait that is cut short is fine.
+		 */
+		if (all && poll(fds, (nfds_t)count + 1, INA_STALL_MS / 2) > 0 && fds[count].revents)
 			ignored = read(progress->wake_fd, &wakes, sizeof(wakes));
 		(void)ignored;
-		pthread_mutex_lock(&progress->lock);
+		ina_gate_enter(&progress->gate);
 	}
-	pthread_mutex_unlock(&progress->lock);
+	ina_gate_leave(&progress->gate);
 	return NULL;
 }
 
-/* The program's signals are for its own threads. */
+/*
+ * The program's signals are for its own threads; but not those that come of what this thread does,
+ * which the kernel would answer by the end of the process, whatever handler there is.
+ */
 static int start_thread(struct ina_comm *comm)
 {
-	sigset_t all;
+	static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+	sigset_t signals;
 	sigset_t before;
 	int error;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigfillset(&signals);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(&signals, own[i]);
+	pthread_sigmask(SIG_SETMASK, &signals, &before);
 	error = pthread_create(&comm->progress->thread, NULL, run, comm);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
@@ -124,15 +161,16 @@ enum ina_status ina_progress_start(struct ina_comm *comm, struct ina_failure *fa
 	progress->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (progress->wake_fd < 0)
 		error = errno;
-	pthread_mutex_init(&progress->lock, NULL);
-	pthread_cond_init(&progress->finished, NULL);
+	ina_gate_init(&progress->gate);
 	comm->progress = progress;
+	comm->callers.by_thread = true;
 	if (error == 0)
 		error = start_thread(comm);
 	if (error == 0)
 		return INA_OK;
 	if (progress->wake_fd >= 0)
 		close(progress->wake_fd);
+	ina_gate_destroy(&progress->gate);
 	free(progress);
 	comm->progress = NULL;
 	return ina_fail(failure, INA_ERR_SYSTEM, "no thread that makes progress: %s",
@@ -145,13 +183,12 @@ void ina_progress_stop(struct ina_comm *comm)
 
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	ina_gate_enter(&progress->gate);
 	progress->ends = true;
-	pthread_mutex_unlock(&progress->lock);
+	ina_gate_leave(&progress->gate);
 	ina_progress_wake(comm);
 	pthread_join(progress->thread, NULL);
-	pthread_cond_destroy(&progress->finished);
-	pthread_mutex_destroy(&progress->lock);
+	ina_gate_destroy(&progress->gate);
 	close(progress->wake_fd);
 	free(progress);
 	comm->progress = NULL;

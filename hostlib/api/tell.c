@@ -46,13 +46,17 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 {
 	struct ina_stats now;
 
+	if (!stats)
+		return;
+	memset(stats, 0, size);
+	if (!comm)
+		return;
 	ina_enter(comm);
 	now = comm->stats;
-	if (!comm->is_parents)
+	if (!comm->is_over)
 		tell_channels(comm, &now);
-	ina_leave(comm);
 	now.unknown_peers = comm->control.unknown_peers + comm->network.fabric.unknown_peers;
-	memset(stats, 0, size);
+	ina_leave(comm);
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
 }
 
@@ -80,23 +84,32 @@ static void explain_one(struct text *text, const struct ina_comm *channel)
 	text->used += (size_t)snprintf(end, left, "when opened: %s\n", channel->how);
 }
 
-int ina_comm_explain(const ina_comm *comm, char *text, size_t size)
+static void explain(struct text *text, const struct ina_comm *flat)
 {
-	const struct ina_comm *flat = comm->is_parents ? NULL : between_machines(comm);
-	struct text out = {text, size, 0};
-
-	if (size > 0)
-		text[0] = '\0';
-	/* The parent's tree is in memory that a child does not have. */
-	if (!flat)
-		return 0;
 	for (int c = 0; c < (flat->channels ? flat->strands.count : 1); c++) {
 		size_t left;
-		char *end = end_of(&out, &left);
+		char *end = end_of(text, &left);
 
 		if (flat->channels)
-			out.used += (size_t)snprintf(end, left, "channel %d:\n", c);
-		explain_one(&out, channel_of(flat, c));
+			text->used += (size_t)snprintf(end, left, "channel %d:\n", c);
+		explain_one(text, channel_of(flat, c));
 	}
+}
+
+int ina_comm_explain(const ina_comm *comm, char *text, size_t size)
+{
+	struct text out = {text, text ? size : 0, 0};
+	const struct ina_comm *flat;
+
+	if (out.size > 0)
+		text[0] = '\0';
+	if (!comm)
+		return -1;
+	ina_enter(comm);
+	/* The parent's tree is in memory that a child does not have. */
+	flat = comm->is_over ? NULL : between_machines(comm);
+	if (flat)
+		explain(&out, flat);
+	ina_leave(comm);
 	return (int)out.used;
 }

@@ -7,6 +7,9 @@
 #include "common/deadline.h"
 #include "hostlib/engine/count.h"
 
+/* Of all channels, in one call: it does not last as long as messages come. */
+#define ROUNDS 8
+
 enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
                                   struct ina_failure *failure)
 {
@@ -84,14 +87,14 @@ static bool has_begun_all(const struct ina_channels *channels)
 	return channels->calls[(channels->calls_begun - 1) % INA_CHANNEL_STEPS].begun;
 }
 
-/* As far as it goes without a wait. */
+/* As far as it goes without a wait, or a part of that; *moved: a call may do more. */
 static enum ina_status run(struct ina_channels *channels, bool *moved, struct ina_failure *failure)
 {
 	const struct ina_strands *strands = &channels->comm->strands;
 	bool again = true;
 
 	*moved = false;
-	while (again) {
+	for (int round = 0; again && round < ROUNDS; round++) {
 		bool looked_at = channels->noticed;
 
 		channels->noticed = false;

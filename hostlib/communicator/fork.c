@@ -79,7 +79,7 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 	give_up_fabric(&comm->network.fabric, nothing);
 	if (comm->parallel)
 		give_up_machine(comm->parallel, nothing);
-	comm->is_parents = true;
+	comm->is_over = true;
 	ina_fail(&comm->failure, INA_ERR_ARGUMENT,
 	         "the communicator is the parent process's: it cannot be used after fork()");
 	comm->latest = comm->failure;
@@ -87,8 +87,10 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 		ina_request_end_all(r->members, comm->failure.status);
 		r->members = NULL;
 	}
-	ina_request_end_all(comm->group.first, comm->failure.status);
-	comm->group.first = NULL;
+	for (struct ina_caller *caller = &comm->callers.first; caller; caller = caller->next) {
+		ina_request_end_all(caller->group.first, comm->failure.status);
+		caller->group.first = caller->group.last = NULL;
+	}
 	ina_request_end_all(comm->first, comm->failure.status);
 	comm->first = comm->last = NULL;
 }

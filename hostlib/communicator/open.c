@@ -27,7 +27,7 @@ static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 }
 
 /* The line of an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
-static void log_opened(const struct ina_comm *comm)
+static void log_opened(struct ina_comm *comm)
 {
 	const struct ina_fabric *fabric = &comm->network.fabric;
 	const struct ina_neighbour *from = &fabric->previous[INA_PURPOSE_AGGREGATE];

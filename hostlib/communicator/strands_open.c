@@ -55,6 +55,7 @@ static enum ina_status open_strand(struct ina_comm *comm, const struct strand *s
 	comm->strands.comms[comm->strands.count++] = made;
 	ina_comm_init(made);
 	made->settings = comm->settings;
+	made->log.outlet = comm->log.outlet ? comm->log.outlet : &comm->log;
 	options = &made->settings.options;
 	options->rank = strand->rank;
 	options->ranks = strand->ranks;

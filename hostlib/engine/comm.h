@@ -8,6 +8,7 @@
 
 #include "hostlib/recovery/recovery.h"
 #include "abort.h"
+#include "caller.h"
 #include "pollset.h"
 #include "scratch.h"
 
@@ -54,13 +55,6 @@ struct ina_strands {
 	int count;
 };
 
-/* ina_group_start() to ina_group_end() */
-struct ina_group {
-	bool is_open;
-	struct ina_request *first;
-	struct ina_request *last;
-};
-
 struct ina_comm {
 	int rank;
 	int ranks;
@@ -79,7 +73,7 @@ struct ina_comm {
 	struct ina_request *last;
 	struct ina_request *spare_requests; /* for the next calls, which need not allocate any */
 	struct ina_turn turn;
-	struct ina_group group;
+	struct ina_callers callers;
 
 	struct ina_pollset pollset;
 	struct ina_failure failure; /* not INA_OK: the communicator is dead, and of this */
@@ -97,7 +91,8 @@ struct ina_comm {
 
 	/* communicator/fork.h */
 	struct ina_comm *next_watched;
-	bool is_parents; /* this process is a child of the one that has opened it */
+	/* It has been closed, or this process is a child of the one that has opened it. */
+	bool is_over;
 };
 
 /* How long without a completion until rank 0 is told that this rank waits. */
@@ -126,12 +121,10 @@ static inline void *ina_comm_state(struct ina_comm *comm)
 	return comm->first && comm->first->apart ? &comm->network.apart : comm->algorithm_state;
 }
 
-/* Puts a checked call at the end of the queue. INA_OK, INA_ERR_MEMORY, or what it died of. */
+/* Puts a checked call at the end of the queue, or of the calling thread's group. INA_OK,
+ * INA_ERR_MEMORY, or what it died of. */
 enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
                                   struct ina_request **request);
-
-/* Forgets the one that was started last, in a group. */
-void ina_request_withdraw(struct ina_request *request);
 
 /* Waits until it is done; then ina_request_take(). */
 enum ina_status ina_request_wait(struct ina_request *request);
@@ -184,9 +177,10 @@ bool ina_comm_take_abort(struct ina_comm *comm);
 
 /*
  * Before the caller waits by these descriptors: from now on they tell of what comes. What has come
- * is taken, until that request is done (NULL: all are), for nobody would tell of it.
+ * is taken, until that request is done (NULL: all are), for nobody would tell of it; but no more
+ * than a few steps' worth. Returns whether that may be all: else the caller is not to wait.
  */
-void ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until);
+bool ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until);
 
 /* The communicator has failed: all requests end with that, and nothing is written to their memory.
  */
@@ -200,8 +194,8 @@ int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds);
 enum ina_status ina_comm_open_pollset(struct ina_comm *comm, int *fd);
 
 /*
- * Before the caller waits for a request by that descriptor: from now on it tells of what comes.
- * What has come is taken, for nobody would tell of it; the request may be done after it.
+ * Before the caller waits for a request by that descriptor: from now on it tells of what comes. A
+ * part of what has come is taken, and the request may be done after it; it tells of the rest.
  */
 void ina_comm_arm_pollset(struct ina_comm *comm, const struct ina_request *request);
 

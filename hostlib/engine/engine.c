@@ -10,6 +10,12 @@
 #include "queue.h"
 #include "request.h"
 
+/*
+ * The most steps, of up to 16 completions each, for a caller that does not want to wait. Without a
+ * limit, a call would last as long as its all-reduce if messages come as fast as they are taken.
+ */
+#define STEPS_AT_ONCE 8
+
 static_assert(INA_COMM_FDS <= INA_POLLSET_FDS, "a pollset has room for all that is waited for");
 
 void ina_comm_init(struct ina_comm *comm)
@@ -314,13 +320,14 @@ void ina_comm_attend(struct ina_comm *comm)
 	}
 }
 
-void ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until)
+bool ina_comm_exhaust(struct ina_comm *comm, const struct ina_request *until)
 {
-	bool moved = true;
-
 	comm->algorithm->arm(comm->algorithm_state);
-	while (comm->first && !(until && until->done) && moved)
-		moved = step(comm, 0, true);
+	for (int i = 0; i < STEPS_AT_ONCE; i++) {
+		if (!comm->first || (until && until->done) || !step(comm, 0, true))
+			return true;
+	}
+	return false;
 }
 
 int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)
@@ -355,6 +362,9 @@ void ina_comm_arm_pollset(struct ina_comm *comm, const struct ina_request *reque
 {
 	struct pollfd fds[INA_COMM_FDS];
 
-	ina_comm_exhaust(comm, request);
+	bool all = ina_comm_exhaust(comm, request);
+
 	ina_pollset_watch(&comm->pollset, fds, ina_comm_pollfds(comm, fds));
+	if (!all)
+		ina_pollset_alarm(&comm->pollset);
 }

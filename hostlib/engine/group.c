@@ -26,9 +26,9 @@ static bool joins(const struct ina_request *first, const struct ina_request *nex
 }
 
 /* Takes the longest run of requests that may be one off the group; returns its end. */
-static struct ina_request *take_run(struct ina_comm *comm, struct ina_collective *what)
+static struct ina_request *take_run(struct ina_group *group, struct ina_collective *what)
 {
-	struct ina_request *first = comm->group.first;
+	struct ina_request *first = group->first;
 	struct ina_request *last = first;
 	size_t bytes = ina_collective_bytes(&first->what);
 	uint32_t mark = (uint32_t)first->what.count;
@@ -45,7 +45,7 @@ static struct ina_request *take_run(struct ina_comm *comm, struct ina_collective
 	}
 	what->send = what->recv = NULL;
 	what->mark = (mark * 0x9E3779B1u + ina_collective_mark(&first->what)) | 1;
-	comm->group.first = last->next;
+	group->first = last->next;
 	last->next = NULL;
 	return first;
 }
@@ -66,15 +66,15 @@ static struct ina_request *make_one(struct ina_comm *comm, struct ina_request *r
 	return request;
 }
 
-enum ina_status ina_group_put(struct ina_comm *comm)
+enum ina_status ina_group_put(struct ina_comm *comm, struct ina_group *group)
 {
-	comm->group.is_open = false;
-	comm->group.last = NULL;
-	for (struct ina_request *r = comm->group.first; r; r = r->next)
+	group->is_open = false;
+	group->last = NULL;
+	for (struct ina_request *r = group->first; r; r = r->next)
 		r->is_grouped = false;
-	while (comm->group.first && comm->failure.status == INA_OK) {
+	while (group->first && comm->failure.status == INA_OK) {
 		struct ina_collective what;
-		struct ina_request *run = take_run(comm, &what);
+		struct ina_request *run = take_run(group, &what);
 		struct ina_request *request = make_one(comm, run, &what);
 
 		if (request) {
@@ -85,8 +85,8 @@ enum ina_status ina_group_put(struct ina_comm *comm)
 		ina_fail(&comm->failure, INA_ERR_MEMORY, "no memory for a group");
 		ina_comm_abort(comm);
 	}
-	ina_request_end_all(comm->group.first, comm->failure.status);
-	comm->group.first = NULL;
+	ina_request_end_all(group->first, comm->failure.status);
+	group->first = NULL;
 	if (comm->failure.status != INA_OK)
 		comm->latest = comm->failure;
 	return comm->failure.status;

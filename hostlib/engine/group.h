@@ -14,6 +14,6 @@
 #define INA_GROUP_BYTES        262144u
 
 /* INA_OK, or what the communicator has died of: then all of them have ended with that. */
-enum ina_status ina_group_put(struct ina_comm *comm);
+enum ina_status ina_group_put(struct ina_comm *comm, struct ina_group *group);
 
 #endif

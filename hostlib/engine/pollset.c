@@ -29,19 +29,25 @@ static int add(const struct ina_pollset *set, int fd)
 	return epoll_ctl(set->fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-enum ina_status ina_pollset_open(struct ina_pollset *set, int period_ms, bool ready,
-                                 struct ina_failure *failure)
+static int set_timer(const struct ina_pollset *set, bool ready)
 {
-	const struct timespec period = {.tv_sec = period_ms / 1000,
-	                                .tv_nsec = period_ms % 1000 * 1000000};
+	const struct timespec period = {.tv_sec = set->period_ms / 1000,
+	                                .tv_nsec = set->period_ms % 1000 * 1000000};
 	const struct itimerspec times = {.it_interval = period,
 	                                 .it_value =
 	                                         ready ? (struct timespec){.tv_nsec = 1} : period};
 
+	return timerfd_settime(set->timer_fd, 0, &times, NULL);
+}
+
+enum ina_status ina_pollset_open(struct ina_pollset *set, int period_ms, bool ready,
+                                 struct ina_failure *failure)
+{
+	set->period_ms = period_ms;
 	set->fd = epoll_create1(EPOLL_CLOEXEC);
 	set->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (set->fd >= 0 && set->timer_fd >= 0 &&
-	    timerfd_settime(set->timer_fd, 0, &times, NULL) == 0 && add(set, set->timer_fd) == 0)
+	if (set->fd >= 0 && set->timer_fd >= 0 && set_timer(set, ready) == 0 &&
+	    add(set, set->timer_fd) == 0)
 		return INA_OK;
 	ina_fail(failure, INA_ERR_SYSTEM, "no file descriptor to poll on: %s", strerror(errno));
 	ina_pollset_close(set);
@@ -83,4 +89,9 @@ void ina_pollset_watch(struct ina_pollset *set, const struct pollfd *fds, int co
 	for (int i = 0; i < count; i++)
 		set->watched[i] = fds[i].fd;
 	set->watched_count = count;
+}
+
+void ina_pollset_alarm(const struct ina_pollset *set)
+{
+	set_timer(set, true);
 }

@@ -13,7 +13,8 @@
 
 struct ina_pollset {
 	int fd;       /* an epoll; -1: nobody has asked for it */
-	int timer_fd; /* what is to be looked at now and then */
+	int timer_fd; /* what is to be looked at now and then, */
+	int period_ms;
 	int watched[INA_POLLSET_FDS];
 	int watched_count;
 };
@@ -27,5 +28,8 @@ void ina_pollset_close(struct ina_pollset *set);
 
 /* Becomes readable when one of these does, or by the timer, whose last tick is forgotten. */
 void ina_pollset_watch(struct ina_pollset *set, const struct pollfd *fds, int count);
+
+/* The timer fires immediately, and then as before. */
+void ina_pollset_alarm(const struct ina_pollset *set);
 
 #endif

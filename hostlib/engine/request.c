@@ -58,6 +58,7 @@ void ina_request_end_all(struct ina_request *request, enum ina_status status)
 enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
                                   struct ina_request **request)
 {
+	struct ina_caller *caller = ina_callers_find(&comm->callers);
 	struct ina_request *made;
 
 	ina_comm_take_abort(comm);
@@ -68,9 +69,9 @@ enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collec
 	made = ina_request_make(comm, what);
 	if (!made)
 		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
-	made->is_grouped = comm->group.is_open;
+	made->is_grouped = caller && caller->group.is_open;
 	if (made->is_grouped)
-		append(&comm->group.first, &comm->group.last, made);
+		append(&caller->group.first, &caller->group.last, made);
 	else
 		ina_request_append(comm, made);
 	*request = made;
@@ -81,21 +82,6 @@ static void give_back(struct ina_request *request)
 {
 	request->next = request->comm->spare_requests;
 	request->comm->spare_requests = request;
-}
-
-void ina_request_withdraw(struct ina_request *request)
-{
-	struct ina_group *group = &request->comm->group;
-	struct ina_request *before = NULL;
-
-	for (struct ina_request *r = group->first; r != request; r = r->next)
-		before = r;
-	if (before)
-		before->next = NULL;
-	else
-		group->first = NULL;
-	group->last = before;
-	give_back(request);
 }
 
 enum ina_status ina_request_take(struct ina_request *request)
@@ -285,6 +271,7 @@ static void free_all(struct ina_request *first)
 void ina_requests_free(struct ina_comm *comm)
 {
 	free_all(comm->first);
-	free_all(comm->group.first);
+	for (struct ina_caller *caller = &comm->callers.first; caller; caller = caller->next)
+		free_all(caller->group.first);
 	free_all(comm->spare_requests);
 }

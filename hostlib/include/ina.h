@@ -34,6 +34,11 @@
  *	ina_close               one thread, the last call on it
  *	requests go on          in ina_test, ina_wait    at any time
  *
+ * With progress_thread a group belongs to the thread that has started it: calls of other threads
+ * are queued immediately, outside of the group, and each thread may have a group. The order that
+ * must be the same on all ranks is that of the ends of groups and of the other calls. A call waits
+ * for the library's thread no longer than that needs for some messages.
+ *
  * Different communicators may be opened, used and closed by different threads at
  * once; those that are opened at once need different ports at rank 0. The library
  * has no global state but a list of communicators, for fork(), starts no thread
@@ -219,6 +224,11 @@ struct ina_options {
 	 * If set, gets lines of text, without newline: one when the communicator is open, and one
 	 * when the aggregator is lost or back. NULL: to stderr, where the environment has
 	 * INA_LOG=info.
+	 *
+	 * It runs in a call on the communicator, or in the library's thread, one line at a time. It
+	 * may call the library, except for calls that wait: blocking collectives, ina_wait(),
+	 * ina_deregister() and ina_close() return INA_ERR_ARGUMENT there. If it runs in ina_wait(),
+	 * it must not finish the same request.
 	 */
 	void (*log)(void *log_context, const char *line);
 	void *log_context;
@@ -335,7 +345,7 @@ INA_API const char *ina_status_name(enum ina_status status);
  *
  * options: NULL stands for the defaults.
  * comm: set to the communicator, to be given to ina_close(), or to NULL on error.
- * why: gets the text of the error, cut to why_size bytes; may be NULL.
+ * why: gets the text of the error, cut to why_size bytes, or "" with INA_OK; may be NULL.
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, a rank that is
  * there already, window, message size, algorithm, schedule, fixed point, congestion control,
@@ -346,15 +356,17 @@ INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **c
                                  size_t why_size);
 
 /*
- * Closes a communicator and frees it, whatever is returned. Collective: waits for all ranks to
- * close, unless the communicator has failed before. Finish all requests first: those that are
- * not are abandoned, and the other ranks get INA_ERR_PEER. comm may be NULL.
+ * Closes a communicator and frees it, whatever is returned; the exception is INA_ERR_ARGUMENT
+ * because it was called by the log function. Collective: waits for all ranks to close, unless the
+ * communicator has failed before. Finish all requests first: those that are not are abandoned, and
+ * the other ranks get INA_ERR_PEER. comm may be NULL.
  */
 INA_API enum ina_status ina_close(ina_comm *comm);
 
 /*
- * The text of the latest error of this communicator, "" if there was none. It lives until the
- * next call on the communicator.
+ * The text of the latest error of this communicator, in any thread, or "" without an error. It is a
+ * copy that lives until the same thread's next ina_error() on the communicator, or until
+ * ina_close(); with progress_thread 0, until the next of any thread.
  */
 INA_API const char *ina_error(const ina_comm *comm);
 
@@ -485,7 +497,9 @@ INA_API enum ina_status ina_barrier_start(ina_comm *comm, ina_request **request)
  * most of what many of them cost; their elements are copied once more. No result changes its bits
  * where the order of additions does not matter; where it does, it is that of one all-reduce of all
  * their elements. Every rank groups the same calls. Only calls that are started may be in a group,
- * and none of them is finished before its end.
+ * and none of them is finished before its end: a call that waits is refused, and the group stays as
+ * it was. With progress_thread a group has the calls of the thread that has started it, and no
+ * others; the same thread ends it.
  *
  * Errors: INA_ERR_ARGUMENT (a group within a group, an end without a beginning), INA_ERR_MEMORY.
  */
@@ -495,8 +509,9 @@ INA_API enum ina_status ina_group_end(ina_comm *comm);
 /*
  * Makes what progress can be made without waiting. *done becomes 1 when the request is finished,
  * well or not: the status says which, and the request is freed and not to be used again.
- * Otherwise *done is 0 and INA_OK is returned. When the aggregator drops out, or an error ends the
- * communicator, it can once take some hundredths of a second.
+ * Otherwise *done is 0 and INA_OK is returned. It does some messages' worth of work at most. When
+ * the aggregator drops out, or an error ends the communicator, it can once take some hundredths of
+ * a second; and where a collective begins, as long as it takes to register its memory.
  */
 INA_API enum ina_status ina_test(ina_request *request, int *done);
 
@@ -542,7 +557,10 @@ INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_
  */
 INA_API void ina_abort(ina_comm *comm, const char *why);
 
-/* Copies what has happened so far; size is sizeof(*stats) as the caller knows it. */
+/*
+ * Copies what has happened so far; size is sizeof(*stats) as the caller knows it. Without a
+ * communicator (NULL) all is 0.
+ */
 INA_API void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size);
 
 /*
@@ -553,11 +571,11 @@ INA_API void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_
  * several channels, each has its own tree, one behind the other.
  *
  * Like snprintf(): writes at most size bytes, the terminating 0 included, and returns how many
- * characters there are in all.
+ * characters there are in all; -1 if comm is NULL.
  */
 INA_API int ina_comm_explain(const ina_comm *comm, char *text, size_t size);
 
-/* This rank's number, and the number of ranks. */
+/* This rank's number, and the number of ranks; -1 if comm is NULL. */
 INA_API int ina_comm_rank(const ina_comm *comm);
 INA_API int ina_comm_ranks(const ina_comm *comm);
 

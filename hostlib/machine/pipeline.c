@@ -21,6 +21,9 @@
 /* Less than a message is not divided: it would cost every rail a message's latency. */
 #define PART_BYTES_MIN ((size_t)64 << 10)
 
+/* Of all that a rank does, in one call: it does not last as long as other ranks bring more. */
+#define ROUNDS 8
+
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -315,7 +318,7 @@ enum ina_status ina_pipeline_run(struct ina_parallel *parallel, bool *moved,
 	bool changed;
 
 	*moved = false;
-	while (again) {
+	for (int round = 0; again && round < ROUNDS; round++) {
 		again = contribute(parallel);
 		if (ina_parallel_rail(parallel)) {
 			if (reduce(parallel, &changed, failure) != INA_OK)

@@ -59,7 +59,10 @@ static inline struct ina_comm *ina_parallel_rail(const struct ina_parallel *para
 /* The communicator's next all-reduce: none is under way. Nothing is done yet. */
 void ina_pipeline_start(struct ina_parallel *parallel, const struct ina_transfer *transfer);
 
-/* As far as it goes without a wait. *moved: did it go on? The failure is the rail's. */
+/*
+ * As far as it goes without a wait, or a part of that. *moved: did it go on? Then a call may do
+ * more. The failure is the rail's.
+ */
 enum ina_status ina_pipeline_run(struct ina_parallel *parallel, bool *moved,
                                  struct ina_failure *failure);
 

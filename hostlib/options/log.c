@@ -13,6 +13,7 @@ enum ina_status ina_log_open(struct ina_log *log, const struct ina_options *opti
 	const char *text = getenv("INA_LOG");
 
 	*log = (struct ina_log){
+	        .outlet = log->outlet,
 	        .write = options->log,
 	        .context = options->log_context,
 	        .to_stderr = text && strcmp(text, "info") == 0,
@@ -25,7 +26,32 @@ enum ina_status ina_log_open(struct ina_log *log, const struct ina_options *opti
 	return INA_OK;
 }
 
-void ina_log(const struct ina_log *log, const char *format, ...)
+void ina_log_close(struct ina_log *log)
+{
+	while (log->first) {
+		struct ina_log_line *line = log->first;
+
+		log->first = line->next;
+		free(line);
+	}
+	log->last = NULL;
+}
+
+static void keep(struct ina_log *log, const char *text)
+{
+	struct ina_log_line *line = calloc(1, sizeof(*line));
+
+	if (!line)
+		return;
+	snprintf(line->text, sizeof(line->text), "%s", text);
+	if (log->last)
+		log->last->next = line;
+	else
+		log->first = line;
+	log->last = line;
+}
+
+void ina_log(struct ina_log *log, const char *format, ...)
 {
 	char line[INA_ERROR_SIZE];
 	va_list arguments;
@@ -36,7 +62,33 @@ void ina_log(const struct ina_log *log, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
 	if (log->write)
-		log->write(log->context, line);
+		keep(log->outlet ? log->outlet : log, line);
 	else
 		fprintf(stderr, "libina: rank %d of %d: %s\n", log->rank, log->ranks, line);
+}
+
+struct ina_log_line *ina_log_begin(struct ina_log *log)
+{
+	struct ina_log_line *line = log->first;
+
+	/* One after the other, so that they stay in order. */
+	if (!line || log->is_writing)
+		return NULL;
+	log->first = line->next;
+	if (!log->first)
+		log->last = NULL;
+	log->is_writing = true;
+	log->writer = pthread_self();
+	return line;
+}
+
+void ina_log_write(const struct ina_log *log, const struct ina_log_line *line)
+{
+	log->write(log->context, line->text);
+}
+
+void ina_log_end(struct ina_log *log, struct ina_log_line *line)
+{
+	log->is_writing = false;
+	free(line);
 }

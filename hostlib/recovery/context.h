@@ -12,7 +12,7 @@ struct ina_recovery_context {
 	struct ina_network
 	        *network; /* NULL: the network is that of rails, which recover by themselves */
 	const struct ina_settings *settings;
-	const struct ina_log *log;
+	struct ina_log *log;
 	struct ina_stats *stats;
 	const struct ina_turn *turn;
 };

@@ -163,6 +163,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "check_api: %s\n", send && recv ? why : "no memory");
 		return 1;
 	}
+	if (why[0] != '\0') {
+		fprintf(stderr, "check_api: opened, and yet \"%s\"\n", why);
+		return 1;
+	}
 	/* A second communicator beside the first, with odd sizes. */
 	options.window = 3;
 	options.message_bytes = 4096 + 16;

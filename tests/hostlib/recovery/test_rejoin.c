@@ -20,7 +20,7 @@ static struct ina_settings settings;
 static struct ina_rejoin rejoin;
 static struct ina_turn turn;
 static struct ina_stats stats;
-static const struct ina_log silent;
+static struct ina_log silent;
 static const struct ina_recovery_context context = {.control = &control,
                                                     .network = &network,
                                                     .settings = &settings,
