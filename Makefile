@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-quick test-sanitize torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -86,6 +86,11 @@ test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under A
 	@cmake --build $(SANITIZED)-hosts
 	@ctest --test-dir $(SANITIZED) --output-on-failure --progress
 	@ctest --test-dir $(SANITIZED)-hosts --output-on-failure --progress
+
+test-threads: need-demo+test ## libina's units, and checks with its own thread, under the thread sanitizer: ranks on this machine, no hosts (3 minutes)
+	@cmake -S . -B $(SANITIZED)-threads -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=thread -DINA_PARTS=hostlib
+	@cmake --build $(SANITIZED)-threads
+	@ctest --test-dir $(SANITIZED)-threads --output-on-failure --progress
 
 SEEDS ?= 100
 FIRST ?= 1
