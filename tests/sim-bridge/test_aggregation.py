@@ -203,30 +203,30 @@ def test_dead_jobs_make_room(start, kind):
             assert trailer_of(bridge.receive(0)[54:-4])[0] == trailer_of(bridge.receive(1)[54:-4])[0] == 2
     bridge.send(0, join(0, CONTEXTS))
     assert bridge.receive(1) == join(0, CONTEXTS)  # refused
-    # The third job's host 0 goes on, and its packets wait for host 1, until the JOIN that waited alone comes as it was.
+    # The third job's host 0 goes on, and its packets wait for host 1. The others expire; the JOIN that waited alone is dropped.
     end = time.monotonic() + PATIENCE_S
     psn, got = FIRST_PSN, []
-    while not got:
+    while 2 not in got:
         assert time.monotonic() < end, "the others live on"
         psn += 1
         bridge.send(0, packet(0, 1, psn, message(0, 2, DATA, 1, bytes(16), INT32), qpn=0x22))
-        got = bridge.settle()[1]
+        for rank in range(2):
+            bridge.send(rank, join(rank, CONTEXTS))
+        frames = [frame for port in bridge.settle()[:2] for frame in port]
+        assert join(0, CONTEXTS - 1) not in frames
+        got = [trailer_of(frame[54:-4])[0] for frame in frames]
         time.sleep(ttl_s / 20)
-    assert got == [join(0, CONTEXTS - 1)]
     waiting = range(FIRST_PSN + 1, psn + 1)
-    for rank in range(2):
-        bridge.send(rank, join(rank, CONTEXTS))
-    for rank in range(2):
-        assert trailer_of(bridge.receive(rank)[54:-4])[0] == 2
     # Without more traffic, the engine is turned all the same: the third job's packets, raw.
     for psn in waiting:
         frame = bridge.receive(1)
         assert psn_of(frame) == psn & 0xFFFFFF and trailer_of(frame[54:-4])[0] == 1
     bridge.settle()
     counts = bridge.end()["aggregator"]
-    assert counts["joins_refused"] == 1 and counts["packets_raw"] == 1 + len(waiting), counts
+    assert counts["joins_refused"] >= 1 and counts["packets_raw"] == len(waiting), counts
     assert counts["jobs_opened"] == CONTEXTS + 1 and counts["jobs_expired"] >= CONTEXTS, counts
-    assert counts["jobs_closed"] == counts["jobs_broken"] == counts["jobs_expired"], counts
+    # A job that lacks a rank's JOIN is forgotten without being broken.
+    assert counts["jobs_closed"] == counts["jobs_expired"] == counts["jobs_broken"] + 1, counts
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -256,7 +256,7 @@ def test_a_host_that_moves(start):
     (["--topology", "leaf-spine:2x2", "--at", "leaf2:up0,queue=1"], "no cable or switch 'leaf2:up0'"),
     (["--topology", "leaf-spine:2x2", "--at", "leaf1:up0,queue=x"], "--queue takes"),
     (["--topology", "leaf-spine:2x2", "--at", "leaf1,queue=1"], "no option of a switch"),
-    (["--topology", "leaf-spine:2x2", "--pcap-cable", "leaf1"], "there is no such cable"),
+    (["--topology", "leaf-spine:2x2", "--pcap", "x.pcap", "--pcap-cable", "leaf1"], "there is no such cable"),
 ])
 def test_wrong(start, tmp_path, options, why):
     with pytest.raises(AssertionError):
