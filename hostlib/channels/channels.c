@@ -2,10 +2,12 @@
 /* Several channels: what the engine asks for. */
 #include "channels.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "common/deadline.h"
 #include "hostlib/engine/count.h"
+#include "hostlib/rdma/probe.h"
 
 /* Of all channels, in one call: it does not last as long as messages come. */
 #define ROUNDS 8
@@ -34,35 +36,43 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 	return INA_OK;
 }
 
-static void hold(struct ina_channels *channels, struct ina_channel_call *call, const void *start,
-                 bool writable)
+/* INA_OK, or INA_ERR_MEMORY: not all of it is memory. */
+static enum ina_status hold(struct ina_channels *channels, struct ina_channel_call *call,
+                            const void *start, bool writable, struct ina_failure *failure)
 {
 	size_t bytes = call->transfer.total_bytes;
 	uint32_t ignored;
 
 	for (int c = 0; c < channels->comm->strands.count; c++) {
 		unsigned int *count = &call->entry_counts[c];
+		int error = ina_memory_get(&channels->comm->strands.comms[c]->network.memory, start,
+		                           bytes, writable, bytes > INA_COPIED_BYTES,
+		                           &call->entries[c][*count], &ignored);
 
-		*count += ina_memory_get(&channels->comm->strands.comms[c]->network.memory, start,
-		                         bytes, writable, bytes > INA_COPIED_BYTES,
-		                         &call->entries[c][*count], &ignored) == 0;
+		*count += error == 0;
+		if (error == EFAULT && !ina_may_read_all(start, bytes))
+			return ina_fail(failure, INA_ERR_MEMORY, INA_NOT_MEMORY, bytes, start);
 	}
+	return INA_OK;
 }
 
 /*
- * On all channels, whole: no piece of it needs a registration of its own. Where that fails, each
- * piece sees for itself.
+ * Registers all of it on all channels, so that no piece needs another registration. If that fails,
+ * each piece is registered or copied separately.
  */
-static void hold_both(struct ina_channels *channels, struct ina_channel_call *call)
+static enum ina_status hold_both(struct ina_channels *channels, struct ina_channel_call *call,
+                                 struct ina_failure *failure)
 {
 	const struct ina_transfer *transfer = &call->transfer;
+	enum ina_status status;
 
 	if (transfer->total_bytes == 0)
-		return;
+		return INA_OK;
 	/* The result first: in place, its registration serves for both. */
-	hold(channels, call, transfer->recv, !transfer->is_given);
-	if (transfer->send != transfer->recv)
-		hold(channels, call, transfer->send, false);
+	status = hold(channels, call, transfer->recv, !transfer->is_given, failure);
+	if (status != INA_OK || transfer->send == transfer->recv)
+		return status;
+	return hold(channels, call, transfer->send, false, failure);
 }
 
 /* What the device still needs of it, pieces hold. */
@@ -150,7 +160,8 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 	*call = (struct ina_channel_call){.transfer = *transfer};
 	channels->calls_begun++;
 	give_time(channels);
-	hold_both(channels, call);
+	if (hold_both(channels, call, failure) != INA_OK)
+		return failure->status;
 	return run(channels, &moved, failure);
 }
 

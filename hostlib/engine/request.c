@@ -3,7 +3,6 @@
 #include "request.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,9 +142,10 @@ static bool hold(struct ina_request *request, const void *memory, size_t bytes, 
 		request->entry_count++;
 		return true;
 	}
+	/* Short memory is not looked at: the first byte was, before the call was queued. */
+	*is_there = bytes <= INA_COPIED_BYTES || ina_may_read_all(memory, bytes);
 	if (error == ENOENT)
 		return false;
-	*is_there = ina_may_read_all(memory, bytes);
 	if (!comm->has_told_of_copies)
 		ina_log(&comm->log,
 		        "%zu bytes at %p cannot be registered: %s (%s): they are copied, which is "
@@ -175,9 +175,8 @@ static enum ina_status hold_both(struct ina_request *request, struct ina_failure
 	if (is_there)
 		return INA_OK;
 	ina_request_release(request, 0);
-	return ina_fail(failure, INA_ERR_MEMORY,
-	                "of the %" PRIu64 " bytes at %p, some are not memory of this process",
-	                transfer->total_bytes, memory);
+	return ina_fail(failure, INA_ERR_MEMORY, INA_NOT_MEMORY, (size_t)transfer->total_bytes,
+	                memory);
 }
 
 enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure)

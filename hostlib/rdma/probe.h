@@ -16,7 +16,8 @@
 bool ina_may_read(const void *memory);
 bool ina_may_write(const void *memory);
 
-/* All pages of it. */
+/* All pages of it; and the text of the error, with the bytes and the address, if it may not. */
 bool ina_may_read_all(const void *memory, size_t bytes);
+#define INA_NOT_MEMORY "of the %zu bytes at %p, some are not memory of this process"
 
 #endif
