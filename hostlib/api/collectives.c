@@ -37,7 +37,7 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 }
 
 /* The library copies elements: an address of another device would end the process. */
-static enum ina_status check_access(const struct ina_comm *comm, const struct ina_collective *what,
+static enum ina_status check_access(struct ina_comm *comm, const struct ina_collective *what,
                                     struct ina_failure *failure)
 {
 	bool reads = ina_collective_send_bytes(comm, what) > 0;
@@ -45,12 +45,12 @@ static enum ina_status check_access(const struct ina_comm *comm, const struct in
 
 	if (what->kind == INA_CALL_BROADCAST && comm->rank == what->root)
 		writes = writes && what->recv != what->send;
-	if (reads && !ina_may_read(what->send))
+	if (reads && !ina_may_read(&comm->probed, what->send))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: send (%p) is not memory that this process can read; copy what "
 		                "a device has to the host first",
 		                ina_call_name(what->kind), what->send);
-	if (writes && !ina_may_write(what->recv))
+	if (writes && !ina_may_write(&comm->probed, what->recv))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: recv (%p) is not memory that this process can write; what is "
 		                "for a device goes to the host first",

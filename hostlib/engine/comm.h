@@ -6,6 +6,7 @@
 #ifndef INA_ENGINE_COMM_H
 #define INA_ENGINE_COMM_H
 
+#include "hostlib/rdma/probe.h"
 #include "hostlib/recovery/recovery.h"
 #include "abort.h"
 #include "caller.h"
@@ -81,6 +82,7 @@ struct ina_comm {
 	struct ina_stats stats;
 	char how[240];           /* it all-reduces, when it was opened, and why so */
 	bool has_told_of_copies; /* in place of registrations that failed */
+	struct ina_probed probed;
 
 	struct ina_strands strands;
 	struct ina_parallel *parallel; /* machines with several ranks; NULL: flat */

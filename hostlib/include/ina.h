@@ -411,9 +411,9 @@ INA_API const char *ina_error(const ina_comm *comm);
  * of the library; neither happens to memory that was given to ina_register(). A buffer that the
  * device does not take, as memory that is mapped from a file, or more of it than the process may
  * lock (ulimit -l), is copied too, which is slower; the log says so, once.
- * The library reads a byte of send and writes one of recv back as it was, in each call: an address
- * of another device (CUDA) is an INA_ERR_ARGUMENT. If a later part of a buffer of more than 64 KiB is not
- * this process' memory, that is an INA_ERR_MEMORY, which ends the communicator.
+ * The library reads a byte of send, and writes one of recv back as it was: an address of another
+ * device (CUDA) is an INA_ERR_ARGUMENT. If a later part of a buffer of more than 64 KiB is not this
+ * process' memory, that is an INA_ERR_MEMORY, which ends the communicator.
  */
 INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
                                       enum ina_type type, enum ina_op op);

@@ -14,7 +14,7 @@
 #define SET_BYTES ((uintptr_t)8)
 
 /* The kernel reads the set of signals before it finds that nothing can be done with it. */
-bool ina_may_read(const void *memory)
+static bool can_read(const void *memory)
 {
 	const uintptr_t set = (uintptr_t)memory / SET_BYTES * SET_BYTES;
 	const long not_a_command = -1; /* SIG_BLOCK, SIG_UNBLOCK and SIG_SETMASK are */
@@ -24,7 +24,7 @@ bool ina_may_read(const void *memory)
 }
 
 /* FUTEX_WAKE_OP adds 0 to the second word, atomically, and wakes nobody. */
-bool ina_may_write(const void *memory)
+static bool can_write(const void *memory)
 {
 	uint32_t nobody = 0;
 	const uintptr_t word = (uintptr_t)memory / sizeof(nobody) * sizeof(nobody);
@@ -34,13 +34,37 @@ bool ina_may_write(const void *memory)
 	       errno != EFAULT;
 }
 
+/* Is it a page that is remembered? Else asks, and remembers it if it can be used. */
+static bool may(uintptr_t *pages, bool (*can)(const void *), const void *memory)
+{
+	const uintptr_t page = (uintptr_t)memory / PAGE_BYTES + 1; /* 0: none is remembered */
+	uintptr_t *place = &pages[page % INA_PROBED_PAGES];
+
+	if (*place == page)
+		return true;
+	if (!can(memory))
+		return false;
+	*place = page;
+	return true;
+}
+
+bool ina_may_read(struct ina_probed *probed, const void *memory)
+{
+	return may(probed->readable, can_read, memory);
+}
+
+bool ina_may_write(struct ina_probed *probed, const void *memory)
+{
+	return may(probed->writable, can_write, memory);
+}
+
 bool ina_may_read_all(const void *memory, size_t bytes)
 {
 	const uintptr_t end = (uintptr_t)memory + bytes;
 
 	for (uintptr_t page = (uintptr_t)memory; page < end;
 	     page = (page / PAGE_BYTES + 1) * PAGE_BYTES) {
-		if (!ina_may_read((const void *)page))
+		if (!can_read((const void *)page))
 			return false;
 	}
 	return true;
