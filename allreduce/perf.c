@@ -4,7 +4,6 @@
  * sum that was computed in another way.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -192,19 +191,9 @@ static bool is_rank(const struct perf *perf, const char *option, int rank)
 	return false;
 }
 
-static bool can_write(const char *path)
-{
-	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd >= 0)
-		return !close(fd);
-	fprintf(stderr, "ina-perf: cannot write %s: %s\n", path, strerror(errno));
-	return false;
-}
-
 /*
- * What can be checked only where ranks are known, and before anything is measured. All ranks return
- * the same: true if the options are good.
+ * Checks the options that depend on the number of ranks, before anything is measured. All ranks
+ * return the same: true if the options are good.
  */
 static bool check_options(struct perf *perf)
 {
@@ -215,7 +204,7 @@ static bool check_options(struct perf *perf)
 		return false;
 	if (!options->json)
 		return true;
-	if (perf->rank == 0 && !can_write(options->json))
+	if (perf->rank == 0 && !ina_streams_can_write("ina-perf", options->json))
 		faults = 1;
 	return perf_sum_one(perf, perf->comm, faults, &faults) == 0 && faults == 0;
 }

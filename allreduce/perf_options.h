@@ -9,9 +9,8 @@
 
 #include "collective.h"
 
-enum {
-	PERF_EXIT_USAGE = 2
-}; /* bad options, ranks that are not there, files that cannot be written */
+/* For bad options, ranks that do not exist, and files that cannot be written. */
+enum { PERF_EXIT_USAGE = 2 };
 
 struct perf_options {
 	size_t begin_bytes;

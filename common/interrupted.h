@@ -14,7 +14,7 @@
 		(result) = (call);                                                                 \
 	} while ((result) < 0 && errno == EINTR)
 
-/* poll(2) for timeout_ms (0: no wait), however many signals come meanwhile. */
+/* poll(2) for timeout_ms (0: no wait), however many signals interrupt it. */
 static inline int ina_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
 	int64_t deadline_ms = timeout_ms > 0 ? ina_now_ms() + timeout_ms : 0;

@@ -2,6 +2,8 @@
 /* The bridge of a run: the ina-bridge process, and a link from it to each host. */
 #include "bridge.h"
 
+#include "common/streams.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -58,17 +60,6 @@ static bool find_bridge(char *path)
 static int port_count(const struct lab_options *options)
 {
 	return options->host_count > 1 ? options->host_count : 2;
-}
-
-/* Found before the run: after it, its results would be lost. */
-static bool can_write(const char *path)
-{
-	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd >= 0)
-		return !close(fd);
-	fprintf(stderr, "ina-lab: cannot write %s: %s\n", path, strerror(errno));
-	return false;
 }
 
 /* Makes the links. Returns false with errno set; the ends made by then are in the lists. */
@@ -237,7 +228,7 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	         workspace->path, LAB_PROGRESS_FILE);
 	if (!find_bridge(path))
 		return false;
-	if (options->stats_path && !can_write(options->stats_path))
+	if (options->stats_path && !ina_streams_can_write("ina-lab", options->stats_path))
 		return false;
 	if (connect_and_start(bridge, reaper, path, workspace, options))
 		return true;

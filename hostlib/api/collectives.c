@@ -140,9 +140,10 @@ static bool may_wait(ina_comm *comm)
 	if (comm->failure.status == INA_OK)
 		status = ina_check_wait(comm, "a collective");
 	if (comm->failure.status == INA_OK && has_open_group(comm))
-		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-		                  "a call that waits is none for a group: start it, or end the "
-		                  "group before");
+		status = ina_fail(
+		        &comm->latest, INA_ERR_ARGUMENT,
+		        "a blocking call cannot be part of a group: use its _start form, or "
+		        "end the group first");
 	ina_leave(comm);
 	return status == INA_OK;
 }
@@ -303,7 +304,7 @@ enum ina_status ina_group_start(ina_comm *comm)
 		status = ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a group");
 	else if (caller->group.is_open)
 		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-		                  "ina_group_start: the group before has not been ended");
+		                  "ina_group_start: the previous group has not been ended");
 	else
 		caller->group.is_open = true;
 	ina_leave(comm);

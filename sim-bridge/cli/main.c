@@ -213,19 +213,19 @@ static int run(struct program *program)
 	if (!open_files(program))
 		goto out_engines;
 	run_time(program);
-	if (write_files(program))
-		code = EXIT_SUCCESS;
-	if (program->time.error[0] && !complain(program->time.error))
-		code = EXIT_FAILURE;
+	bool good = write_files(program);
+	if (program->time.error[0])
+		good = complain(program->time.error);
 	const char *stuck = fabric_error(&program->fabric);
-	if (stuck && !complain(stuck))
-		code = EXIT_FAILURE;
+	if (stuck)
+		good = complain(stuck);
+	code = good ? EXIT_SUCCESS : EXIT_FAILURE;
 out_engines:
 	close_engines(&program->fabric);
 	return code;
 }
 
-/* What is checked alone has no ports, and needs neither frames nor a clock. */
+/* With --check there are no ports, and no time passes. */
 static bool open_ports(struct program *program)
 {
 	return program->options.checked_hosts || open_time(program) == 0;

@@ -30,8 +30,7 @@ static const struct argp_option argp_options[] = {
          6},
         {"check", KEY_CHECK, "HOSTS", 0,
          "Checks whether a switch with this number of hosts can run with the other options, and "
-         "ends: exit "
-         "code 0, or 2 and one line. Without --port",
+         "ends: exit code 0, or 2 and one line. Without --port",
          1},
         {"start-delay", KEY_START_DELAY, "HOST:TIME", 0, "A host starts so much later", 7},
         {"progress", KEY_PROGRESS, "FILE", OPTION_ARG_OPTIONAL,
@@ -90,7 +89,7 @@ static void check_ports(struct argp_state *state, struct options *options)
 	options->fabric.is_virtual = is_virtual;
 }
 
-/* A host that an option names, but that is not there. */
+/* Refuses an option that names a host which does not exist. */
 static void check_host(struct argp_state *state, const struct options *options, const char *option,
                        unsigned host)
 {
@@ -112,7 +111,7 @@ static void check_hosts(struct argp_state *state, const struct options *options)
 	}
 }
 
-/* As --cut, --cut-at and --mend-at have it in the end, of all cables or of one. */
+/* Checks each cable with all options that apply to it: --cut, --cut-at, --mend-at, --at. */
 static void check_cuts(struct argp_state *state, const struct options *options)
 {
 	const struct topology *topology = options->fabric.topology;
