@@ -275,15 +275,18 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 {
 	uint32_t rank = visitor->link.in.rank;
 	const struct ina_hello *hello = &visitor->link.in.hello;
-	bool is_expected = rank != 0 && !ina_ranks_have(&g->come, (int)rank);
 	struct ina_failure misfit;
+	bool is_expected;
 
 	if (compare_hello(g->settings, rank, hello, &misfit) != INA_OK) {
 		ina_acceptor_refuse(&g->acceptor, visitor, &misfit);
 		g->refused++;
 		if (g->settings->job.has_cookie && g->mismatch.status == INA_OK)
 			g->mismatch = misfit;
-	} else if (hello->status != INA_OK && is_expected) {
+		return;
+	}
+	is_expected = rank != 0 && !ina_ranks_have(&g->come, (int)rank);
+	if (hello->status != INA_OK && is_expected) {
 		take_failure(g, visitor);
 	} else if (hello->patience_ms == 0) { /* it does not wait, but asks for whom it has */
 		name_missing(g, &misfit);

@@ -92,15 +92,22 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	                  .uplinks = wanted->uplinks,
 	                  .id = wanted->number + 1},
 	};
-	struct model_engine *model = calloc(1, sizeof(*model));
+	struct model_engine *model;
 
+	if (config.ports > AGGREGATOR_PORTS_MAX) {
+		snprintf(error, error_bytes,
+		         "the model has %d ports at most, not %u: use --aggregator off",
+		         AGGREGATOR_PORTS_MAX, config.ports);
+		return NULL;
+	}
+	model = calloc(1, sizeof(*model));
 	if (!model)
 		goto out_error;
 	_Static_assert(sizeof(config.port_priority) == sizeof(wanted->port_priority),
 	               "the model has as many ports as an engine");
 	memcpy(config.port_priority, wanted->port_priority, sizeof(config.port_priority));
 	model->aggregator = aggregator_open(&config, emit, context);
-	if (!model->aggregator && errno == EINVAL && config.ports <= AGGREGATOR_PORTS_MAX) {
+	if (!model->aggregator && errno == EINVAL) {
 		snprintf(error, error_bytes,
 		         "--packet-memory %u, --window %u and --jobs %u: the window must be a "
 		         "power of two, no more than the memory, and the memory a multiple of %u, "

@@ -451,7 +451,7 @@ static int check_groups(void)
 		failed |= ina_allreduce_start(comm, &values[i], &values[i], 1, INA_INT32, INA_MAX,
 		                              &requests[i]) != INA_OK;
 	}
-	failed |= refuses(ina_barrier(comm), "none for a group");
+	failed |= refuses(ina_barrier(comm), "cannot be part of a group");
 	failed |= refuses(ina_wait(requests[0]), "has not been ended");
 	failed |= ina_group_end(comm) != INA_OK;
 	for (int i = MANY; i-- > 0;)

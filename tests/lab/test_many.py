@@ -102,8 +102,8 @@ def test_too_little_memory_is_said(lab):
 def test_an_aggregator_has_fewer_ports(lab, kernel, aggregator):
     kernel("exec sleep 60")
     run = lab.run(n=MOST, aggregator=aggregator, command="true")
-    assert run.returncode != 0
-    assert re.search(r"^ina-bridge: the (RTL|model) .*256", run.err, re.M), run.err
+    assert run.returncode == 2
+    assert re.fullmatch(r"ina-lab run: the (RTL|model) .* ports at most, not 256: use --aggregator \w+\n", run.err), run.err
 
 
 def test_nothing_of_many_hosts_stays_behind(lab, kernel):

@@ -263,7 +263,7 @@ static void a_call_that_waits_is_refused_in_its_threads_group(void **state)
 		                                     INA_SUM, &requests[i]),
 		                 INA_OK);
 		assert_int_equal(ina_barrier(comm), INA_ERR_ARGUMENT);
-		assert_non_null(strstr(ina_error(comm), "none for a group"));
+		assert_non_null(strstr(ina_error(comm), "cannot be part of a group"));
 	}
 	assert_int_equal(ina_group_end(comm), INA_OK);
 	for (int i = 0; i < 2; i++)
