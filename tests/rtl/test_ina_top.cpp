@@ -664,8 +664,8 @@ const char *never_moved(const uint64_t *totals)
 			continue; // hardly any rank is so far ahead of the others
 		if (i == JOINS_HELD && INA_JOB_COUNT == 1)
 			continue; // a single context is nobody's share
-		if (i == CONTEXTS_LACKED && INA_JOB_COUNT > 16)
-			continue; // there are more than jobs
+		if (i == CONTEXTS_LACKED && INA_JOB_COUNT >= 16)
+			continue; // there are about as many as jobs
 		return counter_names[i];
 	}
 	return nullptr;
