@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """On each host: every collective of torch.distributed, by whatever way it goes, and what is refused."""
 import os
+import tempfile
+import warnings
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -121,6 +124,32 @@ def check_refused():
     assert tensor.item() == RANKS
 
 
+def check_memory_that_comes_and_goes():
+    """An allocation at the address of one that was freed is other memory. 36 MB: malloc maps and unmaps as much each time."""
+    for more in range(4):
+        tensor = own(RANK, count=9_000_000) + more
+        dist.all_reduce(tensor)
+        assert torch.equal(tensor, everybody(count=9_000_000).sum(0).float() + RANKS * more)
+        del tensor
+
+
+def check_read_only_memory():
+    """What is only read may lie in a file that is mapped read-only, however small it is."""
+    with tempfile.NamedTemporaryFile() as file:
+        for count in (3, 100_000):
+            file.seek(0)
+            file.write(own(RANK, count=count).numpy().tobytes())
+            file.flush()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that the tensor cannot be written to
+                mapped = torch.from_numpy(np.memmap(file.name, np.float32, "r", shape=count))
+            for root in range(RANKS):
+                dist.broadcast(tensor := mapped if RANK == root else torch.zeros(count), root)
+                assert torch.equal(tensor, own(root, count=count)), (root, count)
+            dist.all_gather(all_of_them := [torch.zeros(count) for _ in range(RANKS)], mapped)
+            assert all(torch.equal(one, own(rank, count=count)) for rank, one in enumerate(all_of_them)), count
+
+
 def check_groups():
     """A group of some is a job of its own, and is closed while the other goes on."""
     some = dist.new_group([RANKS - 1, 0])
@@ -150,8 +179,8 @@ def check_again():
     assert torch.equal(tensor, everybody().sum(0).float())
 
 
-for check in (check_all_reduce, check_many_at_once, check_futures, check_others, check_refused, check_groups, check_silence,
-              check_again):
+for check in (check_all_reduce, check_many_at_once, check_futures, check_others, check_refused, check_memory_that_comes_and_goes,
+              check_read_only_memory, check_groups, check_silence, check_again):
     check()
     print(check.__name__, flush=True)
 print("all right")
