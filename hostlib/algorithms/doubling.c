@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recursive doubling. */
+/* Recursive doubling, and recursive halving and doubling. */
 #include "doubling.h"
 
 #include <string.h>
@@ -10,12 +10,41 @@
 #define UNFINISHED_MAX 8
 
 /* Header, elements and trailer one behind the other, in whole cache lines. */
-#define PLACE_BYTES                                                                                \
-	((INA_DOUBLING_BYTES + INA_WIRE_ALIGNMENT + (uint32_t)INA_MESSAGE_FRAMING + 63) / 64 * 64)
+#define BYTES_OF_PLACE(element_bytes)                                                              \
+	(((element_bytes) + INA_WIRE_ALIGNMENT + (uint32_t)INA_MESSAGE_FRAMING + 63) / 64 * 64)
+#define PLACE_BYTES BYTES_OF_PLACE(INA_DOUBLING_BYTES)
+
+/*
+ * What a rank sends in an all-reduce: a place for each step of doubling, or as many bytes as
+ * halving and doubling sends, twice the whole at most.
+ */
+#define DOUBLING_SENT_BYTES ((INA_PARTNERS_MAX + 2) * PLACE_BYTES)
+#define HALVING_SENT_BYTES                                                                         \
+	(2 * INA_HALVING_BYTES + INA_DOUBLING_STEPS_MAX * BYTES_OF_PLACE(INA_WIRE_ALIGNMENT))
+#define SENT_BYTES                                                                                 \
+	(DOUBLING_SENT_BYTES > HALVING_SENT_BYTES ? DOUBLING_SENT_BYTES : HALVING_SENT_BYTES)
+
+/* What a partner sends at most. A half is an element longer than the other at most. */
+static uint32_t receive_bytes(int partner)
+{
+	uint32_t half = BYTES_OF_PLACE((INA_HALVING_BYTES >> (partner + 1)) + INA_WIRE_ALIGNMENT);
+
+	return half > PLACE_BYTES ? half : PLACE_BYTES;
+}
+
+/* Where the places of a partner begin. */
+static size_t receives_at(int partner)
+{
+	size_t bytes = 0;
+
+	for (int p = 0; p < partner; p++)
+		bytes += 2 * (size_t)receive_bytes(p);
+	return bytes;
+}
 
 size_t ina_doubling_memory(int partner_count)
 {
-	return (size_t)(2 * partner_count + 2 * (INA_DOUBLING_STEPS_MAX + 1)) * PLACE_BYTES;
+	return receives_at(partner_count) + 2 * (size_t)SENT_BYTES;
 }
 
 static uint8_t *elements_in(uint8_t *message)
@@ -26,16 +55,26 @@ static uint8_t *elements_in(uint8_t *message)
 /* Where a partner's message number `number` is received. */
 static uint8_t *received_at(const struct ina_doubling *doubling, int partner, uint32_t number)
 {
-	return doubling->memory + (size_t)(2 * (uint32_t)partner + number % 2) * PLACE_BYTES;
+	return doubling->memory + receives_at(partner) +
+	       (size_t)(number % 2) * receive_bytes(partner);
 }
 
-/* What this rank has before a step, which may be the message that it sends then. */
+/* What this rank sends in this all-reduce. */
+static uint8_t *sent_from(const struct ina_doubling *doubling)
+{
+	return doubling->memory + receives_at(doubling->partner_count) +
+	       (size_t)(doubling->calls % 2) * SENT_BYTES;
+}
+
+/* Doubling: what this rank has before a step, which may be the message that it sends then. */
 static uint8_t *partial_at(const struct ina_doubling *doubling, int step)
 {
-	int place = 2 * doubling->partner_count +
-	            (int)(doubling->calls % 2) * (INA_DOUBLING_STEPS_MAX + 1) + step;
+	return sent_from(doubling) + (size_t)step * PLACE_BYTES;
+}
 
-	return doubling->memory + (size_t)place * PLACE_BYTES;
+static bool halves(const struct ina_doubling *doubling)
+{
+	return doubling->steps == &doubling->halving;
 }
 
 static bool widens(const struct ina_doubling *doubling)
@@ -53,13 +92,60 @@ static uint32_t length_of(const struct ina_doubling *doubling)
 	return (uint32_t)ina_doubling_length(&doubling->transfer);
 }
 
+/* A part of the elements. */
+struct part {
+	uint64_t at; /* in bytes */
+	uint32_t bytes;
+};
+
+/* Halving: of what both partners have, the half of the lower rank or the upper one's. */
+static struct part half_of(const struct ina_doubling *doubling, struct part both, bool is_lower)
+{
+	uint64_t elements = both.bytes / doubling->transfer.element_bytes;
+	uint32_t lower = (uint32_t)((elements + 1) / 2 * doubling->transfer.element_bytes);
+
+	return is_lower ? (struct part){both.at, lower}
+	                : (struct part){both.at + lower, both.bytes - lower};
+}
+
+/* Halving: the part that this rank keeps, or gives away, in the exchange with a partner. */
+static struct part part_of(const struct ina_doubling *doubling, int partner, bool keeps)
+{
+	struct part part = {0, length_of(doubling)};
+	int rank = (int)doubling->context.rank;
+
+	for (int p = 0; p < partner; p++)
+		part = half_of(doubling, part, rank < doubling->partners[p].rank);
+	return half_of(doubling, part, (rank < doubling->partners[partner].rank) == keeps);
+}
+
+/* What is sent in a step, and what comes: all of it, or halves. */
+static struct part sent_in(const struct ina_doubling *doubling,
+                           const struct ina_doubling_step *step)
+{
+	if (!halves(doubling))
+		return (struct part){0, length_of(doubling)};
+	return part_of(doubling, step->partner, step->ends);
+}
+
+static struct part come_in(const struct ina_doubling *doubling,
+                           const struct ina_doubling_step *step)
+{
+	if (!halves(doubling))
+		return (struct part){0, length_of(doubling)};
+	return part_of(doubling, step->partner, !step->ends);
+}
+
 /* This rank's own, before the first step; and the result, after the last one. */
 static void put_own(struct ina_doubling *doubling)
 {
 	const struct ina_transfer *transfer = &doubling->transfer;
 	uint8_t *own = elements_in(partial_at(doubling, 0));
 
-	if (widens(doubling))
+	if (halves(doubling)) {
+		if (transfer->recv != transfer->send)
+			memcpy(transfer->recv, transfer->send, transfer->total_bytes);
+	} else if (widens(doubling))
 		ina_widen(own, transfer->send, count_of(doubling), transfer->type);
 	else
 		memcpy(own, transfer->send, transfer->total_bytes);
@@ -80,7 +166,7 @@ static enum ina_status post_receive(const struct ina_doubling *doubling, int par
                                     uint32_t number, struct ina_failure *failure)
 {
 	struct ibv_sge sge = {.addr = (uintptr_t)received_at(doubling, partner, number),
-	                      .length = PLACE_BYTES,
+	                      .length = receive_bytes(partner),
 	                      .lkey = doubling->lkey};
 	struct ibv_recv_wr *bad;
 	struct ibv_recv_wr request = {
@@ -99,19 +185,31 @@ static enum ina_status post_receive(const struct ina_doubling *doubling, int par
 /* The first partner's elements come first, and its result goes last; or the other way round. */
 static void make_steps(struct ina_doubling *doubling, bool adds, bool is_added)
 {
+	struct ina_doubling_steps *steps = &doubling->doubling;
 	int first = adds || is_added;
-	int count = 0;
 
 	if (adds || is_added)
-		doubling->steps[count++] =
+		steps->list[steps->count++] =
 		        (struct ina_doubling_step){.sends = is_added, .receives = adds};
 	for (int p = first; p < doubling->partner_count; p++)
-		doubling->steps[count++] =
+		steps->list[steps->count++] =
 		        (struct ina_doubling_step){.partner = p, .sends = true, .receives = true};
 	if (adds || is_added)
-		doubling->steps[count++] = (struct ina_doubling_step){
+		steps->list[steps->count++] = (struct ina_doubling_step){
 		        .sends = adds, .receives = is_added, .ends = is_added};
-	doubling->step_count = count;
+}
+
+/* To halve, and back. */
+static void make_halving_steps(struct ina_doubling *doubling)
+{
+	struct ina_doubling_steps *steps = &doubling->halving;
+
+	for (int p = 0; p < doubling->partner_count; p++)
+		steps->list[steps->count++] =
+		        (struct ina_doubling_step){.partner = p, .sends = true, .receives = true};
+	for (int p = doubling->partner_count; p-- > 0;)
+		steps->list[steps->count++] = (struct ina_doubling_step){
+		        .partner = p, .sends = true, .receives = true, .ends = true};
 }
 
 enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct ina_fabric *fabric,
@@ -127,10 +225,13 @@ enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct in
 	                                  .lkey = lkey,
 	                                  .memory = memory,
 	                                  .partner_count = fabric->partner_count};
+	doubling->steps = &doubling->doubling;
 	if (fabric->partner_count == 0)
 		return INA_OK;
 	ina_partners(fabric->rank, fabric->ranks, ranks, &adds, &is_added);
 	make_steps(doubling, adds, is_added);
+	if ((fabric->ranks & (fabric->ranks - 1)) == 0)
+		make_halving_steps(doubling);
 	for (int p = 0; p < fabric->partner_count && status == INA_OK; p++) {
 		doubling->partners[p] = (struct ina_doubling_partner){
 		        .qp = fabric->partners[p].id->qp, .rank = fabric->partners[p].rank};
@@ -150,29 +251,45 @@ void ina_doubling_start(struct ina_doubling *doubling, const struct ina_transfer
 	context->operation = (uint8_t)transfer->op;
 	context->exponent = 0;
 	doubling->transfer = *transfer;
+	doubling->steps = length_of(doubling) <= INA_DOUBLING_BYTES ? &doubling->doubling
+	                                                            : &doubling->halving;
 	doubling->calls++;
 	doubling->step = 0;
 	doubling->has_sent = false;
 	doubling->partial = 0;
+	doubling->copied = 0;
 	doubling->flags = flags;
 	doubling->came = 0;
 	if (transfer->total_bytes > 0)
 		put_own(doubling);
 }
 
-static enum ina_status send_partial(struct ina_doubling *doubling, int number,
-                                    struct ina_failure *failure)
+/* The message of a step, with its elements in it. */
+static uint8_t *fill_message(struct ina_doubling *doubling, struct part part)
 {
-	struct ina_doubling_partner *partner = &doubling->partners[number];
-	uint8_t *message = partial_at(doubling, doubling->partial);
-	uint32_t length = length_of(doubling);
+	uint8_t *message;
+
+	if (!halves(doubling))
+		return partial_at(doubling, doubling->partial);
+	message = sent_from(doubling) + doubling->copied;
+	doubling->copied += BYTES_OF_PLACE(part.bytes);
+	memcpy(elements_in(message), doubling->transfer.recv + part.at, part.bytes);
+	return message;
+}
+
+static enum ina_status send_part(struct ina_doubling *doubling,
+                                 const struct ina_doubling_step *step, struct ina_failure *failure)
+{
+	struct ina_doubling_partner *partner = &doubling->partners[step->partner];
+	struct part part = sent_in(doubling, step);
+	uint8_t *message = fill_message(doubling, part);
 	struct ina_slot slot = {0};
 	struct ibv_sge sge = {.addr = (uintptr_t)message,
-	                      .length = ina_message_bytes(length),
+	                      .length = ina_message_bytes(part.bytes),
 	                      .lkey = doubling->lkey};
 	struct ibv_send_wr *bad;
 	struct ibv_send_wr request = {
-	        .wr_id = ina_work_id(INA_WORK_PARTNER_SEND, (uint32_t)number),
+	        .wr_id = ina_work_id(INA_WORK_PARTNER_SEND, (uint32_t)step->partner),
 	        .sg_list = &sge,
 	        .num_sge = 1,
 	        .opcode = IBV_WR_SEND,
@@ -180,11 +297,11 @@ static enum ina_status send_partial(struct ina_doubling *doubling, int number,
 	};
 	int error;
 
-	ina_message_frame(&slot, &doubling->context, partner->sent++, length,
-	                  length + doubling->transfer.mark, doubling->flags);
+	ina_message_frame(&slot, &doubling->context, partner->sent++, part.bytes,
+	                  length_of(doubling) + doubling->transfer.mark, doubling->flags);
 	memcpy(message, &slot.header, sizeof(slot.header));
-	memset(elements_in(message) + length, 0, ina_wire_padding(length));
-	memcpy(elements_in(message) + length + ina_wire_padding(length), &slot.trailer,
+	memset(elements_in(message) + part.bytes, 0, ina_wire_padding(part.bytes));
+	memcpy(elements_in(message) + part.bytes + ina_wire_padding(part.bytes), &slot.trailer,
 	       sizeof(slot.trailer));
 	partner->unfinished++;
 	error = ibv_post_send(partner->qp, &request, &bad);
@@ -195,29 +312,51 @@ static enum ina_status send_partial(struct ina_doubling *doubling, int number,
 }
 
 /* Combines the lower ranks' part, first, with that of the higher ones. */
-static void combine(struct ina_doubling *doubling, const uint8_t *received, bool is_lower)
+static void combine(struct ina_doubling *doubling, struct part part, const uint8_t *received,
+                    bool is_lower)
 {
 	const struct ina_transfer *transfer = &doubling->transfer;
-	const struct ina_operand own = {elements_in(partial_at(doubling, doubling->partial)),
-	                                widens(doubling)};
+	const uint8_t *mine = halves(doubling)
+	                              ? transfer->recv + part.at
+	                              : elements_in(partial_at(doubling, doubling->partial));
+	uint8_t *result = halves(doubling) ? transfer->recv + part.at
+	                                   : elements_in(partial_at(doubling, doubling->step + 1));
+	const struct ina_operand own = {mine, widens(doubling)};
 	const struct ina_operand other = {received, widens(doubling)};
-	uint8_t *result = elements_in(partial_at(doubling, doubling->step + 1));
+	size_t count = part.bytes / transfer->element_bytes / (widens(doubling) ? 2 : 1);
 
 	if (ina_combine_wide(result, widens(doubling), is_lower ? other : own,
-	                     is_lower ? own : other, count_of(doubling), transfer->type,
-	                     transfer->op))
+	                     is_lower ? own : other, count, transfer->type, transfer->op))
 		doubling->flags |= INA_WIRE_OVERFLOW;
+}
+
+/* What a message brings. Where the result is given, it is there. */
+static void take_elements(struct ina_doubling *doubling, const struct ina_doubling_step *step,
+                          const uint8_t *received)
+{
+	struct part part = come_in(doubling, step);
+	uint8_t *result = halves(doubling) ? doubling->transfer.recv + part.at
+	                                   : elements_in(partial_at(doubling, doubling->step + 1));
+
+	if (halves(doubling) && doubling->transfer.is_given)
+		return;
+	if (step->ends)
+		memcpy(result, received, part.bytes);
+	else
+		combine(doubling, part, received,
+		        doubling->partners[step->partner].rank < (int)doubling->context.rank);
 }
 
 static enum ina_status take(struct ina_doubling *doubling, const struct ina_doubling_step *step,
                             struct ina_failure *failure)
 {
 	struct ina_doubling_partner *partner = &doubling->partners[step->partner];
-	const uint8_t *message = received_at(doubling, step->partner, partner->taken);
+	uint8_t *message = received_at(doubling, step->partner, partner->taken);
 	uint32_t byte_len = partner->byte_len[partner->taken % 2];
-	uint32_t length = length_of(doubling);
-	struct ina_wire_header expected = ina_message_header(
-	        &doubling->context, partner->taken, length, length + doubling->transfer.mark);
+	uint32_t length = come_in(doubling, step).bytes;
+	struct ina_wire_header expected =
+	        ina_message_header(&doubling->context, partner->taken, length,
+	                           length_of(doubling) + doubling->transfer.mark);
 	struct ina_slot slot = {0};
 
 	if (byte_len >= INA_MESSAGE_FRAMING) {
@@ -232,12 +371,7 @@ static enum ina_status take(struct ina_doubling *doubling, const struct ina_doub
 		                "expected %u)",
 		                partner->rank, slot.header.length_bytes, length);
 	doubling->flags |= slot.trailer.flags;
-	if (step->ends)
-		memcpy(elements_in(partial_at(doubling, doubling->step + 1)),
-		       elements_in((uint8_t *)(uintptr_t)message), length);
-	else
-		combine(doubling, elements_in((uint8_t *)(uintptr_t)message),
-		        partner->rank < (int)doubling->context.rank);
+	take_elements(doubling, step, elements_in(message));
 	doubling->partial = doubling->step + 1;
 	doubling->came++;
 	partner->taken++;
@@ -252,14 +386,14 @@ static bool may_send(const struct ina_doubling *doubling, const struct ina_doubl
 enum ina_status ina_doubling_advance(struct ina_doubling *doubling, struct ina_failure *failure)
 {
 	while (!ina_doubling_done(doubling)) {
-		const struct ina_doubling_step *step = &doubling->steps[doubling->step];
+		const struct ina_doubling_step *step = &doubling->steps->list[doubling->step];
 		const struct ina_doubling_partner *partner = &doubling->partners[step->partner];
 		enum ina_status status = INA_OK;
 
 		if (step->sends && !doubling->has_sent) {
 			if (!may_send(doubling, step))
 				return INA_OK;
-			status = send_partial(doubling, step->partner, failure);
+			status = send_part(doubling, step, failure);
 			doubling->has_sent = true;
 		}
 		if (status == INA_OK && step->receives) {
@@ -271,7 +405,7 @@ enum ina_status ina_doubling_advance(struct ina_doubling *doubling, struct ina_f
 			return status;
 		doubling->step++;
 		doubling->has_sent = false;
-		if (ina_doubling_done(doubling) && length_of(doubling) > 0 &&
+		if (ina_doubling_done(doubling) && length_of(doubling) > 0 && !halves(doubling) &&
 		    !doubling->transfer.is_given)
 			take_result(doubling);
 	}
@@ -292,7 +426,7 @@ void ina_doubling_sent(struct ina_doubling *doubling, uint32_t number)
 
 bool ina_doubling_awaits_message(const struct ina_doubling *doubling)
 {
-	const struct ina_doubling_step *step = &doubling->steps[doubling->step];
+	const struct ina_doubling_step *step = &doubling->steps->list[doubling->step];
 
 	return ina_doubling_done(doubling) || doubling->has_sent || !step->sends ||
 	       may_send(doubling, step);

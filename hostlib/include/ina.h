@@ -297,7 +297,7 @@ struct ina_stats {
 	 */
 	uint64_t calls_aggregated; /* by the aggregator, from the first element to the last */
 	uint64_t calls_ring; /* by ring, or what was left of them when the aggregator was lost */
-	uint64_t calls_doubling; /* among the hosts by recursive doubling, being short */
+	uint64_t calls_doubling; /* among the hosts by recursive doubling (or halving and doubling) */
 	uint64_t bytes_doubling; /* of bytes_ring, those that went so */
 	/* Why the latter two did not go by the aggregator; each is counted under one of these. */
 	uint64_t calls_unasked; /* it is not to be asked: INA_ALGORITHM_RING */

@@ -337,6 +337,13 @@ reference_bits reference_doubling(enum ina_type type, enum ina_op op,
 	return narrow(type, by_pairs(INA_FLOAT32, op, wide, count));
 }
 
+/* docs/protocol.md, Short messages between hosts. */
+static bool is_halved(enum ina_type type, enum ina_op op, int count, size_t bytes)
+{
+	return !widens(type, op) && (count & (count - 1)) == 0 && bytes <= 131072 &&
+	       bytes <= 16384 * (size_t)count;
+}
+
 /* op is not an average. */
 static reference_bits combine_all(enum reference_way way, enum ina_type type, enum ina_op op,
                                   const reference_bits *operands, int count, size_t index,
@@ -348,7 +355,7 @@ static reference_bits combine_all(enum reference_way way, enum ina_type type, en
 		return reference_network(type, op, operands, count);
 	if (way == REFERENCE_MACHINES)
 		return by_pairs(type, op, operands, count);
-	if (elements * bytes <= 16384)
+	if (elements * bytes <= 16384 || is_halved(type, op, count, elements * bytes))
 		return reference_doubling(type, op, operands, count);
 	return reference_ring(type, op, operands, count, index, elements);
 }

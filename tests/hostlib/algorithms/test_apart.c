@@ -712,7 +712,7 @@ static void another_call_is_noticed(void **state)
 static void a_short_one_needs_no_ring(void **state)
 {
 	const struct ina_transfer shorts[2] = {some_floats(0, 16384), some_floats(1, 16384)};
-	const struct ina_transfer longer = some_floats(0, 16388);
+	const struct ina_transfer longer = some_floats(0, 32772);
 	struct ina_failure failure;
 
 	(void)state;

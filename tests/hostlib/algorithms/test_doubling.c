@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -17,6 +18,7 @@
 #define RANKS_MAX 64
 #define CALLS     12
 #define COUNT     5
+#define LONGEST   (INA_HALVING_BYTES / 4)
 #define POSTED    16
 
 struct queue {
@@ -182,12 +184,15 @@ static float tree(const float *values, int count)
 	return level[0];
 }
 
-static float floats[CALLS][RANKS_MAX][COUNT];
+static float floats[CALLS][RANKS_MAX][LONGEST];
 
-/* Some in place, and any rank as many calls ahead as the others let it. */
-static void all_ranks_have_the_tree(int count)
+/*
+ * So many elements in the odd calls, COUNT in the others. Some in place, and any rank as many calls
+ * ahead as the others let it.
+ */
+static void all_ranks_have_the_tree(int count, int elements)
 {
-	static float results[RANKS_MAX][COUNT];
+	static float results[RANKS_MAX][LONGEST];
 	int calls[RANKS_MAX] = {0};
 	bool started[RANKS_MAX] = {false};
 	int done = 0;
@@ -195,7 +200,7 @@ static void all_ranks_have_the_tree(int count)
 	open_ranks(count);
 	for (int c = 0; c < CALLS; c++) {
 		for (int r = 0; r < count; r++) {
-			for (int i = 0; i < COUNT; i++)
+			for (int i = 0; i < elements; i++)
 				floats[c][r][i] = (float)((int)draw(2000001) - 1000000) /
 				                  (float)(1 + draw(1000));
 		}
@@ -203,23 +208,28 @@ static void all_ranks_have_the_tree(int count)
 	while (done < count) {
 		int r = (int)draw((unsigned int)count);
 		struct ina_failure failure;
+		int length;
 
 		move(r);
 		if (calls[r] == CALLS || draw(3) == 0)
 			continue;
+		length = calls[r] % 2 ? elements : COUNT;
 		if (!started[r]) {
 			const float *own = floats[calls[r]][r];
-			const struct ina_transfer transfer = transfer_of(
-			        calls[r] % 2 ? results[r] : own, results[r], INA_FLOAT32);
+			struct ina_transfer transfer = transfer_of(
+			        calls[r] % 4 < 2 ? results[r] : own, results[r], INA_FLOAT32);
 
-			memcpy(results[r], own, sizeof(results[r]));
+			transfer.total_bytes = (uint64_t)length * 4;
+			assert_true(ina_doubling_takes(&ranks[r], &transfer));
+			if (transfer.send == transfer.recv)
+				memcpy(results[r], own, transfer.total_bytes);
 			ina_doubling_start(&ranks[r], &transfer, 0);
 			started[r] = true;
 		}
 		assert_int_equal(ina_doubling_advance(&ranks[r], &failure), INA_OK);
 		if (!ina_doubling_done(&ranks[r]))
 			continue;
-		for (int i = 0; i < COUNT; i++) {
+		for (int i = 0; i < length; i++) {
 			float values[RANKS_MAX];
 			float sum;
 
@@ -238,8 +248,50 @@ static void any_number_of_ranks(void **state)
 {
 	(void)state;
 	for (int count = 2; count <= RANKS_MAX; count += count < 20 ? 1 : 11)
-		all_ranks_have_the_tree(count);
-	all_ranks_have_the_tree(RANKS_MAX);
+		all_ranks_have_the_tree(count, COUNT);
+	all_ranks_have_the_tree(RANKS_MAX, COUNT);
+}
+
+/* Of powers of two: what is halved has the bits that it would have in one message. */
+static void long_ones_have_the_tree_too(void **state)
+{
+	(void)state;
+	for (int count = 2; count <= RANKS_MAX; count *= 2)
+		all_ranks_have_the_tree(count, INA_DOUBLING_BYTES / 4 + 3);
+	all_ranks_have_the_tree(4, INA_DOUBLING_BYTES - 1);
+	all_ranks_have_the_tree(8, LONGEST);
+}
+
+/* A byte more is for the ring, and so is what is not halved: all ranks decide alike. */
+static void what_is_halved(void **state)
+{
+	struct ina_transfer transfer = transfer_of(NULL, NULL, INA_FLOAT32);
+
+	(void)state;
+	open_ranks(8);
+	transfer.total_bytes = INA_HALVING_BYTES;
+	assert_true(ina_doubling_takes(&ranks[0], &transfer));
+	transfer.part = INA_SCATTER;
+	assert_false(ina_doubling_takes(&ranks[0], &transfer));
+	transfer.part = INA_WHOLE;
+	transfer.type = INA_BFLOAT16;
+	assert_false(ina_doubling_takes(&ranks[0], &transfer));
+	transfer.op = INA_MAX; /* not rounded */
+	assert_true(ina_doubling_takes(&ranks[0], &transfer));
+	transfer.total_bytes += 2;
+	assert_false(ina_doubling_takes(&ranks[0], &transfer));
+	close_ranks(8);
+	open_ranks(4);
+	transfer.total_bytes = 4 * INA_DOUBLING_BYTES;
+	assert_true(ina_doubling_takes(&ranks[0], &transfer));
+	transfer.total_bytes += 2;
+	assert_false(ina_doubling_takes(&ranks[0], &transfer));
+	close_ranks(4);
+	open_ranks(6);
+	transfer.total_bytes = INA_DOUBLING_BYTES + 2;
+	for (int r = 0; r < 6; r++)
+		assert_false(ina_doubling_takes(&ranks[r], &transfer));
+	close_ranks(6);
 }
 
 /* One call of all, in the order of ranks until all are done. */
@@ -258,6 +310,35 @@ static void call_all(int count, const struct ina_transfer *transfers, uint32_t f
 			all = all && ina_doubling_done(&ranks[r]);
 		}
 	}
+}
+
+/* What one rank alone brings is only read there. */
+static void given_elements_are_only_read(void **state)
+{
+	static uint32_t others[8][LONGEST];
+	struct ina_transfer transfers[8];
+	uint32_t *given = mmap(NULL, INA_HALVING_BYTES, PROT_READ | PROT_WRITE,
+	                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(given != MAP_FAILED);
+	open_ranks(8);
+	for (uint32_t i = 0; i < LONGEST; i++)
+		given[i] = i * 7 + 1;
+	assert_int_equal(mprotect(given, INA_HALVING_BYTES, PROT_READ), 0);
+	memset(others, 0, sizeof(others));
+	for (int r = 0; r < 8; r++) {
+		transfers[r] = transfer_of(others[r], others[r], INA_UINT32);
+		transfers[r].total_bytes = INA_HALVING_BYTES;
+	}
+	transfers[2] = transfer_of(given, given, INA_UINT32);
+	transfers[2].total_bytes = INA_HALVING_BYTES;
+	transfers[2].is_given = true;
+	call_all(8, transfers, 0);
+	for (int r = 0; r < 8; r++)
+		assert_memory_equal(r == 2 ? given : others[r], given, INA_HALVING_BYTES);
+	munmap(given, INA_HALVING_BYTES);
+	close_ranks(8);
 }
 
 /* Whatever rank sees the overflow, and however it is folded in. */
@@ -404,6 +485,9 @@ int main(void)
 	const char *given = getenv("INA_SEED");
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(any_number_of_ranks),
+	        cmocka_unit_test(long_ones_have_the_tree_too),
+	        cmocka_unit_test(what_is_halved),
+	        cmocka_unit_test(given_elements_are_only_read),
 	        cmocka_unit_test(all_hear_of_an_overflow_and_of_a_rejoin),
 	        cmocka_unit_test(sums_of_16_bits_are_rounded_once),
 	        cmocka_unit_test(few_messages),
