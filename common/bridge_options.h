@@ -77,6 +77,10 @@ enum {
 	  "So long after its start or reset, up to twice that, the aggregator drops the SENDs "    \
 	  "that are marked; to be three times as long as the network can hold a packet back "      \
 	  "(default 10; 0: not at all)")                                                           \
+	X(PATIENCE, SWITCH, "patience", "MILLISECONDS", 2, WHOLE, 0, 1000000,                      \
+	  "The aggregator gives up a flow whose addresses others use when it has been silent "     \
+	  "for this long, at the latest after twice that; to be longer than two of the hosts' "    \
+	  "ACK timeouts (default 300; 0: at once)")                                                \
 	X(RESET_EVERY, SWITCH, "reset-every", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                   \
 	  "Reset the aggregator, which loses all state, each time it has been given that many "    \
 	  "frames")                                                                                \

@@ -51,6 +51,9 @@ enum {
 	PACKET_UDP_CHECKSUM_AT = 6,
 	PACKET_UDP_BYTES = 8,
 
+	PACKET_BTH_PAD_AT = 1, /* the count, in these bits of it */
+	PACKET_BTH_PAD_MASK = 0x30,
+	PACKET_BTH_PKEY_AT = 2,
 	PACKET_BTH_RESV8A_AT = 4,
 	PACKET_BTH_QPN_AT = 5,
 	PACKET_BTH_ACK_AT = 8, /* its highest bit */

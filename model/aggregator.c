@@ -18,8 +18,8 @@
 #include "trace.h"
 #include "tree.h"
 
-/* Up to the next tick it may be no time at all, up to the one after it is a whole quiet time. */
-enum { QUIET_TICKS = 2 };
+/* Up to the next tick it may be no time at all, up to the one after it is a whole interval. */
+enum { TICKS = 2 };
 
 struct aggregator {
 	struct aggregator_config config;
@@ -124,7 +124,8 @@ static bool open_parts(struct aggregator *aggregator)
 	        .port_count = config->ports,
 	        .level = config->place.level,
 	        .uplinks = config->place.uplinks,
-	        .quiet_ticks = config->has_quiet_time ? QUIET_TICKS : 0,
+	        .quiet_ticks = config->has_quiet_time ? TICKS : 0,
+	        .patience_ticks = config->has_patience ? TICKS : 0,
 	        .counters = &aggregator->counters,
 	};
 
@@ -256,6 +257,12 @@ void aggregator_tick(struct aggregator *aggregator)
 		judge_tick(&aggregator->judges[port]);
 	for (unsigned job = 0; job < aggregator->config.jobs; job++)
 		join_tick(&aggregator->join, job);
+}
+
+void aggregator_patience(struct aggregator *aggregator)
+{
+	for (unsigned port = 0; port < aggregator->config.ports; port++)
+		judge_patience(&aggregator->judges[port]);
 }
 
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator)

@@ -51,6 +51,7 @@ struct aggregator_config {
 	unsigned mtu_bytes;  /* the largest payload: 256, 512, 1024, 2048, 4096 (also as 0) */
 	bool has_quiet_time; /* docs/protocol.md, Reset: its ends are those of */
 	                     /* aggregator_tick(). Else it is over at once */
+	bool has_patience;   /* docs/protocol.md, Suspects: likewise, aggregator_patience() */
 	struct aggregator_lack lacks; /* nothing, where it is zeros */
 	struct aggregator_place place;
 	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
@@ -104,10 +105,16 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
 void aggregator_age(struct aggregator *aggregator);
 
 /*
- * The quiet time: to be called at intervals of it. A packet that came before the last two calls is
- * a quiet time or longer ago; and so is the reset, where these two are the first.
+ * The quiet time: to be called at intervals of it. What came before the last two calls is a quiet
+ * time or longer ago; and so is the reset, where these two are the first.
  */
 void aggregator_tick(struct aggregator *aggregator);
+
+/*
+ * The patience with silent flows: to be called at intervals of it, which are longer than two of the
+ * hosts' ACK timeouts. A packet that came before the last two calls is that long ago.
+ */
+void aggregator_patience(struct aggregator *aggregator);
 
 /* What was counted since the start; valid until the close. */
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator);

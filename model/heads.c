@@ -72,7 +72,8 @@ static bool headers_are_equal(const uint8_t *a, const uint8_t *b)
 
 static bool is_alike(const struct queue_slot *a, const struct queue_slot *b)
 {
-	return a->opcode == b->opcode && a->payload_bytes == b->payload_bytes &&
+	return a->opcode == b->opcode && packet_pkey(&a->header) == packet_pkey(&b->header) &&
+	       a->payload_bytes == b->payload_bytes &&
 	       (!packet_opcode_starts(a->opcode) ||
 	        headers_are_equal(a->payload.bytes, b->payload.bytes));
 }

@@ -53,9 +53,10 @@ struct jobs {
 	const uint8_t *port_priority; /* by port, of JOINs whose tag does not count */
 	uint32_t trusted;             /* ports whose JOINs' VLAN tags count */
 	unsigned port_count;
-	unsigned level;       /* of this switch */
-	uint64_t wanted_by;   /* the job that was the last to ask for a context */
-	unsigned quiet_ticks; /* until a quiet time that begins now is over; 0: there is none */
+	unsigned level;          /* of this switch */
+	uint64_t wanted_by;      /* the job that was the last to ask for a context */
+	unsigned quiet_ticks;    /* until a quiet time that begins now is over; 0: there is none */
+	unsigned patience_ticks; /* until a flow that is heard now has been silent for long */
 	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */
 };

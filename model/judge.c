@@ -3,6 +3,7 @@
 #include "judge.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,7 +136,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	judge->flows[job] = (struct flow){
 	        .valid = true,
 	        .key = packet->key,
-	        .fresh = judge->jobs->quiet_ticks,
+	        .fresh = judge->jobs->patience_ticks,
 	};
 	queue_begin(&judge->queues[job], judge->jobs->entries[job].block);
 	return take(judge, (unsigned)job, packet);
@@ -249,10 +250,13 @@ static bool is_probe(const struct judge *judge, int32_t distance)
 	       abs(distance - (int32_t)INA_WIRE_PROBE_PSN_OFFSET) < PROBE_REACH;
 }
 
+/* What starts a message says of which job it is. */
 static bool is_of_another_job(const struct judge *judge, unsigned job, const struct packet *packet)
 {
-	return is_control(packet, INA_WIRE_JOIN) &&
-	       message_header(packet).job_id != judge->jobs->entries[job].job_id;
+	uint64_t job_id;
+
+	memcpy(&job_id, packet->payload + offsetof(struct ina_wire_header, job_id), sizeof(job_id));
+	return packet_opcode_starts(packet->opcode) && job_id != judge->jobs->entries[job].job_id;
 }
 
 /* It cannot be the flow's own. If it goes on although the flow is silent, the flow is put out. */
@@ -279,14 +283,14 @@ static void hear(struct judge *judge, unsigned job)
 
 	entry->heard |= jobs_is_complete(entry);
 	judge->flows[job].suspects = 0;
-	judge->flows[job].fresh = judge->jobs->quiet_ticks;
+	judge->flows[job].fresh = judge->jobs->patience_ticks;
 }
 
 struct judgement judge_packet(struct judge *judge, struct packet *packet)
 {
-	if (!packet->roce_request)
+	if (!packet->marked_request)
 		return pass();
-	if (judge->quiet > 0 && packet_is_marked_send(packet))
+	if (judge->quiet > 0 && packet_is_send(packet))
 		return discard(&judge->counters->quiet_dropped);
 	int job = find_flow(judge, packet);
 	if (job < 0 && is_known_elsewhere(judge, packet))
@@ -301,22 +305,21 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 
 	int32_t distance = psn_distance(packet->psn, judge->flows[job].next_psn);
 	if (!packet->candidate)
-		return distance == 0 ? judge_suspect(judge, (unsigned)job) : pass();
+		return judge_suspect(judge, (unsigned)job);
 	if (!icrc_is_right(packet))
 		return discard(&judge->counters->icrc_dropped);
-	bool is_of_another_switch = is_probe(judge, distance);
-	bool is_too_far = is_far(judge, (unsigned)job, distance) && !is_of_another_switch;
+	if (is_probe(judge, distance) && !is_control(packet, INA_WIRE_JOIN))
+		return pass();
 
 	/* A job that broke before its JOINs' sum has whatever window others granted. */
 	bool has_window = !judge->jobs->entries[job].broken || has_join_sum(judge, (unsigned)job);
+	bool is_too_far = is_far(judge, (unsigned)job, distance);
 
 	if (is_of_another_job(judge, (unsigned)job, packet) || (is_too_far && has_window))
 		return judge_suspect(judge, (unsigned)job);
 	if (is_too_far)
 		return pass();
 	hear(judge, (unsigned)job);
-	if (is_of_another_switch)
-		return pass();
 	if (distance == 0)
 		return judge_expected(judge, (unsigned)job, packet);
 	if (distance < 0)
@@ -328,6 +331,10 @@ void judge_tick(struct judge *judge)
 {
 	if (judge->quiet > 0)
 		judge->quiet--;
+}
+
+void judge_patience(struct judge *judge)
+{
 	for (unsigned i = 0; i < judge->job_count; i++)
 		if (judge->flows[i].fresh > 0)
 			judge->flows[i].fresh--;

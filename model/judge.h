@@ -21,7 +21,7 @@ struct flow {
 	uint32_t next_psn;
 	bool recovers;     /* past a gap; nothing that asks for an ACK has been taken since */
 	unsigned suspects; /* since its last packet; no more than decide are counted */
-	unsigned fresh;    /* ticks until it has been silent for a quiet time */
+	unsigned fresh;    /* ends of patience until it has been silent for so long */
 };
 
 struct judge {
@@ -63,8 +63,9 @@ void judge_close(struct judge *judge);
  */
 struct judgement judge_packet(struct judge *judge, struct packet *packet);
 
-/* As aggregator_tick(). */
+/* As aggregator_tick(), aggregator_patience(). */
 void judge_tick(struct judge *judge);
+void judge_patience(struct judge *judge);
 
 /* The flow of a job has left. What waits in its queue is forgotten with it. */
 void judge_forget(struct judge *judge, unsigned job);

@@ -61,7 +61,23 @@ static bool is_rc_request(uint8_t opcode)
 	return opcode < PACKET_READ_RESPONSE_FIRST || opcode > PACKET_ATOMIC_ACK;
 }
 
-static bool is_send(uint8_t opcode)
+/* The DSCP of aggregation traffic. */
+static bool is_marked(const struct packet_header *header)
+{
+	const uint8_t *ip = header->bytes + header->ip_at;
+	/* IPv6's lies across two bytes, behind the version. */
+	unsigned traffic_class =
+	        header->is_ipv6 ? packet_be16(ip) >> 4 & 0xFF : ip[PACKET_IPV4_TOS_AT];
+
+	return traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
+}
+
+static bool is_padded(const struct packet_header *header)
+{
+	return header->bytes[header->bth_at + PACKET_BTH_PAD_AT] & PACKET_BTH_PAD_MASK;
+}
+
+static bool can_be_joined(uint8_t opcode)
 {
 	return opcode == PACKET_SEND_FIRST || opcode == PACKET_SEND_MIDDLE ||
 	       opcode == PACKET_SEND_LAST || opcode == PACKET_SEND_ONLY;
@@ -100,6 +116,7 @@ static void read_key(struct packet_key *key, const struct packet_header *header)
 	key->is_ipv6 = header->is_ipv6;
 	key->has_vlan = header->has_vlan;
 	key->vlan_id = packet_tag(header) & PACKET_VLAN_ID_MASK;
+	key->source_port = packet_be16(header->bytes + header->udp_at + PACKET_UDP_SPORT_AT);
 	memcpy(key->source_ip, ip + source_at, address_bytes);
 	memcpy(key->destination_ip, ip + source_at + address_bytes, address_bytes);
 	key->destination_qpn = be24(header->bytes + header->bth_at + PACKET_BTH_QPN_AT);
@@ -124,11 +141,13 @@ void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_byt
 	packet->payload_bytes = announced_payload_bytes(header);
 	read_key(&packet->key, header);
 
-	packet->roce_request = length_bytes >= header->length_bytes && is_udp(header) &&
-	                       is_roce(header) && is_rc_request(packet->opcode);
+	packet->marked_request = length_bytes >= header->length_bytes && is_udp(header) &&
+	                         is_roce(header) && is_rc_request(packet->opcode) &&
+	                         is_marked(header);
 	/* One beat cannot hold a payload: the pipeline needs a second one to be a candidate. */
-	packet->candidate = packet->roce_request && is_send(packet->opcode) &&
-	                    packet->payload_bytes > 0 && length_bytes > PACKET_BEAT_BYTES;
+	packet->candidate = packet->marked_request && can_be_joined(packet->opcode) &&
+	                    !is_padded(header) && packet->payload_bytes > 0 &&
+	                    length_bytes > PACKET_BEAT_BYTES;
 	packet->payload = packet->candidate ? frame + header->length_bytes : NULL;
 	size_t packet_bytes = header->length_bytes + packet->payload_bytes + PACKET_ICRC_BYTES;
 	packet->wrong_length = length_bytes < packet_bytes;
@@ -138,7 +157,7 @@ void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_byt
 bool packet_keys_are_equal(const struct packet_key *a, const struct packet_key *b)
 {
 	return a->has_vlan == b->has_vlan && a->is_ipv6 == b->is_ipv6 && a->vlan_id == b->vlan_id &&
-	       a->destination_qpn == b->destination_qpn &&
+	       a->source_port == b->source_port && a->destination_qpn == b->destination_qpn &&
 	       memcmp(a->source_ip, b->source_ip, sizeof(a->source_ip)) == 0 &&
 	       memcmp(a->destination_ip, b->destination_ip, sizeof(a->destination_ip)) == 0;
 }
@@ -164,15 +183,14 @@ bool packet_is_well_formed(const struct packet *packet)
 	return packet->payload_bytes >= least;
 }
 
-bool packet_is_marked_send(const struct packet *packet)
+bool packet_is_send(const struct packet *packet)
 {
-	const uint8_t *ip = packet->header.bytes + packet->header.ip_at;
-	/* IPv6's lies across two bytes, behind the version. */
-	unsigned traffic_class =
-	        packet->header.is_ipv6 ? packet_be16(ip) >> 4 & 0xFF : ip[PACKET_IPV4_TOS_AT];
+	return packet->opcode <= PACKET_SEND_ONLY_IMMEDIATE;
+}
 
-	return packet->roce_request && packet->opcode <= PACKET_SEND_ONLY_IMMEDIATE &&
-	       traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
+uint16_t packet_pkey(const struct packet_header *header)
+{
+	return packet_be16(header->bytes + header->bth_at + PACKET_BTH_PKEY_AT);
 }
 
 bool packet_asks_for_ack(const struct packet_header *header)

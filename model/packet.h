@@ -48,6 +48,7 @@ struct packet_key {
 	bool has_vlan;
 	bool is_ipv6;
 	uint16_t vlan_id;
+	uint16_t source_port; /* of UDP */
 	uint8_t source_ip[16];
 	uint8_t destination_ip[16];
 	uint32_t destination_qpn;
@@ -59,9 +60,12 @@ struct packet {
 	struct packet_header header; /* of the frame, zeros behind the end of a short one */
 	const uint8_t *payload;      /* of a candidate: in the frame */
 
-	/* A request of a reliable connection over RoCEv2; the flow fields below mean something. */
-	bool roce_request;
-	/* Of a form that can be joined: SEND, 16 to 4096 bytes in multiples of 16. */
+	/*
+	 * A request of a reliable connection over RoCEv2 with the DSCP of aggregation traffic: only
+	 * such a packet can belong to a flow, and the flow fields below mean something.
+	 */
+	bool marked_request;
+	/* Of a form that can be joined: SEND, 16 to 4096 bytes in multiples of 16, no pad. */
 	bool candidate;
 	/* A candidate whose frame is shorter than its headers say. */
 	bool wrong_length;
@@ -89,8 +93,11 @@ bool packet_opcode_ends(uint8_t opcode);
 /* Long enough for what docs/protocol.md puts into a packet of its opcode. For candidates. */
 bool packet_is_well_formed(const struct packet *packet);
 
-/* A SEND request with the DSCP of aggregation traffic, of any form. */
-bool packet_is_marked_send(const struct packet *packet);
+/* Of a marked request: a SEND of any form. */
+bool packet_is_send(const struct packet *packet);
+
+/* Its partition. */
+uint16_t packet_pkey(const struct packet_header *header);
 
 /* Does its sender ask its receiver for an acknowledgement? Let it. */
 bool packet_asks_for_ack(const struct packet_header *header);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether packets that belong together are alike: their opcodes and lengths in every packet, the
-// EQUAL lanes of their first beats where a message starts. The answer comes one clock later.
+// Whether packets that belong together are alike: their opcodes, partitions (P_Key) and lengths in
+// every packet, the EQUAL lanes of their first beats where a message starts. The answer comes one clock later.
 //
 // What is alike has the same bits. So one OR over all is the value of all, and they differ where one
 // has a bit that another has not.
@@ -29,6 +29,7 @@ module ina_alike #(
   localparam int LANE_W     = ina_pkg::LANE_W;
   localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
   localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
+  localparam int PKEY_AT    = ina_pkg::BTH_PKEY_AT * 8;
   localparam int QUADS_AT   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
 
@@ -40,9 +41,9 @@ module ina_alike #(
   assign m_differs = header_differs || lanes_differ != '0;
 
   always_ff @(posedge clk) begin : compare
-    logic [QUADS_W+7:0] header;
-    logic [QUADS_W+7:0] header_ones;
-    logic [QUADS_W+7:0] header_zeros;
+    logic [QUADS_W+23:0] header;
+    logic [QUADS_W+23:0] header_ones;
+    logic [QUADS_W+23:0] header_zeros;
     logic [LANE_W-1:0]  lane;
     logic [LANE_W-1:0]  ones;
     logic [LANE_W-1:0]  zeros;
@@ -53,6 +54,7 @@ module ina_alike #(
       header_zeros = '0;
       for (int i = 0; i < HEADER_COUNT; i++) begin
         header = {s_header[i*HEADER_T_W + QUADS_AT +: QUADS_W],
+                  s_header[i*HEADER_T_W + PKEY_AT +: 16],
                   s_header[i*HEADER_T_W + OPCODE_AT +: 8]};
         if (s_header_mask[i]) begin
           header_ones  = header_ones | header;

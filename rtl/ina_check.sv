@@ -34,6 +34,7 @@ module ina_check (
     output logic                       next_last,
     output logic                       next_candidate,
     output logic [31:0]                next_lane_0,
+    output logic [63:0]                next_job_id,  // where a message starts
 
     // The same beats, two clocks of en later.
     output logic                       m_valid,
@@ -116,6 +117,7 @@ module ina_check (
   assign next_last      = c_last;
   assign next_candidate = c_candidate;
   assign next_lane_0    = c_data[31:0];
+  assign next_job_id    = c_data[64 +: 64];
   assign busy           = c_head || c_valid || m_valid;
 
   always_ff @(posedge clk) begin

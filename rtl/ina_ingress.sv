@@ -22,6 +22,7 @@ module ina_ingress #(
     input  logic clk,
     input  logic rst,
     input  logic tick,
+    input  logic patience,
     input  logic uplink,
     input  logic probes,
 
@@ -146,6 +147,7 @@ module ina_ingress #(
   logic             next_last;
   logic             next_candidate;
   logic [31:0]      next_lane_0;
+  logic [63:0]      next_job_id;
   logic             checked_valid;
   logic             checked_first;
   logic             checked_last;
@@ -164,7 +166,7 @@ module ina_ingress #(
       .s_header(parsed_header), .s_data(parsed_data), .s_after(parsed_after),
       .s_quads(parsed_quads), .s_candidate(parsed_candidate), .s_roce_data(parsed_roce_data),
       .s_wrong_length(parsed_wrong_length), .s_trailed(parsed_trailed),
-      .next_valid, .next_first, .next_last, .next_candidate, .next_lane_0,
+      .next_valid, .next_first, .next_last, .next_candidate, .next_lane_0, .next_job_id,
       .m_valid(checked_valid), .m_first(checked_first), .m_last(checked_last),
       .m_header(checked_header), .m_data(checked_data),
       .m_candidate(checked_candidate), .m_roce_data(checked_roce_data), .m_ok(checked_ok),
@@ -206,10 +208,10 @@ module ina_ingress #(
   end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .OTHER_PORTS(OTHER_PORTS)) judge (
-      .clk, .rst, .tick, .uplink, .probes, .en,
+      .clk, .rst, .tick, .patience, .uplink, .probes, .en,
       .early_valid(parsed_valid && parsed_first && parsed_roce_data),
       .early_header(parsed_header),
-      .next_valid, .next_first, .next_candidate, .next_lane_0,
+      .next_valid, .next_first, .next_candidate, .next_lane_0, .next_job_id,
       .s_valid(checked_valid), .s_first(checked_first), .s_last(checked_last),
       .s_header(checked_header), .s_candidate(checked_candidate),
       .s_roce_data(checked_roce_data), .s_ok(checked_ok), .s_job_id(ask.job_id),

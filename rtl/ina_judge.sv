@@ -29,12 +29,13 @@ module ina_judge #(
 ) (
     input  logic clk,
     input  logic rst,
-    input  logic tick,  // one clock at intervals of the quiet time
+    input  logic tick,      // one clock at intervals of the quiet time
+    input  logic patience,  // ... of the patience with silent flows
     input  logic uplink,  // the port leads to a higher switch
     input  logic probes,  // other switches' probes can come by it
     output logic en,    // the ingress of this port may advance; a register
 
-    // From ina_check, two clocks of en before s_*: the first beat of a RoCE request.
+    // From ina_check, two clocks of en before s_*: the first beat of a marked RoCE request.
     input  logic             early_valid,
     input  ina_pkg::header_t early_header,
 
@@ -43,6 +44,7 @@ module ina_judge #(
     input  logic                       next_first,
     input  logic                       next_candidate,
     input  logic [31:0]                next_lane_0,  // of the payload's beat
+    input  logic [63:0]                next_job_id,  // likewise
 
     // From ina_check.
     input  logic                       s_valid,
@@ -128,7 +130,8 @@ module ina_judge #(
   always_comb begin
     early_key = '0;
     if (early_valid || !ina_pkg::SIMULATED)
-      early_key = {early_header.has_vlan,
+      early_key = {early_header.bytes[ina_pkg::UDP_SOURCE_AT*8 +: 16],
+                   early_header.has_vlan,
                    early_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 4],
                    early_header.bytes[(ina_pkg::VLAN_TCI_AT+1)*8 +: 8],
                    early_header.is_ipv6,
@@ -138,7 +141,6 @@ module ina_judge #(
   end
 
   logic [7:0] early_opcode;
-  logic [5:0] early_dscp;
   logic       next_join;
   logic       in_quiet_time;
   logic       in_quiet;  // it comes within the switch's quiet time
@@ -146,18 +148,20 @@ module ina_judge #(
   logic       well_formed;
   logic       is_join;
   logic       is_leave;
+  logic       other_job;  // it starts a message of another job than its flow's
 
-  // IPv6's DSCP lies across two bytes, behind the version.
+  // The job of each flow.
+  logic [63:0] job_id [JOB_COUNT];
+
+  always_ff @(posedge clk) if (learn) job_id[answer_job] <= s_job_id;
+
   assign early_opcode = early_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8];
-  assign early_dscp   = early_header.is_ipv6
-      ? {early_header.bytes[ina_pkg::IP_AT*8 +: 4], early_header.bytes[(ina_pkg::IP_AT+1)*8+6 +: 2]}
-      : early_header.bytes[ina_pkg::IPV4_TOS_AT*8+2 +: 6];
 
   ina_judge_kind kind (
-      .clk, .rst, .en, .tick, .early_valid, .early_opcode, .early_dscp,
-      .early_quads(early_header.quads),
-      .next_valid, .next_first, .next_candidate, .next_lane_0, .next_join,
-      .quiet(in_quiet_time), .well_formed, .is_join, .is_leave);
+      .clk, .rst, .en, .tick, .early_valid, .early_opcode, .early_quads(early_header.quads),
+      .next_valid, .next_first, .next_candidate, .next_lane_0, .next_job_id,
+      .flow_job_id(job_id[watch_job]), .next_join,
+      .quiet(in_quiet_time), .well_formed, .is_join, .is_leave, .other_job);
 
   // The flow, if it is a known one. It is looked up while ina_check has the packet.
   logic             flow_hit;
@@ -242,15 +246,6 @@ module ina_judge #(
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job, .learn,
       .answered, .granted, .held, .granted_job, .settled);
 
-  // A JOIN of a known flow stays for two clocks: in the first one the jobs are compared.
-  logic [63:0] job_id [JOB_COUNT];  // of each flow
-  logic        other_job;
-
-  always_ff @(posedge clk) begin
-    if (learn) job_id[answer_job] <= s_job_id;
-    other_job <= job_id[flow_job] != s_job_id;
-  end
-
   // The decision.
   logic                              decide;
   logic                              opens;
@@ -275,7 +270,7 @@ module ina_judge #(
       .in_queue, .in_raw, .in_history, .decide, .slot(sum_slot), .ordinal(sum_ordinal));
 
   ina_judge_suspects #(.JOB_COUNT(JOB_COUNT)) suspicion (
-      .clk, .tick, .decided_job(job_q), .own(hit_valid), .suspect(suspect_q), .learn,
+      .clk, .patience, .decided_job(job_q), .own(hit_valid), .suspect(suspect_q), .learn,
       .learn_job(answer_job), .job(flow_job), .puts_out);
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a packet is, by its headers two clocks of en before the judge has it, and by its message
-// header one clock before.
+// header one clock before. All packets here are marked RoCE requests, if they are RoCE at all.
 
 `default_nettype none
 
@@ -13,19 +13,21 @@ module ina_judge_kind (
 
     input  logic                        early_valid,
     input  logic [7:0]                  early_opcode,
-    input  logic [5:0]                  early_dscp,
     input  logic [ina_pkg::QUADS_W-1:0] early_quads,
     input  logic                        next_valid,
     input  logic                        next_first,
     input  logic                        next_candidate,
     input  logic [31:0]                 next_lane_0,  // of the payload's beat
+    input  logic [63:0]                 next_job_id,  // likewise
+    input  logic [63:0]                 flow_job_id,  // of its flow's JOIN, if it has a flow
 
     output logic next_join,
     // With the packet at the judge:
-    output logic quiet,        // a marked SEND of the quiet time, if it is RoCE at all
+    output logic quiet,        // a SEND of the quiet time
     output logic well_formed,  // as long as its opcode needs
     output logic is_join,
-    output logic is_leave
+    output logic is_leave,
+    output logic other_job     // it starts a message of another job than its flow's
 );
 
   // Ticks that are left of the quiet time, a bit each. Without quiet time `tick` is always there,
@@ -39,6 +41,7 @@ module ina_judge_kind (
 
   logic next_quiet;
   logic next_well_formed;
+  logic next_starts;   // First or Only: its payload begins with a message's header
   logic next_control;  // JOIN or LEAVE: one packet of 48 bytes
 
   assign next_join = next_valid && next_candidate && next_first && next_control
@@ -46,8 +49,9 @@ module ina_judge_kind (
 
   always_ff @(posedge clk) begin
     if (en && early_valid) begin
-      next_quiet       <= quiet_ticks[0] && early_dscp == ina_pkg::DSCP
-          && early_opcode < ina_pkg::RC_SENDS_END;
+      next_quiet       <= quiet_ticks[0] && early_opcode < ina_pkg::RC_SENDS_END;
+      next_starts      <= early_opcode == ina_pkg::RC_SEND_ONLY
+          || early_opcode == ina_pkg::RC_SEND_FIRST;
       next_well_formed <= (early_opcode == ina_pkg::RC_SEND_ONLY) ? early_quads >= 3
                         : (early_opcode == ina_pkg::RC_SEND_FIRST) ? early_quads >= 2 : 1'b1;
       next_control     <= early_opcode == ina_pkg::RC_SEND_ONLY
@@ -59,6 +63,7 @@ module ina_judge_kind (
           && next_lane_0 == {ina_pkg::TYPE_LEAVE, ina_pkg::MESSAGE_MAGIC_VERSION};
       if (next_first) begin
         quiet       <= next_quiet;
+        other_job   <= next_candidate && next_starts && next_job_id != flow_job_id;
         well_formed <= next_well_formed;
       end
     end

@@ -12,10 +12,12 @@
 //                                that left as a sum is answered with that sum; one that was sent
 //                                raw passes; a probe goes in place of what is older than all these
 //                                (but a border's passes: what it needs is higher up)
-//   2^22, or nearly              another switch's probe, where one can come from: it passes
+//   2^22, or nearly              another switch's probe, where one can come from, unless it is a JOIN:
+//                                it passes, and is no sign of the flow's life
 //
-// What no window reaches, a request or length that is no contribution's, and a JOIN of another job
-// cannot be the flow's own: suspects, which are dropped, and put the flow out in the end. But a job
+// What no window reaches, a request or length that is no contribution's, and what starts a message of
+// another job cannot be the flow's own: suspects, which are dropped, and put the flow out in the end.
+// But a job
 // that broke before the sum of its JOINs went out has no window here: others granted it theirs, and
 // what is too far for this one passes.
 //
@@ -54,7 +56,7 @@ module ina_judge_psn #(
     input  logic [SLOT_W-1:0] window,  // packets, less one
     input  logic        elsewhere,  // it has one at another port
     input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
-    input  logic        other_job,  // a JOIN: it asks for another one
+    input  logic        other_job,  // it starts a message of another one
     input  logic        puts_out,   // a suspect ends the flow now
     input  logic        border,     // it is sent on as a part of the sum
     input  logic        begun,      // its JOIN has gone out as a sum; a border's: of all ranks
@@ -83,7 +85,7 @@ module ina_judge_psn #(
 
   logic probe;
 
-  assign probe = probes && (distance[23:PROBE_REACH_W] == PROBE_AT
+  assign probe = probes && !is_join && (distance[23:PROBE_REACH_W] == PROBE_AT
       || (distance[23:PROBE_REACH_W] == PROBE_AT - 1'b1 && distance[PROBE_REACH_W-1:0] != '0));
 
   // No window reaches so far: the addresses now belong to another connection.
@@ -92,11 +94,11 @@ module ina_judge_psn #(
   logic windowless;  // it broke before it had one
 
   assign windowless = job_broken && !begun;
-  assign far = !probe && (distance[23] ? ~distance > {24'(window) + 24'd1} << 1 : distance > 24'(window));
+  assign far = distance[23] ? ~distance > {24'(window) + 24'd1} << 1 : distance > 24'(window);
 
   // What is stored is the expected packet, so it is not far.
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere
-      && !(is_join && other_job);
+      && !other_job;
 
   always_comb begin
     verdict = '0;
@@ -119,11 +121,12 @@ module ina_judge_psn #(
       end else if (!hit) begin
         verdict.pass = 1'b1;
       end else if (!candidate) begin  // its iCRC is unknown
-        suspect      = distance == '0;
-        verdict.pass = distance != '0;
+        suspect = 1'b1;
       end else if (!icrc_ok) begin
         events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
-      end else if ((far && !windowless) || (is_join && other_job)) begin
+      end else if (probe) begin
+        verdict.pass = 1'b1;
+      end else if ((far && !windowless) || other_job) begin
         suspect = 1'b1;
       end else if (far) begin
         verdict.pass = 1'b1;
@@ -138,9 +141,7 @@ module ina_judge_psn #(
       events[ina_pkg::COUNT_SUSPECTS_DROPPED] = 1'b1;
     end
     if (own) begin
-      if (probe) begin
-        verdict.pass = 1'b1;
-      end else if (distance == '0) begin  // expected
+      if (distance == '0) begin  // expected
         if (!well_formed) begin
           verdict.pass      = 1'b1;
           verdict.break_job = 1'b1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // When a flow of one port is put out (docs/protocol.md, Suspects): by the fourth suspect since its
-// last packet, if that packet came before the last two ticks, so a quiet time ago at least.
+// last packet, if that packet came before the last two ends of patience, so at least as long ago.
 
 `default_nettype none
 
@@ -10,7 +10,7 @@ module ina_judge_suspects #(
     localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input logic clk,
-    input logic tick,
+    input logic patience,  // its end
 
     // The packet decided a clock ago belongs to the flow of this job, or is a suspect there.
     input logic [JOB_W-1:0] decided_job,
@@ -26,7 +26,7 @@ module ina_judge_suspects #(
 );
 
   logic [1:0]           suspects [JOB_COUNT];  // since the flow's last packet, at most 3
-  logic [JOB_COUNT-1:0] heard;                 // a packet of the flow came since the last tick
+  logic [JOB_COUNT-1:0] heard;                 // a packet of the flow came since the last end
   logic [JOB_COUNT-1:0] heard_before;          // ... or between that and the one before it
 
   // Behind a packet of a flow there is a clock without a beat (ina_parse), but not behind a suspect.
@@ -38,7 +38,7 @@ module ina_judge_suspects #(
   assign puts_out = three && !heard[job] && !heard_before[job];
 
   always_ff @(posedge clk) begin
-    if (tick) begin
+    if (patience) begin
       heard_before <= heard;
       heard        <= '0;
     end

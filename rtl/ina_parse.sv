@@ -47,7 +47,7 @@ module ina_parse #(
     output logic [31:0]                m_after,         // the four bytes that follow m_data
     output logic [2:0]                 m_quads,         // of a candidate: 1 to 4 valid quads in it
     output logic                       m_candidate,     // has the shape of a contribution
-    output logic                       m_roce_data,     // RC request: m_header means something
+    output logic                       m_roce_data,     // marked RC request: m_header means something
     output logic                       m_wrong_length,  // with its m_last: shorter than UDP says
     output logic                       m_trailed,       // ... or longer, or so it seems: wrong too
 
@@ -158,6 +158,8 @@ module ina_parse #(
   logic [15:0]                  ip_length;   // as UDP must say it
   logic [7:0]                   opcode;
   logic [1:0]                   ecn;
+  logic [5:0]                   dscp;
+  logic [1:0]                   pad;
   logic [QUADS_W-1:0]           quads;       // of a candidate
   logic                         request;
   logic                         candidate;
@@ -168,6 +170,8 @@ module ina_parse #(
     ip_length  = '0;
     opcode     = '0;
     ecn        = '0;
+    dscp       = '0;
+    pad        = '0;
     udp        = 1'b0;
     quads      = '0;
     request    = 1'b0;
@@ -176,22 +180,26 @@ module ina_parse #(
       port       = wire16(m_data[(ina_pkg::UDP_CHECKSUM_AT-HEAD_AT-4)*8 +: 16]);
       udp_length = wire16(m_data[(ina_pkg::UDP_CHECKSUM_AT-HEAD_AT-2)*8 +: 16]);
       opcode     = m_data[(ina_pkg::BTH_OPCODE_AT-HEAD_AT)*8 +: 8];
+      pad        = m_data[(ina_pkg::BTH_PAD_AT-HEAD_AT)*8+4 +: 2];
       if (m_head_ipv6) begin
         udp       = m_data[(ina_pkg::IP_AT-HEAD_AT)*8+4 +: 4] == 4'd6
             && m_data[(ina_pkg::IP_AT-HEAD_AT+6)*8 +: 8] == PROTOCOL_UDP;
         ecn       = m_data[(ina_pkg::IP_AT-HEAD_AT+1)*8+4 +: 2];
+        // Across two bytes, behind the version.
+        dscp      = {m_data[(ina_pkg::IP_AT-HEAD_AT)*8 +: 4],
+                     m_data[(ina_pkg::IP_AT-HEAD_AT+1)*8+6 +: 2]};
         ip_length = wire16(m_data[(ina_pkg::IP_AT-HEAD_AT+4)*8 +: 16]);
       end else begin
         udp       = m_data[(ina_pkg::IPV4_AT-HEAD_AT)*8 +: 8] == 8'h45
             && (wire16(m_data[(ina_pkg::IPV4_AT-HEAD_AT+6)*8 +: 16]) & 16'h3FFF) == '0
             && m_data[(ina_pkg::IPV4_AT-HEAD_AT+9)*8 +: 8] == PROTOCOL_UDP;
-        ecn       = m_data[(ina_pkg::IPV4_TOS_AT-HEAD_AT)*8 +: 2];
+        {dscp, ecn} = m_data[(ina_pkg::IPV4_TOS_AT-HEAD_AT)*8 +: 8];
         ip_length = wire16(m_data[(ina_pkg::IPV4_AT-HEAD_AT+2)*8 +: 16]) - IPV4_OVERHEAD;
       end
       quads     = udp_length[4 +: QUADS_W] - 1'b1;
       request   = m_is_ip && udp && m_complete && port == ina_pkg::ROCE_UDP_PORT
-          && is_request(opcode);
-      candidate = request && is_send(opcode) && !m_alone && ip_length == udp_length
+          && is_request(opcode) && dscp == ina_pkg::DSCP;
+      candidate = request && is_send(opcode) && pad == '0 && !m_alone && ip_length == udp_length
           && udp_length[15:4] > 12'd1 && udp_length[15:4] <= UDP_QUADS_MAX
           && udp_length[3:0] == UDP_REST;
     end

@@ -24,9 +24,10 @@ package ina_pkg;
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;
 
-  // What tells one flow of a port from another: VLAN or none, its id, IPv6 or IPv4, source and
-  // destination IP, destination QPN. And a hash of it, for the other ports (ina_elsewhere).
-  localparam int KEY_W  = 1 + 12 + 1 + 256 + 24;
+  // What tells one flow of a port from another: UDP source port, VLAN or none, its id, IPv6 or IPv4,
+  // source and destination IP, destination QPN. And a hash of it, for the other ports
+  // (ina_elsewhere).
+  localparam int KEY_W  = 16 + 1 + 12 + 1 + 256 + 24;
   localparam int HASH_W = 24;
 
   // Of a port's flow what the other ports see (ina_elsewhere).
@@ -78,8 +79,11 @@ package ina_pkg;
   localparam int IPV4_TTL_AT      = 46;
   localparam int IPV4_CHECKSUM_AT = 48;
   localparam int IPV4_SOURCE_AT   = 50;
+  localparam int UDP_SOURCE_AT    = 58;
   localparam int UDP_CHECKSUM_AT  = 64;
   localparam int BTH_OPCODE_AT    = 66;
+  localparam int BTH_PAD_AT       = 67;  // its bits 5 and 4
+  localparam int BTH_PKEY_AT      = 68;
   localparam int BTH_RESERVED_AT  = 70;  // resv8a
   localparam int BTH_QPN_AT       = 71;
   localparam int BTH_ACK_AT       = 74;  // its highest bit: AckReq

@@ -19,6 +19,7 @@ module ina_port #(
     input  logic clk,
     input  logic rst,
     input  logic tick,
+    input  logic patience,
     input  logic uplink,
     input  logic probes,
 
@@ -168,7 +169,7 @@ module ina_port #(
 
   ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
                 .OTHER_PORTS(OTHER_PORTS)) ingress (
-      .clk, .rst, .tick, .uplink, .probes,
+      .clk, .rst, .tick, .patience, .uplink, .probes,
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
       .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace), .writes_traces,

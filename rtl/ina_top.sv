@@ -33,6 +33,9 @@ module ina_top #(
     input  logic age,
     // One clock at intervals of the quiet time, from a timer. Always 1: there is no quiet time.
     input  logic tick,
+    // One clock at intervals of the patience with silent flows (docs/protocol.md, Suspects), from a timer.
+    // Always 1: there is none.
+    input  logic patience,
 
     // Where it stands in a tree of switches (docs/protocol.md, Several switches); zeros: alone. They
     // stay as they are while it runs.
@@ -576,7 +579,7 @@ module ina_top #(
 
     ina_port #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .MTU(MTU),
                .OTHER_PORTS(OTHER_PORTS)) port (
-        .clk, .rst, .tick, .uplink(uplinks[p]), .probes(uplinks[p] || level > 2'd1),
+        .clk, .rst, .tick, .patience, .uplink(uplinks[p]), .probes(uplinks[p] || level > 2'd1),
         .s_axis_tvalid(s_axis_tvalid[p]), .s_axis_tready(s_axis_tready[p]),
         .s_axis_tdata(s_axis_tdata[p*BEAT_W +: BEAT_W]),
         .s_axis_tkeep(s_axis_tkeep[p*KEEP_W +: KEEP_W]), .s_axis_tlast(s_axis_tlast[p]),

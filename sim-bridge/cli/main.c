@@ -49,6 +49,7 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 	        .number = bridge->number,
 	        .level = of->level,
 	        .has_quiet_time = bridge->config.quiet_ns > 0,
+	        .has_patience = bridge->config.patience_ns > 0,
 	        .jobs = (unsigned)bridge->config.jobs,
 	        .window_packets = (unsigned)bridge->config.window_packets,
 	        .memory_packets = (unsigned)bridge->config.memory_packets,

@@ -178,6 +178,8 @@ static void take_for_switch(struct bridge_config *of, const struct bridge_option
 		*whole[option->name] = option->whole;
 	if (option->name == BRIDGE_OPTION_QUIET)
 		of->quiet_ns = 1000000 * option->whole;
+	if (option->name == BRIDGE_OPTION_PATIENCE)
+		of->patience_ns = 1000000 * option->whole;
 }
 
 static void take_for_cable(struct cable_config *of, const struct bridge_option *option)
@@ -424,6 +426,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .every_switch.job_ttl_ns = 60000000000,
 	        .every_switch.idle_ttl_ns = 4000000000,
 	        .every_switch.quiet_ns = 10000000,
+	        .every_switch.patience_ns = 300000000,
 	        .every_switch.forwarding_ns = 300,
 	        .every_cable.bits_per_second = 100000000000,
 	        .every_cable.delay_ns = 500,

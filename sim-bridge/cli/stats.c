@@ -118,7 +118,9 @@ static uint64_t clocks_of(const struct bridge *bridge)
 
 /* A row of a switch's own counts. */
 #define SWITCH_COUNTS(X)                                                                           \
-	X(steered_frames) X(engine_resets) X(flooded_frames) X(filtered_frames) X(congested_frames) X(no_memory_frames)
+	X(steered_frames)                                                                          \
+	X(engine_resets) X(flooded_frames) X(filtered_frames) X(foreign_joins) X(congested_frames) \
+	        X(no_memory_frames)
 
 static json_t *switches_object(const struct fabric *fabric)
 {

@@ -58,6 +58,9 @@ struct engine_operations {
 	/* The end of a quiet time: two of them end one that began before. */
 	void (*tick)(struct engine *engine);
 
+	/* The end of a patience with silent flows, likewise. */
+	void (*patience)(struct engine *engine);
+
 	void (*read_counters)(const struct engine *engine, struct ina_counters *counters);
 
 	/* Clocks so far, or 0 where there is no clock. */
@@ -86,6 +89,7 @@ struct engine_config {
 	unsigned level;      /* of the switch; 1: the lowest */
 	uint32_t uplinks;    /* ports that lead to a higher level: bit p is port p */
 	bool has_quiet_time; /* else there are no tick()s */
+	bool has_patience;   /* else there are no patience()s */
 	/* As struct engine has them; 0: its defaults. */
 	unsigned jobs, window_packets, memory_packets;
 	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */

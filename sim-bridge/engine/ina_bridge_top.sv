@@ -15,6 +15,7 @@ module ina_bridge_top #(
     input  logic rst,
     input  logic age,
     input  logic tick,
+    input  logic patience,
     input  logic [1:0]            place_level,
     input  logic [PORT_COUNT-1:0] place_uplinks,
     input  logic [63:0]           place_id,
@@ -43,6 +44,7 @@ module ina_bridge_top #(
 
   logic                         top_age;
   logic                         top_tick;
+  logic                         top_patience;
   logic [1:0]                   top_level;
   logic [PORT_COUNT-1:0]        top_uplinks;
   logic [63:0]                  top_id;
@@ -63,6 +65,7 @@ module ina_bridge_top #(
   always_ff @(posedge clk) begin
     top_age  <= age;
     top_tick <= tick;
+    top_patience <= patience;
     {top_level, top_uplinks, top_id} <= {place_level, place_uplinks, place_id};
     {top_quota, top_vlan_quota, top_trusted, top_priority} <= {quota, vlan_quota, trusted_ports, port_priority};
     for (int p = 0; p < PORT_COUNT; p++) begin
@@ -80,7 +83,7 @@ module ina_bridge_top #(
 
   ina_top #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY),
             .GRAIN(GRAIN)) top (
-      .clk, .rst, .age(top_age), .tick(top_tick),
+      .clk, .rst, .age(top_age), .tick(top_tick), .patience(top_patience),
       .place_level(top_level), .place_uplinks(top_uplinks), .place_id(top_id), .quota(top_quota),
       .vlan_quota(top_vlan_quota), .trusted_ports(top_trusted), .port_priority(top_priority),
       .s_axis_tvalid(top_tvalid), .s_axis_tready(top_tready), .s_axis_tdata(top_tdata),

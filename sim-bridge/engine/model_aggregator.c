@@ -39,6 +39,11 @@ static void tick(struct engine *engine)
 	aggregator_tick(((struct model_engine *)engine)->aggregator);
 }
 
+static void patience(struct engine *engine)
+{
+	aggregator_patience(((struct model_engine *)engine)->aggregator);
+}
+
 static void read_counters(const struct engine *engine, struct ina_counters *counters)
 {
 	*counters = *aggregator_counters(((const struct model_engine *)engine)->aggregator);
@@ -63,6 +68,7 @@ static const struct engine_operations operations = {
         .run = run,
         .age = age,
         .tick = tick,
+        .patience = patience,
         .read_counters = read_counters,
         .clocks = no_clocks,
         .close = close_model,
@@ -88,6 +94,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	        .vlan_quota = wanted->vlan_quota,
 	        .trusted_ports = wanted->trusted_ports,
 	        .has_quiet_time = wanted->has_quiet_time,
+	        .has_patience = wanted->has_patience,
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,
 	                  .id = wanted->number + 1},

@@ -110,6 +110,13 @@ void tick(engine *base)
 		rtl_of(base)->pipelines->tick();
 }
 
+void patience(engine *base)
+{
+	run(base);
+	if (!base->error[0])
+		rtl_of(base)->pipelines->patience();
+}
+
 void read_counters(const engine *base, ina_counters *counters)
 {
 	rtl_of(base)->pipelines->read_counters(counters);
@@ -130,8 +137,8 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl", put,  work,          run,    advance,  next,
-                                      age,   tick, read_counters, clocks, close_rtl};
+const engine_operations operations = {"rtl", put,  work,     run,           advance, next,
+                                      age,   tick, patience, read_counters, clocks,  close_rtl};
 
 template <class Top, unsigned PORTS>
 std::unique_ptr<Pipelines> make(RtlEngine *rtl, const engine_config &config, engine_emit *emit,

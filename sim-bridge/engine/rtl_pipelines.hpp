@@ -51,6 +51,7 @@ class Pipelines
 
 	// One clock of `tick`, from the next one that is turned on.
 	virtual void tick() = 0;
+	virtual void patience() = 0;
 
 	// Turning the clock would go on for ever.
 	virtual bool is_stuck() const = 0;
@@ -64,12 +65,14 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 {
       public:
 	Pins(const engine_config &config, engine_emit *to, void *to_context)
-	    : has_quiet_time(config.has_quiet_time), emit(to), emit_context(to_context)
+	    : has_quiet_time(config.has_quiet_time), has_patience(config.has_patience), emit(to),
+	      emit_context(to_context)
 	{
 		waves.open(top);
 		top.rst = 1;
 		top.age = 0;
 		top.tick = !has_quiet_time;
+		top.patience = !has_patience;
 		top.place_level = config.level & 3;
 		top.place_uplinks = config.uplinks & ((1u << PORTS) - 1);
 		top.place_id = uint64_t{config.number} + 1;
@@ -114,6 +117,10 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 	{
 		ticks++;
 	}
+	void patience() override
+	{
+		patience_ends++;
+	}
 
       protected:
 	Input inputs[PORTS];
@@ -151,6 +158,8 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 
 		top.tick = !has_quiet_time || ticks > 0;
 		ticks -= ticks > 0;
+		top.patience = !has_patience || patience_ends > 0;
+		patience_ends -= patience_ends > 0;
 		top.clk = 1;
 		top.eval();
 		clocks++;
@@ -195,8 +204,8 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 
 	Waves<Top> waves; // before the model, which it prepares, and closed after its end
 	Top top;
-	const bool has_quiet_time;
-	uint64_t ticks = 0; // that are still to be turned
+	const bool has_quiet_time, has_patience;
+	uint64_t ticks = 0, patience_ends = 0; // that are still to be turned
 	engine_emit *emit;
 	void *emit_context;
 	Output outputs[PORTS];

@@ -176,25 +176,35 @@ static void run_engine(struct bridge *bridge)
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
 }
 
-/* Quiet times end at their multiples, so one takes two ends. */
-enum { QUIET_TICKS = 2 };
+/* Quiet times and patience end at their multiples, so one takes two ends. */
+enum { ENDS = 2 };
 
-static uint64_t ticks_until(const struct bridge *bridge, uint64_t time_ns)
+static uint64_t ends_until(uint64_t interval_ns, uint64_t time_ns)
 {
-	return bridge->config.quiet_ns ? time_ns / bridge->config.quiet_ns : 0;
+	return interval_ns ? time_ns / interval_ns : 0;
+}
+
+/* All that have been until then count as known. */
+static void begin_ticks(struct bridge *bridge, uint64_t time_ns)
+{
+	bridge->quiet_ends = ends_until(bridge->config.quiet_ns, time_ns);
+	bridge->patience_ends = ends_until(bridge->config.patience_ns, time_ns);
 }
 
 /*
- * The engine learns of the ends of quiet times when a frame comes: before that it has no use for
- * them, so an idle switch need not wake for them. After two there is no quiet time left to end.
+ * The engine learns of these ends when a frame comes: before that it has no use for them, so an
+ * idle switch need not wake for them. After two there is nothing left to end.
  */
 static void catch_up(struct bridge *bridge, uint64_t time_ns)
 {
-	const uint64_t ticks = ticks_until(bridge, time_ns);
+	const struct engine_operations *operations = bridge->engine->operations;
+	const uint64_t quiet_ends = bridge->quiet_ends, patience_ends = bridge->patience_ends;
 
-	for (unsigned i = 0; i < QUIET_TICKS && i < ticks - bridge->ticks; i++)
-		bridge->engine->operations->tick(bridge->engine);
-	bridge->ticks = ticks;
+	begin_ticks(bridge, time_ns);
+	for (unsigned i = 0; i < ENDS && i < bridge->quiet_ends - quiet_ends; i++)
+		operations->tick(bridge->engine);
+	for (unsigned i = 0; i < ENDS && i < bridge->patience_ends - patience_ends; i++)
+		operations->patience(bridge->engine);
 }
 
 void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)
@@ -204,7 +214,7 @@ void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)
 	if (!engine)
 		return;
 	bridge->engine = engine;
-	bridge->ticks = ticks_until(bridge, time_ns);
+	begin_ticks(bridge, time_ns);
 	bridge->lacked = 0;
 	bridge->engine_resets++;
 	bridge->hold_end_ns = CALENDAR_NEVER;
@@ -301,7 +311,7 @@ void bridge_open(struct bridge *bridge, const struct bridge_config *config, unsi
 
 void bridge_start(struct bridge *bridge, uint64_t time_ns)
 {
-	bridge->ticks = ticks_until(bridge, time_ns);
+	begin_ticks(bridge, time_ns);
 	bridge->aged_ns = time_ns;
 }
 

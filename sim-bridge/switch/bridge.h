@@ -40,7 +40,8 @@ struct bridge_config {
 	uint64_t stuck_after;    /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 	uint64_t idle_ttl_ns;   /* likewise, while a context is lacked; 0: as job_ttl_ns */
-	uint64_t quiet_ns;      /* after a reset, and of a flow that may be put out; 0: none */
+	uint64_t quiet_ns;      /* after a reset; 0: none */
+	uint64_t patience_ns;   /* how long a flow that is put out has been silent; 0: not at all */
 	uint64_t forwarding_ns; /* from the table of addresses to the port */
 };
 
@@ -91,12 +92,14 @@ struct bridge {
 	bool is_ageing;   /* the next time to look whether jobs age is in the calendar */
 	uint64_t aged_ns; /* when they did */
 	uint64_t lacked;  /* JOINs that had lacked a context when that was last looked at */
-	uint64_t ticks;   /* ends of quiet times since time 0 that the engine knows of */
+	/* Ends of quiet times, and of patience, since time 0 that the engine knows of. */
+	uint64_t quiet_ends, patience_ends;
 
 	uint64_t steered_frames;
 	uint64_t engine_resets;
 	uint64_t flooded_frames;
 	uint64_t filtered_frames;  /* their destination is where they came from */
+	uint64_t foreign_joins;    /* dropped, for their source was last seen at another port */
 	uint64_t congested_frames; /* marked, for the queue where their sums leave is too long */
 	uint64_t no_memory_frames; /* from the aggregator, dropped because no frame was free */
 };

@@ -7,6 +7,7 @@
 
 #include "common/headers.h"
 #include "roce.h"
+#include "sources.h"
 
 enum { CALENDAR_EVENTS = 65536 };
 
@@ -35,10 +36,16 @@ static void capture(struct fabric *fabric, unsigned cable, enum link_side end, u
 static void enter(struct fabric *fabric, unsigned cable, uint64_t time_ns, struct frame *frame)
 {
 	const struct topology_cable *at = fabric->cables[cable].at;
+	struct bridge *bridge = &fabric->bridges[at->upper];
 
 	capture(fabric, cable, LINK_DOWN, time_ns, CAPTURE_IN, frame);
 	forwarding_learn(&fabric->hosts, frame->bytes + PACKET_SOURCE_MAC_AT, at->lower);
-	bridge_enter(&fabric->bridges[at->upper], at->upper_port, time_ns, frame);
+	if (!sources_admit(&fabric->sources, at->lower, frame)) {
+		bridge->foreign_joins++;
+		frame_drop(frame);
+		return;
+	}
+	bridge_enter(bridge, at->upper_port, time_ns, frame);
 }
 
 /* Downwards: what carries its frames. */
@@ -183,6 +190,7 @@ void fabric_receive(struct fabric *fabric, unsigned host, uint64_t time_ns, stru
 void fabric_close_host(struct fabric *fabric, unsigned host)
 {
 	forwarding_forget_port(&fabric->hosts, host);
+	forwarding_forget_port(&fabric->sources, host);
 }
 
 static void open_cable(struct fabric *fabric, unsigned number)

@@ -79,6 +79,7 @@ struct fabric {
 	uint64_t start_ns;       /* when time began: cables count picoseconds from there on */
 	struct calendar calendar;
 	struct forwarding hosts;
+	struct forwarding sources; /* likewise, by IP addresses */
 	struct topology_routes routes;
 	struct bridge_network network;
 	struct bridge *bridges;      /* by their numbers in the topology */

@@ -2,6 +2,8 @@
 /* A switch's parser: as little of the headers as its decisions need. */
 #include "roce.h"
 
+#include <string.h>
+
 #include "common/headers.h"
 #include "wire/ina_wire.h"
 
@@ -73,6 +75,19 @@ bool roce_is_marked(const struct frame *frame)
 	        layout.is_ipv6 ? (packet_be16(ip) >> 4) & 0xFF : ip[PACKET_IPV4_TOS_AT];
 
 	return traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
+}
+
+bool roce_is_join(const struct frame *frame)
+{
+	const unsigned at = lay_out(frame).bth_at + PACKET_BTH_BYTES;
+	struct ina_wire_header header;
+
+	if (!roce_is_rc(frame) || !roce_is_marked(frame) || opcode_of(frame) != PACKET_SEND_ONLY ||
+	    frame->length < at + sizeof(header))
+		return false;
+	memcpy(&header, frame->bytes + at, sizeof(header));
+	return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
+	       header.type == INA_WIRE_JOIN;
 }
 
 unsigned roce_source_port(const struct frame *frame)

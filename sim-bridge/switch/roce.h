@@ -22,6 +22,9 @@ bool roce_is_answer(const struct frame *frame);
 /* Of an RC frame: its DSCP is that of aggregation traffic (docs/protocol.md, Marking). */
 bool roce_is_marked(const struct frame *frame);
 
+/* Any frame: a JOIN, as an aggregator would take it (docs/protocol.md, A connection's life). */
+bool roce_is_join(const struct frame *frame);
+
 /* Of an RC frame: the UDP source port, which says by which tree it goes (docs/protocol.md, Trees).
  */
 unsigned roce_source_port(const struct frame *frame);

@@ -261,6 +261,7 @@ static void draw_switches(struct bed *bed)
 		        .jobs = engine_size.jobs ? engine_size.jobs : contexts(bed),
 		        .mtu_bytes = 256,
 		        .has_quiet_time = true,
+		        .has_patience = true,
 		        .place =
 		                {
 		                        .level = node->level,

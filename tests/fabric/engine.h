@@ -32,6 +32,7 @@ struct engine_frame {
 void engine_put(struct engine *engine, const struct engine_frame *frames, unsigned count);
 void engine_age(struct engine *engine);
 void engine_tick(struct engine *engine);
+void engine_patience(struct engine *engine);
 /* It forgets all, at any time. */
 void engine_reset(struct engine *engine);
 

@@ -56,6 +56,11 @@ void engine_tick(struct engine *engine)
 	aggregator_tick(engine->aggregator);
 }
 
+void engine_patience(struct engine *engine)
+{
+	aggregator_patience(engine->aggregator);
+}
+
 void engine_reset(struct engine *engine)
 {
 	aggregator_close(engine->aggregator);

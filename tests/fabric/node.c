@@ -136,6 +136,7 @@ void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *fram
 	if (bed->traces)
 		printf("switch %u: tick\n", (unsigned)node->config.place.id);
 	engine_tick(node->engine);
+	engine_patience(node->engine);
 	watch_tick(node);
 	bed_at(bed, bed->now + (uint64_t)bed->set.quiet * FRAME_TIME, node_tick, node, 0, NULL);
 }

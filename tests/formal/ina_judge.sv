@@ -27,11 +27,11 @@
 //  11. What is answered asks for an ACK, and what is taken behind a gap, until one that asked itself
 //      has been taken; nothing else does that did not. The CRC differs by just that bit.
 //  12. Of the followed connection, whatever is decided but an answer says that none is needed.
-//  13. In the quiet time after a reset, until the second tick, no marked SEND goes on, asks or is taken;
+//  13. In the quiet time after a reset, until the second tick, no SEND goes on, asks or is taken;
 //      nor does anything of a flow whose job is over.
-//  14. A suspect (another request with the next PSN, a PSN out of reach, a JOIN of another job) is
+//  14. A suspect (another request, a PSN out of reach, what begins a message of another job) is
 //      dropped. It puts the flow out, so that 5 holds from then on, if and only if it is the fourth
-//      at least since the flow's last packet and there were two ticks since then.
+//      at least since the flow's last packet and there were two ends of patience since then.
 //  15. Only the flow's own packets with a right iCRC count as heard.
 
 module formal_ina_judge (
@@ -41,9 +41,8 @@ module formal_ina_judge (
   localparam int SLOT_COUNT = 2;
   localparam int JOB_W      = 1;
   localparam int FILL_W     = 2;
-  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1 + 1 + 1;  // see header_of() and d_*
-  localparam int JOB_ID_AT  = 17;  // a JOIN's job, of which there are two
-  localparam int MARKED_AT  = 18;
+  localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1 + 1;  // see header_of() and d_*
+  localparam int JOB_ID_AT  = 17;  // a message's job, of which there are two
   localparam int ACK_AT     = ina_pkg::BTH_ACK_AT*8 + 7;
   localparam int CRC_AT     = ina_pkg::HEADER_W + ina_pkg::QUADS_W + 3;
   localparam logic [31:0] ACK_CRC = ina_crc_pkg::advance(32'h80, 32);
@@ -59,6 +58,7 @@ module formal_ina_judge (
   (* anyseq *) logic                e_ok;
   (* anyseq *) logic [PACKET_W-1:0] any_packet;
   (* anyseq *) logic                tick;
+  (* anyseq *) logic                patience;
   logic [PACKET_W-1:0] e_packet;
   logic                e_first;
   logic                e_candidate;
@@ -109,7 +109,7 @@ module formal_ina_judge (
   logic reset_without;  // `tick` was there in the reset: there is no quiet time
 
   assign quiet_time = ticks != 2'd2 && !reset_without;
-  assign e_quiet    = e_first ? quiet_time && e_packet[MARKED_AT] && e_packet[1]
+  assign e_quiet    = e_first ? quiet_time && e_packet[1]
                               && 8'(e_packet[13:11]) < ina_pkg::RC_SENDS_END
                     : frame_quiet;
 
@@ -130,7 +130,6 @@ module formal_ina_judge (
     header_of[ina_pkg::IPV4_SOURCE_AT*8 +: 2]  = packet[3:2];
     header_of[ina_pkg::BTH_OPCODE_AT*8 +: 3]   = packet[13:11];
     header_of[ACK_AT]                          = packet[16];
-    header_of[ina_pkg::IPV4_TOS_AT*8+2 +: 6]   = packet[MARKED_AT] ? ina_pkg::DSCP : 6'd0;
     header_of[ina_pkg::BTH_PSN_AT*8 +: 24]     =
         {{packet[7], packet[7], packet[7], packet[7], packet[7:4]}, {16{packet[7]}}};
   endfunction
@@ -155,7 +154,7 @@ module formal_ina_judge (
   end
 
   // The packet of the clock before, by its fields.
-  logic                d_valid, d_first, d_last, d_ok, d_en, d_quiet, d_tick;
+  logic                d_valid, d_first, d_last, d_ok, d_en, d_quiet, d_patience;
   logic [PACKET_W-1:0] d_packet;
   logic [1:0]          d_source;
   logic [23:0]         d_psn;
@@ -169,7 +168,7 @@ module formal_ina_judge (
     d_valid <= s_valid && !rst;
     d_en    <= en;
     {d_first, d_last, d_ok, d_quiet, d_packet} <= {s_first, s_last, s_ok, s_quiet, s_packet};
-    d_tick  <= tick;
+    d_patience <= patience;
   end
   assign d_source    = d_packet[3:2];
   assign d_psn       = psn_of(d_packet);
@@ -264,10 +263,11 @@ module formal_ina_judge (
   logic [ina_pkg::COUNTER_COUNT-1:0] events;
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
-      .clk, .rst, .tick, .uplink(1'b0), .probes(1'b0), .en,
+      .clk, .rst, .tick, .patience, .uplink(1'b0), .probes(1'b0), .en,
       .early_valid(e_valid && e_first), .early_header(e_header),
       .next_valid(n_valid), .next_first(n_first), .next_candidate(n_packet[0]),
       .next_lane_0({6'd0, n_packet[15:14], ina_pkg::MESSAGE_MAGIC_VERSION}),
+      .next_job_id({63'd0, n_packet[JOB_ID_AT]}),
       .s_valid, .s_first, .s_last, .s_header,
       .s_candidate(s_packet[0]), .s_roce_data(s_packet[1]), .s_ok,
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
@@ -373,7 +373,7 @@ module formal_ina_judge (
   logic        in_raw;
   logic        in_history;
   logic [1:0]  suspects;     // since its last packet, at most 3
-  logic [1:0]  ticks_since;  // likewise, at most 2
+  logic [1:0]  ticks_since;  // ends of patience, likewise, at most 2
 
   always_ff @(posedge clk) begin
     if (learned || decided) begin
@@ -381,7 +381,7 @@ module formal_ina_judge (
       ticks_since <= 2'd0;
     end else begin
       if (suspect && suspects != 2'd3) suspects <= suspects + 1'b1;
-      if (d_tick && ticks_since != 2'd2) ticks_since <= ticks_since + 1'b1;
+      if (d_patience && ticks_since != 2'd2) ticks_since <= ticks_since + 1'b1;
     end
   end
 
@@ -390,11 +390,11 @@ module formal_ina_judge (
   assign known       = token_valid && ours && d_flow && !d_quiet && !granted_2;
   assign judged      = known && !(d_over && d_roce);
   assign far         = distance[23] ? age > 24'(2 * SLOT_COUNT + 1) : distance >= 24'(SLOT_COUNT);
-  assign other_job   = d_type == ina_pkg::TYPE_JOIN && d_opcode == ina_pkg::RC_SEND_ONLY
-      && d_quads == 3'd3 && d_packet[JOB_ID_AT] != job_id;
+  assign other_job   = (d_opcode == ina_pkg::RC_SEND_ONLY || d_opcode == ina_pkg::RC_SEND_FIRST)
+      && d_packet[JOB_ID_AT] != job_id;
   assign windowless  = d_broken && d_sums == '0;
   assign suspect     = judged && (d_candidate ? d_ok && ((far && !windowless) || other_job)
-                                              : d_roce && distance == '0);
+                                              : d_roce);
   assign decided     = judged && d_candidate && d_ok && !far && !other_job;
   assign out         = suspect && suspects == 2'd3 && ticks_since == 2'd2;
   assign well_formed = (d_opcode == ina_pkg::RC_SEND_ONLY) ? d_quads >= 3'd3

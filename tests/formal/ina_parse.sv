@@ -88,23 +88,27 @@ module formal_ina_parse (
     logic [15:0]         ip_length;
     logic [15:0]         udp_length;
     logic                plain;  // UDP behind a header without options, not a fragment
+    logic [7:0]          traffic_class;
 
     tagged     = wire_bytes[12*8 +: 16] == 16'h0081;
     ip         = tagged ? wire_bytes >> 18*8 : wire_bytes >> 14*8;
     udp        = ip >> 20*8;
     ip_length  = {ip[2*8 +: 8], ip[3*8 +: 8]} - 16'd20;
+    traffic_class = ip[15:8];
     plain      = ip[7:0] == 8'h45 && (ip[6*8 +: 16] & 16'hFF3F) == '0 && ip[9*8 +: 8] == 8'd17;
     if ((tagged ? wire_bytes[16*8 +: 16] : wire_bytes[12*8 +: 16]) == 16'hDD86) begin
       udp       = ip >> 40*8;
       ip_length = {ip[4*8 +: 8], ip[5*8 +: 8]};
       plain     = ip[7:4] == 4'd6 && ip[6*8 +: 8] == 8'd17;
+      traffic_class = {ip[3:0], ip[15:12]};
     end else if ((tagged ? wire_bytes[16*8 +: 16] : wire_bytes[12*8 +: 16]) != 16'h0008) begin
       plain     = 1'b0;
     end
     udp_length = {udp[4*8 +: 8], udp[5*8 +: 8]};
     is_contribution = plain && udp[2*8 +: 16] == 16'hB712 && udp_length == ip_length
         && udp_length >= 16'd40 && udp_length <= 16'(MTU + 24) && udp_length[3:0] == 4'd8
-        && (udp[8*8 +: 8] <= 8'd2 || udp[8*8 +: 8] == 8'd4);
+        && (udp[8*8 +: 8] <= 8'd2 || udp[8*8 +: 8] == 8'd4) && udp[9*8+4 +: 2] == 2'd0  // no pad
+        && traffic_class[7:2] == 6'd43;
   endfunction
 
   assign taken = m_valid && en;

@@ -90,6 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	while (traffic_next(&traffic, &frame, &watch.port)) {
 		if (frame.length == 0) {
 			(watch.port ? aggregator_tick : aggregator_age)(aggregator);
+			if (watch.port)
+				aggregator_patience(aggregator);
 			continue;
 		}
 		/* Memory of just this size: the sanitizer sees who reads beyond the end. */

@@ -119,6 +119,10 @@ class Replay
 			out.clear();
 		(of_quiet ? aggregator_tick : aggregator_age)(model);
 		of_quiet ? rtl.tick() : rtl.age();
+		if (of_quiet) {
+			aggregator_patience(model);
+			rtl.patience();
+		}
 		come_to_rest({});
 	}
 

@@ -28,13 +28,16 @@ static bool is_end_of_time(uint8_t control)
 
 struct aggregator_config traffic_aggregator_config(const uint8_t *input, size_t length)
 {
+	const bool has_times = length > 0 && is_end_of_time(input[0]) && input[0] & 1;
+
 	return (struct aggregator_config){
 	        .ports = TRAFFIC_PORTS,
 	        .jobs = TRAFFIC_CONTEXTS,
 	        .memory_packets = TRAFFIC_MEMORY,
 	        .window_packets = TRAFFIC_WINDOW,
 	        .grain_packets = TRAFFIC_GRAIN,
-	        .has_quiet_time = length > 0 && is_end_of_time(input[0]) && input[0] & 1,
+	        .has_quiet_time = has_times,
+	        .has_patience = has_times,
 	};
 }
 

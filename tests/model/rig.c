@@ -29,6 +29,7 @@ struct rig *rig_open(unsigned ranks, unsigned window)
 
 	assert_non_null(rig);
 	rig->ranks = ranks;
+	rig->tos = INA_WIRE_TRAFFIC_CLASS;
 	rig->aggregator = aggregator_open(&config, rig_collect, rig);
 	assert_non_null(rig->aggregator);
 	return rig;
@@ -103,6 +104,15 @@ struct frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int3
 
 	message_make(message, &header, &element, rank);
 	return rig_frame(rig, rank, index, SEND_ONLY, message, sizeof(message));
+}
+
+struct frame rig_brief(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
+                       size_t bytes)
+{
+	const struct frame data = rig_data(rig, rank, index, 0);
+
+	return rig_frame(rig, rank, index, opcode, data.bytes + frame_payload_at(rig->forms[rank]),
+	                 bytes);
 }
 
 void rig_join_all(struct rig *rig)

@@ -49,6 +49,10 @@ struct frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
 /* An int32 message of one packet that carries `element`. 64 bytes. */
 struct frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int32_t element);
 
+/* The first bytes of such a message, as a packet by itself. */
+struct frame rig_brief(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
+                       size_t bytes);
+
 /* All ranks JOIN. */
 void rig_join_all(struct rig *rig);
 

@@ -171,12 +171,11 @@ static void test_gap(void **state)
 static void test_each_psn_has_one_payload(void **state)
 {
 	struct rig *rig = *state;
-	static const uint8_t brief[32];
 
 	rig_join_all(rig);
 	complete(rig, 1);
 	put_data(rig, 0, 2, 7);
-	struct frame breaks = rig_frame(rig, 1, 2, SEND_ONLY, brief, sizeof(brief));
+	struct frame breaks = rig_brief(rig, 1, 2, SEND_ONLY, 32);
 	rig_put(rig, 1, &breaks);
 	rig_assert_count(rig, jobs_broken, 1);
 	rig_assert_count(rig, packets_raw, 1);

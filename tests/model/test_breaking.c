@@ -302,7 +302,7 @@ static void assert_breaks(struct rig *rig, const struct frame *odd)
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
 }
 
-/* Every byte of the header that must be EQUAL. */
+/* Every byte of the header that must be EQUAL; but with another job id a packet is a suspect. */
 static void test_equal_lanes(void **state)
 {
 	(void)state;
@@ -310,6 +310,8 @@ static void test_equal_lanes(void **state)
 		struct rig *rig = rig_open(3, WINDOW);
 		struct frame odd = rig_data(rig, 2, 1, 7);
 
+		if (at == JOB_ID_AT - MESSAGE_AT)
+			at += 8;
 		odd.bytes[MESSAGE_AT + at] ^= 0x10;
 		frame_seal(&odd);
 		assert_breaks(rig, &odd);
@@ -325,6 +327,16 @@ static void test_other_length(void **state)
 
 	memcpy(longer, small.bytes + MESSAGE_AT, 64);
 	struct frame odd = rig_frame(rig, 2, 1, SEND_ONLY, longer, sizeof(longer));
+	assert_breaks(rig, &odd);
+}
+
+static void test_other_partition(void **state)
+{
+	struct rig *rig = *state;
+	struct frame odd = rig_data(rig, 2, 1, 7);
+
+	odd.bytes[45] ^= 0x01; /* the lower byte of the P_Key */
+	frame_seal(&odd);
 	assert_breaks(rig, &odd);
 }
 
@@ -435,11 +447,10 @@ static void test_first_within_message(void **state)
 /* Too short for its opcode: passed, and the job breaks. */
 static void test_ill_formed(void **state)
 {
-	static const uint8_t zeros[32];
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	struct frame brief = rig_frame(rig, 1, 1, SEND_ONLY, zeros, 32);
+	struct frame brief = rig_brief(rig, 1, 1, SEND_ONLY, 32);
 	rig_put(rig, 1, &brief);
 	rig_assert_passed(rig, 1, &brief);
 	rig_assert_count(rig, jobs_broken, 1);
@@ -507,13 +518,12 @@ static void test_two_jobs(void **state)
 		rig_put(rig, rank, &join);
 	}
 	assert_int_equal(rig->emitted_count, 3);
-	struct frame bad = rig_data(rig, 0, 1, 0);
-	bad.bytes[48] = 0x55;
-	bad.bytes[MESSAGE_AT] = 0; /* wrong magic, by all ranks of the second job */
 	for (unsigned rank = 0; rank < 3; rank++) {
-		bad = rig_data(rig, rank, 1, 0);
+		struct frame bad = rig_data(rig, rank, 1, 0);
+
 		bad.bytes[48] = 0x55;
-		bad.bytes[MESSAGE_AT] = 0;
+		bad.bytes[MESSAGE_AT] = 0; /* wrong magic, by all ranks of the second job */
+		bad.bytes[JOB_ID_AT + 7] = 0x77;
 		frame_seal(&bad);
 		rig_put(rig, rank, &bad);
 	}
@@ -541,6 +551,7 @@ int main(void)
 	        with_three(test_no_join),
 	        cmocka_unit_test(test_equal_lanes),
 	        with_three(test_other_length),
+	        with_three(test_other_partition),
 	        with_three(test_other_opcode),
 	        cmocka_unit_test(test_unknown_messages),
 	        cmocka_unit_test(test_what_an_aggregator_lacks),

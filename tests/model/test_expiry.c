@@ -201,6 +201,7 @@ static void test_unfinished_jobs(void **state)
 	rig_put(rig, 0, &other);
 	rig_put(rig, 1, &other_1);
 	leave.bytes[QPN_LOW_AT] = 0x81;
+	leave.bytes[JOB_ID_AT] = 0x81;
 	frame_seal(&leave);
 	rig_put(rig, 0, &leave); /* before all have joined */
 	rig_assert_count(rig, jobs_broken, 1);

@@ -34,6 +34,7 @@ static struct rig *open_leaf(uint64_t id)
 	        .jobs = 2,
 	        .window_packets = SLOTS,
 	        .has_quiet_time = true,
+	        .has_patience = true,
 	        .place = {.level = 1, .uplinks = 1 << UPLINK, .id = id},
 	};
 	struct rig *rig = rig_open(RANKS, SLOTS);
@@ -226,7 +227,7 @@ static void test_broken(void **state)
 	struct rig *rig = open_job();
 	struct frame border = data_of(rig, BORDER, 1, -7, 1);
 	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
-	struct frame foul = rig_frame(rig, 1, 2, SEND_ONLY, (uint8_t[16]){0}, 16);
+	struct frame foul = rig_brief(rig, 1, 2, SEND_ONLY, 16);
 
 	(void)state;
 	put_up(rig);
@@ -373,7 +374,7 @@ static void put_to_nothing(struct rig *rig, unsigned port, const struct frame *f
 static void test_left(void **state)
 {
 	struct rig *rig = open_job();
-	struct frame foul = rig_frame(rig, 1, 2, SEND_ONLY, (uint8_t[16]){0}, 16);
+	struct frame foul = rig_brief(rig, 1, 2, SEND_ONLY, 16);
 	struct frame join = join_of(rig, 0, 1);
 
 	(void)state;
@@ -415,9 +416,23 @@ static void test_probes(void **state)
 	(void)state;
 	rig_put(rig, UPLINK, &above);
 	rig_assert_passed(rig, UPLINK, &above);
+	memset(above.bytes + FRAME_HEADER_BYTES, 0, above.length - FRAME_HEADER_BYTES);
+	frame_seal(&above);
+	rig_put(rig, UPLINK, &above); /* a probe has zeros in place of a job id */
+	rig_assert_passed(rig, UPLINK, &above);
 	rig_put(rig, 0, &below);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, suspects_dropped, 1);
+	struct frame join = rig_control(rig, DOWN, 1 + PROBE, INA_WIRE_JOIN);
+	rig_put(rig, UPLINK, &join);
+	rig_assert_nothing(rig);
+	rig_assert_count(rig, suspects_dropped, 2);
+
+	/* They keep no job alive. */
+	aggregator_age(rig->aggregator);
+	rig_put(rig, UPLINK, &above);
+	aggregator_age(rig->aggregator);
+	rig_assert_count(rig, jobs_expired, 1);
 	rig_close(rig);
 }
 

@@ -21,7 +21,7 @@ static struct frame good_frame_of(struct frame_form form, uint8_t opcode, size_t
 	                           .form = form,
 	                           .vlan = 0xE123,
 	                           .flow_label = 0xABCDE,
-	                           .tos = 0xFF,
+	                           .tos = INA_WIRE_TRAFFIC_CLASS | 1,
 	                           .rank = 2,
 	                           .rank_count = 4,
 	                           .destination_qpn = 0x123456,
@@ -64,7 +64,7 @@ static void test_fields(void **state)
 		size_t bytes = form.ipv6 ? 16 : 4;
 
 		assert_true(packet.candidate);
-		assert_true(packet.roce_request);
+		assert_true(packet.marked_request);
 		assert_false(packet.wrong_length);
 		assert_int_equal(packet.opcode, 1);
 		assert_int_equal(packet.psn, 0xABCDEF);
@@ -82,7 +82,8 @@ static void test_fields(void **state)
 	}
 }
 
-/* Every byte of the addresses, the VLAN's id and the QPN tells flows apart; nothing else does. */
+/* Every byte of the addresses, the VLAN's id, the UDP source port and the QPN tells flows apart;
+ * nothing else does. */
 static void test_key(void **state)
 {
 	(void)state;
@@ -97,11 +98,11 @@ static void test_key(void **state)
 			struct frame other = frame;
 			other.bytes[at] ^= 0x01;
 			struct packet changed = parse(&other);
-			bool differs = (at >= source && at < frame_udp_at(form)) ||
+			bool differs = (at >= source && at < frame_udp_at(form) + 2) ||
 			               (at >= bth + 5 && at < bth + 8) ||
 			               (form.vlan && (at == 14 || at == 15)); /* id */
 
-			if (!changed.roce_request)
+			if (!changed.marked_request)
 				continue;
 			assert_int_equal(packet_keys_are_equal(&packet.key, &changed.key),
 			                 !differs);
@@ -113,6 +114,41 @@ static void test_key(void **state)
 			assert_true(packet_keys_are_equal(&packet.key, &changed.key));
 		}
 	}
+}
+
+/* A packet is of no flow without the DSCP of aggregation traffic; ECN makes no difference. */
+static void test_marking(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned traffic_class = 0; traffic_class < 256; traffic_class++) {
+			struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
+			uint8_t *ip = frame.bytes + frame_ip_at(frame_forms[i]);
+			bool marked = traffic_class >> 2 == 43;
+
+			if (frame_forms[i].ipv6) {
+				ip[0] = (uint8_t)(0x60 | traffic_class >> 4);
+				ip[1] = (uint8_t)((ip[1] & 0x0F) | traffic_class << 4);
+			} else {
+				ip[1] = (uint8_t)traffic_class;
+			}
+			assert_int_equal(parse(&frame).marked_request, marked);
+			assert_int_equal(parse(&frame).candidate, marked);
+		}
+}
+
+/* What the BTH says is padding is no part of a message, which has none. */
+static void test_pads(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned flags = 0; flags < 256; flags++) {
+			struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
+
+			frame.bytes[frame_bth_at(frame_forms[i]) + 1] = (uint8_t)flags;
+			assert_true(parse(&frame).marked_request);
+			assert_int_equal(parse(&frame).candidate, (flags & 0x30) == 0);
+		}
 }
 
 /* A packet whose VLAN id is 0, and whose IPv6 addresses are IPv4's with zeros behind them. */
@@ -150,7 +186,7 @@ static void test_payload_sizes(void **state)
 		bool joinable = bytes >= 16 && bytes <= 4096 && bytes % 16 == 0;
 
 		assert_int_equal(packet.candidate, joinable);
-		assert_true(packet.roce_request);
+		assert_true(packet.marked_request);
 	}
 }
 
@@ -165,7 +201,7 @@ static void test_opcodes(void **state)
 		bool answer = opcode >= 0x0D && opcode <= 0x12; /* IBTA vol. 1, table 35 */
 
 		assert_int_equal(packet.candidate, send);
-		assert_int_equal(packet.roce_request, opcode < 0x20 && !answer);
+		assert_int_equal(packet.marked_request, opcode < 0x20 && !answer);
 	}
 }
 
@@ -181,10 +217,10 @@ static void assert_no_roce(struct frame_form form, const struct deviation *devia
 		struct frame frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
 		unsigned at = deviations[i].at + (form.vlan ? 4 : 0);
 
-		assert_true(parse(&frame).roce_request);
+		assert_true(parse(&frame).marked_request);
 		frame.bytes[at] = deviations[i].value;
 		struct packet packet = parse(&frame);
-		if (packet.roce_request || packet.candidate)
+		if (packet.marked_request || packet.candidate)
 			fail_msg("taken for RoCE in spite of: %s", deviations[i].what);
 	}
 }
@@ -227,7 +263,7 @@ static void test_tags(void **state)
 			memcpy(frame.bytes + 12, tags[tag], 4);
 			frame.length += 4;
 			assert_int_equal(parse(&frame).candidate, known);
-			assert_int_equal(parse(&frame).roce_request, known);
+			assert_int_equal(parse(&frame).marked_request, known);
 		}
 	}
 }
@@ -241,7 +277,7 @@ static void test_lengths_that_disagree(void **state)
 
 		frame.bytes[frame_ip_at(form) + (form.ipv6 ? 5 : 3)] ^= 0x10; /* no longer UDP's */
 		assert_false(parse(&frame).candidate);
-		assert_true(parse(&frame).roce_request);
+		assert_true(parse(&frame).marked_request);
 
 		frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
 		assert_false(parse(&frame).trailed);
@@ -265,7 +301,7 @@ static void test_short_frames(void **state)
 		struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
 
 		for (frame.length = 0; frame.length <= 80; frame.length++) {
-			assert_int_equal(parse(&frame).roce_request, frame.length >= least);
+			assert_int_equal(parse(&frame).marked_request, frame.length >= least);
 			assert_int_equal(parse(&frame).candidate,
 			                 frame.length >= least && frame.length > 64);
 		}
@@ -299,6 +335,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_fields),
+	        cmocka_unit_test(test_marking),
+	        cmocka_unit_test(test_pads),
 	        cmocka_unit_test(test_key),
 	        cmocka_unit_test(test_form_is_in_the_key),
 	        cmocka_unit_test(test_payload_sizes),

@@ -31,11 +31,14 @@ static int open_three(void **state)
 	return 0;
 }
 
-/* With a quiet time, whose ends are those of tick(). */
+/* With a quiet time, whose ends are those of tick(), and patience. */
 static int open_quiet(void **state)
 {
-	const struct aggregator_config config = {
-	        .ports = 3, .jobs = 4, .window_packets = WINDOW, .has_quiet_time = true};
+	const struct aggregator_config config = {.ports = 3,
+	                                         .jobs = 4,
+	                                         .window_packets = WINDOW,
+	                                         .has_quiet_time = true,
+	                                         .has_patience = true};
 	struct rig *rig = rig_open(3, WINDOW);
 
 	aggregator_close(rig->aggregator);
@@ -56,6 +59,12 @@ static void tick(struct rig *rig, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
 		aggregator_tick(rig->aggregator);
+}
+
+static void end_patience(struct rig *rig, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		aggregator_patience(rig->aggregator);
 }
 
 static void complete(struct rig *rig, unsigned index)
@@ -208,6 +217,86 @@ static void test_join_of_another_job(void **state)
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
 }
 
+/* What starts a message has a job id, at any distance; what does not may have any bytes there. */
+static void test_message_of_another_job(void **state)
+{
+	static const uint8_t starts[] = {SEND_FIRST, SEND_ONLY};
+	struct rig *rig = *state;
+
+	tick(rig, 2);
+	rig_join_all(rig);
+	complete(rig, 1);
+	for (unsigned index = 0; index < 6; index++)
+		for (unsigned i = 0; i < 2; i++) {
+			struct frame other = rig_data(rig, 2, index, 9);
+
+			other.bytes[OPCODE_AT] = starts[i];
+			other.bytes[JOB_ID_AT + index % 8] ^= 0x04;
+			frame_seal(&other);
+			assert_suspect(rig, &other);
+		}
+	for (unsigned opcode = 1; opcode <= 2; opcode++) {
+		struct frame other = rig_data(rig, 2, 2, 9);
+
+		other.bytes[OPCODE_AT] = (uint8_t)opcode;
+		other.bytes[JOB_ID_AT] ^= 0x04;
+		frame_seal(&other);
+		rig_put(rig, 2, &other);
+		rig_assert_count(rig, suspects_dropped, 12);
+	}
+	rig_assert_count(rig, jobs_broken, 0);
+}
+
+/* A request that is no contribution cannot be the flow's own, at any distance. */
+static void test_other_requests(void **state)
+{
+	struct rig *rig = *state;
+
+	tick(rig, 2);
+	rig_join_all(rig);
+	complete(rig, 1);
+	struct frame waits = rig_data(rig, 2, 2, 5);
+	rig_put(rig, 2, &waits);
+	for (unsigned index = 0; index < 6; index++) {
+		struct frame write = write_of(rig, index);
+		struct frame odd = rig_frame(rig, 2, index, SEND_ONLY, "0123456789", 10);
+		struct frame padded = rig_data(rig, 2, index, 5);
+
+		padded.bytes[OPCODE_AT + 1] |= 0x10;
+		frame_seal(&padded);
+		assert_suspect(rig, &write);
+		assert_suspect(rig, &odd);
+		assert_suspect(rig, &padded);
+	}
+	struct frame own = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	rig_put(rig, 2, &own);
+	assert_int_equal(rig->emitted_count, 1);
+	rig_assert_count(rig, jobs_broken, 0);
+}
+
+/* Without the mark a packet is of no flow, whatever its addresses. */
+static void test_unmarked_of_a_flow(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_join_all(rig);
+	for (unsigned index = 0; index < 6; index++) {
+		rig->tos = 0;
+		struct frame data = rig_data(rig, 2, index, 5), join = other_join(rig, index);
+
+		rig->tos = INA_WIRE_TRAFFIC_CLASS;
+		rig_put(rig, 2, &data);
+		rig_assert_passed(rig, 2, &data);
+		rig_put(rig, 1, &data); /* by another port */
+		rig_assert_passed(rig, 1, &data);
+		rig_put(rig, 2, &join);
+		rig_assert_passed(rig, 2, &join);
+	}
+	rig_assert_count(rig, suspects_dropped, 0);
+	rig_assert_count(rig, elsewhere_dropped, 0);
+	complete(rig, 1);
+}
+
 /* A damaged one is damaged, and no suspect. */
 static void test_damaged(void **state)
 {
@@ -319,10 +408,9 @@ static void test_all_are_gone(void **state)
 static void test_in_a_broken_job(void **state)
 {
 	struct rig *rig = *state;
-	static const uint8_t zeros[32];
 
 	rig_join_all(rig);
-	struct frame brief = rig_frame(rig, 1, 1, SEND_ONLY, zeros, 32);
+	struct frame brief = rig_brief(rig, 1, 1, SEND_ONLY, 32);
 	rig_put(rig, 1, &brief);
 	rig_assert_count(rig, jobs_broken, 1);
 	struct frame near = rig_data(rig, 2, WINDOW, 5), far = rig_data(rig, 2, WINDOW + 1, 5);
@@ -348,16 +436,19 @@ static void test_alive(void **state)
 	struct frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 100; i++)
 		assert_suspect(rig, &write);
-	tick(rig, 1); /* perhaps a moment later */
+	tick(rig, 10); /* the quiet time is no measure */
+	for (unsigned i = 0; i < 100; i++)
+		assert_suspect(rig, &write);
+	end_patience(rig, 1); /* perhaps a moment later */
 	for (unsigned i = 0; i < 100; i++)
 		assert_suspect(rig, &write);
 	rig_assert_count(rig, jobs_broken, 0);
 	complete(rig, 1);
-	tick(rig, 1);
+	end_patience(rig, 1);
 	write = write_of(rig, 2);
 	for (unsigned i = 0; i < 5; i++)
 		assert_suspect(rig, &write);
-	tick(rig, 1);
+	end_patience(rig, 1);
 	rig_assert_count(rig, jobs_broken, 0);
 	assert_suspect(rig, &write); /* not the fourth any more, but the first when it is silent */
 	rig_assert_count(rig, jobs_broken, 1);
@@ -372,7 +463,7 @@ static void test_silent(void **state)
 
 	tick(rig, 2);
 	rig_join_all(rig);
-	tick(rig, 5);
+	end_patience(rig, 5);
 	struct frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 3; i++)
 		assert_suspect(rig, &write);
@@ -470,6 +561,7 @@ static void test_history_of_another_tenant(void **state)
 
 	struct frame join = join_two(rig);
 	memset(secret, 0, sizeof(secret));
+	memcpy(secret, join.bytes + MESSAGE_AT, 16);
 	struct frame longer = rig_frame(rig, 2, 0, SEND_ONLY, secret, sizeof(secret));
 	rig_put(rig, 2, &longer);
 	rig_assert_nothing(rig);
@@ -492,6 +584,9 @@ int main(void)
 	        with_three(test_how_far),
 	        with_three(test_strangers_break_nothing),
 	        with_quiet(test_join_of_another_job),
+	        with_quiet(test_message_of_another_job),
+	        with_quiet(test_other_requests),
+	        with_three(test_unmarked_of_a_flow),
 	        with_three(test_damaged),
 	        with_three(test_fourth),
 	        with_three(test_connection_that_ended),

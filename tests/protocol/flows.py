@@ -41,6 +41,11 @@ def quiet(seconds):
     return ["--quiet", str(round(1000 * seconds))]
 
 
+def patience(seconds):
+    """Likewise, for how long a flow that is put out has been silent."""
+    return ["--patience", str(round(1000 * seconds))]
+
+
 class Flow:
     """An aggregated connection from the host at `port` to that at `to`."""
 

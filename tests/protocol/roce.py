@@ -52,7 +52,7 @@ def with_icrc(frame):
 
 
 def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=0x11, ipv6=False,
-           vlan=None, ack=False, udp_checksum=0, source_mac=None):
+           vlan=None, ack=False, udp_checksum=0, source_mac=None, source_port=None, pad=0, pkey=0xFFFF):
     udp_length = 8 + 12 + len(payload) + 4
     if ipv6:
         ethertype = b"\x86\xdd"
@@ -65,8 +65,9 @@ def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=
                          bytes([192, 0, 2, source + 1]), bytes([192, 0, 2, destination + 1]))
         ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
     tag = b"" if vlan is None else struct.pack("!HH", 0x8100, vlan)
-    udp = struct.pack("!HHHH", 49152 + source, 4791, udp_length, udp_checksum)
-    bth = struct.pack("!BBHII", opcode, 0x40, 0xFFFF, qpn, ack << 31 | psn & 0xFFFFFF)
+    udp = struct.pack("!HHHH", 49152 + source if source_port is None else source_port, 4791, udp_length,
+                      udp_checksum)
+    bth = struct.pack("!BBHII", opcode, 0x40 | pad << 4, pkey, qpn, ack << 31 | psn & 0xFFFFFF)
     frame = mac(destination) + (source_mac or mac(source)) + tag + ethertype + ip + udp + bth + payload
     return with_icrc(frame + bytes(4))
 

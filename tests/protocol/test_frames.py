@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from flows import Flow, Job, check_made
+from flows import Flow, Job, check_made, check_raw
 from roce import (ACK, DATA, JOIN, WRITE_ONLY, checksum, icrc, layout, packet, payload_of, traffic_class_of,
                   trailer_of)
 
@@ -33,11 +33,27 @@ def test_priority_may_change_from_packet_to_packet(two):
     assert job.is_summed()
 
 
-@pytest.mark.parametrize("change", [{"qpn": 0x12}, {"vlan": 8}, {"vlan": None}, {"ipv6": True}], ids=str)
+@pytest.mark.parametrize("change", [{"qpn": 0x12}, {"vlan": 8}, {"vlan": None}, {"ipv6": True}, {"source_port": 0xC123}],
+                         ids=str)
 def test_another_key_is_another_flow(two, change):
     flow = Job(two, 2, forms=[{"vlan": 7}] * 2).join().flows[0]
     frame = flow.packet(flow.message(DATA, ELEMENTS), **change)
     assert flow.put(frame) == [frame]
+
+
+@pytest.mark.parametrize("pkey", [0x7FFF, 0x8001])
+def test_packets_of_different_partitions_are_not_summed(two, pkey):
+    job = Job(two, 2).join()
+    sent = [flow.go_on(flow.message(DATA, ELEMENTS), pkey=own) for flow, own in zip(job.flows, (0xFFFF, pkey))]
+    got = two.settle()
+    check_raw([got[1][0], got[0][0]], sent)
+    assert two.end()["aggregator"]["jobs_broken"] == 1
+
+
+def test_a_job_may_be_of_any_partition(two):
+    job = Job(two, 2, forms=[{"pkey": 0x8001}] * 2).join()
+    assert job.is_summed()
+    job.leave()
 
 
 def in_other_form(frame, form):

@@ -377,10 +377,10 @@ def test_a_message_that_has_not_begun_breaks_the_job(two):
 def test_packets_that_are_too_short_break_the_job(two, opcode, size):
     job = Job(two, 2).join()
     flow = job.flows[0]
-    frame = flow.packet(bytes(size), opcode=opcode)
+    frame = flow.packet(flow.message(DATA, ELEMENTS)[:size], opcode=opcode)
     assert flow.put(frame) == [frame]
     flow.next_psn += 1
-    job.flows[1].go_on(bytes(48))
+    job.flows[1].say(DATA, ELEMENTS)
     two.settle()
     assert not job.is_summed()
 

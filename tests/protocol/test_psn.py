@@ -121,13 +121,13 @@ def test_an_answer_never_has_another_length_than_its_sum(two, size):
     total = job.say(DATA, [ELEMENTS] * 2)
     assert len(total) == 64
     for d in (-1, -2):
-        frame = flow.packet(bytes(size), d)
+        frame = flow.packet(flow.message(DATA, ELEMENTS)[:16] + bytes(size - 16), d)
         got = flow.put(frame)
         if size == (64 if d == -1 else 48):
             assert len(got) == 1
         else:
             assert got == [], f"{len(payload_of(got[0]))} bytes for a sum of {64 if d == -1 else 48}"
-    assert job.flows[0].put(flow.packet(bytes(64), -1))[0][-20:-4] == total[-16:]
+    assert job.flows[0].put(flow.packet(flow.message(DATA, ELEMENTS), -1))[0][-20:-4] == total[-16:]
     assert two.end()["aggregator"]["answers_differ"] == (1 if size == 64 else 2)
 
 

@@ -3,7 +3,7 @@
 import time
 
 from bridge import PATIENCE_S
-from flows import CONTEXTS, LEAST, SLOTS, Flow, Job, check_raw, quiet
+from flows import CONTEXTS, LEAST, SLOTS, Flow, Job, check_raw, patience
 from roce import DATA, JOIN, SEND_ONLY_IMMEDIATE, mac, payload_of, trailer_of
 
 ELEMENTS = bytes(range(16))
@@ -78,7 +78,9 @@ def test_retransmissions_are_life(start):
     ttl_s = 1  # so that only a standstill of the machine could be taken for silence
     bridge = start(2, "--job-ttl", ttl_s)
     jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
-    frames = [jobs[0][1], jobs[1][0].flows[0].packet(bytes(48), -2), jobs[2][0].flows[0].packet(bytes(48), 2)]
+    own = [job.flows[0] for job, _ in jobs]
+    frames = [jobs[0][1], own[1].packet(own[1].message(JOIN, number=0), -2),
+              own[2].packet(own[2].message(DATA, ELEMENTS, number=3), 2)]
     end = time.monotonic() + 2.5 * ttl_s
     while time.monotonic() < end:
         for frame in frames:
@@ -88,6 +90,13 @@ def test_retransmissions_are_life(start):
     for job, _ in jobs:
         job.flows[1].say(DATA, ELEMENTS)
     assert [trailer_of(payload_of(frame))[0] for frame in bridge.settle()[0]] == [2, 2, 2]
+
+
+def test_unmarked_packets_are_no_life(start):
+    bridge = start(2, "--steer", "all", "--job-ttl", TTL_S)
+    job, raw = waiting(bridge)
+    flow = job.flows[0]
+    expire_in_spite_of(bridge, 0, [flow.packet(flow.message(DATA, ELEMENTS), d, tos=0) for d in (-1, 0, 2)], [raw])
 
 
 def wait_for_raws(bridge, port, frames, raws):
@@ -120,8 +129,8 @@ def test_damaged_packets_are_no_life(start):
 
 
 def test_suspects_are_no_life(start):
-    """The quiet time is long, so that they put no flow out."""
-    bridge = start(2, "--job-ttl", TTL_S, *quiet(8 * TTL_S))
+    """Patience is long, so that they put no flow out."""
+    bridge = start(2, "--job-ttl", TTL_S, *patience(8 * TTL_S))
     jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
     flows = [job.flows[0] for job, _ in jobs]
     frames = [flows[0].packet(bytes(52), 0, SEND_ONLY_IMMEDIATE), flows[1].packet(bytes(48), SLOTS),

@@ -35,7 +35,7 @@ class AggregatorRtl
 	explicit AggregatorRtl(Random &generator, bool has_quiet_time = false) : random(generator)
 	{
 		dut->age = 0;
-		dut->tick = !has_quiet_time;
+		dut->tick = dut->patience = !has_quiet_time;
 		dut->place_level = 0; // alone
 		dut->place_uplinks = 0;
 		dut->place_id = 0;
@@ -121,6 +121,17 @@ class AggregatorRtl
 		dut->tick = 1;
 		step();
 		dut->tick = otherwise;
+		dut.settle();
+	}
+
+	/// A step with `patience`: its end. Where there is none, likewise.
+	void patience()
+	{
+		const bool otherwise = dut->patience;
+
+		dut->patience = 1;
+		step();
+		dut->patience = otherwise;
 		dut.settle();
 	}
 

@@ -48,6 +48,10 @@ class ModelSteps
 	{
 		step({Step::TICK, {}});
 	}
+	void patience()
+	{
+		step({Step::PATIENCE, {}});
+	}
 	void reset()
 	{
 		aggregator_close(model);
@@ -72,7 +76,7 @@ class ModelSteps
 
       private:
 	struct Step {
-		enum { PUT, AGE, TICK } kind;
+		enum { PUT, AGE, TICK, PATIENCE } kind;
 		std::vector<PortFrame> frames;
 	};
 
@@ -100,6 +104,8 @@ class ModelSteps
 			aggregator_age(model);
 		if (step.kind == Step::TICK)
 			aggregator_tick(model);
+		if (step.kind == Step::PATIENCE)
+			aggregator_patience(model);
 	}
 	static void on_frame(void *context, unsigned port, const uint8_t *frame, size_t length)
 	{

@@ -162,6 +162,14 @@ struct engine {
 		check(difference({}));
 	}
 
+	void patience()
+	{
+		rtl.patience();
+		settle();
+		model.patience();
+		check(difference({}));
+	}
+
 	void reset()
 	{
 		rtl.reset();
@@ -342,6 +350,11 @@ extern "C" void engine_age(engine *engine)
 extern "C" void engine_tick(engine *engine)
 {
 	engine->tick();
+}
+
+extern "C" void engine_patience(engine *engine)
+{
+	engine->patience();
 }
 
 extern "C" void engine_reset(engine *engine)

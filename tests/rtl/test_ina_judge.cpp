@@ -32,8 +32,8 @@ class Judge
 	/// Without quiet time, if not told otherwise.
 	explicit Judge(bool has_quiet_time = false)
 	{
-		dut->tick = !has_quiet_time;
-		dut->s_job_id = JOB_ID;
+		dut->tick = dut->patience = !has_quiet_time;
+		dut->s_job_id = dut->next_job_id = JOB_ID;
 		dut->s_valid = 0;
 		dut->early_valid = 0;
 		dut->next_valid = 0;
@@ -192,8 +192,8 @@ struct Role {
 	unsigned window = SLOTS;
 	bool probes = false; // other switches' probes can come
 	bool border = false;
-	bool early = false; // a down flow whose next part has not gone up
-	bool over = false;  // all have left its broken job
+	bool early = false;      // a down flow whose next part has not gone up
+	bool over = false;       // all have left its broken job
 	bool unanswered = false; // a border, and the sum of the JOINs has not come down
 };
 
@@ -272,7 +272,7 @@ void test_table(bench::Random &random)
 	unsigned asked = 0;
 
 	judge.learn(flow, next_psn++, job);
-	judge.dut->tick = 0; // it is never silent
+	judge.dut->patience = 0; // it is never silent
 	for (unsigned i = 0; i < 200000; i++) {
 		Queue &queue = judge.queue[job];
 		const bool broken = random.chance(30);
@@ -316,7 +316,8 @@ void test_table(bench::Random &random)
 		const Verdict want = verdict_by_table(distance, queue, broken, role);
 		const Verdict got = verdict_of(judge);
 		const bool old = want == PROBE || (want == PASS && role.border && !far);
-		const bool own = got != SUSPECT && got != QUIET && !far;
+		const bool own =
+		        got != SUSPECT && got != QUIET && !far && !is_other_probe(distance, role);
 
 		CHECK(judge.dut->hit_valid == own && judge.dut->hit_job == job, "heard of: %u",
 		      judge.dut->hit_valid);
@@ -330,7 +331,8 @@ void test_table(bench::Random &random)
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
 		/* What a border sends before the sum of its JOIN is here breaks its job. */
-		CHECK(got != TAKE || judge.dut->break_valid == (border && (role.unanswered || !queue.sums)),
+		CHECK(got != TAKE || judge.dut->break_valid ==
+		                             (border && (role.unanswered || !queue.sums)),
 		      "a border's: %u", judge.dut->break_valid);
 		CHECK(judge.dut->caught_up == (own && got != RESEND), "caught up: %u",
 		      judge.dut->caught_up);
@@ -412,14 +414,17 @@ void test_held()
 /// A suspect of each kind.
 void show_suspect(Judge &judge, unsigned kind, uint32_t next_psn)
 {
-	judge.dut->s_job_id = JOB_ID;
-	if (kind % 3 == 0) { // a request that is none of aggregation
-		judge.show(7, next_psn, 0, 0, 0x0A, true, false);
-	} else if (kind % 3 == 1) {
+	judge.dut->next_job_id = JOB_ID;
+	if (kind % 4 == 0) { // a request that is none of aggregation, at any distance
+		judge.show(7, next_psn + kind % 7 - 3, 0, 0, 0x0A, true, false);
+	} else if (kind % 4 == 1) {
 		judge.show(7, next_psn + (kind % 2 ? SLOTS : -2 * SLOTS - 2), DATA_LANE, 4);
 	} else {
-		judge.dut->s_job_id = JOB_ID ^ uint64_t { 1 } << kind % 64;
-		judge.show(7, next_psn + kind % 5 - 3, JOIN_LANE, 3);
+		judge.dut->next_job_id = JOB_ID ^ uint64_t { 1 } << kind % 64;
+		if (kind % 4 == 2)
+			judge.show(7, next_psn + kind % 5 - 3, JOIN_LANE, 3);
+		else
+			judge.show(7, next_psn + kind % 5 - 3, DATA_LANE, 4, kind % 8 == 3 ? 0 : 4);
 	}
 }
 
@@ -437,7 +442,7 @@ void test_suspects()
 		judge.next();
 		if (i % 3 != 2)
 			continue;
-		judge.dut->s_job_id = JOB_ID;
+		judge.dut->next_job_id = JOB_ID;
 		judge.show(7, 101 + i / 3, DATA_LANE, 4);
 		CHECK(verdict_of(judge) == TAKE, "not taken");
 		judge.next();
@@ -447,6 +452,7 @@ void test_suspects()
 		CHECK(verdict_of(judge) == (i < 3 ? SUSPECT : OUT), "suspect %u in a row", i);
 		judge.next();
 	}
+	judge.dut->next_job_id = JOB_ID;
 	judge.show(7, 121, DATA_LANE, 4);
 	CHECK(verdict_of(judge) == PASS, "the flow is still known");
 	judge.learn(7, 5000, 1); // another connection
@@ -498,55 +504,100 @@ void test_suspects_together()
 	}
 }
 
-/// A flow that was heard of in this period between two ticks, or in the one before, stays.
+/// What does not start a message has no job id; and two flows have one each.
+void test_job_ids()
+{
+	Judge judge;
+
+	judge.learn(7, 100, 0);
+	judge.dut->s_job_id = judge.dut->next_job_id = 5;
+	judge.learn(8, 200, 1);
+	judge.queue[0].sums = judge.queue[1].sums = 1;
+	judge.show(8, 201, DATA_LANE, 4, 0);
+	CHECK(verdict_of(judge) == TAKE, "a First packet of its job");
+	judge.show(7, 101, DATA_LANE, 4, 0);
+	CHECK(verdict_of(judge) == SUSPECT, "a First packet of the other flow's job");
+	for (uint8_t opcode : {1, 2}) {
+		judge.show(7, 101u + opcode - 1, DATA_LANE, 4, opcode);
+		CHECK(verdict_of(judge) == TAKE, "a packet with opcode %u in mid-message", opcode);
+	}
+	judge.show(7, 103, DATA_LANE, 4, 4, false);
+	CHECK(verdict_of(judge) == DROP, "a damaged one is no suspect");
+}
+
+/// Another switch's probe has zeros for a job id, and passes; a JOIN there is none.
+void test_other_probes()
+{
+	Judge judge;
+
+	judge.learn(7, 100, 0);
+	judge.queue[0].sums = 1;
+	judge.dut->probes = 1;
+	judge.dut->next_job_id = 0;
+	judge.show(7, 101 + PROBE_OFFSET, 0, 4);
+	CHECK(verdict_of(judge) == PASS && !judge.dut->hit_valid && !judge.dut->caught_up,
+	      "another switch's probe");
+	judge.next();
+	judge.dut->next_job_id = JOB_ID;
+	judge.show(7, 101 + PROBE_OFFSET, JOIN_LANE, 3);
+	CHECK(verdict_of(judge) == SUSPECT, "a JOIN where probes are");
+}
+
+/// A flow that was heard of in this period between two ends of patience, or in the one before,
+/// stays.
 void test_silence()
 {
 	Judge judge(true);
-	const auto tick = [&judge] {
+	const auto end = [&judge] {
+		judge.dut->patience = 1;
+		judge.dut.tick();
+		judge.dut->patience = 0;
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
 		judge.dut->tick = 1;
 		judge.dut.tick();
 		judge.dut->tick = 0;
-	};
-
-	tick();
-	tick();
+	}
 	judge.learn(7, 100, 0);
+	for (unsigned i = 0; i < 5; i++) { // of the quiet time
+		judge.dut->tick = 1;
+		judge.dut.tick();
+		judge.dut->tick = 0;
+	}
 	for (unsigned i = 0; i < 20; i++) {
 		if (i == 10)
-			tick();
+			end();
 		show_suspect(judge, i, 101);
 		CHECK(verdict_of(judge) == SUSPECT, "a flow that is alive is put out");
 		judge.next();
 	}
-	tick();
+	end();
 	show_suspect(judge, 0, 101);
 	CHECK(verdict_of(judge) == OUT, "a silent flow is not put out");
 }
 
-/// After a reset marked SENDs are dropped until the second tick, whether their flow is known or
+/// After a reset SENDs are dropped until the second tick, whether their flow is known or
 /// not, and a JOIN asks for nothing.
 void test_quiet_time()
 {
 	Judge judge(true);
 
 	for (unsigned ticks = 0; ticks <= 2; ticks++) {
-		for (uint8_t tos : {0xAE, 0xAC, 0xAF, 0xA8, 0xB0, 0x2E, 0})
-			for (const bench::Form &form : bench::FORMS)
-				for (uint8_t opcode : {0, 1, 2, 3, 4, 5, 6, 10}) {
-					bench::Packet packet;
+		for (const bench::Form &form : bench::FORMS)
+			for (uint8_t opcode : {0, 1, 2, 3, 4, 5, 6, 10}) {
+				bench::Packet packet;
 
-					packet.tos = tos;
-					packet.form = form;
-					packet.opcode = opcode;
-					judge.show(bench::make_frame(packet), DATA_LANE, 4);
-					const bool quiet =
-					        ticks < 2 && tos >> 2 == 43 && opcode < 6;
-					CHECK(verdict_of(judge) == (quiet ? QUIET : PASS),
-					      "%u ticks, TOS %02x, opcode %u", ticks, tos, opcode);
-					CHECK((judge.dut->events >> QUIET_DROPPED & 1) == quiet,
-					      "not counted");
-					judge.next();
-				}
+				packet.form = form;
+				packet.opcode = opcode;
+				judge.show(bench::make_frame(packet), DATA_LANE, 4);
+				const bool quiet = ticks < 2 && opcode < 6;
+				CHECK(verdict_of(judge) == (quiet ? QUIET : PASS),
+				      "%u ticks, opcode %u", ticks, opcode);
+				CHECK((judge.dut->events >> QUIET_DROPPED & 1) == quiet,
+				      "not counted");
+				judge.next();
+			}
 		judge.show(7, 100, JOIN_LANE, 3);
 		if (ticks == 2)
 			break;
@@ -578,7 +629,8 @@ void test_ill_formed()
 	CHECK(verdict_of(judge) == PASS, "a wrong iCRC of a stranger");
 }
 
-/// A flow is known by its form, VLAN id, addresses and QPN, each bit of them, and by nothing else.
+/// A flow is known by its form, VLAN id, addresses, UDP source port and QPN, each bit of them, and
+/// by nothing else.
 void test_key()
 {
 	for (const bench::Form &form : bench::FORMS) {
@@ -600,7 +652,7 @@ void test_key()
 			other[at] ^= static_cast<uint8_t>(1u << bit % 8);
 			if (!(bench::form_of(other) == form) || at == form.bth())
 				continue;
-			const bool differs = (at >= form.source() && at < form.udp()) ||
+			const bool differs = (at >= form.source() && at < form.udp() + 2) ||
 			                     (at >= qpn && at < qpn + 3) ||
 			                     (form.vlan && (at == 15 || (at == 14 && bit % 8 < 4)));
 			judge.show(other, DATA_LANE, 4);
@@ -763,6 +815,8 @@ int main()
 	test_held();
 	test_suspects();
 	test_suspects_together();
+	test_job_ids();
+	test_other_probes();
 	test_silence();
 	test_quiet_time();
 	test_ill_formed();

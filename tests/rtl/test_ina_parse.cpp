@@ -32,6 +32,15 @@ bool is_udp(const bench::Bytes &f, const bench::Form &form)
 	       (bench::get_be16(f, ip + 6) & 0x3FFF) == 0 && f[ip + 9] == 17;
 }
 
+/// DSCP 43, whatever the two bits of ECN behind it say.
+bool is_marked(const bench::Bytes &f, const bench::Form &form)
+{
+	const unsigned word = bench::get_be16(f, form.ip());
+
+	return (form.ipv6 ? word >> 6 & 0x3F : word >> 2 & 0x3F) == 43;
+}
+
+/// A request that can be of a flow.
 bool is_roce_data(const bench::Bytes &f)
 {
 	const bench::Form form = bench::form_of(f);
@@ -40,7 +49,7 @@ bool is_roce_data(const bench::Bytes &f)
 		return false;
 	const uint8_t opcode = f[form.bth()];
 	return bench::get_be16(f, form.udp() + 2) == 4791 && opcode < 0x20 &&
-	       !(opcode >= 0x0D && opcode <= 0x12);
+	       !(opcode >= 0x0D && opcode <= 0x12) && is_marked(f, form);
 }
 
 Expected expect(const bench::Bytes &f)
@@ -54,9 +63,10 @@ Expected expect(const bench::Bytes &f)
 	const unsigned udp = bench::get_be16(f, form.udp() + 4);
 	const uint8_t opcode = f[form.bth()];
 	const bool send = opcode == 0 || opcode == 1 || opcode == 2 || opcode == 4;
+	const bool padded = f[form.bth() + 1] >> 4 & 3;
 
-	e.candidate = send && udp >= 24 + 16 && udp <= 24 + 4096 && udp % 16 == 24 % 16 &&
-	              ip == udp + (form.ipv6 ? 0 : 20);
+	e.candidate = send && !padded && udp >= 24 + 16 && udp <= 24 + 4096 &&
+	              udp % 16 == 24 % 16 && ip == udp + (form.ipv6 ? 0 : 20);
 	if (e.candidate) {
 		e.quads = (udp - 24) / 16;
 		e.wrong_length = f.size() < form.payload() + udp - 24 + 4;
@@ -224,7 +234,7 @@ bench::Bytes contribution(bench::Random &random, size_t payload_bytes)
 	packet.psn = static_cast<uint32_t>(random.below(1 << 24));
 	packet.form = bench::FORMS[random.below(4)];
 	packet.vlan = static_cast<uint16_t>(random.next());
-	packet.tos = static_cast<uint8_t>(random.next());
+	packet.tos = static_cast<uint8_t>(0xAC | random.below(4));
 	packet.flow_label = static_cast<uint32_t>(random.below(1 << 20));
 	packet.payload = random.bytes(payload_bytes);
 	return bench::make_frame(packet);
@@ -235,10 +245,11 @@ bench::Bytes vary(bench::Random &random, bench::Bytes frame)
 {
 	const bench::Form form = bench::form_of(frame);
 	const size_t ip = form.ip(), udp = form.udp();
-	// EtherTypes; version, length, fragment or next header, protocol; port, length; opcode.
-	const size_t decisive[] = {12,      13,      ip - 2,  ip - 1,  ip,     ip + 2,
-	                           ip + 3,  ip + 4,  ip + 5,  ip + 6,  ip + 7, ip + 9,
-	                           udp + 2, udp + 3, udp + 4, udp + 5, udp + 8};
+	// EtherTypes; version, DSCP, length, fragment or next header, protocol; port, length;
+	// opcode, pad.
+	const size_t decisive[] = {12,      13,      ip - 2,  ip - 1,  ip,     ip + 1, ip + 2,
+	                           ip + 3,  ip + 4,  ip + 5,  ip + 6,  ip + 7, ip + 9, udp + 2,
+	                           udp + 3, udp + 4, udp + 5, udp + 8, udp + 9};
 
 	switch (random.below(7)) {
 	case 0:

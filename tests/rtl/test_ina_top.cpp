@@ -62,14 +62,20 @@ class Comparison
 	{
 		const unsigned vlan_quota = static_cast<unsigned>(seed % 3);
 		const uint32_t trusted = static_cast<uint32_t>(seed >> 13) & ((1u << PORTS) - 1);
-		aggregator_config config = {
-		        PORTS,          INA_JOB_COUNT,
-		        INA_MEMORY,     INA_SLOT_COUNT,
-		        INA_GRAIN,      INA_MTU,
-		        has_quiet_time, {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
-		        place,          0,
-		        vlan_quota,     {},
-		        trusted};
+		aggregator_config config = {PORTS,
+		                            INA_JOB_COUNT,
+		                            INA_MEMORY,
+		                            INA_SLOT_COUNT,
+		                            INA_GRAIN,
+		                            INA_MTU,
+		                            has_quiet_time,
+		                            has_quiet_time,
+		                            {!HAS_HALF_FORMATS, !HAS_MAX_MIN, !HAS_INT32},
+		                            place,
+		                            0,
+		                            vlan_quota,
+		                            {},
+		                            trusted};
 
 		for (unsigned port = 0; port < PORTS; port++) {
 			config.port_priority[port] = static_cast<uint8_t>(seed >> 3 * port & 7);
@@ -156,6 +162,14 @@ class Comparison
 	{
 		aggregator_tick(model);
 		rtl.tick();
+		compare({});
+	}
+
+	/// The end of a patience with silent flows.
+	void patience()
+	{
+		aggregator_patience(model);
+		rtl.patience();
 		compare({});
 	}
 
@@ -265,7 +279,7 @@ class Comparison
 		if (random.below(1000) < age_permille)
 			return age();
 		if (random.below(1000) < tick_permille)
-			return tick();
+			return random.chance(50) ? tick() : patience();
 		if (random.chance(3))
 			return stranger();
 		if (running.size() < at_once && random.chance(30))

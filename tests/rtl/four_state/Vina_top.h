@@ -23,7 +23,7 @@ class Vina_top
 	static constexpr unsigned PORTS = INA_PORT_COUNT;
 	static constexpr unsigned WORDS = PORTS * bench::BEAT_BYTES / 4;
 
-	uint8_t clk = 0, rst = 0, age = 0, tick = 0, busy = 0;
+	uint8_t clk = 0, rst = 0, age = 0, tick = 0, patience = 0, busy = 0;
 	uint8_t place_level = 0, place_uplinks = 0;
 	uint64_t place_id = 0;
 	uint8_t quota = 0;          // it is not handed on
@@ -87,7 +87,7 @@ class Vina_top
 	{
 		std::string text;
 
-		for (unsigned bit : {clk, rst, age, tick})
+		for (unsigned bit : {clk, rst, age, tick, patience})
 			text += bit ? "1 " : "0 ";
 		char place[24];
 

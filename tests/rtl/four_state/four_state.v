@@ -12,7 +12,7 @@ module four_state;
   localparam LINE = 64 + PORTS * 160;  // characters
   localparam STDIN = 32'h8000_0000;
 
-  reg                   clk, rst, age, tick;
+  reg                   clk, rst, age, tick, patience;
   reg  [1:0]            place_level;
   reg  [PORTS-1:0]      place_uplinks;
   reg  [63:0]           place_id;
@@ -30,7 +30,7 @@ module four_state;
   integer               out;
 
   ina_top dut (
-      .clk(clk), .rst(rst), .age(age), .tick(tick),
+      .clk(clk), .rst(rst), .age(age), .tick(tick), .patience(patience),
       .place_level(place_level), .place_uplinks(place_uplinks), .place_id(place_id), .quota(7'd0),
       .vlan_quota(7'd0), .trusted_ports('0), .port_priority('0),
       .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready), .s_axis_tdata(s_axis_tdata),
@@ -44,9 +44,9 @@ module four_state;
     // Not $display: vvp keeps what it says until there is more.
     out = $fopen("/dev/stdout", "w");
     while ($fgets(line, STDIN) != 0
-           && $sscanf(line, "%b %b %b %b %h %h %h %b %b %b %h %h", clk, rst, age, tick,
+           && $sscanf(line, "%b %b %b %b %b %h %h %h %b %b %b %h %h", clk, rst, age, tick, patience,
                       place_level, place_uplinks, place_id, m_axis_tready, s_axis_tvalid,
-                      s_axis_tlast, s_axis_tdata, s_axis_tkeep) >= 10) begin
+                      s_axis_tlast, s_axis_tdata, s_axis_tkeep) >= 11) begin
       #1;
       $fwrite(out, "%b %b %b %b", busy, s_axis_tready, m_axis_tvalid, m_axis_tlast);
       if (m_axis_tvalid !== 0) $fwrite(out, " beats %h %h", m_axis_tdata, m_axis_tkeep);

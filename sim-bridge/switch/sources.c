@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In a table of MAC addresses, each of which stands for an IP address in its VLAN. */
+#include "sources.h"
+
+#include <string.h>
+
+#include "common/headers.h"
+#include "common/random.h"
+#include "roce.h"
+
+/* The first byte of an address that its owner has chosen (IEEE 802). */
+enum { LOCAL = 0x02 };
+
+static uint64_t mix(uint64_t number, const uint8_t *bytes, unsigned count)
+{
+	for (unsigned at = 0; at < count; at += 4) {
+		uint32_t word;
+
+		memcpy(&word, bytes + at, sizeof(word));
+		number = ina_mix(number ^ word);
+	}
+	return number;
+}
+
+/* False: the frame is not of IP. */
+static bool stand_in(const struct frame *frame, uint8_t *mac)
+{
+	const uint8_t *bytes = frame->bytes;
+	unsigned at = PACKET_ETHERNET_BYTES;
+	uint64_t number = 1;
+
+	if (packet_be16(bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN) {
+		number += packet_be16(bytes + at) & PACKET_VLAN_ID_MASK;
+		at += PACKET_VLAN_BYTES;
+	}
+	const unsigned ethertype = packet_be16(bytes + at - 2);
+
+	if (ethertype == PACKET_ETHERTYPE_IPV4 && frame->length >= at + PACKET_IPV4_BYTES)
+		number = mix(number, bytes + at + PACKET_IPV4_SOURCE_AT, 4);
+	else if (ethertype == PACKET_ETHERTYPE_IPV6 && frame->length >= at + PACKET_IPV6_BYTES)
+		number = mix(number, bytes + at + PACKET_IPV6_SOURCE_AT, 16);
+	else
+		return false;
+	memcpy(mac, &number, PACKET_MAC_BYTES);
+	mac[0] = LOCAL;
+	return true;
+}
+
+bool sources_admit(struct forwarding *sources, unsigned host, const struct frame *frame)
+{
+	uint8_t mac[PACKET_MAC_BYTES];
+
+	if (!stand_in(frame, mac))
+		return true;
+	const int known = forwarding_find(sources, mac);
+
+	if (known == (int)host)
+		return true;
+	if (known != FORWARDING_FLOOD && roce_is_join(frame))
+		return false;
+	forwarding_learn(sources, mac, host);
+	return true;
+}
