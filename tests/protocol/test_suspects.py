@@ -296,7 +296,7 @@ def test_a_join_in_another_hosts_name_takes_nothing_off_the_network(start, tos, 
     victim = Flow(bridge, 0, 1, qpn=0x77, tos=tos, **form)
     before = victim.packet(bytes(64), -1)
     assert victim.put(before) == [before]
-    thief = Flow(bridge, 0, 1, job=OTHER, qpn=0x77, psn=5000, tos=MARKED, **form)
+    thief = Flow(bridge, 0, 1, ranks=2, job=OTHER, qpn=0x77, psn=5000, tos=MARKED, **form)
     bridge.send(2, at_another_port(thief.packet(thief.message(JOIN)), 2))
     bridge.settle()
     sent = [victim.go_on(bytes(64)) for _ in range(20)]
@@ -310,7 +310,7 @@ def test_a_join_in_another_hosts_name_does_not_keep_it_from_joining(start):
     job = Job(bridge, 2)
     for flow in job.flows:
         bridge.send(flow.port, packet(flow.port, flow.to, 1, bytes(16), WRITE_ONLY, tos=0))
-    thief = Flow(bridge, 0, 1, job=OTHER)
+    thief = Flow(bridge, 0, 1, ranks=2, job=OTHER)
     bridge.send(2, at_another_port(thief.packet(thief.message(JOIN)), 2))
     bridge.settle()
     assert job.join().is_summed()

@@ -119,6 +119,7 @@ struct Header {
 		bench::Bytes header(84, mark);
 
 		header[66] = opcode;
+		header[68] = header[69] = 0xFF; // one partition
 		header[78] = static_cast<uint8_t>(quads);
 		header[79] = static_cast<uint8_t>(quads >> 8 | (tos == 3 ? 1u << 3 : 0));
 		return header;

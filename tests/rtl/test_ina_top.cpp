@@ -496,6 +496,13 @@ class Comparison
 			             std::min<size_t>(frame.size() - 1, 1 + random.below(80)));
 		} else if (dice < 988) {
 			frame.resize(frame.size() + 1 + random.below(80), 0x5A);
+		} else if (dice < 989) { // another pad count, P_Key, DSCP or port, iCRC right
+			const size_t ats[] = {form.bth() + 1, form.bth() + 2, form.bth() + 3,
+			                      form.ip() + 1, form.udp() + 1};
+
+			frame[ats[random.below(std::size(ats))]] ^= 0x10;
+			bench::seal(frame);
+			bench::put_ip_checksum(frame);
 		} else if (dice < 992) { // another opcode, iCRC right
 			frame[form.bth()] = static_cast<uint8_t>(random.below(0x20));
 			bench::seal(frame);
