@@ -241,7 +241,7 @@ void aggregator_put(struct aggregator *aggregator, unsigned port, const uint8_t 
 	if (judgement.job >= 0)
 		join_run(join, (unsigned)judgement.job);
 	if (judgement.leaves)
-		join_leave(join, (unsigned)judgement.job, port);
+		join_leave(join, (unsigned)judgement.job, judgement.port);
 }
 
 void aggregator_age(struct aggregator *aggregator)

@@ -57,15 +57,15 @@ static int find_flow(const struct judge *judge, const struct packet *packet)
 	return -1;
 }
 
-/* Does another port know the flow? All ports' judges are an array. */
-static bool is_known_elsewhere(const struct judge *judge, const struct packet *packet)
+/* The judge of the port that knows the packet's flow, or NULL. All ports' judges are an array. */
+static struct judge *find_home(struct judge *judge, const struct packet *packet)
 {
-	const struct judge *judges = judge - judge->port;
+	struct judge *judges = judge - judge->port;
 
 	for (unsigned port = 0; port < judge->jobs->port_count; port++)
-		if (port != judge->port && find_flow(&judges[port], packet) >= 0)
-			return true;
-	return false;
+		if (find_flow(&judges[port], packet) >= 0)
+			return &judges[port];
+	return NULL;
 }
 
 /* PSN - next PSN, as a signed number of 24 bits. */
@@ -225,6 +225,7 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, const str
 		        .verdict = VERDICT_PASS,
 		        .job = (int)job,
 		        .leaves = is_control(packet, INA_WIRE_LEAVE),
+		        .port = judge->port,
 		};
 	judge->flows[job].recovers = true;
 	return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
@@ -259,20 +260,58 @@ static bool is_of_another_job(const struct judge *judge, unsigned job, const str
 	return packet_opcode_starts(packet->opcode) && job_id != judge->jobs->entries[job].job_id;
 }
 
-/* It cannot be the flow's own. If it goes on although the flow is silent, the flow is put out. */
-static struct judgement judge_suspect(struct judge *judge, unsigned job)
+/* Its suspects are counted anew, and its silence begins anew. */
+static void begin_silence(struct judge *judge, unsigned job, bool contested)
 {
-	struct flow *flow = &judge->flows[job];
-	struct judgement judgement = discard(&judge->counters->suspects_dropped);
+	judge->flows[job].suspects = 0;
+	judge->flows[job].fresh = judge->jobs->patience_ticks;
+	judge->flows[job].contested = contested;
+}
 
+/* One more packet that is not the flow's own. Do such packets go on although the flow is silent? */
+static bool suspect(struct flow *flow)
+{
 	if (flow->suspects < SUSPECTS_MAX)
 		flow->suspects++;
-	if (flow->suspects < SUSPECTS_MAX || flow->fresh > 0)
-		return judgement;
+	return flow->suspects == SUSPECTS_MAX && flow->fresh == 0;
+}
+
+static void put_out(struct judge *judge, unsigned job, struct judgement *judgement)
+{
 	jobs_break(judge->jobs, job);
-	flow->valid = false;
+	judge->flows[job].valid = false;
+	judgement->job = (int)job;
+	judgement->leaves = true;
+	judgement->port = judge->port;
+}
+
+static struct judgement judge_suspect(struct judge *judge, unsigned job)
+{
+	struct judgement judgement = discard(&judge->counters->suspects_dropped);
+
+	if (suspect(&judge->flows[job]))
+		put_out(judge, job, &judgement);
+	return judgement;
+}
+
+/*
+ * A packet of a flow of the port `home` has come by another one. It may be of the very connection:
+ * so the job breaks first, and no sum is under way any more when the flow is put out.
+ */
+static struct judgement judge_elsewhere(struct judge *home, const struct packet *packet)
+{
+	const unsigned job = (unsigned)find_flow(home, packet);
+	struct judgement judgement = discard(&home->counters->elsewhere_dropped);
+
+	if (home->jobs->entries[job].quiet > 0 || !suspect(&home->flows[job]))
+		return judgement;
+	if (home->flows[job].contested) {
+		put_out(home, job, &judgement);
+		return judgement;
+	}
+	jobs_break(home->jobs, job);
+	begin_silence(home, job, true);
 	judgement.job = (int)job;
-	judgement.leaves = true;
 	return judgement;
 }
 
@@ -282,8 +321,7 @@ static void hear(struct judge *judge, unsigned job)
 	struct job *entry = &judge->jobs->entries[job];
 
 	entry->heard |= jobs_is_complete(entry);
-	judge->flows[job].suspects = 0;
-	judge->flows[job].fresh = judge->jobs->patience_ticks;
+	begin_silence(judge, job, false);
 }
 
 struct judgement judge_packet(struct judge *judge, struct packet *packet)
@@ -292,9 +330,10 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 		return pass();
 	if (judge->quiet > 0 && packet_is_send(packet))
 		return discard(&judge->counters->quiet_dropped);
+	struct judge *home = find_home(judge, packet);
+	if (home && home != judge)
+		return judge_elsewhere(home, packet);
 	int job = find_flow(judge, packet);
-	if (job < 0 && is_known_elsewhere(judge, packet))
-		return discard(&judge->counters->elsewhere_dropped);
 	if (job < 0)
 		return packet->candidate && is_control(packet, INA_WIRE_JOIN) &&
 		                       icrc_is_right(packet)

@@ -20,8 +20,9 @@ struct flow {
 	struct packet_key key;
 	uint32_t next_psn;
 	bool recovers;     /* past a gap; nothing that asks for an ACK has been taken since */
-	unsigned suspects; /* since its last packet; no more than decide are counted */
+	unsigned suspects; /* in this silence; no more than decide are counted */
 	unsigned fresh;    /* ends of patience until it has been silent for so long */
+	bool contested;    /* packets by other ports broke its job in this silence */
 };
 
 struct judge {
@@ -46,7 +47,8 @@ struct judgement {
 	enum verdict verdict;
 	int job;          /* the job that may be able to go on now, or -1 */
 	uint64_t ordinal; /* RESEND: of the sum */
-	bool leaves;      /* a broken job's LEAVE passes by its queue, or the flow is put out */
+	bool leaves;      /* a broken job's LEAVE passes by its queue, or a flow is put out */
+	unsigned port;    /* of the flow that leaves */
 };
 
 /*

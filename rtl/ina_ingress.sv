@@ -68,6 +68,10 @@ module ina_ingress #(
     input  logic [OTHER_PORTS*JOB_COUNT*KNOWN_W-1:0] others,
     output ina_pkg::search_t                         search,
     input  ina_pkg::found_t                          found,
+    input  logic                                     contest_valid,
+    input  logic [JOB_W-1:0]                         contest_job,
+    output logic                                     contest_breaks,
+    output logic                                     contest_leaves,
 
     // To and from the port's ina_queue.
     output logic                             write_valid,
@@ -220,6 +224,7 @@ module ina_ingress #(
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
       .break_valid, .leave_valid, .hit_valid, .hit_job, .known, .others, .search, .found,
+      .contest_valid, .contest_job, .contest_breaks, .contest_leaves,
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw, .queue_sums, .queue_sum_count, .queue_sum_slot,
       .resend_valid(judge_resend_valid), .resend_ready(judge_resend_ready),

@@ -72,6 +72,11 @@ module ina_jobs #(
     input  logic [PORT_COUNT-1:0]       leave_valid,
     input  logic [PORT_COUNT*JOB_W-1:0] hit_job,
 
+    // From each port's judge too: packets that came by other ports break this job, or put out its flow.
+    input  logic [PORT_COUNT-1:0] contest_breaks,
+    input  logic [PORT_COUNT-1:0] contest_leaves,
+    input  logic [JOB_W-1:0]      contest_job,  // of a clock ago; of one port at most
+
     // From both paths: the jobs whose packets were not alike break.
     input  logic [JOB_COUNT-1:0] mismatch,
 
@@ -367,9 +372,30 @@ module ina_jobs #(
     heard_now = (heard_now & job_complete) | grants;
   end
 
+  // Two clocks later, when all that the port has taken before waits in its queue.
+  logic                  contested_1;
+  logic                  contested_2;
+  logic [PORT_COUNT-1:0] contest_leaves_1;
+  logic [PORT_COUNT-1:0] contest_leaves_2;
+  logic [JOB_W-1:0]      contest_job_0;
+  logic [JOB_W-1:0]      contest_job_1;
+  logic [JOB_W-1:0]      contest_job_2;
+  logic [JOB_COUNT-1:0]  contest_hot;
+
+  assign contest_hot = JOB_COUNT'(contested_2) << contest_job_2;
+
+  always_ff @(posedge clk) begin
+    contested_1      <= !rst && (contest_breaks | contest_leaves) != '0;
+    contested_2      <= !rst && contested_1;
+    contest_leaves_1 <= contest_leaves;
+    contest_leaves_2 <= contest_leaves_1;
+    {contest_job_0, contest_job_1, contest_job_2} <= {contest_job, contest_job_0, contest_job_1};
+  end
+
   assign expires = age_q ? job_valid & ~heard & ~expired & ~job_over : '0;
   assign lapses  = expires & ~job_complete & ~job_broken;
-  assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0;
+  assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0 || contest_breaks != '0
+      || contest_leaves != '0 || contested_1 || contested_2;
 
   // A job that had expired, or ended, before the pulse, and still has something that waits: the port
   // where it waits takes nothing.
@@ -389,7 +415,7 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] breaks;
 
   always_comb begin
-    breaks = (expires & ~lapses) | mismatch;
+    breaks = (expires & ~lapses) | mismatch | contest_hot;
     for (int p = 0; p < PORT_COUNT; p++)
       if (break_valid[p]) breaks[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
     breaks = breaks & job_valid & ~job_broken;
@@ -446,8 +472,10 @@ module ina_jobs #(
     heard         <= (age_q ? '0 : heard) | heard_now;
     expired       <= (expired | expires) & ~all_left;
     left_q        <= left_d;
-    for (int p = 0; p < PORT_COUNT; p++)
+    for (int p = 0; p < PORT_COUNT; p++) begin
       if (leave_valid[p]) gone_q[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] <= 1'b1;
+      if (contested_2 && contest_leaves_2[p]) gone_q[p*JOB_COUNT + 32'(contest_job_2)] <= 1'b1;
+    end
     // Only the job at index_q is granted.
     if (take) begin
       job_id[index_q]      <= request.job_id;

@@ -88,6 +88,13 @@ module ina_judge #(
     output ina_pkg::search_t                         search,
     input  ina_pkg::found_t                          found,
 
+    // A packet of the flow of this job, if there is one, has come by another port. A clock later: the
+    // job breaks for it, or the flow is put out.
+    input  logic             contest_valid,
+    input  logic [JOB_W-1:0] contest_job,
+    output logic             contest_breaks,
+    output logic             contest_leaves,
+
     // The port's queue: a beat into the tail slot, and the commit of what is there. The header is
     // also a retransmission's.
     output logic                             write_valid,
@@ -182,6 +189,7 @@ module ina_judge #(
   ina_pkg::verdict_t    verdict_q;
   logic                 broken;
   logic [JOB_COUNT-1:0] put_out;
+  logic [JOB_W-1:0]     contest_job_q;
 
   // Of the job of the packet that is here.
   logic [SLOT_W-1:0] window;
@@ -191,8 +199,12 @@ module ina_judge #(
   assign broken   = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
   assign in_quiet = in_quiet_time && s_roce_data;
   assign quiet    = in_quiet || (hit && job_over[flow_job]);
-  assign put_out  = JOB_COUNT'(verdict_q.put_out) << job_q;
-  assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job);
+  assign put_out  = (JOB_COUNT'(verdict_q.put_out) << job_q)
+      | (JOB_COUNT'(contest_leaves) << contest_job_q);
+  assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job)
+      && !(contest_leaves && contest_job_q == flow_job);
+
+  always_ff @(posedge clk) contest_job_q <= contest_job;
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(ina_pkg::KEY_W)) flows (
       .clk, .rst, .en,
@@ -216,6 +228,12 @@ module ina_judge #(
       .search, .found, .next_alike, .m_searching(searching), .m_elsewhere(known_elsewhere));
 
   assign elsewhere = known_elsewhere && s_roce_data;
+
+  logic [JOB_COUNT-1:0] flow_known;
+
+  for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_flow_known
+    assign flow_known[j] = known[j*KNOWN_W + KNOWN_W - 1];  // known_t's first field
+  end
 
   // Beats of an expected packet are stored if there was room when its first beat came.
   logic room;
@@ -271,7 +289,9 @@ module ina_judge #(
 
   ina_judge_suspects #(.JOB_COUNT(JOB_COUNT)) suspicion (
       .clk, .patience, .decided_job(job_q), .own(hit_valid), .suspect(suspect_q), .learn,
-      .learn_job(answer_job), .job(flow_job), .puts_out);
+      .learn_job(answer_job), .job(flow_job), .puts_out,
+      .contest_valid, .contest_job, .known(flow_known), .job_over,
+      .breaks(contest_breaks), .leaves(contest_leaves));
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (
       .uplink, .probes, .decide, .answered, .granted, .held,

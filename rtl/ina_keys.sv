@@ -5,7 +5,8 @@
 //
 // A port's key goes in when its JOIN is granted, in the clock after the answer. A comparison takes
 // four clocks: the port is chosen, its key and the flow's are read, they are compared. The hash of
-// what is learned is shown to all ports in the clock after the answer (ina_elsewhere).
+// what is learned is shown to all ports in the clock after the answer (ina_elsewhere). And the port of
+// the flow that is equal is told, a clock after the comparison, that another port wants it.
 
 `default_nettype none
 
@@ -25,7 +26,11 @@ module ina_keys #(
 
     // Of each port a search_t, and a found_t for it. A port asks until its search is done.
     input  logic [PORT_COUNT*SEARCH_W-1:0] search,
-    output logic [PORT_COUNT*FOUND_W-1:0]  found
+    output logic [PORT_COUNT*FOUND_W-1:0]  found,
+
+    // A packet of this port's flow, if that has not ended meanwhile, has come by another port.
+    output logic [PORT_COUNT-1:0] contest_valid,
+    output logic [JOB_W-1:0]      contest_job
 );
   localparam int KEY_W     = ina_pkg::KEY_W;
   localparam int HASH_W    = ina_pkg::HASH_W;
@@ -136,9 +141,19 @@ module ina_keys #(
     end
   end
 
+  logic equal;
+
+  assign equal = asked_key == flow_key;
+
+  always_ff @(posedge clk) begin
+    contest_valid <= '0;
+    if (comparing && equal && !rst) contest_valid[read_port] <= 1'b1;
+    contest_job <= read_job;
+  end
+
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_found
     assign found[p*FOUND_W +: FOUND_W] =
-        {comparing && reader[p], asked_key == flow_key, learned_hash};
+        {comparing && reader[p], equal, learned_hash};
   end
 
 endmodule

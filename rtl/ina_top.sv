@@ -153,6 +153,10 @@ module ina_top #(
   logic [PORT_COUNT*KNOWN_W-1:0]  known;
   logic [PORT_COUNT*SEARCH_W-1:0] search;
   logic [PORT_COUNT*FOUND_W-1:0]  found;
+  logic [PORT_COUNT-1:0]          contest_valid;
+  logic [JOB_W-1:0]               contest_job;
+  logic [PORT_COUNT-1:0]          contest_breaks;
+  logic [PORT_COUNT-1:0]          contest_leaves;
 
   // Queues and retransmissions.
   logic [PORT_COUNT*JOB_COUNT-1:0]          queue_ready;
@@ -390,7 +394,9 @@ module ina_top #(
       .clk, .rst, .age, .tick, .level, .uplinks, .quota, .vlan_quota,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
-      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch(join_mismatch | relay_mismatch),
+      .hit_valid, .break_valid, .leave_valid, .hit_job,
+      .contest_breaks, .contest_leaves, .contest_job,
+      .mismatch(join_mismatch | relay_mismatch),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
       .job_mask, .job_border, .job_down, .job_freed,
@@ -427,7 +433,7 @@ module ina_top #(
 
   ina_keys #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) keys (
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
-      .search, .found);
+      .search, .found, .contest_valid, .contest_job);
 
   // Known a clock later, for ina_pick does much with it: what it has chosen meanwhile is called off.
   always_ff @(posedge clk) job_closing <= join_closing | relay_closing;
@@ -600,6 +606,8 @@ module ina_top #(
         .hit_job(hit_job[p*JOB_W +: JOB_W]),
         .known(known[p*KNOWN_W +: KNOWN_W]), .others,
         .search(search[p*SEARCH_W +: SEARCH_W]), .found(found[p*FOUND_W +: FOUND_W]),
+        .contest_valid(contest_valid[p]), .contest_job,
+        .contest_breaks(contest_breaks[p]), .contest_leaves(contest_leaves[p]),
         .queue_ready(queue_ready[p*JOB_COUNT +: JOB_COUNT]),
         .queue_waiting(queue_waiting[p*JOB_COUNT +: JOB_COUNT]),
         .commit_valid(commit_valid[p]), .commit_job(commit_job[p*JOB_W +: JOB_W]),

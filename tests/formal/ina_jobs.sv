@@ -12,11 +12,13 @@
 //      as many as its ranks, and then stays complete.
 //   4. A context is freed when the LEAVEs of all its ports have gone out, or its job has expired,
 //      nothing of it is under way, and nothing of it waits in a queue of its ports; not before. A
-//      port whose LEAVE passed by its queue, or whose flow was put out, counts as left when nothing
-//      is under way and nothing of the job waits there.
+//      port whose LEAVE passed by its queue, or whose flow was put out, by what came by its port or
+//      two clocks after it came elsewhere, counts as left when nothing is under way and nothing of the
+//      job waits there.
 //   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
-//   6. A job breaks when a judge or a path says so, several of them in one clock too, and stays broken
-//      until it is freed; an expired one is broken.
+//   6. A job breaks when a judge or a path says so, several of them in one clock too, and two clocks
+//      after a packet came elsewhere that breaks it or puts a flow out; it stays broken until it is
+//      freed. An expired one is broken.
 //   7. No two contexts have the same id.
 //   8. A job that expires, lacks a rank and is not broken is freed at once. A job expires at a pulse of `age` if no packet of it came while it was complete and nobody joined
 //      it since the one before, once, and at no other time.
@@ -71,6 +73,9 @@ module formal_ina_jobs (
   (* anyseq *) logic [PORT_COUNT-1:0]       break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0]       leave_valid;
   (* anyseq *) logic [PORT_COUNT*JOB_W-1:0] hit_job;
+  (* anyseq *) logic [PORT_COUNT-1:0]       contest_breaks;
+  (* anyseq *) logic [PORT_COUNT-1:0]       contest_leaves;
+  (* anyseq *) logic [JOB_W-1:0]            contest_job;
   (* anyseq *) logic [JOB_COUNT-1:0]        mismatch;
   (* anyseq *) logic                        done_valid;
   (* anyseq *) logic [JOB_W-1:0]            done_job;
@@ -111,7 +116,8 @@ module formal_ina_jobs (
       .clk, .rst, .age, .tick, .level(several ? 2'd2 : 2'd1), .uplinks('0), .quota, .vlan_quota,
       .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
-      .hit_valid, .break_valid, .leave_valid, .hit_job, .mismatch,
+      .hit_valid, .break_valid, .leave_valid, .hit_job, .contest_breaks, .contest_leaves, .contest_job,
+      .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
       .job_freed, .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds), .resend_pending, .stuck,
@@ -157,6 +163,9 @@ module formal_ina_jobs (
   (* anyconst *) logic [JOB_W-1:0] followed;
   logic [PORT_COUNT-1:0] leaves;  // of the followed job, in this clock
   logic [PORT_COUNT-1:0] goes;    // likewise, by the queue
+  logic [PORT_COUNT-1:0] contests_now, contests_1, contests_2;  // of the followed job, two clocks ago
+  logic [PORT_COUNT-1:0] outs_1, outs_2;                        // ... the flow is put out
+  logic [JOB_W-1:0]      contest_of;
   logic [PORT_COUNT-1:0] hits;
   logic [PORT_COUNT-1:0] told_by;  // judges say so
   logic [PORT_COUNT-1:0] waits;   // in these ports' queues
@@ -175,6 +184,26 @@ module formal_ina_jobs (
     if ((leaves | goes) != '0)
       assume (((job_valid[followed] && (job_complete[followed] || job_broken[followed]))
           || job_freed[followed]) && (goes & ~mask) == '0 && ((leaves & ~mask) == '0 || leaves == '1));
+  end
+
+  assign contests_now = contest_of == followed ? contest_breaks | contest_leaves : '0;
+
+  always_ff @(posedge clk) begin
+    contest_of <= contest_job;
+    contests_1 <= rst ? '0 : contests_now;
+    contests_2 <= rst ? '0 : contests_1;
+    outs_1     <= contests_now & contest_leaves;
+    outs_2     <= outs_1;
+  end
+
+  // Of one flow at most, and what puts it out has broken its job before.
+  always_comb begin
+    if (rst) assume ((contest_breaks | contest_leaves) == '0);
+    assume (((contest_breaks | contest_leaves) & ((contest_breaks | contest_leaves) - 1'b1)) == '0);
+    if (contests_2 != '0 && job_valid[followed]) begin
+      assume ((contests_2 & ~mask) == '0);
+      if (outs_2 != '0) assume (job_broken[followed]);
+    end
   end
 
   // The record. An answer is seen in the clock after its decision, so what else concerned the
@@ -269,7 +298,7 @@ module formal_ina_jobs (
 
   always_ff @(posedge clk) begin
     leaves_before <= rst ? '0 : leaves;
-    goes_before   <= rst ? '0 : goes;
+    goes_before   <= rst ? '0 : goes | (contests_2 & outs_2);
     gone          <= (rst || opens) ? '0 : gone | goes_before;
     ports_waited  <= waits;
     quiet_before  <= job_quiet[followed];
@@ -292,7 +321,7 @@ module formal_ina_jobs (
     heard         <= !rst && !age_before && heard_now;
     silent        <= !rst && age_before && !heard_now;
     expired       <= !rst && expired_now;
-    told          <= !rst && job_valid[followed] && (mismatch[followed] || told_by != '0);
+    told          <= !rst && job_valid[followed] && (mismatch[followed] || told_by != '0 || contests_2 != '0);
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
     was_used      <= !rst && (was_used || known_now);

@@ -26,6 +26,8 @@ module formal_ina_jobs_turns (
   (* anyseq *) logic [PORT_COUNT-1:0] hit_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] break_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] leave_valid;
+  (* anyseq *) logic [PORT_COUNT-1:0] contest_breaks;
+  (* anyseq *) logic [PORT_COUNT-1:0] contest_leaves;
   (* anyseq *) logic                  mismatch;
   (* anyseq *) logic                  done_valid;
   (* anyseq *) logic [PORT_COUNT-1:0] done_mask;
@@ -41,7 +43,7 @@ module formal_ina_jobs_turns (
   ina_jobs #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) dut (
       .clk, .rst, .age, .tick, .level, .uplinks, .quota, .vlan_quota, .ask_valid, .ask,
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(), .context_wanted(),
-      .hit_valid, .break_valid, .leave_valid, .hit_job('0), .mismatch,
+      .hit_valid, .break_valid, .leave_valid, .hit_job('0), .contest_breaks, .contest_leaves, .contest_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
       .job_freed(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_held,

@@ -33,6 +33,9 @@
 //      dropped. It puts the flow out, so that 5 holds from then on, if and only if it is the fourth
 //      at least since the flow's last packet and there were two ends of patience since then.
 //  15. Only the flow's own packets with a right iCRC count as heard.
+//  16. What comes of the followed connection by another port counts as a suspect. Its job breaks for it
+//      if and only if 14 would put the flow out; then silence and count begin anew, and the next time
+//      the flow is put out.
 
 module formal_ina_judge (
     input logic clk
@@ -248,6 +251,10 @@ module formal_ina_judge (
   end
   always_comb assume (queue_sums <= FILL_W'(SLOT_COUNT));
 
+  (* anyseq *) logic             contest_valid;
+  (* anyseq *) logic [JOB_W-1:0] contest_job;
+  logic              contest_breaks;
+  logic              contest_leaves;
   logic              token_valid;
   logic              token_pass;
   logic              break_valid;
@@ -276,6 +283,7 @@ module formal_ina_judge (
       .job_window('1), .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_unanswered('0), .job_freed, .break_valid,
       .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
+      .contest_valid, .contest_job, .contest_breaks, .contest_leaves,
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,
       .watch_job, .queue_fill, .queue_raw(ina_pkg::RAW_W'(raw_low)), .queue_sums, .queue_sum_count('0),
       .queue_sum_slot('0),
@@ -297,9 +305,9 @@ module formal_ina_judge (
   assign ours = d_valid && d_source == followed;
 
   always_ff @(posedge clk) begin
-    d_flow  <= flow && !out && !rst;
+    d_flow  <= flow && !out && !leaves && !rst;
     learned <= granted && s_packet[3:2] == followed && !rst;
-    if (rst || (flow && job_freed[job]) || out) flow <= 1'b0;
+    if (rst || (flow && job_freed[job]) || out || leaves) flow <= 1'b0;
     if (!rst && granted && s_packet[3:2] == followed) begin
       flow     <= 1'b1;
       job      <= answer_job;
@@ -372,16 +380,46 @@ module formal_ina_judge (
   logic        well_formed;
   logic        in_raw;
   logic        in_history;
-  logic [1:0]  suspects;     // since its last packet, at most 3
+  logic [1:0]  suspects;     // in its silence, at most 3
   logic [1:0]  ticks_since;  // ends of patience, likewise, at most 2
 
+  // What comes by other ports is judged as it was when it came, suspects as when they were decided: a
+  // clock before they are seen here.
+  logic        contest;
+  logic        fires;
+  logic        contested;
+  logic        breaks;
+  logic        leaves;
+  logic        d_contest;
+  logic        d_fires;
+  logic [1:0]  suspects_now;
+  logic [1:0]  ticks_now;
+
+  assign contest = contest_valid && contest_job == job && flow && !job_over[job];
+  assign fires   = contest && suspects_now == 2'd3 && ticks_now == 2'd2 && !decided;
+
+  function automatic logic [1:0] more(input logic [1:0] count, input logic one, input logic other);
+    more = count == 2'd3 || (count == 2'd2 && (one || other)) || (count == 2'd1 && one && other)
+        ? 2'd3 : count + 2'(one) + 2'(other);
+  endfunction
+
   always_ff @(posedge clk) begin
-    if (learned || decided) begin
+    d_contest <= contest && !rst;
+    d_fires   <= fires && !rst;
+    breaks    <= fires && !contested && !rst;
+    leaves    <= fires && contested && !rst;
+    suspects     <= more(suspects, suspect, d_contest);
+    suspects_now <= more(suspects_now, suspect, contest);
+    if (d_patience && ticks_since != 2'd2) ticks_since <= ticks_since + 1'b1;
+    if (patience && ticks_now != 2'd2) ticks_now <= ticks_now + 1'b1;
+    if (learned || decided || d_fires) begin
       suspects    <= 2'd0;
       ticks_since <= 2'd0;
-    end else begin
-      if (suspect && suspects != 2'd3) suspects <= suspects + 1'b1;
-      if (d_patience && ticks_since != 2'd2) ticks_since <= ticks_since + 1'b1;
+    end
+    if ((granted && s_packet[3:2] == followed) || decided || fires) begin
+      suspects_now <= 2'd0;
+      ticks_now    <= 2'd0;
+      contested    <= fires;
     end
   end
 
@@ -403,6 +441,10 @@ module formal_ina_judge (
   assign in_history  = age > 24'(d_fill) + 24'(d_raw)
       && age <= 24'(d_fill) + 24'(d_raw) + 24'(d_sums);
 
+  logic [JOB_W-1:0] contest_of;  // of the clock before
+
+  always_ff @(posedge clk) contest_of <= contest_job;
+
   // The clocks that the ingress stands still although nothing is asked.
   logic [1:0] still;
 
@@ -417,7 +459,7 @@ module formal_ina_judge (
         p1_token: assert (token_valid || had_token);
       end
       if (ask_valid) begin
-        p2_one_hit: assert (!(flow && !out && s_packet[3:2] == followed));
+        p2_one_hit: assert (!(flow && !out && !leaves && s_packet[3:2] == followed));
         p13_asks:   assert (!s_quiet);
         p9_join:    assert (!en && s_valid && s_first && s_last && s_ok && s_packet[0]
             && s_packet[15:14] == 2'd1);
@@ -478,6 +520,10 @@ module formal_ina_judge (
         p14_drops: assert (!token_pass && !commit_valid && !resend_valid && !caught_up);
         p14_out:   assert (break_valid == out && leave_valid == out && (!out || hit_job == job));
       end
+      if (contest_of == job) begin
+        p16_breaks: assert (contest_breaks == breaks);
+        p16_leaves: assert (contest_leaves == leaves);
+      end
       if (token_valid && ours && !decided) begin
         p15_heard: assert (!hit_valid);
       end
@@ -515,6 +561,8 @@ module formal_ina_judge (
       answers:  cover (ours && d_flow && resend_valid && !resend_probe);
       probes:   cover (ours && d_flow && resend_valid && resend_probe);
       puts_out: cover (out);
+      breaks_1: cover (breaks);
+      leaves_2: cover (leaves);
       older:    cover (decided && distance[23] && resend_valid && resend_probe);
       quiet:    cover (token_valid && d_quiet && d_candidate && d_ok);
       over:     cover (known && !judged && d_candidate && d_ok);

@@ -568,12 +568,15 @@ static void test_another_port(void **state)
 	unsigned dropped = 0;
 
 	rig_join_all(rig);
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		for (unsigned port = 1; port < 4; port++) {
 			rig_put(rig, port, &frames[i]);
 			rig_assert_nothing(rig);
 			rig_assert_count(rig, elsewhere_dropped, ++dropped);
 		}
+		rig_put(rig, 0, &frames[1]); /* its host is alive */
+		assert_int_equal(rig->emitted_count, 1);
+	}
 	rig_assert_count(rig, frames_passed, 0);
 	rig_assert_count(rig, joins_refused, 0);
 	for (unsigned rank = 0; rank < 4; rank++)

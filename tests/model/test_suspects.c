@@ -472,6 +472,72 @@ static void test_silent(void **state)
 	rig_assert_count(rig, jobs_broken, 1);
 }
 
+static void assert_elsewhere(struct rig *rig, const struct frame *frame, unsigned emitted)
+{
+	uint64_t before = aggregator_counters(rig->aggregator)->elsewhere_dropped;
+
+	rig_put(rig, 1, frame);
+	assert_int_equal(rig->emitted_count, emitted);
+	rig_assert_count(rig, elsewhere_dropped, before + 1);
+}
+
+/*
+ * A flow is heard at its own port alone. What comes by another one breaks its job after a silence,
+ * and puts it out after a second one, in which nothing is summed any more.
+ */
+static void test_by_another_port(void **state)
+{
+	struct rig *rig = *state;
+	struct frame data, others;
+
+	tick(rig, 2);
+	rig_join_all(rig);
+	for (unsigned index = 1; index <= 3; index++) {
+		data = rig_data(rig, 2, index, 1);
+		for (unsigned i = 0; i < 20; i++)
+			assert_elsewhere(rig, &data, 0);
+		end_patience(rig, 1);
+		assert_elsewhere(rig, &data, 0);
+		complete(rig, index);
+		end_patience(rig, 1);
+	}
+	others = rig_data(rig, 0, 4, 50);
+	rig_put(rig, 0, &others);
+	end_patience(rig, 1);
+	data = write_of(rig, 4);
+	for (unsigned i = 0; i < 3; i++)
+		assert_elsewhere(rig, &data, 0);
+	rig_assert_count(rig, jobs_broken, 0);
+	assert_elsewhere(rig, &data, 1);
+	assert_memory_equal(rig->emitted[0].frame.bytes, others.bytes, others.length);
+	rig_assert_count(rig, jobs_broken, 1);
+
+	/* The second silence is as long, and a packet of the flow's own ends it. */
+	for (unsigned i = 0; i < 20; i++)
+		assert_elsewhere(rig, &data, 0);
+	end_patience(rig, 1);
+	struct frame again = rig_data(rig, 2, 3, 1);
+	rig_put(rig, 2, &again);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (unsigned i = 0; i < 20; i++)
+			assert_elsewhere(rig, &data, 0);
+		end_patience(rig, 2);
+		assert_elsewhere(rig, &data, 0);
+	}
+	rig_put(rig, 1, &data);
+	rig_assert_passed(rig, 1, &data);
+	rig_assert_count(rig, suspects_dropped, 0);
+
+	/* It has left: the others' LEAVEs end the job. */
+	for (unsigned rank = 0; rank < 2; rank++) {
+		struct frame leave = rig_control(rig, rank, rank ? 4 : 5, INA_WIRE_LEAVE);
+
+		rig_assert_count(rig, jobs_closed, 0);
+		rig_put(rig, rank, &leave);
+	}
+	rig_assert_count(rig, jobs_closed, 1);
+}
+
 /* After a reset: marked SENDs of each opcode and form are dropped until a whole period is over. */
 static void test_quiet_time(void **state)
 {
@@ -594,6 +660,7 @@ int main(void)
 	        with_three(test_in_a_broken_job),
 	        with_quiet(test_alive),
 	        with_quiet(test_silent),
+	        with_quiet(test_by_another_port),
 	        with_quiet(test_quiet_time),
 	        with_quiet(test_unmarked),
 	        with_three(test_history_of_another_tenant),

@@ -261,6 +261,73 @@ def test_a_flow_at_another_port_of_a_broken_job_is_dropped(start):
     assert bridge.settle() == [[], [], []]
 
 
+def test_what_comes_by_another_port_puts_a_silent_flow_out(start):
+    """The host is dead or has moved. Its job breaks, and a silence later its connection may JOIN where it is now."""
+    silence_s = 0.1
+    bridge = start(3, *patience(silence_s))
+    job = Job(bridge, 2).join()
+    flow, other = job.flows
+    began = time.monotonic()
+    waits = other.say(DATA, ELEMENTS)
+    frame = at_another_port(flow.packet(flow.message(DATA, ELEMENTS)), 2)
+    raw, got = [], []
+    while frame not in got:
+        bridge.send(2, frame)
+        got = bridge.settle()
+        raw, got = raw + got[other.to], got[flow.to]
+        time.sleep(silence_s / 10)
+        assert time.monotonic() < began + 4 * silence_s + 3
+    assert time.monotonic() > began + 2 * silence_s
+    check_raw(raw, [waits])
+
+    again = Flow(bridge, 0, 1, 0, 2, OTHER)
+    bridge.send(2, at_another_port(again.packet(again.message(JOIN)), 2))
+    Flow(bridge, 1, 0, 1, 2, OTHER, 0x12).say(JOIN)
+    assert [trailer_of(payload_of(frames[0]))[0] for frames in bridge.settle() if frames] == [2, 2]
+    counts = bridge.end()["aggregator"]
+    assert (counts["jobs_broken"], counts["jobs_opened"], counts["suspects_dropped"]) == (1, 2, 0)
+
+
+def test_what_comes_by_another_port_does_not_end_a_flow_that_is_heard(start):
+    """A rank is late, and the other one sends again by its ACK timer. Any number of strangers come between."""
+    bridge = start(3)
+    job = Job(bridge, 2).join()
+    flow, late = job.flows
+    waits = flow.say(DATA, ELEMENTS)
+    strangers = [at_another_port(flow.packet(ELEMENTS * 3, d), 2) for d in FAR + [0, -1]]
+    strangers.append(at_another_port(flow.packet(flow.message(JOIN, job=OTHER, number=0)), 2))
+    flow.number -= 1
+    for _ in range(20):
+        time.sleep(0.067)
+        for stranger in strangers:
+            bridge.send(2, stranger)
+        bridge.send(flow.port, waits)
+        assert bridge.settle() == [[], [], []]
+    late.say(DATA, ELEMENTS)
+    assert [trailer_of(payload_of(got[0]))[0] for got in bridge.settle() if got] == [2, 2]
+    assert job.is_summed()
+    counts = bridge.end()["aggregator"]
+    assert (counts["jobs_broken"], counts["elsewhere_dropped"]) == (0, 20 * len(strangers))
+
+
+def test_a_flow_that_has_moved_is_put_out_when_no_sum_is_under_way(start):
+    """Else its raw packet and a sum that the network has held back could make a message."""
+    silence_s = 0.2
+    bridge = start(3, *patience(silence_s))
+    job = Job(bridge, 2).join()
+    flow, late = job.flows
+    moved = at_another_port(flow.say(DATA, ELEMENTS), 2)
+    bridge.settle()
+    time.sleep(2.5 * silence_s)
+    for _ in range(3):
+        bridge.send(2, moved)
+    late.say(DATA, ELEMENTS)
+    assert [trailer_of(payload_of(got[0]))[0] for got in bridge.settle() if got] == [2, 2]
+    began = time.monotonic()
+    wait_until_it_passes(bridge, 2, moved)
+    assert time.monotonic() > began + silence_s
+
+
 def test_another_key_at_another_port_passes(start):
     bridge = start(3)
     flow = Job(bridge, 2).join().flows[0]

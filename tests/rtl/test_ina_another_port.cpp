@@ -2,7 +2,8 @@
 //
 // ina_top, one connection at two ports (docs/protocol.md, Another port): what is known at one is
 // dropped at all others, whenever the two meet; of two JOINs that come in the same clocks one is
-// granted and one dropped. What has the same hash but another key is nobody's and passes.
+// granted and one dropped. What has the same hash but another key is nobody's and passes. Packets
+// at another port end a flow that is silent, and none that is heard.
 
 #include "aggregator_rtl.hpp"
 #include "traffic.hpp"
@@ -20,7 +21,7 @@ constexpr unsigned PORTS = INA_PORT_COUNT;
 
 // Counters by position (model/counters.h).
 constexpr unsigned FRAMES_PASSED = 1, JOINS_GRANTED = 12, JOINS_REFUSED = 13, JOBS_CLOSED = 15,
-                   ELSEWHERE_DROPPED = 22;
+                   JOBS_BROKEN = 16, ELSEWHERE_DROPPED = 22;
 
 constexpr uint8_t RDMA_WRITE_ONLY = 0x0A;
 
@@ -75,6 +76,13 @@ Bytes request(const Flow &flow, Random &random)
 	                  random.bytes(16 * random.below(16)));
 }
 
+/// The quiet time is over, and patience does not end by itself.
+void wake(AggregatorRtl &rtl)
+{
+	for (unsigned i = 0; i < 3; i++)
+		rtl.tick();
+}
+
 uint64_t frames_out(const AggregatorRtl &rtl)
 {
 	uint64_t count = 0;
@@ -99,11 +107,12 @@ void known_at_one(Random &random, const bench::Form &form)
 		for (unsigned other = 0; other < PORTS; other++) {
 			if (other == home)
 				continue;
-			AggregatorRtl rtl(random);
+			AggregatorRtl rtl(random, true);
 			Flow flow;
 			std::vector<Bytes> pass;
 			unsigned dropped = 0;
 
+			wake(rtl);
 			flow.form = form;
 			rtl.in[home].push_back(flow.join(1));
 			rtl.settle();
@@ -137,10 +146,11 @@ void known_at_one(Random &random, const bench::Form &form)
 /// Beside them, JOINs of another key with the same hash: both of these are granted.
 void join_at_several(Random &random, unsigned lag, bool same_job)
 {
-	AggregatorRtl rtl(random);
+	AggregatorRtl rtl(random, true);
 	Flow flow;
 	unsigned asked = 0;
 
+	wake(rtl);
 	for (unsigned p = 0; p < PORTS; p++) {
 		rtl.in[p].push_back(flow.join(same_job ? 1 : 1 + p));
 		asked++;
@@ -157,9 +167,10 @@ void join_at_several(Random &random, unsigned lag, bool same_job)
 
 void join_of_same_hash(Random &random, unsigned lag)
 {
-	AggregatorRtl rtl(random);
+	AggregatorRtl rtl(random, true);
 	Flow flow;
 
+	wake(rtl);
 	for (unsigned p = 0; p < 2; p++) {
 		rtl.in[p].push_back((p ? flow.with_same_hash(0x55) : flow).join(1));
 		for (unsigned i = 0; i < lag; i++)
@@ -175,10 +186,11 @@ void join_of_same_hash(Random &random, unsigned lag)
 /// dropped or passes, as the two meet; what comes later passes.
 void forgotten(Random &random, unsigned lag)
 {
-	AggregatorRtl rtl(random);
+	AggregatorRtl rtl(random, true);
 	Flow flow, peer;
 	ina_wire_header header = {};
 
+	wake(rtl);
 	peer.qpn = 0x12;
 	rtl.in[0].push_back(flow.join(1));
 	rtl.in[1].push_back(peer.join(1));
@@ -207,6 +219,72 @@ void forgotten(Random &random, unsigned lag)
 	expect(rtl, JOINS_GRANTED, 3, "granted after the LEAVE");
 }
 
+/// The host of a flow is silent. What comes by another port breaks its job, and then puts the flow
+/// out, `lag` clocks before or after a packet of the flow's own comes: that is taken, or passes,
+/// and is never lost. The context is free when the other rank has left.
+void contested(Random &random, int lag)
+{
+	AggregatorRtl rtl(random, true);
+	Flow flow, peer;
+	ina_wire_header header = {};
+
+	wake(rtl);
+	peer.qpn = 0x12;
+	rtl.in[0].push_back(flow.join(1));
+	rtl.in[1].push_back(peer.join(1));
+	rtl.settle();
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = INA_WIRE_DATA;
+	header.rank_count = 2;
+	header.job_id = 1;
+	header.message_number = 1;
+	header.number_type = INA_WIRE_INT32;
+	header.operation = INA_WIRE_SUM;
+	const Bytes data =
+	        flow.frame(traffic::SEND_ONLY, 101, traffic::make_message(header, {}, 0));
+	header.type = INA_WIRE_LEAVE;
+	header.number_type = header.operation = 0;
+	const Bytes leave =
+	        peer.frame(traffic::SEND_ONLY, 101, traffic::make_message(header, {}, 0));
+	for (unsigned silence = 0; silence < 2; silence++) {
+		rtl.patience();
+		rtl.patience();
+		for (unsigned i = 0; i < 3; i++)
+			rtl.in[1].push_back(data);
+		rtl.settle();
+		expect(rtl, JOBS_BROKEN, silence, "broken");
+		if (silence == 0)
+			rtl.in[1].push_back(data);
+		rtl.settle();
+	}
+	expect(rtl, JOBS_BROKEN, 1, "broken by the fourth");
+	rtl.out[0].clear();
+	for (int clock = std::min(lag, 0); clock <= std::max(lag, 0); clock++) {
+		if (clock == 0)
+			rtl.in[1].push_back(data);
+		if (clock == lag)
+			rtl.in[0].push_back(data);
+		rtl.step();
+	}
+	rtl.settle();
+	expect(rtl, ELSEWHERE_DROPPED, 8, "dropped");
+	CHECK(rtl.out[0].size() == 1 && rtl.out[0].front().frame == data,
+	      "the flow's own packet went lost, %d clocks after", lag);
+	const bool out = rtl.counter(FRAMES_PASSED) > 0;
+
+	CHECK(lag > -10 || !out, "put out %d clocks after a packet of its own", -lag);
+	CHECK(lag < 10 || out, "not put out");
+	if (out) {
+		rtl.in[1].push_back(leave);
+		rtl.settle();
+		expect(rtl, JOBS_CLOSED, 1, "closed");
+		rtl.in[1].push_back(flow.join(2));
+		rtl.settle();
+		expect(rtl, JOINS_GRANTED, 3, "granted at the other port");
+	}
+}
+
 } // namespace
 
 int main()
@@ -222,5 +300,7 @@ int main()
 	}
 	for (unsigned lag = 0; lag < 80; lag++)
 		forgotten(random, lag);
+	for (int lag = -30; lag <= 30; lag++)
+		contested(random, lag);
 	return 0;
 }

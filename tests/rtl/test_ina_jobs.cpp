@@ -130,6 +130,7 @@ class Jobs
 		dut->age = dut->tick = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->done_valid = 0;
+		dut->contest_breaks = dut->contest_leaves = 0; // ina_jobs' proof has them
 		for (unsigned j = 0; j < JOBS; j++)
 			set_bit(dut->mismatch, j, false);
 		dut.reset();

@@ -458,10 +458,15 @@ class Comparison
 		put(rank.port, frame);
 	}
 
-	/// Another connection with the same addresses: of another job, or with PSNs far away.
+	/// Another connection with the same addresses: of another job, or with PSNs far away; by
+	/// the same port, or by another one.
 	void impersonate(const traffic::Rank &rank)
 	{
-		for (uint64_t left = 1 + random.below(6); left > 0; left--) {
+		const unsigned port =
+		        random.chance(50) ? rank.port : static_cast<unsigned>(random.below(PORTS));
+
+		for (uint64_t left = 1 + random.below(port == rank.port ? 6 : 12); left > 0;
+		     left--) {
 			Bytes frame = rank.frame(0);
 			const bench::Form form = bench::form_of(frame);
 
@@ -470,7 +475,9 @@ class Comparison
 			if (random.chance(50))
 				frame[form.payload() + 8 + random.below(8)] ^= 0x10; // its job's id
 			bench::seal(frame);
-			put(rank.port, frame);
+			put(port, frame);
+			if (tick_permille > 0 && random.chance(10))
+				patience();
 		}
 	}
 
