@@ -56,7 +56,7 @@ enum {
 	  "Packets that it grants a job at most: a power of two, no more than --packet-memory "    \
 	  "(default 128; another one: the model only)")                                            \
 	X(QUOTA, SWITCH, "quota", "N", 2, WHOLE, 1, 64,                                            \
-	  "Jobs of which the ranks at one port may be the only ones that have come so far "        \
+	  "Jobs that JOINs of one port may have opened and that lack a rank, whoever has come "    \
 	  "(default: all that there are but one)")                                                 \
 	X(VLAN_QUOTA, SWITCH, "vlan-quota", "N", 2, WHOLE, 1, 64,                                  \
 	  "Jobs that the hosts of one VLAN may have at a time (default: all that there are); "     \

@@ -54,7 +54,7 @@ struct aggregator_config {
 	bool has_patience;   /* docs/protocol.md, Suspects: likewise, aggregator_patience() */
 	struct aggregator_lack lacks; /* nothing, where it is zeros */
 	struct aggregator_place place;
-	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
+	unsigned quota;      /* jobs that a port may have opened and that lack a rank; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
 	/* By port, of its JOINs whose VLAN tag does not count: 0, the lowest, to 7. */
 	uint8_t port_priority[AGGREGATOR_PORTS_MAX];

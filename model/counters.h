@@ -32,7 +32,7 @@
 	X(answers_differ, "retransmissions dropped because their length is not their sum's")       \
 	X(suspects_dropped, "packets of a known flow's addresses that cannot be its own, dropped") \
 	X(elsewhere_dropped, "packets dropped because their flow is known at another port")        \
-	X(joins_held, "JOINs dropped because their port holds its share of contexts alone")        \
+	X(joins_held, "JOINs dropped because their port has opened its quota of jobs")             \
 	X(quiet_dropped, "marked SENDs dropped in the quiet time after a reset")                   \
 	X(contexts_lacked, "JOINs passed unchanged because no context is free")
 

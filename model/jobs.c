@@ -71,7 +71,8 @@ static unsigned windows_of_block(const struct jobs *jobs)
 }
 
 /* A context for the job of this JOIN. */
-static struct job open_job(struct jobs *jobs, const struct ina_wire_header *header, uint16_t tag)
+static struct job open_job(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
+                           uint16_t tag)
 {
 	unsigned windows = windows_of_block(jobs);
 	uint64_t asked = 0u - (uint32_t)header->exponent;
@@ -81,6 +82,7 @@ static struct job open_job(struct jobs *jobs, const struct ina_wire_header *head
 	return (struct job){
 	        .valid = true,
 	        .job_id = header->job_id,
+	        .opener = port,
 	        .tag = tag,
 	        .rank_count = header->rank_count,
 	        .child_count = child_count(jobs, header),
@@ -97,14 +99,17 @@ static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned 
 	       !jobs_has_child(job, port) && !(job->has_border && is_border(jobs, header));
 }
 
-/* Does the port hold as many contexts alone as it may? */
+/* Have JOINs of the port opened as many jobs that lack a rank as they may? */
 static bool has_share(const struct jobs *jobs, unsigned port)
 {
-	unsigned alone = 0;
+	unsigned waiting = 0;
 
-	for (unsigned i = 0; i < jobs->job_count; i++)
-		alone += jobs->entries[i].valid && jobs->entries[i].port_mask == 1u << port;
-	return alone >= jobs->quota;
+	for (unsigned i = 0; i < jobs->job_count; i++) {
+		const struct job *job = &jobs->entries[i];
+
+		waiting += job->valid && job->opener == port && !jobs_is_complete(job);
+	}
+	return waiting >= jobs->quota;
 }
 
 /* The flow that brings the sums down may come when this switch has sent its own JOIN up. */
@@ -195,7 +200,7 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 			jobs->counters->joins_held++;
 			return JOBS_HELD;
 		}
-		jobs->entries[index] = open_job(jobs, header, tag);
+		jobs->entries[index] = open_job(jobs, port, header, tag);
 	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {
 		goto refused;
 	}

@@ -16,8 +16,9 @@ struct job {
 	bool heard; /* since the last jobs_age(): a JOIN of a rank; once all have joined, any packet
 	             */
 	uint64_t job_id;
-	uint16_t tag; /* of the JOIN that opened it, as jobs_admit() has it */
-	bool asked;   /* another one was refused for want of its context, or of one of some */
+	unsigned opener; /* the port by which the JOIN came that opened it */
+	uint16_t tag;    /* of the JOIN that opened it, as jobs_admit() has it */
+	bool asked;      /* another one was refused for want of its context, or of one of some */
 	unsigned rank_count;
 	unsigned child_count;      /* children, hosts or switches, that have ranks of the job */
 	unsigned attached;         /* those of them that have joined */
@@ -48,7 +49,7 @@ struct jobs {
 	struct job *entries;
 	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
 	unsigned job_count;
-	unsigned quota;               /* of which a port may have the only flow */
+	unsigned quota;               /* that lack a rank and one port may have opened */
 	unsigned vlan_quota;          /* that the jobs of one VLAN may have */
 	const uint8_t *port_priority; /* by port, of JOINs whose tag does not count */
 	uint32_t trusted;             /* ports whose JOINs' VLAN tags count */

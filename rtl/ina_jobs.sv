@@ -50,7 +50,8 @@ module ina_jobs #(
     // Where this switch stands; constant.
     input  logic [1:0]            level,  // 1 to 3
     input  logic [PORT_COUNT-1:0] uplinks,
-    // Contexts that a port may hold alone; 0, and what is more than that: all but one, or the only one.
+    // Jobs that a port may have opened and that lack a rank; 0, and what is more than that: all but one,
+    // or the only one.
     input  logic [6:0]            quota,
     // Contexts that the jobs of one VLAN may have; 0, and what is more than that: all.
     input  logic [6:0]            vlan_quota,
@@ -131,6 +132,7 @@ module ina_jobs #(
   logic [15:0]          rank_count  [JOB_COUNT];
   logic [PORTS_W-1:0]   child_count [JOB_COUNT];
   logic [PORTS_W-1:0]   missing     [JOB_COUNT];  // children that have not joined
+  logic [PORT_COUNT*JOB_COUNT-1:0] job_opened;    // of each port, those that its JOINs have opened
   logic [JOB_COUNT-1:0] bordered;                 // it has a border
   logic [JOB_COUNT-1:0] downed;                   // and a down flow
 
@@ -209,8 +211,8 @@ module ina_jobs #(
   logic             found_q;
   logic [JOB_W-1:0] index_q;
   logic             possible;
-  logic [JOB_COUNT-1:0] alone_q;  // contexts in which its port has the only flow
-  logic [JOB_COUNT-1:0] alone_d;
+  logic [JOB_COUNT-1:0] waits_q;  // jobs that its port has opened and that lack a rank
+  logic [JOB_COUNT-1:0] waits_d;
   logic [JOB_COUNT-1:0] vlan_q;   // contexts of its VLAN
   logic [JOB_COUNT-1:0] vlan_d;
   logic [JOB_COUNT-1:0] asked_q;  // contexts that it may ask for: of no higher priority
@@ -230,9 +232,10 @@ module ina_jobs #(
   end
 
   always_comb begin
-    alone_d = job_valid;
+    waits_d = '0;
     for (int p = 0; p < PORT_COUNT; p++)
-      alone_d = alone_d & (job_mask[p*JOB_COUNT +: JOB_COUNT] ^ {JOB_COUNT{!request_port[p]}});
+      if (request_port[p]) waits_d = waits_d | job_opened[p*JOB_COUNT +: JOB_COUNT];
+    waits_d = waits_d & job_valid & ~job_complete;
     for (int j = 0; j < JOB_COUNT; j++) begin
       vlan_d[j]  = job_valid[j] && tag[j][11:0] == request.tag[11:0];
       asked_d[j] = job_valid[j] && tag[j][15:13] <= request.tag[15:13];
@@ -248,7 +251,7 @@ module ina_jobs #(
       end
     end
     if (looking) begin
-      alone_q  <= alone_d;
+      waits_q  <= waits_d;
       vlan_q   <= vlan_d;
       asked_q  <= asked_d;
       known_q  <= knows != '0;
@@ -263,11 +266,11 @@ module ina_jobs #(
   // lapses: only an answer adds flows to a job. One from above is held until
   // the job's own JOIN has gone up.
   //
-  // A port that has the only flow of so many contexts as it may hold alone does not get this one, nor
-  // does a VLAN that has as many as it may.
+  // A port that has opened as many jobs that lack a rank as it may does not get this one, nor does a VLAN
+  // that has as many as it may.
   logic [JOB_COUNT-1:0]  index_hot;
   logic [COUNT_W-1:0]    share;  // constant
-  logic [COUNT_W-1:0]    alone_count;
+  logic [COUNT_W-1:0]    waits_count;
   logic                  has_share;
   logic [COUNT_W-1:0]    vlan_share;  // constant
   logic [COUNT_W-1:0]    vlan_count;
@@ -298,14 +301,14 @@ module ina_jobs #(
   assign lacks_free = !from_above && possible && !known_q && (!found_q || vlan_full) && !has_share;
 
   assign index_hot = JOB_COUNT'(1) << index_q;
-  assign has_share = alone_count >= share;
+  assign has_share = waits_count >= share;
   assign vlan_full = vlan_count >= vlan_share;
 
   always_comb begin
-    alone_count = '0;
+    waits_count = '0;
     vlan_count  = '0;
     for (int j = 0; j < JOB_COUNT; j++) begin
-      alone_count = alone_count + COUNT_W'(alone_q[j]);
+      waits_count = waits_count + COUNT_W'(waits_q[j]);
       vlan_count  = vlan_count + COUNT_W'(vlan_q[j]);
     end
   end
@@ -503,6 +506,7 @@ module ina_jobs #(
         for (int p = 0; p < PORT_COUNT; p++) begin
           if (!known_q) begin
             job_mask[p*JOB_COUNT + j]   <= 1'b0;
+            job_opened[p*JOB_COUNT + j] <= request_port[p];
             job_border[p*JOB_COUNT + j] <= 1'b0;
             job_down[p*JOB_COUNT + j]   <= 1'b0;
             left_q[p*JOB_COUNT + j]     <= 1'b0;

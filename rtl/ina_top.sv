@@ -42,7 +42,7 @@ module ina_top #(
     input  logic [1:0]            place_level,    // 1 for a switch of hosts (1 also as 0)
     input  logic [PORT_COUNT-1:0] place_uplinks,  // the ports that lead up; not all ports
     input  logic [63:0]           place_id,       // what it writes into a TRACE; 0: nothing
-    // Jobs of which a port may have the only flow; 0: all but one. Stays likewise.
+    // Jobs that a port may have opened and that lack a rank; 0: all but one. Stays likewise.
     input  logic [6:0]            quota,
     input  logic [6:0]            vlan_quota,     // jobs that one VLAN may have; 0: all. Likewise
     // Ports whose JOINs' VLAN tags count: to which VLAN a job belongs, and its priority. Likewise.

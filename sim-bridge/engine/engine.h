@@ -92,7 +92,7 @@ struct engine_config {
 	bool has_patience;   /* else there are no patience()s */
 	/* As struct engine has them; 0: its defaults. */
 	unsigned jobs, window_packets, memory_packets;
-	unsigned quota;      /* jobs of which a port may have the only flow; 0: all but one */
+	unsigned quota; /* jobs that a port may have opened and that lack a rank; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
 	/* By port, of its JOINs whose VLAN tag does not count: 0, the lowest, to 7. */
 	uint8_t port_priority[ENGINE_PORTS_MAX];

@@ -33,11 +33,11 @@ struct bridge_config {
 	uint64_t jobs;           /* of the aggregator; this and the next two, 0: its defaults */
 	uint64_t memory_packets; /* of all its jobs, a port */
 	uint64_t window_packets; /* of a job at most */
-	uint64_t quota;          /* jobs of which a port may have the only flow; 0: all but one */
-	uint64_t vlan_quota;     /* jobs that one VLAN may have; 0: all */
-	uint64_t reset_every;    /* frames for the aggregator until it is as new again; 0: never */
-	uint64_t off_after;      /* frames for it until it takes no more; 0: never */
-	uint64_t stuck_after;    /* frames for it until it swallows all; 0: never */
+	uint64_t quota; /* jobs that a port may have opened and that lack a rank; 0: all but one */
+	uint64_t vlan_quota;  /* jobs that one VLAN may have; 0: all */
+	uint64_t reset_every; /* frames for the aggregator until it is as new again; 0: never */
+	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
+	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
 	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
 	uint64_t idle_ttl_ns;   /* likewise, while a context is lacked; 0: as job_ttl_ns */
 	uint64_t quiet_ns;      /* after a reset; 0: none */

@@ -22,16 +22,16 @@
 //   7. No two contexts have the same id.
 //   8. A job that expires, lacks a rank and is not broken is freed at once. A job expires at a pulse of `age` if no packet of it came while it was complete and nobody joined
 //      it since the one before, once, and at no other time.
-//   9. No port ever has the only flow of every context.
+//   9. No port has ever opened every context for a job that lacks a rank.
 //  10. A request is held where its id has no context, one is free and quiet, its VLAN may have one, and
-//      its port has the only flow of all others; and nowhere else. It is refused only where it cannot be,
+//      its port has opened all others for jobs that lack a rank; and nowhere else. It is refused only where it cannot be,
 //      its id has a context that it cannot join, no context is free and quiet, or its VLAN has all that
 //      it may.
 //  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
 //      second tick from then on. It is closed once.
 //  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
 //  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
-//      no other answer; not if its port has the only flow of one, which is its quota, nor if the last
+//      no other answer; not if its port has opened one that lacks a rank, which is its quota, nor if the last
 //      one that wanted some had the same id. One is lacked likewise, also if it had, but not if one is
 //      free. Those that are wanted are those that have jobs of no higher priority, and if
 //      its VLAN has all that it may, only those of the VLAN.
@@ -407,12 +407,13 @@ module formal_ina_jobs (
   logic                            broken_1;
   logic                            possible;
   logic [JOB_COUNT-1:0]            has_id;     // of these contexts, this answer's
-  logic [JOB_COUNT-1:0]            alone;      // in them its port has the only flow
-  logic [JOB_COUNT-1:0]            others_alone;
+  logic [JOB_COUNT-1:0]            waiting;    // its port has opened them, and they lack a rank
+  logic [JOB_COUNT-1:0]            others_wait;
+  logic [PORT_COUNT-1:0]           opener_of [JOB_COUNT];
   logic                            has_share;
   logic                            may_join;   // its id is the followed job's, which lacks this rank
   logic                            may_refuse;
-  logic [PORT_COUNT-1:0]           has_all;    // now: the only flow of every context
+  logic [PORT_COUNT-1:0]           has_all;    // now: has opened every context, and all lack a rank
   logic                            is_full;
   logic [63:0]                     wanted_by;  // the last one that wanted some
   logic [JOB_COUNT-1:0]            in_vlan;    // these are of this answer's VLAN
@@ -431,7 +432,7 @@ module formal_ina_jobs (
 
   assign is_full   = possible && has_id == '0 && (free_4 == '0 || vlan_full);
   assign vlan_full = vlan_quota == 7'd1 ? in_vlan != '0 : in_vlan == '1;
-  assign lacks     = answer_valid != '0 && is_full && alone == '0;
+  assign lacks     = answer_valid != '0 && is_full && waiting == '0;
   assign asks_for  = (!lacks || asked_id == wanted_by) ? '0
       : vlan_full ? may_ask & in_vlan : may_ask;
 
@@ -447,17 +448,14 @@ module formal_ina_jobs (
       has_id[j]  = valid_3[j] && id_of[j] == asked_id;
       in_vlan[j] = valid_3[j] && tag_of[j][11:0] == asked_tag[11:0];
       may_ask[j] = valid_3[j] && tag_of[j][15:13] <= asked_tag[15:13];
-      alone[j]   = valid_3[j];
-      for (int p = 0; p < PORT_COUNT; p++) begin
-        alone[j] = alone[j] && mask_3[p*JOB_COUNT + j] == answer_valid[p];
-        for (int q = 0; q < PORT_COUNT; q++)
-          if (!job_valid[j] || job_mask[q*JOB_COUNT + j] != (p == q)) has_all[p] = 1'b0;
-      end
+      waiting[j] = valid_3[j] && !complete_3[j] && opener_of[j] == answer_valid;
+      for (int p = 0; p < PORT_COUNT; p++)
+        if (!job_valid[j] || !valid_1[j] || job_complete[j] || !opener_of[j][p]) has_all[p] = 1'b0;
     end
     for (int j = 0; j < JOB_COUNT; j++) begin
-      others_alone    = alone;
-      others_alone[j] = 1'b1;
-      if (free_4[j] && others_alone == '1) has_share = 1'b1;
+      others_wait    = waiting;
+      others_wait[j] = 1'b1;
+      if (free_4[j] && others_wait == '1) has_share = 1'b1;
     end
   end
 
@@ -469,7 +467,8 @@ module formal_ina_jobs (
     valid_1  <= rst ? '0 : job_valid;
     broken_1 <= job_broken[followed];
     for (int j = 0; j < JOB_COUNT; j++)
-      if (granted && 32'(answer_job) == j && !valid_1[j]) {tag_of[j], id_of[j]} <= {asked_tag, asked_id};
+      if (granted && 32'(answer_job) == j && !valid_1[j])
+        {opener_of[j], tag_of[j], id_of[j]} <= {answer_valid, asked_tag, asked_id};
   end
 
   always_comb begin

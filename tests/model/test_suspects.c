@@ -499,8 +499,8 @@ static void test_by_another_port(void **state)
 		end_patience(rig, 1);
 		assert_elsewhere(rig, &data, 0);
 		complete(rig, index);
-		end_patience(rig, 1);
 	}
+	end_patience(rig, 1);
 	others = rig_data(rig, 0, 4, 50);
 	rig_put(rig, 0, &others);
 	end_patience(rig, 1);

@@ -47,6 +47,43 @@ def test_a_job_of_one_rank_takes_nothing(start):
     assert (counters["jobs_opened"], counters["joins_refused"]) == (0, 2 * CONTEXTS)
 
 
+def test_ports_that_collude_open_no_more_than_their_quotas(start):
+    """Two ports of a tenant join each other's jobs, which lack a third rank. The rest is for others."""
+    quota = 2
+    four = start(4, "--quota", quota)
+
+    def open_jobs(opener, joiner, first):
+        for number in range(first, first + CONTEXTS):
+            for rank, port in enumerate((opener, joiner)):
+                flow = Flow(four, port, opener + joiner - port, rank, 3, JOB + number, 0x100 + number)
+                flow.say(JOIN, exponent=-LEAST)
+                assert four.settle() == [[], [], [], []]
+
+    open_jobs(2, 3, 100)
+    open_jobs(3, 2, 200)
+    others = [Job(four, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS - 2 * quota)]
+    assert all(job.is_summed() for job in others)
+    counters = four.end()["aggregator"]
+    assert counters["jobs_opened"] == CONTEXTS and counters["joins_held"] > 0
+
+
+def test_jobs_of_ports_that_collude_are_bounded_by_their_vlan(start):
+    """They have all their ranks, and count for no port."""
+    quota = 5
+    four = start(4, "--quota", 2, "--vlan-quota", quota, *[word for port in (2, 3) for word in ("--at", f"{port},trust-tags=yes")])
+
+    def theirs(number):
+        return Job(four, 2, [2, 3], job=JOB + number, qpn=0x100 + number, forms=[{"vlan": 7}] * 2)
+
+    for number in range(quota):
+        assert theirs(number).join(exponent=-LEAST).is_summed()
+    for flow in theirs(quota).flows:
+        frame = flow.packet(flow.message(JOIN, exponent=-LEAST))
+        assert flow.put(frame) == [frame]
+    for number in range(50, 50 + quota):
+        assert Job(four, 2, job=JOB + number, qpn=0x20 + number).join(exponent=-LEAST).is_summed()
+
+
 @pytest.mark.parametrize("options,granted", [((), SLOTS), (("--quota", 15), SLOTS), (("--vlan-quota", 16), SLOTS),
                                              (("--quota", 3), MEMORY // CONTEXTS), (("--vlan-quota", 1), MEMORY // CONTEXTS)])
 def test_with_a_quota_a_context_has_its_share_of_the_memory(start, options, granted):

@@ -20,7 +20,8 @@ struct Job {
 	bool valid = false, broken = false, freed = false, expired = false;
 	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
 	uint64_t id = 0;
-	uint16_t tag = 0; // of the JOIN that opened it
+	uint16_t tag = 0;    // of the JOIN that opened it
+	unsigned opener = 0; // its port
 	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
 	unsigned border = 0, down = 0;     // ports, one or none
 	bool begun = false;                // its JOIN has gone up
@@ -38,7 +39,7 @@ struct Place {
 	unsigned level = 1, uplinks = 0;
 	unsigned quota = 0, vlan_quota = 0; // as the inputs
 
-	/// Contexts that a port may hold alone.
+	/// Jobs that a port may have opened and that lack a rank.
 	unsigned share() const
 	{
 		return quota > 0 && quota < JOBS ? quota : std::max(JOBS - 1, 1u);
@@ -443,12 +444,12 @@ class Jobs
 		return has_share(state, port) ? HELD : NEW;
 	}
 
-	/// Has the port the only flow of as many contexts as it may?
+	/// Has the port opened as many jobs that lack a rank as it may?
 	bool has_share(const State &state, unsigned port) const
 	{
 		return static_cast<unsigned>(
 		               std::count_if(state.jobs, state.jobs + JOBS, [&](const Job &job) {
-			               return job.valid && job.mask == 1u << port;
+			               return job.valid && job.opener == port && !job.complete();
 		               })) >= at.share();
 	}
 
@@ -630,6 +631,7 @@ class Jobs
 			job.valid = true;
 			job.id = request.id;
 			job.tag = request.tag;
+			job.opener = port;
 			job.ranks = request.ranks;
 			job.children = request.children(at);
 		}
