@@ -640,6 +640,94 @@ void dead_output(Random &random)
 	CHECK(next.ranks[1].owns(rtl.out[1].back().frame), "its sum does not leave by port 1");
 }
 
+/// A JOIN of one rank, which is refused.
+Bytes refused_join(unsigned port, unsigned number)
+{
+	ina_wire_header header = {};
+	bench::Packet packet;
+
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = INA_WIRE_JOIN;
+	header.rank_count = 1;
+	header.job_id = number + 1;
+	packet.qpn = 0x500000 + (port << 12) + number;
+	packet.payload = traffic::make_message(header, {}, 0);
+	return bench::make_frame(packet);
+}
+
+/// The clocks until the sums of all packets that a job of ports 0 and 1 may send have left, while
+/// `flooded` other ports bring nothing but JOINs that are refused, as fast as they are taken. And
+/// the clocks that each of these takes.
+struct Flooded {
+	uint64_t job_clocks;
+	double join_clocks;
+};
+
+Flooded flood(Random &random, const traffic::Job &job, size_t packets, unsigned flooded)
+{
+	constexpr unsigned JOINS = 600;
+	constexpr size_t FROM = JOINS / 3, TO = 2 * FROM; // while all ports are at it
+	AggregatorRtl rtl(random);
+	uint64_t began = 0, from = 0, to = 0, ended = 0;
+
+	for (const traffic::Rank &rank : job.ranks)
+		rtl.in[rank.port].push_back(rank.frame(0));
+	rtl.settle();
+	for (unsigned port = 2; port < 2 + flooded; port++)
+		for (unsigned i = 0; i < JOINS; i++)
+			rtl.in[port].push_back(refused_join(port, i));
+	while (flooded && rtl.frames_in[2] < FROM / 2)
+		rtl.step();
+	began = rtl.clock();
+	for (const traffic::Rank &rank : job.ranks)
+		for (size_t i = 1; i < packets; i++)
+			rtl.in[rank.port].push_back(rank.frame(i));
+	while (!rtl.is_idle() || ended == 0) {
+		rtl.step();
+		if (!ended && rtl.out[0].size() == packets && rtl.out[1].size() == packets)
+			ended = rtl.clock();
+		if (!from && rtl.frames_in[2] >= FROM)
+			from = rtl.clock();
+		if (!to && rtl.frames_in[2] >= TO)
+			to = rtl.clock();
+		CHECK(rtl.clock() < began + 1000000, "the job's sums do not come");
+	}
+	CHECK(rtl.counter(JOINS_REFUSED) == uint64_t{flooded} * JOINS, "%llu JOINs refused",
+	      static_cast<unsigned long long>(rtl.counter(JOINS_REFUSED)));
+	CHECK(rtl.counter(PACKETS_JOINED) == 2 * packets, "%llu packets joined",
+	      static_cast<unsigned long long>(rtl.counter(PACKETS_JOINED)));
+	return {ended - began, static_cast<double>(to - from) / (TO - FROM)};
+}
+
+/// JOINs that are refused stop the port by which they come, each until its answer. No other port's
+/// sums are a clock later for that, however many ports are full of them (docs/protocol.md, Hostile
+/// tenants).
+void floods_of_joins(Random &random)
+{
+	constexpr double ALONE_CLOCKS_MOST = 12, A_PORT_CLOCKS_MOST = 5;
+	traffic::Shape shape;
+
+	shape.window = WINDOW;
+	shape.messages = 40;
+	const traffic::Job job(random, {0, 1}, 0, shape);
+	const size_t packets = std::min<size_t>(job.packets() - 1, WINDOW);
+	const Flooded none = flood(random, job, packets, 0);
+	for (unsigned flooded = 1; flooded <= PORTS - 2; flooded++) {
+		const Flooded some = flood(random, job, packets, flooded);
+
+		std::printf(
+		        "%u ports, %u of them full of refused JOINs: %.2f clocks each, %llu clocks "
+		        "for %zu sums of two others\n",
+		        PORTS, flooded, some.join_clocks,
+		        static_cast<unsigned long long>(some.job_clocks), packets);
+		CHECK(some.job_clocks == none.job_clocks, "%llu clocks without",
+		      static_cast<unsigned long long>(none.job_clocks));
+		CHECK(some.join_clocks <= std::max(ALONE_CLOCKS_MOST, A_PORT_CLOCKS_MOST * flooded),
+		      "more clocks than the answers take");
+	}
+}
+
 /// Several jobs have everything waiting: they must take turns, packet by packet.
 void fairness(Random &random)
 {
@@ -711,6 +799,7 @@ int main()
 	test_passing_speed(random);
 	stuck_output(random);
 	dead_output(random);
+	floods_of_joins(random);
 	if (INA_MTU == 4096)
 		late_answers(random);
 	if (WINDOW >= 20 && INA_JOB_COUNT > 1)
