@@ -32,6 +32,7 @@ class Judge
 	/// Without quiet time, if not told otherwise.
 	explicit Judge(bool has_quiet_time = false)
 	{
+		dut->contest_valid = 0; // ina_judge's proof has it
 		dut->tick = dut->patience = !has_quiet_time;
 		dut->s_job_id = dut->next_job_id = JOB_ID;
 		dut->s_valid = 0;
