@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hostlib/include/ina.h"
 
@@ -41,6 +42,15 @@ struct ina_mpi_call {
 	int root;
 };
 
+/*
+ * Where a call is among those of its communicator, from 1 on. Ranks that call the same have the
+ * same places; a rank that does by MPI what others do by libina falls behind in the second number.
+ */
+struct ina_mpi_place {
+	uint64_t calls;  /* of all collectives that the interposer knows */
+	uint64_t by_ina; /* of those that go by libina */
+};
+
 /* Which way it goes: by libina, or by MPI for this reason. */
 enum ina_mpi_why {
 	INA_MPI_BY_INA,
@@ -59,9 +69,9 @@ enum ina_mpi_why {
 	INA_MPI_FEW,
 	INA_MPI_MANY,
 	INA_MPI_FOREIGN,
-	INA_MPI_NO_DEVICE,
+	INA_MPI_UNABLE,
 	INA_MPI_ONE_HOST,
-	INA_MPI_NO_THREADS,
+	INA_MPI_LEFT,
 	INA_MPI_ARGUMENT,
 	INA_MPI_WHYS
 };
@@ -76,6 +86,8 @@ struct ina_mpi_plan {
 	struct ina_mpi_channel *channel;
 	int rank; /* in it */
 	int ranks;
+	struct ina_mpi_place place;
+	bool is_astray; /* the channel is: it is to fail */
 };
 
 #endif

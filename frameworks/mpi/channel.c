@@ -19,14 +19,14 @@
 
 #include "op.h"
 #include "report.h"
+#include "talk.h"
 #include "world.h"
 
 /* How long a caller sleeps before it lets MPI get on, and the thread before it looks again. */
 #define CALLER_MS 1
 #define THREAD_MS 200
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ina_mpi_channel *list;
+struct ina_mpi_channels ina_mpi_channels = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void record_error(struct ina_mpi_op *op, const char *text)
 {
@@ -72,7 +72,9 @@ static void finish_first(struct ina_mpi_channel *channel)
 	channel->first = op->next;
 	if (!channel->first)
 		channel->last = NULL;
-	if (op->status != INA_OK)
+	if (op->is_left)
+		ina_mpi_report(&op->call, op->plan.bytes, INA_MPI_LEFT);
+	else if (op->status != INA_OK)
 		record_error(op, channel->text);
 	else
 		ina_mpi_report(&op->call, op->plan.bytes, why_of_last(channel));
@@ -85,34 +87,76 @@ static void finish_first(struct ina_mpi_channel *channel)
 	}
 }
 
-/* With the lock. Takes all as far as it goes without waiting. */
-static void advance(struct ina_mpi_channel *channel)
+/* How far the operation is, which is the first. */
+static bool is_at_its_end(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 {
-	if (!channel->is_opened)
-		return;
-	for (struct ina_mpi_op *op = channel->first; op; op = op->next) {
-		if (op->is_begun)
-			continue;
-		op->is_begun = true;
-		op->status = channel->failure;
-		if (op->status == INA_OK)
-			op->status = ina_mpi_op_begin(op, channel->comm);
-	}
-	while (channel->first) {
-		struct ina_mpi_op *op = channel->first;
-		int done = 1;
+	int done = 1;
 
-		if (op->request)
-			op->status = ina_test(op->request, &done);
-		if (!done)
-			return;
-		if (op->status != INA_OK && channel->comm)
-			snprintf(channel->text, sizeof(channel->text), "%s",
-			         ina_error(channel->comm));
-		finish_first(channel);
+	if (op->by_mpi != MPI_REQUEST_NULL)
+		op->code = PMPI_Test(&op->by_mpi, &done, MPI_STATUS_IGNORE);
+	if (op->request)
+		op->status = ina_test(op->request, &done);
+	if (done && op->status != INA_OK && channel->comm && !channel->is_astray)
+		snprintf(channel->text, sizeof(channel->text), "%s", ina_error(channel->comm));
+	return done;
+}
+
+static void begin_op(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
+{
+	op->is_begun = true;
+	if (channel->is_astray) {
+		op->status = INA_ERR_MISMATCH;
+	} else if (!channel->is_left) {
+		op->status = ina_mpi_op_begin(op, channel->comm);
+	} else {
+		op->is_left = true;
+		if (op->call.started)
+			op->code = ina_mpi_op_start_by_mpi(&op->call, channel->started_comm,
+			                                   &op->by_mpi);
 	}
 }
 
+/* With the lock. Takes all as far as it goes without waiting. */
+static void advance(struct ina_mpi_channel *channel)
+{
+	if (!channel->is_opened && !channel->is_astray)
+		return;
+	for (struct ina_mpi_op *op = channel->first; op; op = op->next) {
+		if (!op->is_begun)
+			begin_op(channel, op);
+	}
+	while (channel->first && is_at_its_end(channel, channel->first))
+		finish_first(channel);
+}
+
+bool ina_mpi_channel_has_cookie(struct ina_mpi_channel *channel)
+{
+	int done = 1;
+
+	if (channel->cookie_comes != MPI_REQUEST_NULL)
+		PMPI_Test(&channel->cookie_comes, &done, MPI_STATUS_IGNORE);
+	return done;
+}
+
+void ina_mpi_channel_lead_astray(struct ina_mpi_channel *channel, const char *text)
+{
+	if (channel->is_astray || channel->is_left)
+		return;
+	channel->is_astray = true;
+	snprintf(channel->text, sizeof(channel->text), "%s", text);
+	ina_abort(channel->comm, text);
+	advance(channel);
+	pthread_cond_broadcast(&channel->wake);
+}
+
+/* With the lock: the other ranks may need as long as they like. */
+static void await_phase(struct ina_mpi_channel *channel, enum ina_mpi_phase phase)
+{
+	while (channel->phase < phase && !channel->is_astray)
+		pthread_cond_wait(&channel->wake, &channel->lock);
+}
+
+/* Returns with the lock. */
 static void open_channel(struct ina_mpi_channel *channel)
 {
 	struct ina_options options;
@@ -124,8 +168,6 @@ static void open_channel(struct ina_mpi_channel *channel)
 	enum ina_status status;
 	int fd = -1;
 
-	if (channel->cookie_comes != MPI_REQUEST_NULL)
-		PMPI_Wait(&channel->cookie_comes, MPI_STATUS_IGNORE);
 	inet_ntop(AF_INET, &channel->root, root, sizeof(root));
 	inet_ntop(AF_INET, &ina_mpi_world.addresses[ina_mpi_world.rank], own, sizeof(own));
 	snprintf(cookie, sizeof(cookie), "mpi %016" PRIx64, channel->cookie);
@@ -136,24 +178,76 @@ static void open_channel(struct ina_mpi_channel *channel)
 	options.bind = own;
 	options.cookie = cookie;
 	status = ina_open(&options, &comm, why, sizeof(why));
-	if (status == INA_OK)
-		status = ina_comm_fd(comm, &fd);
+	if (status == INA_OK && (status = ina_comm_fd(comm, &fd)) != INA_OK)
+		snprintf(why, sizeof(why), "%s", ina_error(comm));
 	pthread_mutex_lock(&channel->lock);
 	channel->comm = comm;
 	channel->fd = fd;
-	channel->failure = status;
+	channel->status = status;
 	snprintf(channel->text, sizeof(channel->text), "%s", why);
-	channel->is_opened = true;
-	pthread_cond_broadcast(&channel->wake);
+	channel->phase = INA_MPI_TRIED;
+}
+
+/* With the lock, which it lets go of meanwhile: the thread alone closes. */
+static void close_comm(struct ina_mpi_channel *channel)
+{
+	ina_comm *comm = channel->comm;
+
+	channel->comm = NULL;
 	pthread_mutex_unlock(&channel->lock);
+	ina_close(comm);
+	pthread_mutex_lock(&channel->lock);
+}
+
+/* The program's error handler is for what MPI says of calls that went there. */
+static void inherit_errhandler(struct ina_mpi_channel *channel)
+{
+	MPI_Errhandler handler;
+
+	PMPI_Comm_get_errhandler(channel->mpi, &handler);
+	PMPI_Comm_set_errhandler(channel->started_comm, handler);
+	PMPI_Errhandler_free(&handler);
+}
+
+/* With the lock, which it lets go of meanwhile: at all ranks, each in its thread. */
+static void leave_to_mpi(struct ina_mpi_channel *channel)
+{
+	MPI_Group group;
+	MPI_Comm comm;
+
+	ina_abort(channel->comm, "left to MPI");
+	close_comm(channel);
+	pthread_mutex_unlock(&channel->lock);
+	PMPI_Comm_group(channel->mpi, &group);
+	PMPI_Comm_create_group(ina_mpi_world.quiet, group, (int)(channel->cookie % 32768), &comm);
+	PMPI_Group_free(&group);
+	pthread_mutex_lock(&channel->lock);
+	channel->started_comm = comm;
+	inherit_errhandler(channel);
+}
+
+/* With the lock, but for where it waits. */
+static void open_or_leave(struct ina_mpi_channel *channel)
+{
+	await_phase(channel, INA_MPI_OPENING);
+	if (!channel->is_astray) {
+		pthread_mutex_unlock(&channel->lock);
+		open_channel(channel);
+		await_phase(channel, INA_MPI_DECIDED);
+	}
+	if (channel->is_astray)
+		ina_abort(channel->comm, channel->text);
+	else if (channel->is_left)
+		leave_to_mpi(channel);
+	channel->is_opened = true;
 }
 
 static void *run(void *context)
 {
 	struct ina_mpi_channel *channel = context;
 
-	open_channel(channel);
 	pthread_mutex_lock(&channel->lock);
+	open_or_leave(channel);
 	while (!channel->is_closing || channel->first) {
 		struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
 
@@ -164,12 +258,10 @@ static void *run(void *context)
 			continue;
 		}
 		pthread_mutex_unlock(&channel->lock);
-		poll(&fd, 1, THREAD_MS);
+		poll(&fd, 1, channel->is_left ? CALLER_MS : THREAD_MS);
 		pthread_mutex_lock(&channel->lock);
 	}
-	pthread_mutex_unlock(&channel->lock);
-	ina_close(channel->comm);
-	pthread_mutex_lock(&channel->lock);
+	close_comm(channel);
 	channel->is_ended = true;
 	pthread_mutex_unlock(&channel->lock);
 	return NULL;
@@ -188,30 +280,43 @@ static int start_thread(struct ina_mpi_channel *channel)
 	return error;
 }
 
-/* At the same call on all ranks, whose rank 0 draws a cookie. */
-static void begin(struct ina_mpi_channel *channel, const struct ina_mpi_call *call)
+/* With the lock. */
+static void begin(struct ina_mpi_channel *channel)
 {
-	ssize_t got = sizeof(channel->cookie);
-
-	if (channel->rank == 0)
-		INA_UNINTERRUPTED(got, getrandom(&channel->cookie, sizeof(channel->cookie), 0));
-	if (got != sizeof(channel->cookie))
-		PMPI_Abort(call->comm, EXIT_FAILURE);
-	if (call->started)
-		ina_mpi_real.Ibcast(&channel->cookie, 1, MPI_UINT64_T, 0, call->comm,
-		                    &channel->cookie_comes);
-	else
-		ina_mpi_real.Bcast(&channel->cookie, 1, MPI_UINT64_T, 0, call->comm);
 	if (start_thread(channel) != 0) {
 		fprintf(stderr, "ina-mpi: no thread can be started\n");
-		PMPI_Abort(call->comm, EXIT_FAILURE);
+		PMPI_Abort(channel->mpi, EXIT_FAILURE);
 	}
-	channel->is_begun = true;
+	channel->phase = INA_MPI_BEGUN;
+	ina_mpi_talk_hurry();
 }
 
-bool ina_mpi_channel_is_begun(const struct ina_mpi_channel *channel)
+enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
+                                       const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 {
-	return channel->is_begun;
+	enum ina_mpi_why why = plan->why;
+
+	if (why == INA_MPI_BY_INA) {
+		why = channel->why;
+		if (why == INA_MPI_UNABLE && channel->text[0])
+			ina_mpi_say_left(channel->text);
+	}
+	if (channel->why != INA_MPI_BY_INA)
+		return why;
+	if (why == INA_MPI_BY_INA && (call->root < 0 || call->root >= channel->ranks))
+		why = INA_MPI_ARGUMENT;
+	pthread_mutex_lock(&channel->lock);
+	/* A barrier alone is not worth that a communicator is opened for it. */
+	if (why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER && channel->place.by_ina == 0)
+		why = INA_MPI_UNOPENED;
+	plan->is_astray = channel->is_astray;
+	if (plan->is_astray)
+		why = INA_MPI_BY_INA;
+	channel->place.calls++;
+	channel->place.by_ina += why == INA_MPI_BY_INA;
+	plan->place = channel->place;
+	pthread_mutex_unlock(&channel->lock);
+	return why;
 }
 
 static void put(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
@@ -228,14 +333,30 @@ static void put(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 	advance(channel);
 }
 
-void ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
+bool ina_mpi_channel_start_by_mpi(struct ina_mpi_channel *channel, const struct ina_mpi_call *call,
+                                  MPI_Request *request, int *code)
+{
+	bool is_mine;
+
+	pthread_mutex_lock(&channel->lock);
+	is_mine = channel->is_left && channel->is_opened && !channel->first;
+	if (is_mine) {
+		inherit_errhandler(channel);
+		*code = ina_mpi_op_start_by_mpi(call, channel->started_comm, request);
+	}
+	pthread_mutex_unlock(&channel->lock);
+	return is_mine;
+}
+
+bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 {
 	bool started = op->call.started;
 
-	if (!channel->is_begun)
-		begin(channel, &op->call);
 	op->next = NULL;
+	op->by_mpi = MPI_REQUEST_NULL;
 	pthread_mutex_lock(&channel->lock);
+	if (channel->phase == INA_MPI_UNBEGUN && !channel->is_astray)
+		begin(channel);
 	put(channel, op);
 	while (!started && !op->is_done) {
 		struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
@@ -247,28 +368,30 @@ void ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 		advance(channel);
 	}
 	pthread_mutex_unlock(&channel->lock);
+	return started || !op->is_left;
 }
 
 /* By world ranks and what each has said in MPI_Init: nothing is sent. */
-static void look_at_ranks(struct ina_mpi_channel *channel, MPI_Comm comm)
+static void look_at_ranks(struct ina_mpi_channel *channel)
 {
+	const struct ina_mpi_world *world = &ina_mpi_world;
 	MPI_Group group;
 	bool several_hosts = false;
 
-	channel->why = INA_MPI_BY_INA;
-	PMPI_Comm_group(comm, &group);
+	PMPI_Comm_group(channel->mpi, &group);
 	for (int r = 0; r < channel->ranks && channel->why == INA_MPI_BY_INA; r++) {
-		int world_rank;
-		uint32_t address;
+		int *world_rank = &channel->world_ranks[r];
+		uint32_t address = 0;
 
-		PMPI_Group_translate_ranks(group, 1, &r, ina_mpi_world.group, &world_rank);
-		if (world_rank == MPI_UNDEFINED) {
+		PMPI_Group_translate_ranks(group, 1, &r, world->group, world_rank);
+		if (*world_rank == MPI_UNDEFINED)
 			channel->why = INA_MPI_FOREIGN;
-			break;
-		}
-		address = ina_mpi_world.addresses[world_rank];
-		if (address == 0)
-			channel->why = INA_MPI_NO_DEVICE;
+		else if ((address = world->addresses[*world_rank]) == 0)
+			channel->why = INA_MPI_UNABLE;
+		/* One of those ranks says so. */
+		if (channel->why == INA_MPI_UNABLE && r == channel->rank)
+			snprintf(channel->text, sizeof(channel->text), "rank %d: %s", world->rank,
+			         world->unable);
 		if (r == 0)
 			channel->root = address;
 		several_hosts |= address != channel->root;
@@ -278,6 +401,23 @@ static void look_at_ranks(struct ina_mpi_channel *channel, MPI_Comm comm)
 		channel->why = INA_MPI_ONE_HOST;
 }
 
+/*
+ * Each channel has a cookie, whether it is opened or not: so all ranks take part in this at the
+ * same call, whatever they then do with it. A started broadcast, which no blocking call of the
+ * program can be taken for.
+ */
+static void draw_cookie(struct ina_mpi_channel *channel)
+{
+	ssize_t got = sizeof(channel->cookie);
+
+	if (channel->rank == 0)
+		INA_UNINTERRUPTED(got, getrandom(&channel->cookie, sizeof(channel->cookie), 0));
+	if (got != sizeof(channel->cookie))
+		PMPI_Abort(channel->mpi, EXIT_FAILURE);
+	ina_mpi_real.Ibcast(&channel->cookie, 1, MPI_UINT64_T, 0, channel->mpi,
+	                    &channel->cookie_comes);
+}
+
 static struct ina_mpi_channel *make(MPI_Comm comm)
 {
 	struct ina_mpi_channel *channel = calloc(1, sizeof(*channel));
@@ -285,13 +425,19 @@ static struct ina_mpi_channel *make(MPI_Comm comm)
 
 	if (!channel)
 		PMPI_Abort(comm, EXIT_FAILURE);
+	channel->mpi = comm;
 	channel->fd = -1;
 	channel->cookie_comes = MPI_REQUEST_NULL;
+	channel->closing = MPI_REQUEST_NULL;
+	channel->started_comm = MPI_COMM_NULL;
 	pthread_mutex_init(&channel->lock, NULL);
 	pthread_cond_init(&channel->wake, NULL);
 	PMPI_Comm_rank(comm, &channel->rank);
 	PMPI_Comm_size(comm, &channel->ranks);
 	PMPI_Comm_test_inter(comm, &inter);
+	channel->world_ranks = calloc((size_t)channel->ranks, sizeof(*channel->world_ranks));
+	if (!channel->world_ranks)
+		PMPI_Abort(comm, EXIT_FAILURE);
 	if (inter)
 		channel->why = INA_MPI_INTER;
 	else if (channel->ranks == 1)
@@ -299,12 +445,14 @@ static struct ina_mpi_channel *make(MPI_Comm comm)
 	else if (channel->ranks > INA_MAX_RANKS)
 		channel->why = INA_MPI_MANY;
 	else
-		look_at_ranks(channel, comm);
+		look_at_ranks(channel);
+	if (channel->why == INA_MPI_BY_INA)
+		draw_cookie(channel);
 	PMPI_Comm_set_attr(comm, ina_mpi_world.keyval, channel);
-	pthread_mutex_lock(&list_lock);
-	channel->next = list;
-	list = channel;
-	pthread_mutex_unlock(&list_lock);
+	pthread_mutex_lock(&ina_mpi_channels.lock);
+	channel->next = ina_mpi_channels.first;
+	ina_mpi_channels.first = channel;
+	pthread_mutex_unlock(&ina_mpi_channels.lock);
 	return channel;
 }
 
@@ -317,36 +465,60 @@ struct ina_mpi_channel *ina_mpi_channel_of(MPI_Comm comm)
 	return found ? channel : make(comm);
 }
 
+/*
+ * A rank closes a channel when all do, also one that was never opened: until then another one may
+ * wait there for a call that this one has done by MPI, and asks about it (talk.h).
+ */
 static void ask_to_close(struct ina_mpi_channel *channel)
 {
 	pthread_mutex_lock(&channel->lock);
 	channel->is_closing = true;
+	if (channel->why == INA_MPI_BY_INA && !channel->is_astray)
+		ina_mpi_real.Ibarrier(channel->mpi, &channel->closing);
 	pthread_cond_broadcast(&channel->wake);
 	pthread_mutex_unlock(&channel->lock);
+}
+
+/* With the lock. Where the channel is astray, not all ranks may come to the barrier. */
+static bool is_closed(struct ina_mpi_channel *channel)
+{
+	int done = 1;
+
+	if (channel->closing != MPI_REQUEST_NULL && !channel->is_astray)
+		PMPI_Test(&channel->closing, &done, MPI_STATUS_IGNORE);
+	return done && ina_mpi_channel_has_cookie(channel) &&
+	       (channel->phase == INA_MPI_UNBEGUN || channel->is_ended);
 }
 
 static void await_end(struct ina_mpi_channel *channel)
 {
 	const struct timespec pause = {.tv_nsec = 1000 * 1000 * CALLER_MS};
-	bool ended = !channel->is_begun;
+	bool closed = false;
 
-	while (!ended) {
-		ina_mpi_poke();
-		nanosleep(&pause, NULL);
+	while (!closed) {
 		pthread_mutex_lock(&channel->lock);
-		ended = channel->is_ended;
+		closed = is_closed(channel);
 		pthread_mutex_unlock(&channel->lock);
+		ina_mpi_poke();
+		if (!closed)
+			nanosleep(&pause, NULL);
 	}
-	if (channel->is_begun)
+}
+
+/* Of one that is not in the list any more. */
+static void free_channel(struct ina_mpi_channel *channel)
+{
+	if (channel->phase != INA_MPI_UNBEGUN)
 		pthread_join(channel->thread, NULL);
 	pthread_cond_destroy(&channel->wake);
 	pthread_mutex_destroy(&channel->lock);
+	free(channel->world_ranks);
 	free(channel);
 }
 
 void ina_mpi_channel_close(MPI_Comm comm)
 {
-	struct ina_mpi_channel **at = &list;
+	struct ina_mpi_channel **at = &ina_mpi_channels.first;
 	struct ina_mpi_channel *channel;
 	void *attribute;
 	int found = 0;
@@ -357,25 +529,31 @@ void ina_mpi_channel_close(MPI_Comm comm)
 	if (!found)
 		return;
 	channel = attribute;
-	pthread_mutex_lock(&list_lock);
+	ask_to_close(channel);
+	await_end(channel);
+	pthread_mutex_lock(&ina_mpi_channels.lock);
 	while (*at != channel)
 		at = &(*at)->next;
 	*at = channel->next;
-	pthread_mutex_unlock(&list_lock);
+	pthread_mutex_unlock(&ina_mpi_channels.lock);
 	PMPI_Comm_delete_attr(comm, ina_mpi_world.keyval);
-	ask_to_close(channel);
-	await_end(channel);
+	if (channel->started_comm != MPI_COMM_NULL)
+		ina_mpi_real.Comm_free(&channel->started_comm);
+	free_channel(channel);
 }
 
-/* All at once: ranks may have opened them in different orders. */
+/* All at once: ranks may have opened them in different orders. What MPI has is MPI's to end. */
 void ina_mpi_channel_close_all(void)
 {
-	for (struct ina_mpi_channel *channel = list; channel; channel = channel->next)
-		ask_to_close(channel);
-	while (list) {
-		struct ina_mpi_channel *channel = list;
+	struct ina_mpi_channel *channel;
 
-		list = channel->next;
+	for (channel = ina_mpi_channels.first; channel; channel = channel->next)
+		ask_to_close(channel);
+	for (channel = ina_mpi_channels.first; channel; channel = channel->next)
 		await_end(channel);
+	ina_mpi_talk_end();
+	while ((channel = ina_mpi_channels.first)) {
+		ina_mpi_channels.first = channel->next;
+		free_channel(channel);
 	}
 }

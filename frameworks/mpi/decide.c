@@ -79,19 +79,9 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 	/* One of the ranks may have a derived type, and MPI_Pack() counts in int. */
 	if (!is_reduction(call->kind) && plan.count > INT_MAX)
 		plan.why = INA_MPI_HUGE;
-	if (plan.why == INA_MPI_BY_INA && call->started && !ina_mpi_world.has_threads)
-		plan.why = INA_MPI_NO_THREADS;
-	if (plan.why != INA_MPI_BY_INA)
-		return plan;
 	plan.channel = ina_mpi_channel_of(call->comm);
 	plan.rank = plan.channel->rank;
 	plan.ranks = plan.channel->ranks;
-	plan.why = plan.channel->why;
-	if (plan.why == INA_MPI_BY_INA && (call->root < 0 || call->root >= plan.ranks))
-		plan.why = INA_MPI_ARGUMENT;
-	/* A barrier alone is not worth that a communicator is opened for it. */
-	if (plan.why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER &&
-	    !ina_mpi_channel_is_begun(plan.channel))
-		plan.why = INA_MPI_UNOPENED;
+	plan.why = ina_mpi_channel_enter(plan.channel, call, &plan);
 	return plan;
 }

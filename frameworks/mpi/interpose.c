@@ -64,22 +64,32 @@ static int out_of_memory(MPI_Comm comm)
 	return raise_error(comm, MPI_ERR_NO_MEM);
 }
 
-static int do_blocking(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan)
+/* Returns false where the call is for MPI after all. */
+static bool do_blocking(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan, int *code)
 {
 	struct ina_mpi_op op = {.call = *call, .plan = *plan};
 
-	if (ina_mpi_op_prepare(&op) != INA_OK)
-		return out_of_memory(call->comm);
-	ina_mpi_channel_do(plan->channel, &op);
-	return raise_error(call->comm, op.code);
+	if (ina_mpi_op_prepare(&op) != INA_OK) {
+		*code = out_of_memory(call->comm);
+		return true;
+	}
+	if (!ina_mpi_channel_do(plan->channel, &op))
+		return false;
+	*code = raise_error(call->comm, op.code);
+	return true;
 }
 
 static int start(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan,
                  MPI_Request *request)
 {
-	struct ina_mpi_op *op = calloc(1, sizeof(*op));
+	struct ina_mpi_op *op;
 	int code;
 
+	if (ina_mpi_channel_start_by_mpi(plan->channel, call, request, &code)) {
+		ina_mpi_report(call, plan->bytes, INA_MPI_LEFT);
+		return code;
+	}
+	op = calloc(1, sizeof(*op));
 	if (!op)
 		return out_of_memory(call->comm);
 	op->call = *call;
@@ -108,6 +118,19 @@ static bool is_ours(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 	return plan->why == INA_MPI_BY_INA;
 }
 
+/* A call of MPI that may wait for other ranks, and its code. */
+static void go_inside(void)
+{
+	atomic_fetch_add(&ina_mpi_world.entered, 1);
+	atomic_fetch_add(&ina_mpi_world.inside, 1);
+}
+
+static int come_out(int code)
+{
+	atomic_fetch_sub(&ina_mpi_world.inside, 1);
+	return code;
+}
+
 #define BOTH_NAMES(name)                                                                           \
 	EXPORT __typeof__(MPI_##name) MPI_##name;                                                  \
 	extern __typeof__(MPI_##name) PMPI_##name                                                  \
@@ -119,14 +142,17 @@ INA_MPI_FUNCTIONS(BOTH_NAMES)
  * ARGUMENTS: as MPI has them.
  */
 #define PARENTHESES(...) __VA_ARGS__
+#define INSIDE(call)     (go_inside(), come_out(call))
 #define COLLECTIVE(blocking, nonblocking, parameters, arguments, ...)                              \
 	int MPI_##blocking(PARENTHESES parameters)                                                 \
 	{                                                                                          \
 		struct ina_mpi_call call = {.comm = comm, __VA_ARGS__};                            \
 		struct ina_mpi_plan plan;                                                          \
+		int code;                                                                          \
                                                                                                    \
-		return is_ours(&call, &plan) ? do_blocking(&call, &plan)                           \
-		                             : ina_mpi_real.blocking(PARENTHESES arguments);       \
+		if (!is_ours(&call, &plan) || !do_blocking(&call, &plan, &code))                   \
+			code = INSIDE(ina_mpi_real.blocking(PARENTHESES arguments));               \
+		return code;                                                                       \
 	}                                                                                          \
 	int MPI_##nonblocking(PARENTHESES parameters, MPI_Request *request)                        \
 	{                                                                                          \
@@ -187,7 +213,7 @@ static int after_wait(int code, int code_of_many)
 	int MPI_##name parameters                                                                  \
 	{                                                                                          \
 		failed_code = MPI_SUCCESS;                                                         \
-		return after_wait(ina_mpi_real.name arguments, code_of_many);                      \
+		return after_wait(INSIDE(ina_mpi_real.name arguments), code_of_many);              \
 	}
 
 WAIT(Wait, MPI_SUCCESS, (MPI_Request * request, MPI_Status *status), (request, status))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "numbers.h"
+#include "world.h"
 
 /* Only these take derived types; their elements are bytes. */
 static bool is_gathered(const struct ina_mpi_op *op)
@@ -21,6 +22,11 @@ static bool is_scattered(const struct ina_mpi_op *op)
 {
 	return op->call.kind == INA_MPI_REDUCE_SCATTER ||
 	       op->call.kind == INA_MPI_REDUCE_SCATTER_BLOCK;
+}
+
+static bool has_send_type(const struct ina_mpi_call *call)
+{
+	return call->kind == INA_MPI_ALLGATHER && call->send != MPI_IN_PLACE;
 }
 
 static bool is_root(const struct ina_mpi_op *op)
@@ -84,6 +90,8 @@ enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op)
 	struct ina_mpi_call *call = &op->call;
 	bool in_place = call->send == MPI_IN_PLACE;
 
+	if (op->plan.is_astray)
+		return INA_OK;
 	op->from = in_place ? call->recv : call->send;
 	op->to = call->recv;
 	if (is_scattered(op) && in_place)
@@ -104,8 +112,10 @@ enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op)
 	if (call->kind == INA_MPI_ALLGATHER)
 		op->from = (char *)op->scratch + own_offset(op);
 	pack_own(op);
-	/* The program may free the type as soon as it has started the call. */
+	/* The program may free the types as soon as it has started the call. */
 	PMPI_Type_dup(call->recv_type, &call->recv_type);
+	if (has_send_type(call))
+		PMPI_Type_dup(call->send_type, &call->send_type);
 	return INA_OK;
 }
 
@@ -135,15 +145,47 @@ enum ina_status ina_mpi_op_begin(struct ina_mpi_op *op, ina_comm *comm)
 	}
 }
 
+int ina_mpi_op_start_by_mpi(const struct ina_mpi_call *call, MPI_Comm comm, MPI_Request *request)
+{
+	const struct ina_mpi_real *real = &ina_mpi_real;
+
+	switch (call->kind) {
+	case INA_MPI_ALLREDUCE:
+		return real->Iallreduce(call->send, call->recv, call->recv_count, call->recv_type,
+		                        call->op, comm, request);
+	case INA_MPI_REDUCE:
+		return real->Ireduce(call->send, call->recv, call->recv_count, call->recv_type,
+		                     call->op, call->root, comm, request);
+	case INA_MPI_BCAST:
+		return real->Ibcast(call->recv, call->recv_count, call->recv_type, call->root, comm,
+		                    request);
+	case INA_MPI_REDUCE_SCATTER:
+		return real->Ireduce_scatter(call->send, call->recv, call->recv_counts,
+		                             call->recv_type, call->op, comm, request);
+	case INA_MPI_REDUCE_SCATTER_BLOCK:
+		return real->Ireduce_scatter_block(call->send, call->recv, call->recv_count,
+		                                   call->recv_type, call->op, comm, request);
+	case INA_MPI_ALLGATHER:
+		return real->Iallgather(call->send, call->send_count, call->send_type, call->recv,
+		                        call->recv_count, call->recv_type, comm, request);
+	default:
+		return real->Ibarrier(comm, request);
+	}
+}
+
 void ina_mpi_op_end(struct ina_mpi_op *op)
 {
-	if (op->scratch && op->status == INA_OK)
+	bool by_ina = op->status == INA_OK && !op->is_left;
+
+	if (op->scratch && by_ina)
 		unpack(op);
 	if (op->scratch) {
 		PMPI_Type_free(&op->call.recv_type);
+		if (has_send_type(&op->call))
+			PMPI_Type_free(&op->call.send_type);
 		free(op->scratch);
 	}
 	/* MPI has the result of a reduce-scatter in place in front, libina where its block was. */
-	if (is_scattered(op) && op->call.send == MPI_IN_PLACE && op->status == INA_OK)
+	if (is_scattered(op) && op->call.send == MPI_IN_PLACE && by_ina)
 		memmove(op->call.recv, op->to, op->plan.count * op->plan.element_bytes);
 }

@@ -16,8 +16,10 @@ struct ina_mpi_op {
 	void *to;
 	void *scratch; /* where elements are packed; NULL: they are in the program's own memory */
 	ina_request *request;
+	MPI_Request by_mpi; /* in place of request, where libina could not be opened */
 	bool is_begun;
 	bool is_done;
+	bool is_left; /* done, and it is for its caller to go to MPI */
 	enum ina_status status;
 	int code;           /* MPI's: MPI_SUCCESS, or an error with libina's text */
 	MPI_Request handle; /* of a started one: a generalized request */
@@ -28,6 +30,9 @@ enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op);
 
 /* Hands it to libina. */
 enum ina_status ina_mpi_op_begin(struct ina_mpi_op *op, ina_comm *comm);
+
+/* Has MPI start the call on this communicator, as the program would. Returns MPI's code. */
+int ina_mpi_op_start_by_mpi(const struct ina_mpi_call *call, MPI_Comm comm, MPI_Request *request);
 
 /* Puts the result where the program expects it, if there is one. */
 void ina_mpi_op_end(struct ina_mpi_op *op);

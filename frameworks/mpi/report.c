@@ -39,9 +39,9 @@ static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_FEW] = "one rank",
         [INA_MPI_MANY] = "more ranks than libina takes",
         [INA_MPI_FOREIGN] = "ranks of another MPI_COMM_WORLD",
-        [INA_MPI_NO_DEVICE] = "a rank has no RDMA device with an IPv4 address",
+        [INA_MPI_UNABLE] = "a rank cannot take part, and says why on stderr",
         [INA_MPI_ONE_HOST] = "all ranks on one host",
-        [INA_MPI_NO_THREADS] = "this MPI has no MPI_THREAD_MULTIPLE",
+        [INA_MPI_LEFT] = "libina could not be opened, stderr says why",
         [INA_MPI_ARGUMENT] = "arguments that MPI may refuse",
 };
 

@@ -13,6 +13,7 @@
 
 #include "common/parse.h"
 #include "hostlib/rdma/device.h"
+#include "talk.h"
 
 /* The other MPI's library: one process cannot have both. */
 #ifdef OPEN_MPI
@@ -62,15 +63,42 @@ static bool is_of_this_host(const struct sockaddr_in *address)
 	return bound;
 }
 
-/* INA_BIND may be another host's: some launchers give all ranks the environment of their own. */
-static uint32_t own_address(void)
+/*
+ * By which other ranks find this one, or 0 with the reason. INA_BIND may be another host's: some
+ * launchers give all ranks the environment of their own.
+ */
+static uint32_t own_address(int provided, const char **reason)
 {
+	static char said[160];
 	const char *text = getenv("INA_BIND");
 	struct sockaddr_in address = {.sin_family = AF_INET};
 
-	if (text && inet_pton(AF_INET, text, &address.sin_addr) == 1 && is_of_this_host(&address))
-		return address.sin_addr.s_addr;
-	return ina_device_address("");
+	*reason = said;
+	if (provided != MPI_THREAD_MULTIPLE) {
+		snprintf(said, sizeof(said), "this MPI has no MPI_THREAD_MULTIPLE");
+		return 0;
+	}
+	if (!ina_mpi_talk_begin()) {
+		snprintf(said, sizeof(said), "no thread can be started");
+		return 0;
+	}
+	if (text && inet_pton(AF_INET, text, &address.sin_addr) == 1 && is_of_this_host(&address)) {
+		if (!ina_device_has(address.sin_addr.s_addr)) {
+			snprintf(said, sizeof(said),
+			         "no RDMA device of its host has the address %s, which INA_BIND "
+			         "gives",
+			         text);
+			return 0;
+		}
+	} else {
+		address.sin_addr.s_addr = ina_device_address("");
+		snprintf(said, sizeof(said),
+		         "its host has no RDMA device with an IPv4 address (`ina-perf --doctor` "
+		         "there)");
+	}
+	if (address.sin_addr.s_addr != 0)
+		*reason = NULL;
+	return address.sin_addr.s_addr;
 }
 
 static uint64_t read_threshold(void)
@@ -91,8 +119,8 @@ void ina_mpi_world_begin(int provided)
 {
 	struct ina_mpi_world *world = &ina_mpi_world;
 	const char *verbose = getenv("INA_MPI_VERBOSE");
-	uint32_t address = own_address();
 	uint64_t threshold = 0;
+	uint32_t address;
 	int ranks;
 
 	if (dlopen(OTHER, RTLD_LAZY | RTLD_NOLOAD)) {
@@ -104,20 +132,22 @@ void ina_mpi_world_begin(int provided)
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	PMPI_Comm_group(MPI_COMM_WORLD, &world->group);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &world->quiet);
+	PMPI_Comm_dup(MPI_COMM_WORLD, &world->talk);
+	PMPI_Comm_set_errhandler(world->talk, MPI_ERRORS_RETURN);
 	PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &world->keyval,
 	                        NULL);
 	PMPI_Add_error_class(&world->error_class);
-	world->has_threads = provided == MPI_THREAD_MULTIPLE;
 	world->verbose = verbose && strcmp(verbose, "0") != 0 ? verbose : NULL;
 	if (world->rank == 0)
 		threshold = read_threshold();
-	ina_mpi_real.Bcast(&threshold, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	ina_mpi_real.Bcast(&threshold, 1, MPI_UINT64_T, 0, world->talk);
 	world->threshold = threshold;
+	address = own_address(provided, &world->unable);
 	world->addresses = calloc((size_t)ranks, sizeof(*world->addresses));
 	if (!world->addresses)
 		PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 	ina_mpi_real.Allgather(&address, 1, MPI_UINT32_T, world->addresses, 1, MPI_UINT32_T,
-	                       MPI_COMM_WORLD);
+	                       world->talk);
 	world->is_open = true;
 }
 
@@ -126,8 +156,17 @@ void ina_mpi_world_end(void)
 	ina_mpi_world.is_open = false;
 	PMPI_Group_free(&ina_mpi_world.group);
 	ina_mpi_real.Comm_free(&ina_mpi_world.quiet);
+	ina_mpi_real.Comm_free(&ina_mpi_world.talk);
 	PMPI_Comm_free_keyval(&ina_mpi_world.keyval);
 	free(ina_mpi_world.addresses);
+}
+
+void ina_mpi_say_left(const char *reason)
+{
+	static atomic_bool said;
+
+	if (!atomic_exchange(&said, true))
+		fprintf(stderr, "ina-mpi: large collectives are left to MPI: %s\n", reason);
 }
 
 /* Where a probe finds a message it may return at once, and MPICH asks no network about oneself. */

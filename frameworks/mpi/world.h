@@ -4,6 +4,7 @@
 #define INA_MPI_WORLD_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,21 +49,29 @@ extern struct ina_mpi_real ina_mpi_real;
 
 struct ina_mpi_world {
 	bool is_open;        /* between MPI_Init and MPI_Finalize */
-	bool has_threads;    /* MPI can be called by a thread of ours */
+	const char *unable;  /* why this rank cannot take part; NULL: it can */
 	const char *verbose; /* INA_MPI_VERBOSE of this rank alone; NULL: it is not set, or 0 */
 	size_t threshold;    /* bytes; what is smaller is MPI's. The same on all ranks */
 	int rank;            /* in MPI_COMM_WORLD */
 	uint32_t *addresses; /* of the RDMA side of each rank of it; 0: it has none */
 	MPI_Group group;
 	MPI_Comm quiet;  /* its ranks, and no messages: for ina_mpi_poke() */
+	MPI_Comm talk;   /* its ranks, and the interposer's own messages (talk.h) */
 	int keyval;      /* of an MPI communicator: its channel */
 	int error_class; /* what an error of libina is for MPI */
+	/* Threads of the program inside of MPI's own functions that may wait for other ranks, and
+	   how often one came there. */
+	atomic_uint inside;
+	atomic_uint entered;
 };
 extern struct ina_mpi_world ina_mpi_world;
 
 /* provided: what MPI_Init_thread() said. Collective. */
 void ina_mpi_world_begin(int provided);
 void ina_mpi_world_end(void);
+
+/* Says, once in a process, why collectives that could have gone by libina are MPI's. */
+void ina_mpi_say_left(const char *reason);
 
 /* Lets MPI get on with what it has under way, where the program waits for libina: others may wait
  * for a message of this rank. */

@@ -31,7 +31,9 @@ static uint32_t gid_address(const union ibv_gid *gid)
 	return address;
 }
 
-uint32_t ina_device_address(const char *name)
+/* The first address of the devices of this name ("": of all) that is the wanted one (0: any), or 0.
+ */
+static uint32_t find_address(const char *name, uint32_t wanted)
 {
 	struct ibv_device **devices = ibv_get_device_list(NULL);
 	uint32_t address = 0;
@@ -52,6 +54,8 @@ uint32_t ina_device_address(const char *name)
 			for (int g = 0; g < port.gid_tbl_len && !address; g++) {
 				if (ibv_query_gid(context, 1, g, &gid) == 0)
 					address = gid_address(&gid);
+				if (wanted != 0 && address != wanted)
+					address = 0;
 			}
 		}
 		ibv_close_device(context);
@@ -59,6 +63,16 @@ uint32_t ina_device_address(const char *name)
 	if (devices)
 		ibv_free_device_list(devices);
 	return address;
+}
+
+uint32_t ina_device_address(const char *name)
+{
+	return find_address(name, 0);
+}
+
+bool ina_device_has(uint32_t address)
+{
+	return address != 0 && find_address("", address) == address;
 }
 
 /* The address from which this host would talk to rank 0, or 0. No packet is sent. */

@@ -12,6 +12,9 @@
 /* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
 uint32_t ina_device_address(const char *name);
 
+/* Has this host an RDMA device with this address? */
+bool ina_device_has(uint32_t address);
+
 /* Has this host any RDMA device? */
 bool ina_device_is_any(void);
 

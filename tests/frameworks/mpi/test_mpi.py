@@ -92,6 +92,57 @@ def test_checks(tmp_path, mpi):
             "one rank", "no aggregator adds such elements"} <= reasons, reasons
 
 
+def broken(job, what, rank=1):
+    """The job, where a rank does this first to its host or to its environment."""
+    return ["sh", "-c", f'[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" != {rank} ] || {{ {what}; }}; exec "$@"', "sh", *job]
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_what_cannot_be_opened_is_left_to_mpi(tmp_path, mpi):
+    """On all ranks, within seconds, with one line that gives the reason: a wrong INA_BIND at rank 1 and at rank 0, another MTU, no
+    device. Where nothing is amiss, there is no such line."""
+    left = interposed(tmp_path, mpi, [BUILD / f"check_opening-{mpi}", "left"])
+    result = run_jobs(tmp_path, mpi, [
+        left, broken(left, "export INA_BIND=127.0.0.1"), broken(left, "export INA_BIND=127.0.0.1", 0),
+        broken(left, "ip link set vec0 mtu 1500"), interposed(tmp_path, mpi, [BUILD / f"check_collectives-{mpi}"]),
+        broken(left, "rdma link del rxe0")], hosts=3)
+    assert result.code == 0, result
+    text = result.out + result.err
+    assert text.count("check_opening: left: all right") == 5 and text.count("checks right") == 1, result
+    reasons = re.findall("ina-mpi: large collectives are left to MPI: (.*)", text)
+    wrong_bind = ": no RDMA device of its host has the address 127.0.0.1, which INA_BIND gives"
+    assert reasons[:2] == ["rank 1" + wrong_bind, "rank 0" + wrong_bind], result
+    # The second program has a communicator with another rank 0, which gives the reason too.
+    assert len(reasons) == 6 and all(re.search("rank [12] has path MTU 1024", reason) for reason in reasons[2:5]), result
+    assert reasons[5].startswith("rank 1: ") and "no RDMA device" in reasons[5], result
+    assert max(map(float, re.findall(r"the first took ([0-9.]+) s", text))) < 15, result
+    rows = table(tmp_path)
+    for call in ("MPI_Allreduce", "MPI_Iallreduce"):
+        assert rows[call, "libina could not be opened, stderr says why"][3] > 12, rows
+        assert rows[call, "a rank cannot take part, and says why on stderr"][3] == 3 * 12, rows
+
+
+@pytest.mark.parametrize("when", ["first", "open"])
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_calls_that_differ_across_the_threshold(tmp_path, mpi, when):
+    """An error within seconds, never a success with wrong data, and the end of a rank that is inside of MPI."""
+    command = [BUILD / f"check_opening-{mpi}", "differ", *["open"] * (when == "open")]
+    result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, command, 16384)], hosts=3, timeout_s=300)
+    assert result.code not in (0, 124), result
+    text = result.out + result.err
+    assert not re.search(r"check_opening: rank \d: a ", text), result
+    assert "ina-mpi: rank 1 waits in MPI for ever: rank 0 waits in collective" in text, result
+    assert len(re.findall(r"check_opening: rank \d: .*by MPI: do they differ, across INA_MPI_THRESHOLD", text)) >= 6, result
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_broadcasts_of_memory_that_is_read_only(tmp_path, mpi):
+    result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, [BUILD / f"check_opening-{mpi}", "read"])], hosts=3)
+    assert result.code == 0 and "check_opening: read: all right" in result.out, result
+    rows = [row for (name, why), row in table(tmp_path).items() if name in ("MPI_Bcast", "MPI_Ibcast")]
+    assert sum(row[1] for row in rows) == 18, result
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_several_ranks_on_a_host_and_loss(tmp_path, mpi, monkeypatch):
     """Two ranks on each of two hosts, and each cable loses a packet of 200 each way, of MPI's own messages too."""

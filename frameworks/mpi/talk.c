@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All of the talk in one thread: it alone sends and receives, so nothing else has to wait for MPI.
+ */
+#include "common/interrupted.h"
+#include "talk.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "channel.h"
+#include "op.h"
+#include "world.h"
+
+/* How often the thread looks: while a channel is opened, and else. */
+#define HURRIED_MS 1
+#define IDLE_MS    250
+
+enum kind { HERE, OPEN, TRIED, DECIDED, WAITING, ASTRAY };
+
+struct word {
+	uint64_t cookie; /* of the channel */
+	enum kind kind;
+	enum ina_status status;     /* TRIED, DECIDED */
+	struct ina_mpi_place place; /* WAITING, ASTRAY: of the call that is waited in */
+	int rank;                   /* who waits in it */
+	char text[INA_ERROR_SIZE];  /* the reason of a failure */
+};
+
+static pthread_t thread;
+static bool is_running;
+static atomic_bool is_ending;
+static int bell = -1;
+
+static void hear(struct ina_mpi_channel *channel, const struct word *word);
+
+/* Without the channel's lock: this rank hears what it says to itself at once. */
+static void say(struct ina_mpi_channel *channel, int to, struct word *word)
+{
+	word->cookie = channel->cookie;
+	if (to == channel->rank)
+		hear(channel, word);
+	else
+		PMPI_Send(word, sizeof(*word), MPI_BYTE, channel->world_ranks[to], 0,
+		          ina_mpi_world.talk);
+}
+
+static void say_to_all(struct ina_mpi_channel *channel, struct word *word)
+{
+	for (int r = 0; r < channel->ranks; r++)
+		say(channel, r, word);
+}
+
+static void say_to_successor(struct ina_mpi_channel *channel, struct word *word)
+{
+	say(channel, (channel->rank + 1) % channel->ranks, word);
+}
+
+/* With the lock. */
+static bool went_to_mpi(const struct ina_mpi_channel *channel, const struct ina_mpi_place *place)
+{
+	return (channel->place.calls >= place->calls || channel->is_closing) &&
+	       channel->place.by_ina < place->by_ina;
+}
+
+static void hear_tried(struct ina_mpi_channel *channel, const struct word *word)
+{
+	struct word decided = {.kind = DECIDED};
+
+	if (word->status != INA_OK && channel->worst == INA_OK) {
+		channel->worst = word->status;
+		snprintf(channel->reason, sizeof(channel->reason), "%s", word->text);
+	}
+	if (++channel->told < channel->ranks)
+		return;
+	decided.status = channel->worst;
+	if (decided.status != INA_OK)
+		ina_mpi_say_left(channel->reason);
+	say_to_all(channel, &decided);
+}
+
+static void hear_waiting(struct ina_mpi_channel *channel, const struct word *word)
+{
+	struct word astray = {.kind = ASTRAY, .place = word->place};
+	bool went;
+
+	pthread_mutex_lock(&channel->lock);
+	went = went_to_mpi(channel, &word->place) && !channel->is_astray;
+	pthread_mutex_unlock(&channel->lock);
+	if (!went)
+		return;
+	snprintf(astray.text, sizeof(astray.text),
+	         "rank %d waits in collective %" PRIu64 " of the communicator, and rank %d did it, "
+	         "or one before it, by MPI: do they differ, across INA_MPI_THRESHOLD?",
+	         word->rank, word->place.calls, channel->rank);
+	say_to_all(channel, &astray);
+}
+
+static void hear_phase(struct ina_mpi_channel *channel, enum ina_mpi_phase phase, bool left)
+{
+	pthread_mutex_lock(&channel->lock);
+	channel->phase = phase;
+	channel->is_left = left && !channel->is_astray;
+	pthread_cond_broadcast(&channel->wake);
+	pthread_mutex_unlock(&channel->lock);
+}
+
+static void hear_astray(struct ina_mpi_channel *channel, const struct word *word)
+{
+	pthread_mutex_lock(&channel->lock);
+	if (!channel->is_astray) {
+		channel->astray = word->place;
+		channel->is_stray = went_to_mpi(channel, &word->place);
+	}
+	ina_mpi_channel_lead_astray(channel, word->text);
+	pthread_mutex_unlock(&channel->lock);
+}
+
+static void hear(struct ina_mpi_channel *channel, const struct word *word)
+{
+	struct word open = {.kind = OPEN};
+
+	switch (word->kind) {
+	case HERE:
+		if (++channel->here == channel->ranks)
+			say_to_all(channel, &open);
+		break;
+	case OPEN:
+		hear_phase(channel, INA_MPI_OPENING, false);
+		break;
+	case TRIED:
+		hear_tried(channel, word);
+		break;
+	case DECIDED:
+		hear_phase(channel, INA_MPI_DECIDED, word->status != INA_OK);
+		break;
+	case WAITING:
+		hear_waiting(channel, word);
+		break;
+	case ASTRAY:
+		hear_astray(channel, word);
+		break;
+	}
+}
+
+/* Who does not know the channel yet has called nothing on it, and hears it again when it has. */
+static void hear_all(void)
+{
+	const struct ina_mpi_world *world = &ina_mpi_world;
+	MPI_Status status;
+	int found;
+
+	while (PMPI_Iprobe(MPI_ANY_SOURCE, 0, world->talk, &found, &status) == MPI_SUCCESS &&
+	       found) {
+		struct ina_mpi_channel *channel = ina_mpi_channels.first;
+		struct word word;
+
+		PMPI_Recv(&word, sizeof(word), MPI_BYTE, status.MPI_SOURCE, 0, world->talk,
+		          MPI_STATUS_IGNORE);
+		while (channel &&
+		       (channel->why != INA_MPI_BY_INA || channel->cookie != word.cookie))
+			channel = channel->next;
+		if (channel)
+			hear(channel, &word);
+	}
+}
+
+/* With the lock. Is this rank to tell rank 0 how far it is, and what? */
+static bool has_come_further(struct ina_mpi_channel *channel, struct word *word)
+{
+	if (channel->is_astray)
+		return false;
+	if (channel->phase == INA_MPI_BEGUN) {
+		word->kind = HERE;
+		channel->phase = INA_MPI_HERE;
+		return true;
+	}
+	if (channel->phase == INA_MPI_TRIED) {
+		word->kind = TRIED;
+		word->status = channel->status;
+		memcpy(word->text, channel->text, sizeof(word->text));
+		channel->phase = INA_MPI_TOLD;
+		return true;
+	}
+	return false;
+}
+
+/* With the lock. Is this rank to tell its successor of its wait, and what? */
+static bool has_waited(struct ina_mpi_channel *channel, int64_t now_ms, struct word *word)
+{
+	const struct ina_mpi_op *op = channel->first;
+	uint64_t awaited = 0;
+
+	if (op && !channel->is_left)
+		awaited = op->plan.place.by_ina;
+	if (channel->awaited != awaited) {
+		channel->awaited = awaited;
+		channel->since_ms = now_ms;
+	}
+	if ((awaited == 0 && !channel->is_astray) ||
+	    now_ms - channel->since_ms < INA_MPI_PATIENCE_MS)
+		return false;
+	channel->since_ms = now_ms;
+	word->rank = channel->rank;
+	if (channel->is_astray) {
+		word->kind = ASTRAY;
+		word->place = channel->astray;
+		memcpy(word->text, channel->text, sizeof(word->text));
+	} else {
+		word->kind = WAITING;
+		word->place = op->plan.place;
+	}
+	return true;
+}
+
+/*
+ * With the lock. This rank went to MPI with what others did by libina. Where it waits there for
+ * them, no error can come back from that call.
+ */
+static void end_if_stuck(struct ina_mpi_channel *channel, int64_t now_ms)
+{
+	struct ina_mpi_world *world = &ina_mpi_world;
+	unsigned int entered = atomic_load(&world->entered);
+
+	if (!channel->is_stray || atomic_load(&world->inside) == 0 ||
+	    channel->seen_inside != entered) {
+		channel->seen_inside = entered;
+		channel->inside_since_ms = now_ms;
+	} else if (now_ms - channel->inside_since_ms >= INA_MPI_PATIENCE_MS) {
+		fprintf(stderr, "ina-mpi: rank %d waits in MPI for ever: %s\n", world->rank,
+		        channel->text);
+		PMPI_Abort(channel->mpi, EXIT_FAILURE);
+	}
+}
+
+/* Returns whether it is to be looked at again soon. */
+static bool look_at(struct ina_mpi_channel *channel)
+{
+	struct word further = {0};
+	struct word waiting = {0};
+	int64_t now_ms = ina_now_ms();
+	bool has_further, has_waiting, is_hurried;
+
+	pthread_mutex_lock(&channel->lock);
+	if (channel->why != INA_MPI_BY_INA || !ina_mpi_channel_has_cookie(channel)) {
+		is_hurried = channel->phase != INA_MPI_UNBEGUN;
+		pthread_mutex_unlock(&channel->lock);
+		return is_hurried;
+	}
+	has_further = has_come_further(channel, &further);
+	has_waiting = has_waited(channel, now_ms, &waiting);
+	end_if_stuck(channel, now_ms);
+	is_hurried = channel->phase != INA_MPI_UNBEGUN && !channel->is_opened;
+	pthread_mutex_unlock(&channel->lock);
+	if (has_further)
+		say(channel, 0, &further);
+	if (has_waiting)
+		say_to_successor(channel, &waiting);
+	return is_hurried;
+}
+
+static void *run(void *context)
+{
+	(void)context;
+	while (!atomic_load(&is_ending)) {
+		struct pollfd fd = {.fd = bell, .events = POLLIN};
+		bool is_hurried = false;
+		uint64_t rung;
+
+		pthread_mutex_lock(&ina_mpi_channels.lock);
+		for (struct ina_mpi_channel *c = ina_mpi_channels.first; c; c = c->next)
+			is_hurried |= look_at(c);
+		hear_all();
+		pthread_mutex_unlock(&ina_mpi_channels.lock);
+		if (ina_poll(&fd, 1, is_hurried ? HURRIED_MS : IDLE_MS) > 0)
+			(void)!read(bell, &rung, sizeof(rung));
+	}
+	return NULL;
+}
+
+void ina_mpi_talk_hurry(void)
+{
+	const uint64_t one = 1;
+
+	(void)!write(bell, &one, sizeof(one));
+}
+
+/* Signals are the program's threads' to handle. */
+bool ina_mpi_talk_begin(void)
+{
+	sigset_t all, before;
+
+	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (bell < 0)
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	is_running = pthread_create(&thread, NULL, run, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return is_running;
+}
+
+void ina_mpi_talk_end(void)
+{
+	if (!is_running)
+		return;
+	atomic_store(&is_ending, true);
+	ina_mpi_talk_hurry();
+	pthread_join(thread, NULL);
+	close(bell);
+	is_running = false;
+}
