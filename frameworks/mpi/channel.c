@@ -26,6 +26,9 @@
 #define CALLER_MS 1
 #define THREAD_MS 200
 
+/* For ina_open(): all ranks call it at once. */
+#define OPEN_MS 20000
+
 struct ina_mpi_channels ina_mpi_channels = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void record_error(struct ina_mpi_op *op, const char *text)
@@ -177,6 +180,7 @@ static void open_channel(struct ina_mpi_channel *channel)
 	options.root = root;
 	options.bind = own;
 	options.cookie = cookie;
+	options.open_timeout_ms = OPEN_MS;
 	status = ina_open(&options, &comm, why, sizeof(why));
 	if (status == INA_OK && (status = ina_comm_fd(comm, &fd)) != INA_OK)
 		snprintf(why, sizeof(why), "%s", ina_error(comm));
@@ -184,7 +188,8 @@ static void open_channel(struct ina_mpi_channel *channel)
 	channel->comm = comm;
 	channel->fd = fd;
 	channel->status = status;
-	snprintf(channel->text, sizeof(channel->text), "%s", why);
+	if (!channel->is_astray)
+		snprintf(channel->text, sizeof(channel->text), "%s", why);
 	channel->phase = INA_MPI_TRIED;
 }
 
