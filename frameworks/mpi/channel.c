@@ -26,7 +26,7 @@
 #define CALLER_MS 1
 #define THREAD_MS 200
 
-/* For ina_open(): all ranks call it at once. */
+/* For ina_open(): all ranks call it at the same time. */
 #define OPEN_MS 20000
 
 struct ina_mpi_channels ina_mpi_channels = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -193,7 +193,7 @@ static void open_channel(struct ina_mpi_channel *channel)
 	channel->phase = INA_MPI_TRIED;
 }
 
-/* With the lock, which it lets go of meanwhile: the thread alone closes. */
+/* With the lock, which it releases while it waits: the thread alone closes. */
 static void close_comm(struct ina_mpi_channel *channel)
 {
 	ina_comm *comm = channel->comm;
@@ -214,7 +214,7 @@ static void inherit_errhandler(struct ina_mpi_channel *channel)
 	PMPI_Errhandler_free(&handler);
 }
 
-/* With the lock, which it lets go of meanwhile: at all ranks, each in its thread. */
+/* With the lock, which it releases while it waits: at all ranks, each in its thread. */
 static void leave_to_mpi(struct ina_mpi_channel *channel)
 {
 	MPI_Group group;
@@ -231,7 +231,7 @@ static void leave_to_mpi(struct ina_mpi_channel *channel)
 	inherit_errhandler(channel);
 }
 
-/* With the lock, but for where it waits. */
+/* With the lock, which it releases while it waits. */
 static void open_or_leave(struct ina_mpi_channel *channel)
 {
 	await_phase(channel, INA_MPI_OPENING);
@@ -547,7 +547,10 @@ void ina_mpi_channel_close(MPI_Comm comm)
 	free_channel(channel);
 }
 
-/* All at once: ranks may have opened them in different orders. What MPI has is MPI's to end. */
+/*
+ * All at the same time: ranks may have opened them in different orders. Communicators of MPI are
+ * left for MPI_Finalize() to free.
+ */
 void ina_mpi_channel_close_all(void)
 {
 	struct ina_mpi_channel *channel;
