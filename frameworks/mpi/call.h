@@ -48,7 +48,7 @@ struct ina_mpi_call {
  */
 struct ina_mpi_place {
 	uint64_t calls;  /* of all collectives that the interposer knows */
-	uint64_t by_ina; /* of those that go by libina */
+	uint64_t by_ina; /* of those that libina does */
 };
 
 /* Which way it goes: by libina, or by MPI for this reason. */

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Whoever waits in a call takes all operations of its channel further, and the thread does where
- * nobody waits: for what is started, and to open and to close, where a rank waits for all others
- * and MPI is to get on meanwhile.
- */
 #include "common/interrupted.h"
 #include "channel.h"
 
-#include <arpa/inet.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,119 +10,15 @@
 #include <time.h>
 
 #include "op.h"
-#include "report.h"
+#include "opening.h"
+#include "queue.h"
 #include "talk.h"
 #include "world.h"
 
-/* How long a caller sleeps before it lets MPI get on, and the thread before it looks again. */
+/* How long a caller sleeps before it lets MPI get on. */
 #define CALLER_MS 1
-#define THREAD_MS 200
-
-/* For ina_open(): all ranks call it at the same time. */
-#define OPEN_MS 20000
 
 struct ina_mpi_channels ina_mpi_channels = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void record_error(struct ina_mpi_op *op, const char *text)
-{
-	char shown[MPI_MAX_ERROR_STRING];
-
-	op->code = ina_mpi_world.error_class;
-	if (PMPI_Add_error_code(ina_mpi_world.error_class, &op->code) != MPI_SUCCESS)
-		return;
-	snprintf(shown, sizeof(shown), "libina: %.*s", (int)sizeof(shown) - 16, text);
-	PMPI_Add_error_string(op->code, shown);
-}
-
-/*
- * Several may have ended since this was last asked: what libina has counted and the table has not
- * is taken for one of them, the aggregator's first.
- */
-static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
-{
-	struct ina_stats stats;
-
-	ina_comm_stats(channel->comm, &stats, sizeof(stats));
-
-	const uint64_t done[INA_MPI_WITHOUT] = {
-	        [INA_MPI_BY_INA] = stats.calls_aggregated,
-	        [INA_MPI_UNFIT] = stats.calls_unfit,
-	        [INA_MPI_HALVED] = stats.calls_halved,
-	};
-
-	for (int why = 0; why < INA_MPI_WITHOUT; why++) {
-		if (channel->reported[why] != done[why]) {
-			channel->reported[why]++;
-			return why;
-		}
-	}
-	return INA_MPI_WITHOUT;
-}
-
-/* The first operation is at its end: its caller, or whoever waits for its handle, goes on. */
-static void finish_first(struct ina_mpi_channel *channel)
-{
-	struct ina_mpi_op *op = channel->first;
-
-	channel->first = op->next;
-	if (!channel->first)
-		channel->last = NULL;
-	if (op->is_left)
-		ina_mpi_report(&op->call, op->plan.bytes, INA_MPI_LEFT);
-	else if (op->status != INA_OK)
-		record_error(op, channel->text);
-	else
-		ina_mpi_report(&op->call, op->plan.bytes, why_of_last(channel));
-	ina_mpi_op_end(op);
-	if (op->call.started) {
-		channel->started--;
-		PMPI_Grequest_complete(op->handle); /* it may be gone now */
-	} else {
-		op->is_done = true;
-	}
-}
-
-/* How far the operation is, which is the first. */
-static bool is_at_its_end(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
-{
-	int done = 1;
-
-	if (op->by_mpi != MPI_REQUEST_NULL)
-		op->code = PMPI_Test(&op->by_mpi, &done, MPI_STATUS_IGNORE);
-	if (op->request)
-		op->status = ina_test(op->request, &done);
-	if (done && op->status != INA_OK && channel->comm && !channel->is_astray)
-		snprintf(channel->text, sizeof(channel->text), "%s", ina_error(channel->comm));
-	return done;
-}
-
-static void begin_op(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
-{
-	op->is_begun = true;
-	if (channel->is_astray) {
-		op->status = INA_ERR_MISMATCH;
-	} else if (!channel->is_left) {
-		op->status = ina_mpi_op_begin(op, channel->comm);
-	} else {
-		op->is_left = true;
-		if (op->call.started)
-			op->code = ina_mpi_op_start_by_mpi(&op->call, channel->started_comm,
-			                                   &op->by_mpi);
-	}
-}
-
-/* With the lock. Takes all as far as it goes without waiting. */
-static void advance(struct ina_mpi_channel *channel)
-{
-	if (!channel->is_opened && !channel->is_astray)
-		return;
-	for (struct ina_mpi_op *op = channel->first; op; op = op->next) {
-		if (!op->is_begun)
-			begin_op(channel, op);
-	}
-	while (channel->first && is_at_its_end(channel, channel->first))
-		finish_first(channel);
-}
 
 bool ina_mpi_channel_has_cookie(struct ina_mpi_channel *channel)
 {
@@ -148,147 +36,14 @@ void ina_mpi_channel_lead_astray(struct ina_mpi_channel *channel, const char *te
 	channel->is_astray = true;
 	snprintf(channel->text, sizeof(channel->text), "%s", text);
 	ina_abort(channel->comm, text);
-	advance(channel);
+	ina_mpi_queue_advance(channel);
 	pthread_cond_broadcast(&channel->wake);
-}
-
-/* With the lock: the other ranks may need as long as they like. */
-static void await_phase(struct ina_mpi_channel *channel, enum ina_mpi_phase phase)
-{
-	while (channel->phase < phase && !channel->is_astray)
-		pthread_cond_wait(&channel->wake, &channel->lock);
-}
-
-/* Returns with the lock. */
-static void open_channel(struct ina_mpi_channel *channel)
-{
-	struct ina_options options;
-	char root[INET_ADDRSTRLEN];
-	char own[INET_ADDRSTRLEN];
-	char cookie[32];
-	ina_comm *comm = NULL;
-	char why[INA_ERROR_SIZE] = "";
-	enum ina_status status;
-	int fd = -1;
-
-	inet_ntop(AF_INET, &channel->root, root, sizeof(root));
-	inet_ntop(AF_INET, &ina_mpi_world.addresses[ina_mpi_world.rank], own, sizeof(own));
-	snprintf(cookie, sizeof(cookie), "mpi %016" PRIx64, channel->cookie);
-	ina_options_init(&options);
-	options.rank = channel->rank;
-	options.ranks = channel->ranks;
-	options.root = root;
-	options.bind = own;
-	options.cookie = cookie;
-	options.open_timeout_ms = OPEN_MS;
-	status = ina_open(&options, &comm, why, sizeof(why));
-	if (status == INA_OK && (status = ina_comm_fd(comm, &fd)) != INA_OK)
-		snprintf(why, sizeof(why), "%s", ina_error(comm));
-	pthread_mutex_lock(&channel->lock);
-	channel->comm = comm;
-	channel->fd = fd;
-	channel->status = status;
-	if (!channel->is_astray)
-		snprintf(channel->text, sizeof(channel->text), "%s", why);
-	channel->phase = INA_MPI_TRIED;
-}
-
-/* With the lock, which it releases while it waits: the thread alone closes. */
-static void close_comm(struct ina_mpi_channel *channel)
-{
-	ina_comm *comm = channel->comm;
-
-	channel->comm = NULL;
-	pthread_mutex_unlock(&channel->lock);
-	ina_close(comm);
-	pthread_mutex_lock(&channel->lock);
-}
-
-/* The program's error handler is for what MPI says of calls that went there. */
-static void inherit_errhandler(struct ina_mpi_channel *channel)
-{
-	MPI_Errhandler handler;
-
-	PMPI_Comm_get_errhandler(channel->mpi, &handler);
-	PMPI_Comm_set_errhandler(channel->started_comm, handler);
-	PMPI_Errhandler_free(&handler);
-}
-
-/* With the lock, which it releases while it waits: at all ranks, each in its thread. */
-static void leave_to_mpi(struct ina_mpi_channel *channel)
-{
-	MPI_Group group;
-	MPI_Comm comm;
-
-	ina_abort(channel->comm, "left to MPI");
-	close_comm(channel);
-	pthread_mutex_unlock(&channel->lock);
-	PMPI_Comm_group(channel->mpi, &group);
-	PMPI_Comm_create_group(ina_mpi_world.quiet, group, (int)(channel->cookie % 32768), &comm);
-	PMPI_Group_free(&group);
-	pthread_mutex_lock(&channel->lock);
-	channel->started_comm = comm;
-	inherit_errhandler(channel);
-}
-
-/* With the lock, which it releases while it waits. */
-static void open_or_leave(struct ina_mpi_channel *channel)
-{
-	await_phase(channel, INA_MPI_OPENING);
-	if (!channel->is_astray) {
-		pthread_mutex_unlock(&channel->lock);
-		open_channel(channel);
-		await_phase(channel, INA_MPI_DECIDED);
-	}
-	if (channel->is_astray)
-		ina_abort(channel->comm, channel->text);
-	else if (channel->is_left)
-		leave_to_mpi(channel);
-	channel->is_opened = true;
-}
-
-static void *run(void *context)
-{
-	struct ina_mpi_channel *channel = context;
-
-	pthread_mutex_lock(&channel->lock);
-	open_or_leave(channel);
-	while (!channel->is_closing || channel->first) {
-		struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
-
-		advance(channel);
-		if (channel->started == 0) {
-			if (!channel->is_closing || channel->first)
-				pthread_cond_wait(&channel->wake, &channel->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&channel->lock);
-		poll(&fd, 1, channel->is_left ? CALLER_MS : THREAD_MS);
-		pthread_mutex_lock(&channel->lock);
-	}
-	close_comm(channel);
-	channel->is_ended = true;
-	pthread_mutex_unlock(&channel->lock);
-	return NULL;
-}
-
-/* Signals are the program's threads' to handle. */
-static int start_thread(struct ina_mpi_channel *channel)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&channel->thread, NULL, run, channel);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
 }
 
 /* With the lock. */
 static void begin(struct ina_mpi_channel *channel)
 {
-	if (start_thread(channel) != 0) {
+	if (ina_mpi_opening_start(channel) != 0) {
 		fprintf(stderr, "ina-mpi: no thread can be started\n");
 		PMPI_Abort(channel->mpi, EXIT_FAILURE);
 	}
@@ -324,35 +79,6 @@ enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
 	return why;
 }
 
-static void put(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
-{
-	if (channel->last)
-		channel->last->next = op;
-	else
-		channel->first = op;
-	channel->last = op;
-	if (op->call.started) {
-		channel->started++;
-		pthread_cond_broadcast(&channel->wake);
-	}
-	advance(channel);
-}
-
-bool ina_mpi_channel_start_by_mpi(struct ina_mpi_channel *channel, const struct ina_mpi_call *call,
-                                  MPI_Request *request, int *code)
-{
-	bool is_mine;
-
-	pthread_mutex_lock(&channel->lock);
-	is_mine = channel->is_left && channel->is_opened && !channel->first;
-	if (is_mine) {
-		inherit_errhandler(channel);
-		*code = ina_mpi_op_start_by_mpi(call, channel->started_comm, request);
-	}
-	pthread_mutex_unlock(&channel->lock);
-	return is_mine;
-}
-
 bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 {
 	bool started = op->call.started;
@@ -362,7 +88,7 @@ bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 	pthread_mutex_lock(&channel->lock);
 	if (channel->phase == INA_MPI_UNBEGUN && !channel->is_astray)
 		begin(channel);
-	put(channel, op);
+	ina_mpi_queue_put(channel, op);
 	while (!started && !op->is_done) {
 		struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
 
@@ -370,7 +96,7 @@ bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 		ina_mpi_poke();
 		poll(&fd, 1, CALLER_MS); /* before it is opened, fd is -1, which poll() skips */
 		pthread_mutex_lock(&channel->lock);
-		advance(channel);
+		ina_mpi_queue_advance(channel);
 	}
 	pthread_mutex_unlock(&channel->lock);
 	return started || !op->is_left;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A channel: an MPI communicator's communicator of libina, in an attribute of it. It is made by the
- * first collective, and opened by the first one that goes by libina. What its ranks say to each
- * other is in talk.h.
+ * first collective, and opened by the first one that libina is to do. talk.h has the
+ * messages between its ranks.
  */
 #ifndef INA_MPI_CHANNEL_H
 #define INA_MPI_CHANNEL_H
@@ -36,7 +36,7 @@ struct ina_mpi_channel {
 	int ranks;
 	int *world_ranks;
 	uint32_t root;            /* the address of rank 0 */
-	uint64_t cookie;          /* tells it from others, drawn by rank 0 */
+	uint64_t cookie;          /* tells it from others, chosen at random by rank 0 */
 	MPI_Request cookie_comes; /* under the lock, as all that follows */
 
 	pthread_t thread; /* opens, finishes what is started, closes */
@@ -83,7 +83,7 @@ extern struct ina_mpi_channels ina_mpi_channels;
 struct ina_mpi_channel *ina_mpi_channel_of(MPI_Comm comm);
 
 /*
- * Counts a call, whose plan is made but for the channel's part in it, and says which way it goes.
+ * Counts a call, whose plan is complete except for the channel's part, and says which way it goes.
  * On a channel that is astray that is INA_MPI_BY_INA for all, so that they fail.
  */
 enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
@@ -95,14 +95,6 @@ enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
  * Returns false where libina could not be opened, and a blocking call is for MPI to do.
  */
 bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op);
-
-/*
- * Started calls where libina could not be opened. Ranks learn of that between different calls, so
- * all of these go to a communicator of their own, where they are in order among themselves. Returns
- * false where this is not so, or there are operations to be handed to MPI before it.
- */
-bool ina_mpi_channel_start_by_mpi(struct ina_mpi_channel *channel, const struct ina_mpi_call *call,
-                                  MPI_Request *request, int *code);
 
 /* With the channel's lock. All that is under way fails, and all later calls do. */
 void ina_mpi_channel_lead_astray(struct ina_mpi_channel *channel, const char *text);

@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "decide.h"
 #include "op.h"
+#include "queue.h"
 #include "report.h"
 #include "world.h"
 
@@ -85,7 +86,7 @@ static int start(const struct ina_mpi_call *call, const struct ina_mpi_plan *pla
 	struct ina_mpi_op *op;
 	int code;
 
-	if (ina_mpi_channel_start_by_mpi(plan->channel, call, request, &code)) {
+	if (ina_mpi_queue_start_by_mpi(plan->channel, call, request, &code)) {
 		ina_mpi_report(call, plan->bytes, INA_MPI_LEFT);
 		return code;
 	}

@@ -40,7 +40,7 @@ static int bell = -1;
 
 static void hear(struct ina_mpi_channel *channel, const struct word *word);
 
-/* Without the channel's lock: this rank hears what it says to itself at once. */
+/* Without the channel's lock: this rank hears its own messages immediately. */
 static void say(struct ina_mpi_channel *channel, int to, struct word *word)
 {
 	word->cookie = channel->cookie;
@@ -149,7 +149,7 @@ static void hear(struct ina_mpi_channel *channel, const struct word *word)
 	}
 }
 
-/* Who does not know the channel yet has called nothing on it, and hears it again when it has. */
+/* A rank that does not know the channel yet has called nothing on it, and gets it again later. */
 static void hear_all(void)
 {
 	const struct ina_mpi_world *world = &ina_mpi_world;
@@ -220,7 +220,7 @@ static bool has_waited(struct ina_mpi_channel *channel, int64_t now_ms, struct w
 }
 
 /*
- * With the lock. This rank went to MPI with what others did by libina. Where it waits there for
+ * With the lock. This rank went to MPI with a call that others did by libina. If it waits there for
  * them, no error can come back from that call.
  */
 static void end_if_stuck(struct ina_mpi_channel *channel, int64_t now_ms)
@@ -233,7 +233,7 @@ static void end_if_stuck(struct ina_mpi_channel *channel, int64_t now_ms)
 		channel->seen_inside = entered;
 		channel->inside_since_ms = now_ms;
 	} else if (now_ms - channel->inside_since_ms >= INA_MPI_PATIENCE_MS) {
-		fprintf(stderr, "ina-mpi: rank %d waits in MPI for ever: %s\n", world->rank,
+		fprintf(stderr, "ina-mpi: rank %d waits in MPI forever: %s\n", world->rank,
 		        channel->text);
 		PMPI_Abort(channel->mpi, EXIT_FAILURE);
 	}

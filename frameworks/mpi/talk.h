@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the interposers of a channel's ranks say to each other: on an MPI communicator of their own,
- * which no call of the program can match, in a thread.
+ * Messages between the interposers of a channel's ranks, sent and received by a thread: on a
+ * separate MPI communicator, which no call of the program can match.
  *
  * Opening: each rank tells rank 0 that it is here; when all are, rank 0 has them open; each tells
- * rank 0 what came of it; and rank 0 decides for all: by libina, or, where one has failed, left to
+ * rank 0 what came of it; and rank 0 decides for all: by libina, or, if one has failed, left to
  * MPI.
  *
  * Waiting: a rank that waits in libina for longer than INA_MPI_PATIENCE_MS tells its successor in
@@ -23,7 +23,7 @@
 /* Returns whether the thread could be started. */
 bool ina_mpi_talk_begin(void);
 
-/* Does nothing where it was not. */
+/* Does nothing if the thread was not started. */
 void ina_mpi_talk_end(void);
 
 /* A channel is to be opened: look at it soon. */

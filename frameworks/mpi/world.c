@@ -65,7 +65,7 @@ static bool is_of_this_host(const struct sockaddr_in *address)
 
 /*
  * By which other ranks find this one, or 0 with the reason. INA_BIND may be another host's: some
- * launchers give all ranks the environment of their own.
+ * launchers give all ranks their own environment.
  */
 static uint32_t own_address(int provided, const char **reason)
 {

@@ -70,7 +70,7 @@ extern struct ina_mpi_world ina_mpi_world;
 void ina_mpi_world_begin(int provided);
 void ina_mpi_world_end(void);
 
-/* Says, once in a process, why collectives that could have gone by libina are MPI's. */
+/* Says, once in a process, why MPI does collectives that libina could do. */
 void ina_mpi_say_left(const char *reason);
 
 /* Lets MPI get on with what it has under way, where the program waits for libina: others may wait

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "opening.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "queue.h"
+#include "world.h"
+
+/* How long the thread sleeps before it looks again at calls of libina, and at those of MPI. */
+#define INA_MS 200
+#define MPI_MS 1
+
+/* For ina_open(): all ranks call it at the same time. */
+#define OPEN_MS 20000
+
+/* With the lock: the other ranks may need as long as they like. */
+static void await_phase(struct ina_mpi_channel *channel, enum ina_mpi_phase phase)
+{
+	while (channel->phase < phase && !channel->is_astray)
+		pthread_cond_wait(&channel->wake, &channel->lock);
+}
+
+/* Returns with the lock. */
+static void open_channel(struct ina_mpi_channel *channel)
+{
+	struct ina_options options;
+	char root[INET_ADDRSTRLEN];
+	char own[INET_ADDRSTRLEN];
+	char cookie[32];
+	ina_comm *comm = NULL;
+	char why[INA_ERROR_SIZE] = "";
+	enum ina_status status;
+	int fd = -1;
+
+	inet_ntop(AF_INET, &channel->root, root, sizeof(root));
+	inet_ntop(AF_INET, &ina_mpi_world.addresses[ina_mpi_world.rank], own, sizeof(own));
+	snprintf(cookie, sizeof(cookie), "mpi %016" PRIx64, channel->cookie);
+	ina_options_init(&options);
+	options.rank = channel->rank;
+	options.ranks = channel->ranks;
+	options.root = root;
+	options.bind = own;
+	options.cookie = cookie;
+	options.open_timeout_ms = OPEN_MS;
+	status = ina_open(&options, &comm, why, sizeof(why));
+	if (status == INA_OK && (status = ina_comm_fd(comm, &fd)) != INA_OK)
+		snprintf(why, sizeof(why), "%s", ina_error(comm));
+	pthread_mutex_lock(&channel->lock);
+	channel->comm = comm;
+	channel->fd = fd;
+	channel->status = status;
+	if (!channel->is_astray)
+		snprintf(channel->text, sizeof(channel->text), "%s", why);
+	channel->phase = INA_MPI_TRIED;
+}
+
+/* With the lock, which it releases while it waits: the thread alone closes. */
+static void close_comm(struct ina_mpi_channel *channel)
+{
+	ina_comm *comm = channel->comm;
+
+	channel->comm = NULL;
+	pthread_mutex_unlock(&channel->lock);
+	ina_close(comm);
+	pthread_mutex_lock(&channel->lock);
+}
+
+/* With the lock, which it releases while it waits: at all ranks, each in its thread. */
+static void leave_to_mpi(struct ina_mpi_channel *channel)
+{
+	MPI_Group group;
+	MPI_Comm comm;
+
+	ina_abort(channel->comm, "left to MPI");
+	close_comm(channel);
+	pthread_mutex_unlock(&channel->lock);
+	PMPI_Comm_group(channel->mpi, &group);
+	PMPI_Comm_create_group(ina_mpi_world.quiet, group, (int)(channel->cookie % 32768), &comm);
+	PMPI_Group_free(&group);
+	pthread_mutex_lock(&channel->lock);
+	channel->started_comm = comm;
+	ina_mpi_queue_inherit_errhandler(channel);
+}
+
+/* With the lock, which it releases while it waits. */
+static void open_or_leave(struct ina_mpi_channel *channel)
+{
+	await_phase(channel, INA_MPI_OPENING);
+	if (!channel->is_astray) {
+		pthread_mutex_unlock(&channel->lock);
+		open_channel(channel);
+		await_phase(channel, INA_MPI_DECIDED);
+	}
+	if (channel->is_astray)
+		ina_abort(channel->comm, channel->text);
+	else if (channel->is_left)
+		leave_to_mpi(channel);
+	channel->is_opened = true;
+}
+
+static void *run(void *context)
+{
+	struct ina_mpi_channel *channel = context;
+
+	pthread_mutex_lock(&channel->lock);
+	open_or_leave(channel);
+	while (!channel->is_closing || channel->first) {
+		struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
+
+		ina_mpi_queue_advance(channel);
+		if (channel->started == 0) {
+			if (!channel->is_closing || channel->first)
+				pthread_cond_wait(&channel->wake, &channel->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&channel->lock);
+		poll(&fd, 1, channel->is_left ? MPI_MS : INA_MS);
+		pthread_mutex_lock(&channel->lock);
+	}
+	close_comm(channel);
+	channel->is_ended = true;
+	pthread_mutex_unlock(&channel->lock);
+	return NULL;
+}
+
+/* Signals are the program's threads' to handle. */
+int ina_mpi_opening_start(struct ina_mpi_channel *channel)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&channel->thread, NULL, run, channel);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
