@@ -73,37 +73,4 @@ struct ina_mpi_channel {
 	int64_t inside_since_ms;
 };
 
-struct ina_mpi_channels {
-	pthread_mutex_t lock; /* taken before that of a channel */
-	struct ina_mpi_channel *first;
-};
-extern struct ina_mpi_channels ina_mpi_channels;
-
-/* Never NULL. Makes it where the communicator has none. */
-struct ina_mpi_channel *ina_mpi_channel_of(MPI_Comm comm);
-
-/*
- * Counts a call, whose plan is complete except for the channel's part, and says which way it goes.
- * On a channel that is astray that is INA_MPI_BY_INA for all, so that they fail.
- */
-enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
-                                       const struct ina_mpi_call *call, struct ina_mpi_plan *plan);
-
-/*
- * Does the operation; it must be in memory that stays until it is done. A started one is handed out
- * as *request, is finished by the thread, and belongs to it; else returns when it is done.
- * Returns false where libina could not be opened, and a blocking call is for MPI to do.
- */
-bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op);
-
-/* With the channel's lock. All that is under way fails, and all later calls do. */
-void ina_mpi_channel_lead_astray(struct ina_mpi_channel *channel, const char *text);
-
-/* With the channel's lock. Does this rank know the cookie yet? */
-bool ina_mpi_channel_has_cookie(struct ina_mpi_channel *channel);
-
-/* Finishes what is under way, and closes it. Collective. The communicator may have none. */
-void ina_mpi_channel_close(MPI_Comm comm);
-void ina_mpi_channel_close_all(void);
-
 #endif

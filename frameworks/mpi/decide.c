@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-#include "channel.h"
+#include "life.h"
 #include "numbers.h"
 #include "world.h"
 

@@ -3,14 +3,16 @@
  * What the program calls in MPI's place. Both names of each function are ours: MPI's bindings for
  * Fortran call the one or the other, so they come here too, with C's arguments.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "call.h"
-#include "channel.h"
 #include "decide.h"
+#include "life.h"
 #include "op.h"
 #include "queue.h"
 #include "report.h"
+#include "talk.h"
 #include "world.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -237,6 +239,15 @@ WAIT(Testsome, MPI_ERR_IN_STATUS,
      (int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]),
      (count, requests, done, which, statuses))
 
+static void begin(int provided)
+{
+	ina_mpi_world_begin(provided);
+	if (!ina_mpi_world.unable && !ina_mpi_talk_begin()) {
+		fprintf(stderr, "ina-mpi: no thread can be started\n");
+		PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+	}
+}
+
 /* Started operations are finished by a thread of ours, which calls MPI. */
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
@@ -245,7 +256,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	(void)required;
 	code = ina_mpi_real.Init_thread(argc, argv, MPI_THREAD_MULTIPLE, provided);
 	if (code == MPI_SUCCESS)
-		ina_mpi_world_begin(*provided);
+		begin(*provided);
 	return code;
 }
 

@@ -107,6 +107,17 @@ void ina_mpi_queue_advance(struct ina_mpi_channel *channel)
 		finish_first(channel);
 }
 
+void ina_mpi_queue_lead_astray(struct ina_mpi_channel *channel, const char *text)
+{
+	if (channel->is_astray || channel->is_left)
+		return;
+	channel->is_astray = true;
+	snprintf(channel->text, sizeof(channel->text), "%s", text);
+	ina_abort(channel->comm, text);
+	ina_mpi_queue_advance(channel);
+	pthread_cond_broadcast(&channel->wake);
+}
+
 void ina_mpi_queue_put(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 {
 	if (channel->last)

@@ -18,6 +18,9 @@ void ina_mpi_queue_put(struct ina_mpi_channel *channel, struct ina_mpi_op *op);
 /* With the channel's lock. Takes all as far as it goes without waiting. */
 void ina_mpi_queue_advance(struct ina_mpi_channel *channel);
 
+/* With the channel's lock. All that is under way fails, and all later calls do. */
+void ina_mpi_queue_lead_astray(struct ina_mpi_channel *channel, const char *text);
+
 /*
  * Started calls if libina could not be opened. Ranks learn of that between different calls, so all
  * of these go to a separate communicator, so that they stay in order among themselves. Returns

@@ -14,8 +14,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "channel.h"
 #include "op.h"
+#include "queue.h"
 #include "world.h"
 
 /* How often the thread looks: while a channel is opened, and else. */
@@ -32,6 +32,8 @@ struct word {
 	int rank;                   /* who waits in it */
 	char text[INA_ERROR_SIZE];  /* the reason of a failure */
 };
+
+struct ina_mpi_channels ina_mpi_channels = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_t thread;
 static bool is_running;
@@ -118,7 +120,7 @@ static void hear_astray(struct ina_mpi_channel *channel, const struct word *word
 		channel->astray = word->place;
 		channel->is_stray = went_to_mpi(channel, &word->place);
 	}
-	ina_mpi_channel_lead_astray(channel, word->text);
+	ina_mpi_queue_lead_astray(channel, word->text);
 	pthread_mutex_unlock(&channel->lock);
 }
 
@@ -169,6 +171,15 @@ static void hear_all(void)
 		if (channel)
 			hear(channel, &word);
 	}
+}
+
+bool ina_mpi_talk_knows(struct ina_mpi_channel *channel)
+{
+	int done = 1;
+
+	if (channel->cookie_comes != MPI_REQUEST_NULL)
+		PMPI_Test(&channel->cookie_comes, &done, MPI_STATUS_IGNORE);
+	return done;
 }
 
 /* With the lock. Is this rank to tell rank 0 how far it is, and what? */
@@ -248,7 +259,7 @@ static bool look_at(struct ina_mpi_channel *channel)
 	bool has_further, has_waiting, is_hurried;
 
 	pthread_mutex_lock(&channel->lock);
-	if (channel->why != INA_MPI_BY_INA || !ina_mpi_channel_has_cookie(channel)) {
+	if (channel->why != INA_MPI_BY_INA || !ina_mpi_talk_knows(channel)) {
 		is_hurried = channel->phase != INA_MPI_UNBEGUN;
 		pthread_mutex_unlock(&channel->lock);
 		return is_hurried;

@@ -16,9 +16,22 @@
 #ifndef INA_MPI_TALK_H
 #define INA_MPI_TALK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
+#include "channel.h"
+
 #define INA_MPI_PATIENCE_MS 2000
+
+/* All channels: the thread looks at each of them. */
+struct ina_mpi_channels {
+	pthread_mutex_t lock; /* taken before that of a channel */
+	struct ina_mpi_channel *first;
+};
+extern struct ina_mpi_channels ina_mpi_channels;
+
+/* With the channel's lock. Does this rank know the channel's cookie yet? */
+bool ina_mpi_talk_knows(struct ina_mpi_channel *channel);
 
 /* Returns whether the thread could be started. */
 bool ina_mpi_talk_begin(void);

@@ -13,7 +13,6 @@
 
 #include "common/parse.h"
 #include "hostlib/rdma/device.h"
-#include "talk.h"
 
 /* The other MPI's library: one process cannot have both. */
 #ifdef OPEN_MPI
@@ -76,10 +75,6 @@ static uint32_t own_address(int provided, const char **reason)
 	*reason = said;
 	if (provided != MPI_THREAD_MULTIPLE) {
 		snprintf(said, sizeof(said), "this MPI has no MPI_THREAD_MULTIPLE");
-		return 0;
-	}
-	if (!ina_mpi_talk_begin()) {
-		snprintf(said, sizeof(said), "no thread can be started");
 		return 0;
 	}
 	if (text && inet_pton(AF_INET, text, &address.sin_addr) == 1 && is_of_this_host(&address)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/interrupted.h"
-#include "channel.h"
+#include "life.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -17,28 +17,6 @@
 
 /* How long a caller sleeps before it lets MPI get on. */
 #define CALLER_MS 1
-
-struct ina_mpi_channels ina_mpi_channels = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-bool ina_mpi_channel_has_cookie(struct ina_mpi_channel *channel)
-{
-	int done = 1;
-
-	if (channel->cookie_comes != MPI_REQUEST_NULL)
-		PMPI_Test(&channel->cookie_comes, &done, MPI_STATUS_IGNORE);
-	return done;
-}
-
-void ina_mpi_channel_lead_astray(struct ina_mpi_channel *channel, const char *text)
-{
-	if (channel->is_astray || channel->is_left)
-		return;
-	channel->is_astray = true;
-	snprintf(channel->text, sizeof(channel->text), "%s", text);
-	ina_abort(channel->comm, text);
-	ina_mpi_queue_advance(channel);
-	pthread_cond_broadcast(&channel->wake);
-}
 
 /* With the lock. */
 static void begin(struct ina_mpi_channel *channel)
@@ -217,7 +195,7 @@ static bool is_closed(struct ina_mpi_channel *channel)
 
 	if (channel->closing != MPI_REQUEST_NULL && !channel->is_astray)
 		PMPI_Test(&channel->closing, &done, MPI_STATUS_IGNORE);
-	return done && ina_mpi_channel_has_cookie(channel) &&
+	return done && ina_mpi_talk_knows(channel) &&
 	       (channel->phase == INA_MPI_UNBEGUN || channel->is_ended);
 }
 
