@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of a channel that are under way, in order. Whoever waits in a call takes all of
- * them further, and the channel's thread does if nobody waits.
+ * The operations of a channel that are under way, in order. A thread that waits in a call takes all
+ * of them further, and the channel's thread does if nobody waits.
  */
 #ifndef INA_MPI_QUEUE_H
 #define INA_MPI_QUEUE_H
