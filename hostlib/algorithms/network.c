@@ -86,6 +86,11 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 	enum ina_status status;
 
+	if (work == INA_WORK_LOOKOUT_SEND || work == INA_WORK_LOOKOUT_RECEIVE) {
+		if ((uint32_t)wc->wr_id == network->innet.connection.epoch)
+			ina_lookout_take(&network->lookout, wc);
+		return INA_OK;
+	}
 	if (is_aggregated(work)) {
 		if ((uint32_t)wc->wr_id != network->innet.connection.epoch)
 			return INA_OK; /* a connection that is no more */
@@ -115,6 +120,8 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 		return INA_OK;
 	case INA_WORK_WINDOW_SEND:
 	case INA_WORK_WINDOW_RECEIVE:
+	case INA_WORK_LOOKOUT_SEND:
+	case INA_WORK_LOOKOUT_RECEIVE:
 		break;
 	}
 	return ina_fail(failure, INA_ERR_DEVICE, "%s: a completion of nothing",
@@ -196,6 +203,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	size_t doubling_bytes = ina_doubling_memory(network->fabric.partner_count);
 	struct ina_path *paths;
 	struct ina_slot *leave_slot;
+	struct ina_lookout_memory *lookout;
 	enum ina_status status = ina_settings_fit(settings, network->fabric.path_mtu,
 	                                          &network->window_packets, failure);
 
@@ -205,7 +213,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	status = ina_memory_open(&network->memory, network->fabric.pd,
 	                         window_bytes + doubling_bytes +
 	                                 ranks * (sizeof(*paths) + sizeof(int)) +
-	                                 sizeof(*leave_slot),
+	                                 sizeof(*leave_slot) + sizeof(*lookout),
 	                         failure);
 	if (status != INA_OK)
 		return status;
@@ -224,7 +232,9 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	                            doubling_bytes);
 	leave_slot = (struct ina_slot *)(paths + ranks);
 	network->innet.leave_slot = leave_slot;
-	ina_tree_make(&network->tree, paths, (int *)(leave_slot + 1), options->ranks);
+	lookout = (struct ina_lookout_memory *)(leave_slot + 1);
+	ina_lookout_attach(&network->lookout, &network->innet.connection, lookout);
+	ina_tree_make(&network->tree, paths, (int *)(lookout + 1), options->ranks);
 	ina_apart_attach(&network->apart, &network->completions, &network->doubling,
 	                 &network->hosts.ring.connection);
 	network->apart.beside = &network->innet;
@@ -276,9 +286,14 @@ static bool await(struct ina_network *network, bool (*is_over)(const struct ina_
 	return fine;
 }
 
-bool ina_network_await_exchange(struct ina_network *network, int timeout_ms)
+static bool is_traced(const struct ina_network *network)
 {
-	return await(network, is_exchanged, timeout_ms) && is_exchanged(network);
+	return ina_lookout_is_over(&network->lookout);
+}
+
+void ina_network_await_trace(struct ina_network *network, int timeout_ms)
+{
+	await(network, is_traced, timeout_ms);
 }
 
 bool ina_network_join(struct ina_network *network, int timeout_ms)
@@ -343,6 +358,7 @@ void ina_network_end_aggregated(struct ina_network *network)
 {
 	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);
+	ina_lookout_end(&network->lookout);
 	network->innet.connection.epoch++;
 }
 
@@ -356,4 +372,5 @@ void ina_network_renew_aggregated(struct ina_network *network)
 	connection->context.job_id = network->fabric.job_id;
 	set_window(network, network->window_packets);
 	ina_innet_reset(&network->innet);
+	ina_lookout_renew(&network->lookout);
 }

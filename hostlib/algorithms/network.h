@@ -9,6 +9,7 @@
 #include "apart.h"
 #include "hosts.h"
 #include "in_network.h"
+#include "lookout.h"
 #include "tree.h"
 
 struct ina_network {
@@ -16,8 +17,9 @@ struct ina_network {
 	struct ina_completions completions;
 	struct ina_memory memory;
 	struct ina_innet innet;
-	struct ina_hosts hosts; /* in place of the aggregator */
-	struct ina_apart apart; /* beside it */
+	struct ina_hosts hosts;     /* in place of the aggregator */
+	struct ina_apart apart;     /* beside it */
+	struct ina_lookout lookout; /* for it, while it is not in use */
 	struct ina_doubling doubling;
 	struct ina_tree tree;        /* of the switches; its arrays are in the memory */
 	uint8_t *spare;              /* registered: the sums of a window, and 16 bytes */
@@ -36,8 +38,8 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 /* The connections are gone when it returns, and then the memory. Safe at any stage. */
 void ina_network_close(struct ina_network *network);
 
-/* Sends the message that was started, and waits: returns whether it is over in time. */
-bool ina_network_await_exchange(struct ina_network *network, int timeout_ms);
+/* Waits until the lookout is over. */
+void ina_network_await_trace(struct ina_network *network, int timeout_ms);
 
 /*
  * Is the JOIN that was started over? It has come back, or no JOIN of this job can: this rank's or

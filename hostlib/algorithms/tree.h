@@ -21,7 +21,13 @@
 struct ina_path {
 	struct ina_wire_trace_slot slots[INA_WIRE_LEVELS];
 	int32_t first[INA_WIRE_LEVELS]; /* the lowest rank below it, when the tree is made */
-	int32_t lost;                   /* 1: the TRACE did not come */
+	int32_t lost;                   /* enum ina_path_lost */
+};
+
+enum ina_path_lost {
+	INA_PATH_CAME,
+	INA_PATH_LATE,   /* the TRACE has not come */
+	INA_PATH_FAILED, /* nor can it: the connection has failed */
 };
 
 enum ina_tree_verdict {

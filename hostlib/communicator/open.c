@@ -130,8 +130,10 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 		                comm->how + strlen(BY_RING));
 	}
 	if (!aggregated && options->algorithm == INA_ALGORITHM_AUTO) {
-		ina_innet_abandon(&network->innet, false);
+		if (own != JOIN_NONE)
+			ina_innet_abandon(&network->innet, false);
 		ina_rejoin_refused(&comm->recovery.rejoin, &comm->recovery.context);
+		ina_rejoin_look_out(&comm->recovery.rejoin, &comm->recovery.context);
 	}
 	if (joined)
 		ina_rejoin_granted(&comm->recovery.rejoin);
@@ -193,8 +195,8 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	if (status == INA_OK)
 		status = ina_network_open(network, &comm->control, &comm->settings, roster->job_id,
 		                          failure);
-	if (status == INA_OK && asks)
-		ina_trace_expect(network, failure);
+	if (status == INA_OK && asks && ina_trace_fits(network))
+		ina_lookout_expect(&network->lookout);
 	status = ina_agree_on(&comm->control, "path MTU", "connect to its neighbours", true, &value,
 	                      deadline_ms, failure);
 	if (status != INA_OK)

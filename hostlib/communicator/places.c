@@ -13,11 +13,13 @@ static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
                              struct ina_failure *failure)
 {
 	struct ina_network *network = &comm->network;
-	bool came = ina_network_await_exchange(network, comm->settings.options.join_timeout_ms);
-	enum ina_status status = ina_trace_share(network, came, failure);
+	enum ina_status status;
 	bool done = false;
 	int count;
 
+	ina_lookout_send(&network->lookout);
+	ina_network_await_trace(network, comm->settings.options.join_timeout_ms);
+	status = ina_trace_share(network, failure);
 	while (status == INA_OK) {
 		status = ina_trace_advance(network, &done, failure);
 		if (status != INA_OK || done)

@@ -36,6 +36,8 @@ enum ina_work {
 	INA_WORK_CREDIT_RECEIVE,
 	INA_WORK_PARTNER_SEND,
 	INA_WORK_PARTNER_RECEIVE,
+	INA_WORK_LOOKOUT_SEND,
+	INA_WORK_LOOKOUT_RECEIVE,
 };
 
 static inline uint64_t ina_work_id(enum ina_work work, uint32_t epoch)

@@ -22,6 +22,12 @@
 #define TURN_MS 1000
 #define LOOK_MS 250
 
+/*
+ * A switch without an id can sum, and writes into no TRACE. After ten lookouts without an answer,
+ * which take some three minutes at first and then five, there is an attempt all the same.
+ */
+#define VAIN_LOOKOUTS 10u
+
 static struct ina_failure none(void)
 {
 	return (struct ina_failure){INA_OK, ""};
@@ -29,15 +35,26 @@ static struct ina_failure none(void)
 
 void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
+	const struct ina_options *options = &context->settings->options;
+	bool waits = rejoin->looks && rejoin->has_sent &&
+	             !ina_lookout_is_over(&context->network->lookout);
+
+	/* Of a TRACE that does not come the others hear as well, in the end. */
 	context->network->hosts.ask_rejoin =
-	        context->settings->options.rank == 0 &&
-	        context->settings->options.algorithm == INA_ALGORITHM_AUTO &&
-	        ina_now_ms() >= rejoin->next_ms;
+	        options->rank == 0 && options->algorithm == INA_ALGORITHM_AUTO &&
+	        ina_now_ms() >= rejoin->next_ms + (waits ? options->join_timeout_ms : 0);
 }
 
 void ina_rejoin_note(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	rejoin->due |= context->network->hosts.rejoin;
+	if (!context->network->hosts.rejoin)
+		return;
+	if (!rejoin->looks || rejoin->has_sent) {
+		rejoin->due = true;
+		return;
+	}
+	rejoin->has_sent = true;
+	ina_lookout_send(&context->network->lookout);
 }
 
 void ina_rejoin_heed(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -90,6 +107,30 @@ void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_con
 	/* Between half of it and all, or of jobs in step the same ones would always come too late.
 	 */
 	rejoin->next_ms = ina_now_ms() + LOOK_MS - spread_ms;
+}
+
+/* Has a TRACE failed, at any rank? */
+static bool has_failed(const struct ina_tree *tree)
+{
+	for (int r = 0; r < tree->ranks; r++) {
+		if (tree->paths[r].lost == INA_PATH_FAILED)
+			return true;
+	}
+	return false;
+}
+
+bool ina_rejoin_look_out(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+{
+	struct ina_network *network = context->network;
+	const struct ina_tree *tree = &network->tree;
+
+	rejoin->looks =
+	        tree->verdict != INA_TREE_SUMS && !has_failed(tree) && ina_trace_fits(network);
+	/* A TRACE that is late is waited for; the other ranks keep theirs. */
+	rejoin->has_sent = rejoin->looks && tree->verdict == INA_TREE_LOST;
+	if (rejoin->looks && !rejoin->has_sent)
+		ina_lookout_expect(&network->lookout);
+	return rejoin->looks;
 }
 
 /*
@@ -159,7 +200,8 @@ static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
 	return INA_AGREED;
 }
 
-void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+/* On fresh connections. */
+static void begin_attempt(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_network *network = context->network;
 	uint64_t job_id = network->fabric.job_id;
@@ -169,9 +211,18 @@ void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 	ina_fabric_set_rank_order(&network->fabric, INA_PURPOSE_AGGREGATE);
 	/* The same on all ranks, and nothing that an unknown peer who saw no frame can guess. */
 	network->fabric.job_id = ina_random(&job_id);
-	rejoin->due = false;
+	rejoin->looks = false;
 	rejoin->placed = false;
 	vote(rejoin, context, INA_REJOIN_GATHER, true);
+}
+
+void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
+{
+	rejoin->due = false;
+	if (rejoin->looks)
+		rejoin->stage = INA_REJOIN_LOOK;
+	else
+		begin_attempt(rejoin, context);
 }
 
 /* Decided, one way or the other: the all-reduce that has waited begins. */
@@ -198,7 +249,8 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 	ina_log(context->log, "by ring still: %s, before all-reduce %llu", why,
 	        (unsigned long long)context->turn->current.number);
 	ina_rejoin_refused(rejoin, context);
-	ina_network_drop_aggregated(context->network);
+	if (!rejoin->placed || !ina_rejoin_look_out(rejoin, context))
+		ina_network_drop_aggregated(context->network);
 	return INA_REJOIN_REFUSED;
 }
 
@@ -215,10 +267,10 @@ static void start_connecting(struct ina_rejoin *rejoin, const struct ina_recover
 /* The connection is there: as innet uses it, and with the receive that a TRACE needs. */
 static bool make_ready(struct ina_network *network, bool traces)
 {
-	struct ina_failure ignored;
-
 	ina_network_renew_aggregated(network);
-	return !traces || ina_trace_expect(network, &ignored) == INA_OK;
+	if (traces && ina_trace_fits(network))
+		ina_lookout_expect(&network->lookout);
+	return !network->lookout.has_failed;
 }
 
 static void go_on_connecting(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
@@ -250,6 +302,26 @@ static void send_join(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 		vote(rejoin, context, INA_REJOIN_CHECK, false);
 }
 
+/* All ranks know what the lookout has found. */
+static enum ina_rejoin_result take_findings(struct ina_rejoin *rejoin,
+                                            const struct ina_recovery_context *context)
+{
+	const struct ina_tree *tree = &context->network->tree;
+
+	if (tree->verdict == INA_TREE_SUMS ||
+	    (tree->verdict == INA_TREE_UNKNOWN && ++rejoin->vain % VAIN_LOOKOUTS == 0)) {
+		begin_attempt(rejoin, context);
+		return INA_REJOIN_UNDER_WAY;
+	}
+	ina_log(context->log, "over the ring still: %s, before all-reduce %llu",
+	        tree->why[0] ? tree->why : "no switch has told of an aggregator",
+	        (unsigned long long)context->turn->current.number);
+	if (!ina_rejoin_look_out(rejoin, context))
+		ina_network_drop_aggregated(context->network);
+	try_later(rejoin, context);
+	return INA_REJOIN_REFUSED;
+}
+
 /* Where the ranks are is known: they JOIN, once they are connected in an order that will do. */
 static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
                                           const struct ina_recovery_context *context)
@@ -258,6 +330,8 @@ static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
 	const struct ina_tree *tree = &network->tree;
 	int rank = network->fabric.rank;
 
+	if (rejoin->looks)
+		return take_findings(rejoin, context);
 	rejoin->placed = true;
 	if (!ina_tree_may_sum(tree))
 		return end(rejoin, context, false);
@@ -291,21 +365,23 @@ static enum ina_rejoin_result go_on_sharing(struct ina_rejoin *rejoin,
 	return INA_REJOIN_FAILED;
 }
 
+static enum ina_rejoin_result share(struct ina_rejoin *rejoin,
+                                    const struct ina_recovery_context *context,
+                                    struct ina_failure *failure)
+{
+	rejoin->stage = INA_REJOIN_SHARE;
+	return ina_trace_share(context->network, failure) == INA_OK
+	               ? go_on_sharing(rejoin, context, failure)
+	               : INA_REJOIN_FAILED;
+}
+
 static enum ina_rejoin_result await_trace(struct ina_rejoin *rejoin,
                                           const struct ina_recovery_context *context,
                                           struct ina_failure *failure)
 {
-	struct ina_network *network = context->network;
-	struct ina_failure ignored;
-	bool fine = ina_innet_advance(&network->innet, &ignored) == INA_OK;
-
-	if (fine && !ina_innet_is_exchanged(&network->innet) && ina_now_ms() < rejoin->deadline_ms)
+	if (!ina_lookout_is_over(&context->network->lookout) && ina_now_ms() < rejoin->deadline_ms)
 		return INA_REJOIN_UNDER_WAY;
-	fine = fine && ina_innet_is_exchanged(&network->innet);
-	rejoin->stage = INA_REJOIN_SHARE;
-	return ina_trace_share(network, fine, failure) == INA_OK
-	               ? go_on_sharing(rejoin, context, failure)
-	               : INA_REJOIN_FAILED;
+	return share(rejoin, context, failure);
 }
 
 static enum ina_rejoin_result send_trace(struct ina_rejoin *rejoin,
@@ -314,6 +390,7 @@ static enum ina_rejoin_result send_trace(struct ina_rejoin *rejoin,
 {
 	rejoin->stage = INA_REJOIN_TRACE;
 	rejoin->deadline_ms = ina_now_ms() + context->settings->options.join_timeout_ms;
+	ina_lookout_send(&context->network->lookout);
 	return await_trace(rejoin, context, failure);
 }
 
@@ -369,6 +446,8 @@ static enum ina_rejoin_result step_stage(struct ina_rejoin *rejoin,
                                          struct ina_failure *failure)
 {
 	switch (rejoin->stage) {
+	case INA_REJOIN_LOOK:
+		return share(rejoin, context, failure);
 	case INA_REJOIN_CONNECT:
 		go_on_connecting(rejoin, context);
 		break;

@@ -7,6 +7,12 @@
  *
  * Rank 0 asks for it by a flag in the messages of a ring all-reduce. So all ranks know at its end,
  * and try before the next one.
+ *
+ * An attempt holds calls up: connecting alone takes some 20 ms. So where the last one has found no
+ * switch that could sum, its connection stays, and the ranks first look out (algorithms/lookout.h):
+ * at the first flag each sends a TRACE, and calls continue; before the all-reduce that follows the
+ * next flag all hear what these have met, which takes a small all-reduce. Only if there is a switch
+ * now an attempt follows.
  */
 #ifndef INA_RECOVERY_REJOIN_H
 #define INA_RECOVERY_REJOIN_H
@@ -14,6 +20,7 @@
 #include "context.h"
 
 enum ina_rejoin_stage {
+	INA_REJOIN_LOOK,    /* what the lookout has found is to be shared */
 	INA_REJOIN_GATHER,  /* all ranks are there */
 	INA_REJOIN_CONNECT, /* fresh connections: in the order of ranks, then perhaps in another */
 	INA_REJOIN_COUNT,   /* all ranks are connected */
@@ -24,7 +31,12 @@ enum ina_rejoin_stage {
 };
 
 struct ina_rejoin {
-	bool due;    /* before the next all-reduce: the same on all ranks */
+	/* The same on all ranks: */
+	bool due;          /* before the next all-reduce */
+	bool looks;        /* no switch was known that could sum: lookout before the next attempt */
+	bool has_sent;     /* its TRACEs are under way */
+	unsigned int vain; /* lookouts until now that no switch has answered */
+
 	bool placed; /* this attempt has found out where the ranks are */
 	enum ina_rejoin_stage stage;
 	uint32_t vote;       /* this rank's, in the agreement under way; 0: it is not there */
@@ -44,7 +56,7 @@ enum ina_rejoin_result {
 	INA_REJOIN_FAILED,    /* of the failure */
 };
 
-/* A ring all-reduce starts: rank 0 asks for an attempt in it, if it is time. */
+/* A ring all-reduce starts: rank 0 asks for the next step in it, if it is time. */
 void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 
 /* A ring all-reduce is done: has rank 0 asked? */
@@ -63,6 +75,12 @@ void ina_rejoin_granted(struct ina_rejoin *rejoin);
 void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
                      bool yields);
+
+/*
+ * It has not, and all ranks know the tree: if no switch in it could sum, or a TRACE is late, the
+ * lookout has the connection from now on. Returns whether it has.
+ */
+bool ina_rejoin_look_out(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
 
 /* Begins to JOIN again, on all ranks before the same call; and a step of that, without waiting. */
 void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);

@@ -9,6 +9,7 @@
 
 #include "common/deadline.h"
 #include "fake_device.h"
+#include "hostlib/rdma/connection.h"
 #include "hostlib/recovery/rejoin.h"
 
 #define RANKS 3
@@ -206,6 +207,224 @@ static void a_job_that_is_refused_asks_again(void **state)
 	assert_in_range(rejoin.next_ms - ina_now_ms(), 20000, 30000);
 }
 
+/* The lookout: no switch has told of itself, and the ring is in use. */
+
+static int open_looking(void **state)
+{
+	static struct ina_endpoint endpoints[RANKS];
+
+	open_joining(state);
+	network.fabric.endpoints = endpoints;
+	settings.options.algorithm = INA_ALGORITHM_AUTO;
+	ina_innet_reset(&network.innet);
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
+		ina_fabric_set_rank_order(&network.fabric, (enum ina_purpose)p);
+	rejoin = (struct ina_rejoin){0};
+	assert_true(ina_rejoin_look_out(&rejoin, &context));
+	return 0;
+}
+
+static const struct fake_queue *tx = &fake.tx[INA_PURPOSE_AGGREGATE];
+static const struct fake_queue *rx = &fake.rx[INA_PURPOSE_AGGREGATE];
+
+static bool asks(void)
+{
+	ina_rejoin_ask(&rejoin, &context);
+	return network.hosts.ask_rejoin;
+}
+
+/* A ring all-reduce ends in whose messages rank 0 has asked. */
+static void note_asked(void)
+{
+	network.hosts.rejoin = true;
+	ina_rejoin_note(&rejoin, &context);
+}
+
+/* The predecessor's TRACE comes, with what it has met at the first level. */
+static void trace_comes(uint64_t id)
+{
+	const struct ibv_sge *sges = rx->sges[rx->posted - 1];
+	struct ina_wire_trace_slot *met = (struct ina_wire_trace_slot *)(uintptr_t)sges[1].addr;
+	struct ina_wire_trailer *trailer =
+	        (struct ina_wire_trailer *)(uintptr_t)(sges[2].addr + sges[2].length) - 1;
+
+	fake_sum(rx->posted - 1, 1);
+	trailer->rank = RANKS - 1;
+	met->id = id;
+	met->port = RANKS - 1;
+	fake_complete(tx->ids[tx->posted - 1], IBV_WC_SUCCESS, 0);
+}
+
+static int completions(void)
+{
+	struct ina_failure failure;
+	int count;
+
+	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure), INA_OK);
+	return count;
+}
+
+/* All hear what all have met: this rank as it has told, the other two `id`, or their losses. */
+static enum ina_rejoin_result share(uint64_t id, enum ina_path_lost lost)
+{
+	struct ina_ring *ring = &network.hosts.ring;
+
+	assert_true(rejoin.due);
+	ina_rejoin_begin(&rejoin, &context);
+	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(rejoin.stage, INA_REJOIN_SHARE);
+	for (int r = 0; r < RANKS - 1; r++) {
+		network.tree.paths[r].slots[0] =
+		        (struct ina_wire_trace_slot){.id = id, .port = (uint32_t)r};
+		network.tree.paths[r].lost = lost;
+	}
+	/* As if all messages of the ring had come and gone. */
+	ring->in.index = ring->in_count;
+	ring->out.index = ring->sent = ring->out_count;
+	ring->credit_sends = 0;
+	return step();
+}
+
+/* Calls continue while the TRACEs are under way. */
+static void a_lookout_holds_no_call_up(void **state)
+{
+	int sent = tx->posted;
+
+	(void)state;
+	assert_int_equal(rx->ids[rx->posted - 1] >> 32, INA_WORK_LOOKOUT_RECEIVE);
+	rejoin.next_ms = ina_now_ms() + 1000;
+	assert_false(asks());
+	rejoin.next_ms = ina_now_ms();
+	assert_true(asks());
+	note_asked();
+	assert_false(rejoin.due);
+	assert_int_equal(tx->posted, sent + 1);
+	assert_int_equal(tx->ids[sent] >> 32, INA_WORK_LOOKOUT_SEND);
+	/* Rank 0 asks again when it has the answer, or when that is late. */
+	assert_false(asks());
+	rejoin.next_ms = ina_now_ms() - settings.options.join_timeout_ms;
+	assert_true(asks());
+	rejoin.next_ms = ina_now_ms();
+	trace_comes(0);
+	assert_int_equal(completions(), 2);
+	assert_true(asks());
+	note_asked();
+	assert_true(rejoin.due);
+}
+
+static void look(uint64_t id)
+{
+	note_asked();
+	trace_comes(id);
+	completions();
+	note_asked();
+}
+
+static void where_no_switch_answers_the_connection_stays(void **state)
+{
+	int posted = rx->posted;
+
+	(void)state;
+	look(0);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	assert_true(rejoin.looks && !rejoin.has_sent);
+	assert_ptr_equal(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx, &tx->id);
+	assert_int_equal(rx->posted, posted + 1);
+	assert_true(rejoin.next_ms > ina_now_ms());
+}
+
+static void a_switch_that_answers_everybody_is_asked(void **state)
+{
+	(void)state;
+	look(7);
+	assert_int_equal(share(7, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
+	assert_false(rejoin.looks);
+	assert_null(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx);
+}
+
+static void a_switch_that_answers_some_is_not(void **state)
+{
+	(void)state;
+	look(7);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	assert_true(rejoin.looks && !rejoin.has_sent);
+}
+
+/* The same TRACEs are waited for: whose has come keeps it. */
+static void a_late_trace_is_waited_for(void **state)
+{
+	int posted = rx->posted;
+
+	(void)state;
+	look(7);
+	assert_int_equal(share(0, INA_PATH_LATE), INA_REJOIN_REFUSED);
+	assert_true(rejoin.looks && rejoin.has_sent);
+	assert_int_equal(rx->posted, posted);
+	note_asked();
+	assert_int_equal(share(7, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
+}
+
+static void a_failed_connection_is_no_fault_and_not_used_again(void **state)
+{
+	(void)state;
+	note_asked();
+	fake_complete(tx->ids[tx->posted - 1], IBV_WC_RETRY_EXC_ERR, 0);
+	completions();
+	assert_true(asks());
+	note_asked();
+	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	assert_false(rejoin.looks);
+	assert_null(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx);
+	/* What it still completes says nothing of the next one. */
+	ina_lookout_renew(&network.lookout);
+	fake_complete(rx->ids[rx->posted - 1], IBV_WC_WR_FLUSH_ERR, 0);
+	completions();
+	assert_false(ina_lookout_is_over(&network.lookout));
+	note_asked();
+	assert_true(rejoin.due);
+}
+
+/* It is no TRACE of the predecessor's: this connection is not to be relied on. */
+static void what_comes_instead_is_a_failure(void **state)
+{
+	(void)state;
+	note_asked();
+	fake_sum(rx->posted - 1, 1); /* rank 0 for its sender */
+	completions();
+	assert_true(network.lookout.has_failed);
+}
+
+/*
+ * At open and in attempts as well: the ring's memory is not that of a TRACE, which may come when
+ * the ring has long taken over.
+ */
+static void a_trace_has_memory_of_its_own(void **state)
+{
+	const struct ibv_sge *sge = &rx->sges[rx->posted - 1][1];
+	const struct ina_connection_context *ring = &network.hosts.ring.connection;
+	uintptr_t staging = (uintptr_t)ring->staging;
+	size_t bytes = 2 * (size_t)ring->window * ring->limit_bytes;
+
+	(void)state;
+	assert_int_equal(sge->length, sizeof(network.tree.paths->slots));
+	assert_false(sge->addr + sge->length > staging && sge->addr < staging + bytes);
+}
+
+/* One that has no id can sum all the same. */
+static void a_silent_switch_is_asked_now_and_then(void **state)
+{
+	(void)state;
+	for (int times = 1; times < 10; times++) {
+		look(0);
+		assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	}
+	look(0);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +437,16 @@ int main(void)
 	                close_joining),
 	        cmocka_unit_test_setup_teardown(the_last_one_to_vote_decides_at_once, open_joining,
 	                                        close_joining),
+#define LOOKING(test) cmocka_unit_test_setup_teardown(test, open_looking, close_joining)
+	        LOOKING(a_lookout_holds_no_call_up),
+	        LOOKING(where_no_switch_answers_the_connection_stays),
+	        LOOKING(a_switch_that_answers_everybody_is_asked),
+	        LOOKING(a_switch_that_answers_some_is_not),
+	        LOOKING(a_late_trace_is_waited_for),
+	        LOOKING(a_failed_connection_is_no_fault_and_not_used_again),
+	        LOOKING(what_comes_instead_is_a_failure),
+	        LOOKING(a_trace_has_memory_of_its_own),
+	        LOOKING(a_silent_switch_is_asked_now_and_then),
 	        cmocka_unit_test(a_context_is_given_when_the_turn_is_over),
 	        cmocka_unit_test(a_job_that_computed_for_long_asks_again_as_soon_each_time),
 	        cmocka_unit_test(a_job_that_is_refused_asks_again),
