@@ -156,7 +156,7 @@ enum ina_status ina_wait(ina_request *request)
 	} else if (status == INA_OK) {
 		ina_progress_await(request);
 		while (!request->done) {
-			ina_comm_step(comm, INA_STALL_MS);
+			ina_comm_step(comm, INA_LOOK_MS);
 			ina_tell(comm);
 		}
 		status = ina_request_take(request);

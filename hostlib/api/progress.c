@@ -122,7 +122,7 @@ static void *run(void *context)
 		ina_gate_leave(&progress->gate);
 		/* Stalls and timeouts are found by who looks; so a wait that is cut short is fine.
 		 */
-		if (all && poll(fds, (nfds_t)count + 1, INA_STALL_MS / 2) > 0 && fds[count].revents)
+		if (all && poll(fds, (nfds_t)count + 1, INA_LOOK_MS) > 0 && fds[count].revents)
 			ignored = read(progress->wake_fd, &wakes, sizeof(wakes));
 		(void)ignored;
 		ina_gate_enter(&progress->gate);

@@ -26,7 +26,7 @@ static void help(struct ina_comm *comm)
 {
 	ina_comm_fault(comm, NULL);
 	while (ina_comm_is_recovering(comm))
-		ina_comm_recover(comm, INA_STALL_MS);
+		ina_comm_recover(comm, INA_LOOK_MS);
 }
 
 /* Until all ranks have called ina_close(). */
@@ -67,9 +67,9 @@ static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *fail
 				return failure->status;
 			}
 			if (comm->parallel)
-				ina_parallel_attend(comm->parallel, INA_STALL_MS);
+				ina_parallel_attend(comm->parallel, INA_LOOK_MS);
 			else if (comm->channels)
-				ina_channels_attend(comm->channels, INA_STALL_MS);
+				ina_channels_attend(comm->channels, INA_LOOK_MS);
 			else
 				ina_control_pump(&comm->control, TICK_MS);
 			break;

@@ -11,6 +11,9 @@
 
 #define SEND_TIMEOUT_MS 5000
 
+/* How often the neighbours' silence is looked at, at most. */
+#define SILENCE_MS 100
+
 /* For the neighbours to close as well. */
 #define FAREWELLS_MS 1000
 
@@ -462,6 +465,24 @@ int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds)
 	return count;
 }
 
+/* Where nothing comes from a host any more, its connection tells nothing of it in time. */
+static void look_for_silence(struct ina_control *control)
+{
+	int64_t now_ms = ina_now_ms();
+
+	if (now_ms < control->listened_ms + SILENCE_MS)
+		return;
+	control->listened_ms = now_ms;
+	for (int i = 0; i < control->count; i++) {
+		const struct ina_peer *neighbour = &control->neighbours[i];
+
+		if (!is_there(control, neighbour) || !ina_link_is_silent(&neighbour->link))
+			continue;
+		note_gone(control, neighbour->rank);
+		control->news = true;
+	}
+}
+
 void ina_control_pump(struct ina_control *control, int timeout_ms)
 {
 	struct pollfd fds[INA_NEIGHBOURS_MAX];
@@ -477,5 +498,6 @@ void ina_control_pump(struct ina_control *control, int timeout_ms)
 		}
 		control->news = true;
 	}
+	look_for_silence(control);
 	ina_control_tell(control);
 }

@@ -47,6 +47,7 @@ struct ina_control {
 	struct ina_peer *neighbours; /* by rank */
 	uint64_t unknown_peers;      /* connections to this rank that were no rank's */
 	bool news;                   /* set by whatever arrives, cleared by whoever looks at it */
+	int64_t listened_ms;         /* when the neighbours' silence was looked at */
 
 	struct ina_ranks gone; /* who has ended without a word */
 	struct ina_ranks left; /* which neighbours have, with a farewell */

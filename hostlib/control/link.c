@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -19,36 +20,27 @@
 
 #define SEND_TIMEOUT_MS 5000
 
-/* Linux refuses longer ones (MAX_TCP_KEEPIDLE, MAX_TCP_KEEPINTVL). */
-#define KEEPALIVE_MAX_S 32767
+/* How often the other host's kernel is asked; so its latest answer may be that old. */
+#define PROBE_S 1
 
 static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
 
 /* What every frame has. */
 #define HEADER_BYTES offsetof(struct ina_control_frame, credential)
 
-static int probe_interval_s(int peer_timeout_ms)
-{
-	int interval_s = peer_timeout_ms / 4000;
-
-	if (interval_s < 1)
-		return 1;
-	return interval_s < KEEPALIVE_MAX_S ? interval_s : KEEPALIVE_MAX_S;
-}
-
 int ina_link_prepare(int fd, int peer_timeout_ms)
 {
 	int one = 1;
 	/*
-	 * The other host's kernel answers probes, whatever its processes do: one each quarter of
-	 * peer_timeout_ms. Linux ends an idle connection at the first probe behind
-	 * TCP_USER_TIMEOUT. Where something was sent and not acknowledged it counts from the first
-	 * time that this is sent again, up to 1.5 s after the other host was heard last (a stall is
-	 * told after one). Five eighths keep both within peer_timeout_ms.
+	 * The other host's kernel answers probes, whatever its processes do. Linux ends an idle
+	 * connection at the first probe after TCP_USER_TIMEOUT, counted from the latest answer.
+	 * While a frame is unacknowledged it sends no probes, and counts from the frame's first
+	 * retransmission instead: then ina_link_is_silent() is earlier.
 	 */
-	int interval_s = probe_interval_s(peer_timeout_ms);
-	int probes = 3;
-	unsigned int timeout_ms = (unsigned int)((int64_t)peer_timeout_ms * 5 / 8);
+	int interval_s = PROBE_S;
+	int longest_ms = INT_MAX - PROBE_S * 1000;
+	int timeout_ms = (peer_timeout_ms < longest_ms ? peer_timeout_ms : longest_ms) +
+	                 PROBE_S * 1000;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
@@ -58,7 +50,6 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 	    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)) != 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &interval_s, sizeof(interval_s)) != 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s)) != 0 ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes)) != 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms)) != 0)
 		return -1;
 	return 0;
@@ -206,6 +197,22 @@ int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame, 
 			return -1;
 	}
 	return 0;
+}
+
+bool ina_link_is_silent(const struct ina_link *link)
+{
+	struct tcp_info info;
+	socklen_t info_size = sizeof(info);
+	uint32_t timeout_ms = 0;
+	socklen_t size = sizeof(timeout_ms);
+	uint32_t silent_ms;
+
+	if (getsockopt(link->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, &size) != 0 ||
+	    getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &info_size) != 0)
+		return false;
+	silent_ms = info.tcpi_last_ack_recv < info.tcpi_last_data_recv ? info.tcpi_last_ack_recv
+	                                                               : info.tcpi_last_data_recv;
+	return timeout_ms > 0 && silent_ms >= timeout_ms;
 }
 
 bool ina_link_is_idle(const struct ina_link *link)

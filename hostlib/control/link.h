@@ -176,6 +176,12 @@ int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame,
 /* Has the other end's kernel got all that was sent? */
 bool ina_link_is_idle(const struct ina_link *link);
 
+/*
+ * Has the other end's kernel answered nothing for so long that its host counts as gone? It was asked
+ * each second (ina_link_prepare()), also while this process was outside of the library.
+ */
+bool ina_link_is_silent(const struct ina_link *link);
+
 /* Options of a control socket: no delay, not blocking, the death of the host noticed. */
 int ina_link_prepare(int fd, int peer_timeout_ms);
 

@@ -100,6 +100,9 @@ struct ina_comm {
 /* How long without a completion until rank 0 is told that this rank waits. */
 #define INA_STALL_MS 1000
 
+/* No wait is longer without a look at the clocks and at the neighbours. */
+#define INA_LOOK_MS 500
+
 /* Before anything else. */
 void ina_comm_init(struct ina_comm *comm);
 

@@ -285,8 +285,7 @@ static bool step(struct ina_comm *comm, int timeout_ms, bool before_wait)
 		return false;
 	if (go_on(comm, timeout_ms, before_wait))
 		return true;
-	if (timeout_ms == 0)
-		ina_control_pump(&comm->control, 0);
+	ina_control_pump(&comm->control, 0);
 	look_around(comm);
 	return false;
 }
@@ -348,7 +347,7 @@ enum ina_status ina_comm_open_pollset(struct ina_comm *comm, int *fd)
 	enum ina_status status = INA_OK;
 
 	if (comm->pollset.fd < 0) {
-		status = ina_pollset_open(&comm->pollset, INA_STALL_MS / 2, comm->ranks == 1,
+		status = ina_pollset_open(&comm->pollset, INA_LOOK_MS, comm->ranks == 1,
 		                          &comm->latest);
 		/* A single rank never waits. */
 		if (status == INA_OK && comm->ranks > 1)

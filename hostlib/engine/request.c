@@ -96,7 +96,7 @@ enum ina_status ina_request_take(struct ina_request *request)
 enum ina_status ina_request_wait(struct ina_request *request)
 {
 	while (!request->done)
-		ina_comm_step(request->comm, INA_STALL_MS);
+		ina_comm_step(request->comm, INA_LOOK_MS);
 	return ina_request_take(request);
 }
 

@@ -215,8 +215,9 @@ struct ina_options {
 	 */
 	int timeout_ms;
 	/*
-	 * Until a host whose kernel answers nothing counts as gone, in the steps of TCP's keepalive
-	 * (2 s at least). A process that computes, sleeps or is in a debugger for longer is alive.
+	 * How long a host may be silent. Its kernel is asked each second; if it has answered nothing
+	 * for this long, the host counts as gone no more than 2 s later. A process that computes,
+	 * sleeps or is in a debugger for longer is alive.
 	 */
 	int peer_timeout_ms;
 

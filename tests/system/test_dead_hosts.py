@@ -18,12 +18,13 @@ MIDST_S = {"model": 0.001, "off": 0.001, "reset": 0.01}
 @pytest.mark.parametrize("aggregator, how, arguments", [
     ("model", "kill", [2]), ("model", "kill", [0]), ("model", "kill", [1, "late"]), ("off", "kill", [3, "late"]),
     ("reset", "kill", [1]), ("model", "kill", [2, "busy", 0]), ("model", "kill", [0, "busy", 1]), ("off", "kill", [2, "busy", 0]),
-    ("model", "cut", [2]), ("model", "cut", [0]), ("off", "cut", [2]), ("reset", "cut", [3]), ("model", "cut", [1, "timeout", 9000]),
+    ("model", "cut", [2]), ("model", "cut", [0]), ("off", "cut", [2]), ("reset", "cut", [3]), ("model", "cut", [1, "timeout", 1000]),
+    ("model", "cut", [1, "timeout", 20000]), ("off", "cut", [0, "timeout", 1000]), ("off", "kill", [2, "timeout", 20000]),
     ("model", "cut", [2, "busy", 0]), ("model", "cut", [0, "busy", 1]), ("model", "cut", [3, "busy", 2])],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, list) else value)
 def test_a_host_is_gone(tmp_path, aggregator, how, arguments):
     """
-    In virtual time, where a second is a second: within peer_timeout_ms, by default 5 s, and not by a hasty guess; also
+    In virtual time, where a second is a second: after peer_timeout_ms, by default 5 s, and no more than 2 s later; also
     while another rank, be it rank 0, makes no call.
     """
     victim, *others = arguments
@@ -34,4 +35,4 @@ def test_a_host_is_gone(tmp_path, aggregator, how, arguments):
     heard_s = {int(rank): float(seconds) for rank, seconds in re.findall(r"heard: rank (\d) after ([0-9.]+) s", result.out)}
     survivors = set(range(N)) - {victim}
     assert {int(rank) for rank in re.findall(r"fine: rank (\d)", result.out)} == survivors, result
-    assert all(timeout_s - 3 < heard_s[rank] <= timeout_s for rank in survivors - {busy}), result
+    assert all(timeout_s - 0.2 <= heard_s[rank] <= timeout_s + 2 for rank in survivors - {busy}), result

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 EPOCH_S = 1767225600  # of the hosts' clocks (sim-bridge/virtual/state.h)
-# peer_timeout_ms is 5 s, in the steps of TCP's keepalive; what follows has its retransmissions.
+# peer_timeout_ms is 5 s, and the end is noticed within 2 s of that; what follows has TCP's retransmissions.
 DEATH_KNOWN_S = 10
 # ina_open() waits 60 s, and a root that waits for a rank tells the others.
 OPEN_GIVEN_UP_S = 75

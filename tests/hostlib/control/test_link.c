@@ -181,12 +181,15 @@ static void not_to_itself(void **state)
 	}
 }
 
-/* In milliseconds; Linux ends an idle connection at the first probe after the whole time. */
+/*
+ * Linux ends an idle connection at the first probe for which TCP_USER_TIMEOUT has passed since the
+ * latest answer, which may be as old as the pause between two probes (tcp(7)).
+ */
 static void a_silent_host_has_its_time(void **state)
 {
 	static const struct {
-		int peer_timeout_ms, interval_s;
-	} cases[] = {{1000, 1}, {5000, 1}, {8000, 2}, {INT_MAX, 32767}}; /* no more: tcp(7) */
+		int peer_timeout_ms, timeout_ms;
+	} cases[] = {{1, 1001}, {1000, 2000}, {5000, 6000}, {INT_MAX, INT_MAX}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -197,14 +200,58 @@ static void a_silent_host_has_its_time(void **state)
 
 		assert_int_equal(ina_link_prepare(fd, cases[i].peer_timeout_ms), 0);
 		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &size), 0);
-		assert_int_equal(value, (int)((int64_t)cases[i].peer_timeout_ms * 5 / 8));
+		assert_int_equal(value, cases[i].timeout_ms);
 		for (int k = 0; k < 2; k++) {
 			assert_int_equal(getsockopt(fd, IPPROTO_TCP, in_seconds[k], &value, &size),
 			                 0);
-			assert_int_equal(value, cases[i].interval_s);
+			assert_int_equal(value, 1);
 		}
 		close(fd);
 	}
+}
+
+/* A TCP connection within this host; its near end. */
+static int connect_to_here(int *far)
+{
+	struct sockaddr_in here = {.sin_family = AF_INET,
+	                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(here);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	int near = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&here, sizeof(here)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&here, &size), 0);
+	assert_int_equal(connect(near, (struct sockaddr *)&here, sizeof(here)), 0);
+	*far = accept(listener, NULL, NULL);
+	assert_true(*far >= 0);
+	close(listener);
+	return near;
+}
+
+/* The kernel of a host that is there answers, whatever its process does; one that is not asked is
+ * silent. */
+static void who_answers_is_not_silent(void **state)
+{
+	const int one = 1;
+	const int timeout_ms = 300;
+	int far[2];
+	struct ina_link asked = {.fd = connect_to_here(&far[0])};
+	struct ina_link unasked = {.fd = connect_to_here(&far[1])};
+
+	(void)state;
+	assert_int_equal(ina_link_prepare(asked.fd, one), 0);
+	assert_int_equal(setsockopt(unasked.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms,
+	                            sizeof(timeout_ms)),
+	                 0);
+	assert_false(ina_link_is_silent(&unasked));
+	usleep(3300000);
+	assert_false(ina_link_is_silent(&asked));
+	assert_true(ina_link_is_silent(&unasked));
+	for (int i = 0; i < 2; i++)
+		close(far[i]);
+	ina_link_close(&asked);
+	ina_link_close(&unasked);
 }
 
 static void nothing(int number)
@@ -250,6 +297,7 @@ int main(void)
 	        cmocka_unit_test(a_frame_is_as_long_as_it_needs),
 	        cmocka_unit_test(not_to_itself),
 	        cmocka_unit_test(a_silent_host_has_its_time),
+	        cmocka_unit_test(who_answers_is_not_silent),
 	        cmocka_unit_test(signals_do_not_end_a_send),
 	};
 
