@@ -31,6 +31,7 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 {
 	struct ina_failure failure = {INA_OK, ""};
 	struct ina_failure ignored;
+	struct ina_settings settings;
 	struct ina_comm *made = NULL;
 
 	if (!comm) {
@@ -38,14 +39,16 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 		goto out_why;
 	}
 	*comm = NULL;
+	ina_settings_make(&settings, options, &failure);
 	made = calloc(1, sizeof(*made));
 	if (!made) {
 		ina_fail(&failure, INA_ERR_MEMORY, "no memory for a communicator");
+		ina_comm_cannot_open(&settings, &failure);
 		goto out_why;
 	}
 	ina_comm_init(made);
 	made->network.plain = plain;
-	ina_settings_make(&made->settings, options, &failure);
+	made->settings = settings;
 	if (made->settings.can_meet && ina_comm_open(made, &failure) == INA_OK) {
 		if (!made->settings.options.progress_thread ||
 		    ina_progress_start(made, &failure) == INA_OK) {

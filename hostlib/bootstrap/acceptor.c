@@ -20,17 +20,17 @@
 /* For an answer to go out; there is room for it, or there never will be. */
 #define ANSWER_MS 1000
 
-static int count_places(void)
+static int count_places(int room)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < INA_ACCEPTOR_PLACES)
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < (rlim_t)room)
 		return (int)(limit.rlim_cur / 4);
-	return INA_ACCEPTOR_PLACES;
+	return room;
 }
 
 void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct ina_job *job,
-                       int peer_timeout_ms)
+                       int peer_timeout_ms, struct ina_visitor *visitors, int room)
 {
 	acceptor->listener = listener;
 	acceptor->job = job;
@@ -39,7 +39,8 @@ void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct
 	acceptor->last[0] = '\0';
 	acceptor->is_full = false;
 	acceptor->used = 0;
-	acceptor->places = count_places();
+	acceptor->visitors = visitors;
+	acceptor->places = count_places(room);
 }
 
 static void send_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor)

@@ -39,11 +39,12 @@ struct ina_acceptor {
 	bool is_full;           /* nobody is accepted: no place, or no descriptor, is free */
 	int places;
 	int used; /* places that were ever taken: so few, the rest are not touched */
-	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
+	struct ina_visitor *visitors;
 };
 
+/* visitors: the caller's, with room for so many; INA_ACCEPTOR_PLACES at most are used. */
 void ina_acceptor_open(struct ina_acceptor *acceptor, int listener, const struct ina_job *job,
-                       int peer_timeout_ms);
+                       int peer_timeout_ms, struct ina_visitor *visitors, int room);
 
 /* Sends away who is still there. */
 void ina_acceptor_close(struct ina_acceptor *acceptor);

@@ -3,7 +3,6 @@
 #include "bootstrap.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/deadline.h"
@@ -271,10 +270,9 @@ static enum ina_status join_bootstrap(struct ina_control *control,
                                       struct ina_acceptor *acceptor, int64_t deadline_ms,
                                       struct ina_roster *roster, struct ina_failure *failure)
 {
-	struct joining *j = calloc(1, sizeof(*j));
+	struct joining joining;
+	struct joining *j = &joining;
 
-	if (!j)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
 	if (failure->status != INA_OK && deadline_ms > ina_now_ms() + INA_GATHER_TELL_MS)
 		deadline_ms = ina_now_ms() + INA_GATHER_TELL_MS;
 	*j = (struct joining){
@@ -300,7 +298,6 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 			ina_link_close(&control->neighbours[i].link);
 	}
 	ina_caller_close(&j->caller);
-	free(j);
 	return failure->status;
 }
 
@@ -312,7 +309,8 @@ enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_sett
 	memset(roster, 0, sizeof(*roster));
 	if (control->rank == 0) {
 		roster->endpoints[0] = *local;
-		return ina_gather(control, settings, deadline_ms, roster, failure);
+		return ina_gather(control, settings, acceptor->visitors, acceptor->places,
+		                  deadline_ms, roster, failure);
 	}
 	return join_bootstrap(control, settings, local, acceptor, deadline_ms, roster, failure);
 }

@@ -15,9 +15,10 @@
  *
  * failure, on entry: what has failed at this rank already, so that it cannot take part. Then no
  * rank can: rank 0 is told, and all ranks that come get this rank and its reason as their error.
+ * None of this needs memory, which may be the reason.
  *
  * local: where this rank accepts RDMA connections, and, at tcp_port, ranks, who come to the
- * acceptor. Rank 0's is for later; here it listens at the root.
+ * acceptor. Rank 0's is for later; here it listens at the root, with the acceptor's memory.
  */
 enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_settings *settings,
                               const struct ina_endpoint *local, struct ina_acceptor *acceptor,

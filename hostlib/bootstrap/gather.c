@@ -5,13 +5,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/interrupted.h"
-#include "acceptor.h"
 #include "caller.h"
 #include "children.h"
 
@@ -431,29 +429,27 @@ static void refuse_callers(struct gathering *g, const struct ina_failure *outcom
 }
 
 enum ina_status ina_gather(struct ina_control *control, const struct ina_settings *settings,
-                           int64_t deadline_ms, struct ina_roster *roster,
-                           struct ina_failure *failure)
+                           struct ina_visitor *visitors, int room, int64_t deadline_ms,
+                           struct ina_roster *roster, struct ina_failure *failure)
 {
-	struct gathering *g = calloc(1, sizeof(*g));
+	struct gathering gathering = {.control = control,
+	                              .settings = settings,
+	                              .roster = roster,
+	                              .deadline_ms = deadline_ms,
+	                              .children.control = control};
+	struct gathering *g = &gathering;
 	struct ina_failure outcome = {INA_OK, ""};
 	int listener;
 
-	if (!g)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
-	g->control = control;
-	g->settings = settings;
-	g->roster = roster;
-	g->deadline_ms = deadline_ms;
-	g->children.control = control;
 	g->come = ina_children_come(&g->children);
 	g->known = g->come;
 	if (failure->status != INA_OK)
 		ina_fail(&g->mismatch, failure->status, "rank 0: %s", failure->text);
 
 	if (listen_at_root(settings, deadline_ms, &listener, &outcome) != INA_OK)
-		goto out_free;
+		goto out;
 	ina_acceptor_open(&g->acceptor, listener, &settings->job,
-	                  settings->options.peer_timeout_ms);
+	                  settings->options.peer_timeout_ms, visitors, room);
 	gather(g, &outcome);
 	if (outcome.status == INA_OK && ina_random_number(&roster->job_id) != 0)
 		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",
@@ -467,10 +463,9 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 
 	ina_acceptor_close(&g->acceptor);
 	control->unknown_peers += g->acceptor.unknown_peers;
-out_free:
+out:
 	if (g->mismatch.status != INA_OK)
 		outcome = g->mismatch;
-	free(g);
 	return outcome.status == INA_OK ? INA_OK
 	                                : ina_fail(failure, outcome.status, "%s", outcome.text);
 }

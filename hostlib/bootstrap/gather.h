@@ -3,6 +3,7 @@
 #ifndef INA_BOOTSTRAP_GATHER_H
 #define INA_BOOTSTRAP_GATHER_H
 
+#include "acceptor.h"
 #include "hostlib/control/control.h"
 #include "hostlib/options/options.h"
 #include "roster.h"
@@ -23,9 +24,12 @@
 #define INA_ROOT_TEXT 40
 void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]);
 
-/* ina_bootstrap() at rank 0, and its failure too. Its own endpoint is in the roster. */
+/*
+ * ina_bootstrap() at rank 0, and its failure too. Its own endpoint is in the roster. visitors: room
+ * for so many at once, until then.
+ */
 enum ina_status ina_gather(struct ina_control *control, const struct ina_settings *settings,
-                           int64_t deadline_ms, struct ina_roster *roster,
+                           struct ina_visitor *visitors, int room, int64_t deadline_ms, struct ina_roster *roster,
                            struct ina_failure *failure);
 
 #endif

@@ -8,23 +8,29 @@
 #include "hostlib/control/agreement.h"
 #include "mesh.h"
 
+/* Of those who come at once, without memory for all: so few ranks hear of that at a time. */
+#define FEW 16
+
 enum ina_status ina_meet(struct ina_control *control, const struct ina_settings *settings,
                          const struct ina_endpoint *local, int listener, int64_t deadline_ms,
                          struct ina_roster *roster, struct ina_failure *failure)
 {
-	struct ina_acceptor *acceptor = malloc(sizeof(*acceptor));
+	struct ina_visitor few[FEW];
+	struct ina_visitor *visitors = malloc(INA_ACCEPTOR_PLACES * sizeof(*visitors));
+	struct ina_acceptor acceptor;
 	uint32_t nothing = 0;
 	enum ina_status status;
 
-	if (!acceptor)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
-	ina_acceptor_open(acceptor, listener, &settings->job, settings->options.peer_timeout_ms);
-	status = ina_bootstrap(control, settings, local, acceptor, deadline_ms, roster, failure);
+	if (!visitors && failure->status == INA_OK)
+		ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
+	ina_acceptor_open(&acceptor, listener, &settings->job, settings->options.peer_timeout_ms,
+	                  visitors ? visitors : few, visitors ? INA_ACCEPTOR_PLACES : FEW);
+	status = ina_bootstrap(control, settings, local, &acceptor, deadline_ms, roster, failure);
 	if (status == INA_OK)
-		ina_mesh_connect(control, roster, acceptor, deadline_ms, failure);
-	ina_acceptor_close(acceptor);
-	control->unknown_peers += acceptor->unknown_peers;
-	free(acceptor);
+		ina_mesh_connect(control, roster, &acceptor, deadline_ms, failure);
+	ina_acceptor_close(&acceptor);
+	control->unknown_peers += acceptor.unknown_peers;
+	free(visitors);
 	if (status != INA_OK)
 		return status;
 	return ina_agree_on(control, "", "connect to its neighbours over TCP", false, &nothing,

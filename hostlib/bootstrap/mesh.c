@@ -98,7 +98,7 @@ static enum ina_status call_lower(struct meeting *m, struct ina_failure *failure
 static enum ina_status judge_greeting(const struct meeting *m, const struct ina_control_frame *in,
                                       struct ina_failure *failure)
 {
-	const struct ina_control *control = m->control;
+	struct ina_control *control = m->control;
 	const struct ina_link *link;
 
 	if (in->greeting.job_id != m->roster->job_id)

@@ -136,7 +136,7 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 	free(comm->channels);
 	comm->channels = NULL;
 	/* Where it failed before, that was said, or its own end without a word says it. */
-	if (comm->failure.status == INA_OK && comm->control.neighbours) {
+	if (comm->failure.status == INA_OK && comm->control.count > 0) {
 		ina_control_farewell(&comm->control, failure);
 		if (failure->status == INA_OK)
 			ina_control_await_farewells(&comm->control);

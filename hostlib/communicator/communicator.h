@@ -12,6 +12,12 @@
  */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 
+/*
+ * There is no memory for the struct: all ranks hear of the failure, as far as rank 0 can be reached.
+ * settings: filled in.
+ */
+void ina_comm_cannot_open(const struct ina_settings *settings, struct ina_failure *failure);
+
 /* Waits for all ranks to close, unless the communicator has failed; frees all. Safe at any stage.
  */
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure);

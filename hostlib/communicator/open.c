@@ -237,7 +237,7 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 /* The ranks meet, and find out who is on whose machine; flat, or on strands, they connect. */
 static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 {
-	int64_t deadline_ms = ina_now_ms() + comm->settings.options.open_timeout_ms;
+	int64_t deadline_ms = comm->settings.deadline_ms;
 	struct ina_endpoint *local = &comm->network.fabric.local;
 	struct ina_location where[INA_MAX_RANKS];
 	struct ina_topology topology;
@@ -246,8 +246,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 	struct ina_failure own = {INA_OK, ""};
 	enum ina_status status = ina_fork_check(&own); /* a child is no rank of the job */
 
-	if (status == INA_OK)
-		status = ina_control_init(&comm->control, comm->rank, comm->ranks, &own);
+	ina_control_init(&comm->control, comm->rank, comm->ranks);
 	if (status != INA_OK) {
 		*failure = own;
 		return status;
@@ -273,6 +272,21 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 	if (listener >= 0)
 		close(listener);
 	return status == INA_OK ? connect_all(comm, &roster, deadline_ms, failure) : status;
+}
+
+void ina_comm_cannot_open(const struct ina_settings *settings, struct ina_failure *failure)
+{
+	const struct ina_options *options = &settings->options;
+	const struct ina_endpoint nowhere = {0};
+	struct ina_failure ignored;
+	struct ina_control control;
+	struct ina_roster roster;
+
+	if (!settings->can_meet || options->ranks == 1 || ina_fork_check(&ignored) != INA_OK)
+		return;
+	ina_control_init(&control, options->rank, options->ranks);
+	ina_meet(&control, settings, &nowhere, -1, settings->deadline_ms, &roster, failure);
+	ina_control_close(&control);
 }
 
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure)

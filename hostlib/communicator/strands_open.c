@@ -40,34 +40,35 @@ static unsigned int strand_window(unsigned int window, int strands)
 	return share < window ? share : window;
 }
 
-/* The next strand. *own: why it failed. */
+/* The next strand. *own, on entry: what has failed at this rank already; then: why it failed. */
 static enum ina_status open_strand(struct ina_comm *comm, const struct strand *strand,
                                    struct ina_failure *own)
 {
+	struct ina_settings settings = comm->settings;
+	struct ina_options *options = &settings.options;
 	struct ina_comm *made = calloc(1, sizeof(*made));
-	struct ina_options *options;
 
-	if (!made) {
-		if (strand->listener >= 0)
-			close(strand->listener);
-		return ina_fail(own, INA_ERR_MEMORY, "no memory for a communicator");
-	}
-	comm->strands.comms[comm->strands.count++] = made;
-	ina_comm_init(made);
-	made->settings = comm->settings;
-	made->log.outlet = comm->log.outlet ? comm->log.outlet : &comm->log;
-	options = &made->settings.options;
 	options->rank = strand->rank;
 	options->ranks = strand->ranks;
 	options->schedule = INA_SCHEDULE_FLAT;
 	options->channels = strand->channels;
-	options->window = made->settings.receives = strand_window(options->window, strand->count);
-	made->settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
-	made->settings.root = (struct sockaddr_in){.sin_family = AF_INET,
-	                                           .sin_addr.s_addr = strand->leader->address,
-	                                           .sin_port = strand->leader->tcp_port};
-	made->settings.root_ports = 1;
-	made->settings.listener = strand->listener;
+	options->window = settings.receives = strand_window(options->window, strand->count);
+	settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
+	settings.root = (struct sockaddr_in){.sin_family = AF_INET,
+	                                     .sin_addr.s_addr = strand->leader->address,
+	                                     .sin_port = strand->leader->tcp_port};
+	settings.root_ports = 1;
+	settings.listener = strand->listener;
+	settings.deadline_ms = ina_now_ms() + options->open_timeout_ms;
+	if (!made) {
+		ina_fail(own, INA_ERR_MEMORY, "no memory for a communicator");
+		ina_comm_cannot_open(&settings, own);
+		return own->status;
+	}
+	comm->strands.comms[comm->strands.count++] = made;
+	ina_comm_init(made);
+	made->settings = settings;
+	made->log.outlet = comm->log.outlet ? comm->log.outlet : &comm->log;
 	if (ina_comm_open(made, own) != INA_OK)
 		made->failure = *own; /* so that closing waits for nobody */
 	return own->status;
@@ -183,25 +184,36 @@ enum ina_status ina_comm_open_rails(struct ina_comm *comm, const struct ina_topo
 {
 	bool leads = topology->machine == 0 && topology->local < topology->rails;
 	struct ina_parallel *parallel = ina_parallel_new(topology);
+	uint32_t nothing = 0;
 
 	/* Only that rank keeps it, until the bootstrap of the rail closes it. */
 	if (!parallel || !leads || topology->machines == 1) {
 		close(listener);
 		listener = -1;
 	}
+	/* Before any rank is where it hears of its rail alone. */
 	if (!parallel)
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
+		ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
 	comm->parallel = parallel;
-	parallel->strands = &comm->strands;
-	parallel->control = &comm->control;
-	parallel->turn = &comm->turn;
-	parallel->failure = &comm->failure;
+	if (parallel) {
+		parallel->strands = &comm->strands;
+		parallel->control = &comm->control;
+		parallel->turn = &comm->turn;
+		parallel->failure = &comm->failure;
+	}
+	if (ina_agree_on(&comm->control, "", "open its rail", false, &nothing,
+	                 ina_now_ms() + comm->settings.options.open_timeout_ms,
+	                 failure) != INA_OK) {
+		if (listener >= 0)
+			close(listener);
+		return failure->status;
+	}
 	give_up_network(comm);
 	return connect_rails(comm, roster, listener, failure);
 }
 
 static enum ina_status open_channel(struct ina_comm *comm, const struct ina_roster *roster,
-                                    int listener, struct ina_failure *failure)
+                                    int *listener, struct ina_failure *failure)
 {
 	const int channel = comm->strands.count;
 	struct strand strand = {
@@ -216,10 +228,13 @@ static enum ina_status open_channel(struct ina_comm *comm, const struct ina_rost
 	struct ina_failure own = {INA_OK, ""};
 
 	if (comm->rank == 0)
-		strand.listener = fcntl(listener, F_DUPFD_CLOEXEC, 0);
-	if (comm->rank == 0 && strand.listener < 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "no socket for a channel: %s",
-		                strerror(errno));
+		strand.listener = fcntl(*listener, F_DUPFD_CLOEXEC, 0);
+	/* The ranks that come to this channel hear of it there; it is the last. */
+	if (comm->rank == 0 && strand.listener < 0) {
+		ina_fail(&own, INA_ERR_SYSTEM, "no socket for a channel: %s", strerror(errno));
+		strand.listener = *listener;
+		*listener = -1;
+	}
 	if (open_strand(comm, &strand, &own) == INA_OK)
 		return INA_OK;
 	return ina_fail(failure, own.status, "channel %d: %s", channel, own.text);
@@ -250,8 +265,9 @@ enum ina_status ina_comm_open_channels(struct ina_comm *comm, const struct ina_r
 	/* Every failure goes into an agreement, so that no rank waits in vain. */
 	failure->status = INA_OK;
 	while (failure->status == INA_OK && comm->strands.count < options->channels)
-		open_channel(comm, roster, listener, failure);
-	close(listener);
+		open_channel(comm, roster, &listener, failure);
+	if (listener >= 0)
+		close(listener);
 	if (failure->status == INA_OK) {
 		/* The ring's are as long as was asked for, whatever aggregators grant. */
 		unit = comm->strands.comms[0]->network.hosts.ring.connection.limit_bytes;

@@ -3,7 +3,6 @@
 #include "control.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -24,8 +23,7 @@
 static const struct ina_votes NO_VOTES = {.least = {.rank = UINT32_MAX},
                                           .most = {.rank = UINT32_MAX}};
 
-enum ina_status ina_control_init(struct ina_control *control, int rank, int ranks,
-                                 struct ina_failure *failure)
+void ina_control_init(struct ina_control *control, int rank, int ranks)
 {
 	int neighbours[INA_NEIGHBOURS_MAX];
 
@@ -34,28 +32,20 @@ enum ina_status ina_control_init(struct ina_control *control, int rank, int rank
 	control->ranks = ranks;
 	control->votes = NO_VOTES;
 	control->count = ina_neighbours(rank, ranks, neighbours);
-	control->neighbours = calloc((size_t)control->count + 1, sizeof(*control->neighbours));
-	if (!control->neighbours) {
-		control->count = 0;
-		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the control channel");
-	}
 	for (int i = 0; i < control->count; i++) {
 		control->neighbours[i].rank = neighbours[i];
 		control->neighbours[i].link.fd = -1;
 	}
-	return INA_OK;
 }
 
 void ina_control_close(struct ina_control *control)
 {
 	for (int i = 0; i < control->count; i++)
 		ina_link_close(&control->neighbours[i].link);
-	free(control->neighbours);
-	control->neighbours = NULL;
 	control->count = 0;
 }
 
-static struct ina_peer *find(const struct ina_control *control, int rank)
+static struct ina_peer *find(struct ina_control *control, int rank)
 {
 	for (int i = 0; i < control->count; i++) {
 		if (control->neighbours[i].rank == rank)
@@ -64,7 +54,7 @@ static struct ina_peer *find(const struct ina_control *control, int rank)
 	return NULL;
 }
 
-struct ina_link *ina_control_link(const struct ina_control *control, int rank)
+struct ina_link *ina_control_link(struct ina_control *control, int rank)
 {
 	struct ina_peer *neighbour = find(control, rank);
 

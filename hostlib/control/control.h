@@ -44,7 +44,7 @@ struct ina_control {
 	int rank;
 	int ranks;
 	int count;
-	struct ina_peer *neighbours; /* by rank */
+	struct ina_peer neighbours[INA_NEIGHBOURS_MAX]; /* by rank */
 	uint64_t unknown_peers;      /* connections to this rank that were no rank's */
 	bool news;                   /* set by whatever arrives, cleared by whoever looks at it */
 	int64_t listened_ms;         /* when the neighbours' silence was looked at */
@@ -73,14 +73,12 @@ struct ina_control {
 	struct ina_stall stall_told;
 };
 
-/* Makes an empty control block; INA_OK or INA_ERR_MEMORY. ina_control_close() is safe either way.
- */
-enum ina_status ina_control_init(struct ina_control *control, int rank, int ranks,
-                                 struct ina_failure *failure);
+/* Makes an empty control block. It needs no memory, so that what has failed can be told. */
+void ina_control_init(struct ina_control *control, int rank, int ranks);
 void ina_control_close(struct ina_control *control);
 
 /* The connection to a neighbour; NULL: that rank is none. */
-struct ina_link *ina_control_link(const struct ina_control *control, int rank);
+struct ina_link *ina_control_link(struct ina_control *control, int rank);
 
 /* A frame of this rank, all zero but for its head. */
 struct ina_control_frame ina_control_frame(const struct ina_control *control,

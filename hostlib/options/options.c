@@ -163,10 +163,9 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 	struct sockaddr_in numeric;
 	const char *root = options->root ? options->root : getenv("INA_ROOT");
 	const char *name = options->root ? "option root" : "INA_ROOT";
-	int64_t deadline_ms = ina_now_ms() + options->open_timeout_ms;
 
 	if (!root) {
-		if (ina_launch_find_root(&launched, deadline_ms, failure) != INA_OK)
+		if (ina_launch_find_root(&launched, settings->deadline_ms, failure) != INA_OK)
 			return failure->status;
 		root = launched.text;
 		name = launched.name;
@@ -177,7 +176,7 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the address of rank 0 is not given: set the option root, or "
 		                "INA_ROOT in the environment (mpiexec -genv INA_ROOT ADDRESS)");
-	if (ina_address_parse(root, deadline_ms, &settings->root) != 0)
+	if (ina_address_parse(root, settings->deadline_ms, &settings->root) != 0)
 		return errno == ETIMEDOUT
 		               ? ina_fail(failure, INA_ERR_TIMEOUT,
 		                          "the %s is \"%.60s\": the system's resolver did not find "
@@ -347,6 +346,7 @@ static enum ina_status make_meeting(struct ina_settings *settings, struct ina_fa
 	struct ina_launch launch = {.job = ""};
 	enum ina_status status = check_timeouts(&settings->options, failure);
 
+	settings->deadline_ms = ina_now_ms() + settings->options.open_timeout_ms;
 	if (status == INA_OK)
 		status = make_ranks(&settings->options, &launch, failure);
 	if (status == INA_OK)

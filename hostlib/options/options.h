@@ -26,6 +26,7 @@
 
 struct ina_settings {
 	struct ina_options options; /* strings are not to be used any more */
+	int64_t deadline_ms;        /* of all that ina_open() waits for until the ranks have met */
 	struct ina_job job;
 	struct sockaddr_in root; /* port filled in */
 	int root_ports;          /* from that one on: rank 0 takes the first that is free */

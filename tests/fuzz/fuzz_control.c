@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
 struct meeting {
 	struct ina_control control;
+	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
 	struct ina_acceptor acceptor;
 	struct ina_settings settings;
 	struct ina_roster roster;
@@ -43,9 +44,8 @@ static void *meet(void *argument)
 	struct ina_endpoint local = {.address = 1, .port = 2};
 
 	/* Nobody has children of two ranks but rank 0, who come to the root: no listener. */
-	ina_acceptor_open(&m->acceptor, -1, &m->settings.job, 5000);
-	FUZZ_CHECK(ina_control_init(&m->control, m->settings.options.rank,
-	                            m->settings.options.ranks, &m->failure) == INA_OK);
+	ina_acceptor_open(&m->acceptor, -1, &m->settings.job, 5000, m->visitors, INA_ACCEPTOR_PLACES);
+	ina_control_init(&m->control, m->settings.options.rank, m->settings.options.ranks);
 	m->status = ina_bootstrap(&m->control, &m->settings, &local, &m->acceptor,
 	                          ina_now_ms() + 5000, &m->roster, &m->failure);
 	return NULL;
@@ -219,10 +219,9 @@ static void fuzz_channel(int rank, const uint8_t *input, size_t size)
 {
 	static struct ina_control control;
 	static struct ina_fault_agreement agreement;
-	struct ina_failure failure;
 	int ends[RANKS - 1];
 
-	FUZZ_CHECK(ina_control_init(&control, rank, RANKS, &failure) == INA_OK);
+	ina_control_init(&control, rank, RANKS);
 	for (int i = 0; i < RANKS - 1; i++)
 		ends[i] = give_link(&control, (rank + 1 + i) % RANKS);
 	control.phase = 1;
@@ -258,6 +257,7 @@ struct mesher {
 	struct ina_control control;
 	struct ina_job job;
 	struct ina_roster roster;
+	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
 	struct ina_acceptor acceptor;
 	int listener;
 	struct ina_failure failure;
@@ -268,7 +268,7 @@ static void *connect_mesh(void *argument)
 {
 	struct mesher *w = argument;
 
-	ina_acceptor_open(&w->acceptor, w->listener, &w->job, 5000);
+	ina_acceptor_open(&w->acceptor, w->listener, &w->job, 5000, w->visitors, INA_ACCEPTOR_PLACES);
 	w->status = ina_mesh_connect(&w->control, &w->roster, &w->acceptor, ina_now_ms() + 5000,
 	                             &w->failure);
 	ina_acceptor_close(&w->acceptor);
@@ -293,7 +293,7 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 	for (int i = 0; i < 2; i++) {
 		struct mesher *w = &meshers[i];
 
-		FUZZ_CHECK(ina_control_init(&w->control, i + 1, RANKS, &w->failure) == INA_OK);
+		ina_control_init(&w->control, i + 1, RANKS);
 		FUZZ_CHECK(ina_job_make(&w->job, NULL, "", &w->failure) == INA_OK);
 		w->roster.job_id = 77;
 		w->roster.endpoints[1] = first;

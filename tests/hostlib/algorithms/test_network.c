@@ -32,8 +32,8 @@ static int open_network(void **state)
 	options.poll_count = 100; /* none of these tests is to sleep */
 	memset(&network, 0, sizeof(network));
 	fake_open(&network.fabric, 0, RANKS);
-	if (ina_settings_make(&settings, &options, &failure) != INA_OK ||
-	    ina_control_init(&control, 0, RANKS, &failure) != INA_OK)
+	ina_control_init(&control, 0, RANKS);
+	if (ina_settings_make(&settings, &options, &failure) != INA_OK)
 		return -1;
 	return ina_network_open(&network, &control, &settings, 7, &failure) == INA_OK ? 0 : -1;
 }

@@ -60,22 +60,20 @@ static void *run_rank(void *argument)
 	struct rank *rank = argument;
 	struct ina_endpoint local = {.address = htonl(INADDR_LOOPBACK),
 	                             .port = PORT_OF(rank->options.rank)};
-	struct ina_acceptor *acceptor = calloc(1, sizeof(*acceptor));
+	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
+	struct ina_acceptor acceptor;
 	int listener = -1;
 
 	usleep((useconds_t)rank->delay_ms * 1000);
-	if (rank->status == INA_OK)
-		rank->status = ina_control_init(&rank->control, rank->options.rank,
-		                                rank->options.ranks, &rank->failure);
+	ina_control_init(&rank->control, rank->options.rank, rank->options.ranks);
 	if (rank->status == INA_OK)
 		rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
-	ina_acceptor_open(acceptor, listener, &rank->settings.job, 5000);
+	ina_acceptor_open(&acceptor, listener, &rank->settings.job, 5000, visitors, INA_ACCEPTOR_PLACES);
 	if (rank->status == INA_OK)
-		rank->status = ina_bootstrap(&rank->control, &rank->settings, &local, acceptor,
+		rank->status = ina_bootstrap(&rank->control, &rank->settings, &local, &acceptor,
 		                             ina_now_ms() + rank->timeout_ms, &rank->roster,
 		                             &rank->failure);
-	ina_acceptor_close(acceptor);
-	free(acceptor);
+	ina_acceptor_close(&acceptor);
 	if (listener >= 0)
 		close(listener);
 	return NULL;

@@ -74,9 +74,8 @@ static void *meet(void *argument)
 	int own = rank->settings.options.rank;
 	int listener;
 
-	rank->status = ina_control_init(&rank->control, own, count, &rank->failure);
-	if (rank->status == INA_OK)
-		rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
+	ina_control_init(&rank->control, own, count);
+	rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
 	if (rank->status != INA_OK)
 		return NULL;
 	local.port = (uint16_t)(2000 + own);

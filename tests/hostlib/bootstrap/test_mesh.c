@@ -26,6 +26,7 @@ struct rank {
 	struct ina_control control;
 	struct ina_roster roster;
 	int listener;
+	struct ina_visitor visitors[INA_ACCEPTOR_PLACES];
 	struct ina_acceptor acceptor;
 	enum ina_status status;
 	struct ina_failure failure;
@@ -38,7 +39,7 @@ static void *run_rank(void *argument)
 {
 	struct rank *rank = argument;
 
-	ina_acceptor_open(&rank->acceptor, rank->listener, &job, 5000);
+	ina_acceptor_open(&rank->acceptor, rank->listener, &job, 5000, rank->visitors, INA_ACCEPTOR_PLACES);
 	rank->status = ina_mesh_connect(&rank->control, &rank->roster, &rank->acceptor,
 	                                ina_now_ms() + 1000, &rank->failure);
 	ina_acceptor_close(&rank->acceptor);
@@ -62,8 +63,7 @@ static int meet(void **state)
 		assert_int_equal(
 		        ina_mesh_listen(&ranks[r].listener, &endpoint->tcp_port, &ranks[r].failure),
 		        INA_OK);
-		assert_int_equal(ina_control_init(&ranks[r].control, r, RANKS, &ranks[r].failure),
-		                 INA_OK);
+		ina_control_init(&ranks[r].control, r, RANKS);
 	}
 	for (int r = 0; r < RANKS; r++)
 		ranks[r].roster = roster;

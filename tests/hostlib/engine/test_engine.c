@@ -41,8 +41,8 @@ static int open_comm(void **state)
 	options.root = "127.0.0.1";
 	options.timeout_ms = 10000;
 	fake_open(&comm->network.fabric, 1, RANKS);
+	ina_control_init(&comm->control, 1, RANKS);
 	if (ina_settings_make(&comm->settings, &options, &failure) != INA_OK ||
-	    ina_control_init(&comm->control, 1, RANKS, &failure) != INA_OK ||
 	    ina_network_open(&comm->network, &comm->control, &comm->settings, 7, &failure) !=
 	            INA_OK ||
 	    ina_memory_get(&comm->network.memory, memory, sizeof(memory), true, true, &entry,

@@ -137,7 +137,7 @@ static void others_bring_what_they_like(void **state)
 	int before;
 
 	(void)state;
-	assert_int_equal(ina_control_init(&control, 0, 2, &failure), INA_OK);
+	ina_control_init(&control, 0, 2);
 	leaders = meeting_of(0);
 	assert_int_equal(pthread_create(&thread, NULL, gather, NULL), 0);
 	size = find_name(&name, line, sizeof(line));

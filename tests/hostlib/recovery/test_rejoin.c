@@ -46,7 +46,7 @@ static int open_joining(void **state)
 	options.root = "127.0.0.1";
 	fake_open(&network.fabric, 0, RANKS);
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
-	assert_int_equal(ina_control_init(&control, 0, RANKS, &failure), INA_OK);
+	ina_control_init(&control, 0, RANKS);
 	assert_int_equal(ina_network_open(&network, &control, &settings, 7, &failure), INA_OK);
 	ina_innet_start(&network.innet, INA_WIRE_JOIN, -8, &nothing);
 	assert_int_equal(ina_innet_advance(&network.innet, &failure), INA_OK);
