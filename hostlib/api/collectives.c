@@ -5,6 +5,7 @@
 #include "hostlib/elements/number.h"
 #include "hostlib/engine/collective.h"
 #include "hostlib/engine/group.h"
+#include "hostlib/rdma/memory.h"
 #include "hostlib/rdma/probe.h"
 #include "progress.h"
 
@@ -36,21 +37,31 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 	return INA_OK;
 }
 
-/* The library copies elements: an address of another device would end the process. */
+/*
+ * The library copies elements: an address of another device would end the process, and so would a
+ * hole. Short memory, which is always copied, is looked at page by page; of longer memory the first
+ * byte is, and the device finds holes when it is registered.
+ */
+static size_t looked_at(size_t bytes)
+{
+	return bytes <= INA_COPIED_BYTES ? bytes : 1;
+}
+
 static enum ina_status check_access(struct ina_comm *comm, const struct ina_collective *what,
                                     struct ina_failure *failure)
 {
-	bool reads = ina_collective_send_bytes(comm, what) > 0;
-	bool writes = ina_collective_recv_bytes(comm, what) > 0;
+	size_t reads = looked_at(ina_collective_send_bytes(comm, what));
+	size_t writes = looked_at(ina_collective_recv_bytes(comm, what));
 
-	if (what->kind == INA_CALL_BROADCAST && comm->rank == what->root)
-		writes = writes && what->recv != what->send;
-	if (reads && !ina_may_read(&comm->probed, what->send))
+	if (what->kind == INA_CALL_BROADCAST && comm->rank == what->root &&
+	    what->recv == what->send)
+		writes = 0;
+	if (!ina_may_read(&comm->probed, what->send, reads))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: send (%p) is not memory that this process can read; copy what "
 		                "a device has to the host first",
 		                ina_call_name(what->kind), what->send);
-	if (writes && !ina_may_write(&comm->probed, what->recv))
+	if (!ina_may_write(&comm->probed, what->recv, writes))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s: recv (%p) is not memory that this process can write; what is "
 		                "for a device goes to the host first",

@@ -50,7 +50,7 @@ static enum ina_status hold(struct ina_channels *channels, struct ina_channel_ca
 		                           &call->entries[c][*count], &ignored);
 
 		*count += error == 0;
-		if (error == EFAULT && !ina_may_read_all(start, bytes))
+		if (error == EFAULT && !ina_may_read_afresh(start, bytes))
 			return ina_fail(failure, INA_ERR_MEMORY, INA_NOT_MEMORY, bytes, start);
 	}
 	return INA_OK;

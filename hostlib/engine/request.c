@@ -142,8 +142,8 @@ static bool hold(struct ina_request *request, const void *memory, size_t bytes, 
 		request->entry_count++;
 		return true;
 	}
-	/* Short memory is not looked at: the first byte was, before the call was queued. */
-	*is_there = bytes <= INA_COPIED_BYTES || ina_may_read_all(memory, bytes);
+	/* Short memory was looked at before the call was queued. */
+	*is_there = bytes <= INA_COPIED_BYTES || ina_may_read_afresh(memory, bytes);
 	if (error == ENOENT)
 		return false;
 	if (!comm->has_told_of_copies)

@@ -412,9 +412,12 @@ INA_API const char *ina_error(const ina_comm *comm);
  * of the library; neither happens to memory that was given to ina_register(). A buffer that the
  * device does not take, as memory that is mapped from a file, or more of it than the process may
  * lock (ulimit -l), is copied too, which is slower; the log says so, once.
- * The library reads a byte of send, and writes one of recv back as it was: an address of another
- * device (CUDA) is an INA_ERR_ARGUMENT. If a later part of a buffer of more than 64 KiB is not this
- * process' memory, that is an INA_ERR_MEMORY, which ends the communicator.
+ * Before anything is sent, the library reads a byte of each page of send, and writes one of each page
+ * of recv back as it was; of buffers of more than 64 KiB, of the first page. An address of another
+ * device (CUDA), or a hole, is an INA_ERR_ARGUMENT. A later hole in a longer buffer is an
+ * INA_ERR_MEMORY, which ends the communicator, where the buffer is registered; where the library
+ * copies the whole buffer (ranks of one machine, averages) it ends the process by SIGSEGV, as any
+ * copy does.
  */
 INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
                                       enum ina_type type, enum ina_op op);

@@ -48,24 +48,31 @@ static bool may(uintptr_t *pages, bool (*can)(const void *), const void *memory)
 	return true;
 }
 
-bool ina_may_read(struct ina_probed *probed, const void *memory)
-{
-	return may(probed->readable, can_read, memory);
-}
-
-bool ina_may_write(struct ina_probed *probed, const void *memory)
-{
-	return may(probed->writable, can_write, memory);
-}
-
-bool ina_may_read_all(const void *memory, size_t bytes)
+/* Of each page, an address that is in the memory. NULL: no pages are remembered. */
+static bool may_all(uintptr_t *pages, bool (*can)(const void *), const void *memory, size_t bytes)
 {
 	const uintptr_t end = (uintptr_t)memory + bytes;
 
-	for (uintptr_t page = (uintptr_t)memory; page < end;
-	     page = (page / PAGE_BYTES + 1) * PAGE_BYTES) {
-		if (!can_read((const void *)page))
+	for (uintptr_t at = (uintptr_t)memory; at < end; at = (at / PAGE_BYTES + 1) * PAGE_BYTES) {
+		const void *address = (const void *)at;
+
+		if (!(pages ? may(pages, can, address) : can(address)))
 			return false;
 	}
 	return true;
+}
+
+bool ina_may_read(struct ina_probed *probed, const void *memory, size_t bytes)
+{
+	return may_all(probed->readable, can_read, memory, bytes);
+}
+
+bool ina_may_write(struct ina_probed *probed, const void *memory, size_t bytes)
+{
+	return may_all(probed->writable, can_write, memory, bytes);
+}
+
+bool ina_may_read_afresh(const void *memory, size_t bytes)
+{
+	return may_all(NULL, can_read, memory, bytes);
 }

@@ -17,19 +17,19 @@
  * Pages that the process could use before: they are not asked about again, so a call with buffers
  * that were used before costs no system call. All zero at first.
  */
-#define INA_PROBED_PAGES 64u
+#define INA_PROBED_PAGES 256u
 
 struct ina_probed {
 	uintptr_t readable[INA_PROBED_PAGES];
 	uintptr_t writable[INA_PROBED_PAGES];
 };
 
-/* At this address; it may be any. */
-bool ina_may_read(struct ina_probed *probed, const void *memory);
-bool ina_may_write(struct ina_probed *probed, const void *memory);
+/* Every page of so many bytes from this address, which may be any. */
+bool ina_may_read(struct ina_probed *probed, const void *memory, size_t bytes);
+bool ina_may_write(struct ina_probed *probed, const void *memory, size_t bytes);
 
-/* All pages of it; and the text of the error, with the bytes and the address, if it may not. */
-bool ina_may_read_all(const void *memory, size_t bytes);
+/* The same, whatever is remembered; and the text of the error, with the bytes and the address. */
+bool ina_may_read_afresh(const void *memory, size_t bytes);
 #define INA_NOT_MEMORY "of the %zu bytes at %p, some are not memory of this process"
 
 #endif

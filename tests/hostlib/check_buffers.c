@@ -467,10 +467,31 @@ static int check_limited(void)
 	return 0;
 }
 
-static int is_refused(const void *send, void *recv)
+static int is_refused(const void *send, void *recv, size_t bytes)
 {
-	return ina_allreduce(comm, send, recv, 100, INA_INT32, INA_SUM) == INA_ERR_ARGUMENT &&
+	return ina_allreduce(comm, send, recv, bytes / sizeof(int32_t), INA_INT32, INA_SUM) ==
+	               INA_ERR_ARGUMENT &&
 	       strstr(ina_error(comm), "not memory that this process can");
+}
+
+/* Up to 64 KiB, all pages are looked at before anything is sent: the last one is a hole. */
+static int check_holes(void *fine)
+{
+	for (size_t bytes = 8; bytes <= 65536; bytes *= 2) {
+		size_t pages = (bytes + 2 * PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+		uint8_t *memory = map(NULL, pages);
+		uint8_t *last = memory + pages - PAGE_BYTES;
+		uint8_t *holed = last + sizeof(int32_t) - bytes;
+
+		mprotect(last, PAGE_BYTES, PROT_READ);
+		if (!is_refused(fine, holed, bytes) || !is_refused(holed, holed, bytes))
+			return complain("a page that cannot be written", ina_error(comm));
+		munmap(last, PAGE_BYTES);
+		if (!is_refused(fine, holed, bytes) || !is_refused(holed, fine, bytes))
+			return complain("a page that is not there", ina_error(comm));
+		munmap(memory, pages - PAGE_BYTES);
+	}
+	return 0;
 }
 
 static int check_bad(void)
@@ -483,10 +504,13 @@ static int check_bad(void)
 
 	munmap(gone, PAGE_BYTES);
 	mprotect(readable, PAGE_BYTES, PROT_READ);
-	if (!is_refused(none, fine) || !is_refused(fine, none) || !is_refused(none, none) ||
-	    !is_refused(gone, fine) || !is_refused(fine, gone) || !is_refused(fine, readable) ||
-	    !is_refused(readable, readable))
+	if (!is_refused(none, fine, 400) || !is_refused(fine, none, 400) ||
+	    !is_refused(none, none, 400) || !is_refused(gone, fine, 400) ||
+	    !is_refused(fine, gone, 400) || !is_refused(fine, readable, 400) ||
+	    !is_refused(readable, readable, 400))
 		return complain("an address that cannot be used", ina_error(comm));
+	if (check_holes(fine) != 0)
+		return 1;
 	if (!in_place(fine, NULL, bytes / sizeof(*fine), 1))
 		return complain("after addresses that could not be used", ina_error(comm));
 	/* A part of it cannot be used. */
