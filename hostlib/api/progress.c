@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hostlib/channels/strands.h"
+#include "hostlib/communicator/fork.h"
 #include "hostlib/engine/gate.h"
 
 struct ina_progress {
@@ -163,11 +164,13 @@ enum ina_status ina_progress_start(struct ina_comm *comm, struct ina_failure *fa
 		error = errno;
 	ina_gate_init(&progress->gate);
 	comm->progress = progress;
+	ina_fork_guard(comm, &progress->gate);
 	comm->callers.by_thread = true;
 	if (error == 0)
 		error = start_thread(comm);
 	if (error == 0)
 		return INA_OK;
+	ina_fork_guard(comm, NULL);
 	if (progress->wake_fd >= 0)
 		close(progress->wake_fd);
 	ina_gate_destroy(&progress->gate);
@@ -188,6 +191,7 @@ void ina_progress_stop(struct ina_comm *comm)
 	ina_gate_leave(&progress->gate);
 	ina_progress_wake(comm);
 	pthread_join(progress->thread, NULL);
+	ina_fork_guard(comm, NULL);
 	ina_gate_destroy(&progress->gate);
 	close(progress->wake_fd);
 	free(progress);

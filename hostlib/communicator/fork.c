@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "hostlib/engine/gate.h"
 #include "hostlib/engine/request.h"
 #include "hostlib/machine/parallel.h"
 
@@ -95,13 +96,22 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 	comm->first = comm->last = NULL;
 }
 
+/* Where the library has a thread, no thread is in the midst of a step as the child comes to life. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
+	for (const struct ina_comm *comm = watched; comm; comm = comm->next_watched) {
+		if (comm->gate)
+			ina_gate_enter(comm->gate);
+	}
 }
 
 static void in_parent(void)
 {
+	for (const struct ina_comm *comm = watched; comm; comm = comm->next_watched) {
+		if (comm->gate)
+			ina_gate_leave(comm->gate);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -143,6 +153,13 @@ void ina_fork_forget(struct ina_comm *comm)
 			break;
 		}
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void ina_fork_guard(struct ina_comm *comm, struct ina_gate *gate)
+{
+	pthread_mutex_lock(&lock);
+	comm->gate = gate;
 	pthread_mutex_unlock(&lock);
 }
 

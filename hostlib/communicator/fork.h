@@ -13,6 +13,9 @@
 void ina_fork_watch(struct ina_comm *comm);
 void ina_fork_forget(struct ina_comm *comm);
 
+/* Whoever is in the midst of a step has passed this gate: fork() waits for it. NULL: no longer. */
+void ina_fork_guard(struct ina_comm *comm, struct ina_gate *gate);
+
 /*
  * INA_ERR_ARGUMENT in a process that was forked while its parent had communicators: libibverbs and
  * librdmacm keep what they know of the device, and it is of no use here.

@@ -319,6 +319,7 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 		return failure->status;
 	ina_comm_use(comm, &ina_alone_algorithm, NULL);
 	comm->stats.algorithm = INA_ALGORITHM_RING;
+	ina_fork_watch(comm);
 	snprintf(comm->how, sizeof(comm->how), "alone: sums are copies");
 	ina_log(&comm->log, "%s", comm->how);
 	return INA_OK;

@@ -90,6 +90,7 @@ struct ina_comm {
 
 	struct ina_abort abort;
 	struct ina_progress *progress; /* api/progress.h; NULL: no thread of the library */
+	struct ina_gate *gate;         /* that who is inside has passed; NULL: the same */
 
 	/* communicator/fork.h */
 	struct ina_comm *next_watched;

@@ -49,8 +49,8 @@
  * up its descriptors and mappings of the device before fork() returns there, so
  * that the others hear of the parent's end at once, whatever the child does. In
  * the child all calls return INA_ERR_ARGUMENT, ina_open() too, until it calls
- * exec(). This needs that no other thread is inside of ina_open() or ina_close()
- * meanwhile. On Linux 5.13 and later, memory that is registered stays the
+ * exec(). Any thread may fork at any time, also while others are in calls, but for
+ * ina_open() and ina_close(). On Linux 5.13 and later, memory that is registered stays the
  * parent's when it forks, and ibv_fork_init() is not needed; the library never
  * calls it. On an older kernel, a program that forks has to call it before its
  * first ina_open(), and its children have none of the memory that was given to

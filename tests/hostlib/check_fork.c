@@ -3,13 +3,18 @@
  * A rank forks, as a program's helpers are made, and is killed while its child lives on. To be run
  * on every rank of a lab in virtual time:
  *
- *	check_fork VICTIM
+ *	check_fork VICTIM [busy [thread]]
  *
  * The victim exits with 0 if its child has nothing of the communicator's, gets errors from its
  * calls, and disturbs the parent in nothing. Every other rank exits with 0 if it got INA_ERR_PEER
  * at once.
+ *
+ * With `busy` no rank is killed: the victim forks again and again while another thread of it
+ * all-reduces, and with `thread` a thread of the library besides. Each child finds soon
+ * that all its calls are refused, wherever the other threads were as it came to life.
  */
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,11 +212,80 @@ static int survive(int victim)
 	return 0;
 }
 
+#define CHILDREN 60
+#define CALLS    200
+
+static ina_comm *open_busy(int by_thread)
+{
+	struct ina_options options;
+	char why[INA_ERROR_SIZE];
+	ina_comm *comm;
+
+	ina_options_init(&options);
+	options.progress_thread = by_thread;
+	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK)
+		wrong("ina_open", why);
+	return comm;
+}
+
+static void *reduce_often(void *argument)
+{
+	static int failed;
+
+	for (int call = 0; call < CALLS && !failed; call++)
+		failed = reduce(argument);
+	return &failed;
+}
+
+/* Its own end is a signal, if a call hangs. */
+static int is_refused_all(ina_comm *comm)
+{
+	ina_request *request;
+	int ignored[4];
+
+	alarm(20);
+	return ina_allreduce_start(comm, ignored, ignored, 4, INA_INT32, INA_SUM, &request) ==
+	               INA_ERR_ARGUMENT &&
+	       ina_barrier(comm) == INA_ERR_ARGUMENT && strstr(ina_error(comm), "fork") &&
+	       ina_close(comm) == INA_ERR_ARGUMENT;
+}
+
+static int fork_often(int by_thread)
+{
+	ina_comm *comm = open_busy(by_thread);
+	pthread_t thread;
+	void *failed;
+	int status;
+
+	if (!comm || pthread_create(&thread, NULL, reduce_often, comm) != 0)
+		return 1;
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(is_refused_all(comm) ? 0 : 1);
+		if (waitpid(child, &status, 0) != child || status != 0)
+			return wrong("a child", WIFSIGNALED(status) ? "it hangs or has crashed"
+			                                            : "a call is not refused");
+	}
+	pthread_join(thread, &failed);
+	return *(int *)failed != 0 || ina_close(comm) != INA_OK;
+}
+
+static int help_often(void)
+{
+	ina_comm *comm = open_busy(0);
+
+	return !comm || *(int *)reduce_often(comm) != 0 || ina_close(comm) != INA_OK;
+}
+
 int main(int argc, char **argv)
 {
 	int victim = argc > 1 ? atoi(argv[1]) : 0;
 	const char *rank = getenv("INA_RANK");
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 2)
+		return rank && atoi(rank) == victim ? fork_often(argc > 3) : help_often();
 	return rank && atoi(rank) == victim ? watch_victim() : survive(victim);
 }
