@@ -7,6 +7,7 @@
 
 #include "common/deadline.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/rdma/connection.h"
 
 /* Between looks at the clock. */
 #define TICK_MS 1000
@@ -37,6 +38,7 @@ static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc
 static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv_wc *wc,
                                struct ina_failure *failure)
 {
+	struct ina_failure cause;
 	char host[INET_ADDRSTRLEN];
 	enum ina_status status;
 	char name[64];
@@ -49,6 +51,8 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 	/* The hosts can do without the other connection. */
 	status = is_aggregated((enum ina_work)(wc->wr_id >> 32)) ? INA_ERR_AGGREGATOR
 	                                                         : INA_ERR_DEVICE;
+	if (ina_fabric_look(fabric, &cause) != INA_OK)
+		return ina_fail(failure, status, "%s failed: %s", name, cause.text);
 	/* rdma_rxe has no packet made: the address was the connection's, also if it is back. */
 	if (wc->status == IBV_WC_LOC_QP_OP_ERR)
 		return ina_fail(failure, status,

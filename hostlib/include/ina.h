@@ -203,7 +203,8 @@ struct ina_options {
 	 */
 	int fixed_point;
 
-	int open_timeout_ms; /* until all ranks have come and are connected */
+	/* Until all ranks have come and are connected; finding the address of rank 0 counts. */
+	int open_timeout_ms;
 	/*
 	 * Until the aggregator has answered. 0: 2 s, or 8 ACK timeouts where these are longer: a
 	 * JOIN that was lost is sent again after one.

@@ -2,6 +2,7 @@
 /* How connections come about; every wait is bounded. */
 #include "connection.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,36 @@ enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure 
 	if (fds[1].revents && ina_device_has_failed(fabric->listener->verbs, fabric->cq))
 		return ina_device_gone(fabric->device, failure);
 	return fds[2].revents ? ina_manager_attend(fabric, failure) : INA_OK;
+}
+
+enum ina_status ina_fabric_look(const struct ina_fabric *fabric, struct ina_failure *failure)
+{
+	static const union ibv_gid unknown;
+	struct ibv_context *context = fabric->listener->verbs;
+	const uint8_t number = fabric->listener->port_num;
+	struct ibv_port_attr port;
+	char host[INET_ADDRSTRLEN];
+	union ibv_gid gid;
+	unsigned int mtu;
+
+	/* A device that does not say is none the worse. */
+	if (memcmp(&fabric->gid, &unknown, sizeof(gid)) != 0 &&
+	    ibv_query_gid(context, number, fabric->gid_index, &gid) == 0 &&
+	    memcmp(&fabric->gid, &gid, sizeof(gid)) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "the address %s of %s was removed or changed since the communicator "
+		                "was opened",
+		                inet_ntop(AF_INET, &fabric->local.address, host, sizeof(host)),
+		                fabric->device);
+	if (ibv_query_port(context, number, &port) != 0)
+		return INA_OK;
+	mtu = 128u << port.active_mtu; /* IBV_MTU_256 is 1 */
+	if (mtu >= fabric->path_mtu)
+		return INA_OK;
+	return ina_fail(failure, INA_ERR_DEVICE,
+	                "the path MTU of %s fell from %u to %u since the communicator was opened: "
+	                "its network interface has another MTU",
+	                fabric->device, fabric->path_mtu, mtu);
 }
 
 enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready, struct ina_failure *failure)

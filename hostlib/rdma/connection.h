@@ -41,4 +41,10 @@ enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready,
  */
 enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure *failure);
 
+/*
+ * Is the device still the one with which the connections were made? INA_OK, or INA_ERR_DEVICE:
+ * another address, or a smaller MTU, ends them sooner or later, without saying why.
+ */
+enum ina_status ina_fabric_look(const struct ina_fabric *fabric, struct ina_failure *failure);
+
 #endif

@@ -152,6 +152,24 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	(void)event;
 }
 
+#undef ibv_query_port
+int ibv_query_port(struct ibv_context *context, uint8_t number, struct _compat_ibv_port_attr *port)
+{
+	(void)context;
+	(void)number;
+	((struct ibv_port_attr *)port)->active_mtu = fake.active_mtu;
+	return 0;
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid)
+{
+	(void)context;
+	(void)number;
+	(void)index;
+	*gid = fake.gid;
+	return 0;
+}
+
 void fake_tell(void)
 {
 	if (write(fake.other_ends[1], "", 1) != 1)
@@ -169,6 +187,8 @@ void fake_open(struct ina_fabric *fabric, int rank, int ranks)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.batch = FAKE_POSTED;
+	fake.active_mtu = IBV_MTU_4096;
+	fake.gid.raw[15] = 1;
 	fake.context.ops.post_send = post_send;
 	fake.context.ops.post_recv = post_recv;
 	fake.context.ops.poll_cq = poll_cq;
@@ -188,6 +208,7 @@ void fake_open(struct ina_fabric *fabric, int rank, int ranks)
 	        .channel = &fake.channel,
 	        .cq = &fake.cq,
 	        .path_mtu = 4096,
+	        .gid = fake.gid,
 	        .device = "fake0",
 	        .rank = rank,
 	        .ranks = ranks,

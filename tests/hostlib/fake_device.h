@@ -40,6 +40,8 @@ struct fake_device {
 	int looks;             /* at the completion queue */
 	int deregister_errors; /* so many calls of ibv_dereg_mr() fail */
 	int register_errno;    /* not 0: calls of ibv_reg_mr() fail with it */
+	enum ibv_mtu active_mtu;
+	union ibv_gid gid;
 };
 
 /* There is one. A fresh one, and a fabric of `ranks` that is connected by it. */

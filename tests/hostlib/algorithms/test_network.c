@@ -289,6 +289,30 @@ static void an_address_that_is_gone_is_named(void **state)
 	                 INA_ERR_DEVICE);
 	assert_non_null(strstr(failure.text, "the ring connection to rank "));
 	assert_non_null(strstr(failure.text, "can no longer send from its address"));
+	/* If it is not there, that is certain. */
+	fake.gid.raw[15]++;
+	fake_complete(ina_work_id(INA_WORK_RING_SEND, 0), IBV_WC_LOC_QP_OP_ERR, 0);
+	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure),
+	                 INA_ERR_DEVICE);
+	assert_non_null(strstr(failure.text, "the ring connection to rank "));
+	assert_non_null(strstr(failure.text, "fake0 was removed or changed"));
+}
+
+static void a_device_that_has_changed_is_found(void **state)
+{
+	struct ina_failure failure = {INA_OK, ""};
+
+	(void)state;
+	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
+	fake.active_mtu = IBV_MTU_1024;
+	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_ERR_DEVICE);
+	assert_non_null(strstr(failure.text, "path MTU of fake0 fell from 4096 to 1024"));
+	network.fabric.path_mtu = 1024; /* that of another rank was less */
+	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
+	fake.gid = (union ibv_gid){{0}};
+	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_ERR_DEVICE);
+	network.fabric.gid = fake.gid; /* the device did not tell it */
+	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
 }
 
 int main(void)
@@ -305,6 +329,7 @@ int main(void)
 	        TEST(an_error_does_not_swallow_what_came_with_it),
 	        TEST(an_error_of_the_ring_counts_more),
 	        TEST(an_address_that_is_gone_is_named),
+	        TEST(a_device_that_has_changed_is_found),
 	        TEST(the_end_of_the_device_ends_a_wait),
 	        TEST(a_device_that_fails_is_heard_of),
 	        TEST(other_events_are_no_failures),

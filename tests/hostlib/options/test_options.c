@@ -391,6 +391,13 @@ static void names(void **state)
 	assert_false(settings.can_meet);
 	assert_true(ina_now_ms() - start_ms < 500);
 	usleep(700000); /* the resolver's thread is done, and has freed all */
+	/* What the resolver takes is not given to the ranks' meeting once more. */
+	start_ms = ina_now_ms();
+	options.open_timeout_ms = 5000;
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	assert_true(ina_now_ms() - start_ms >= 600);
+	assert_true(settings.deadline_ms >= start_ms + 5000);
+	assert_true(settings.deadline_ms < start_ms + 5300);
 }
 
 /* A failure after rank and root are known can be sent to rank 0. */
