@@ -187,8 +187,8 @@ static int accept_one(struct ina_acceptor *acceptor, struct ina_visitor **place)
 	acceptor->is_full = !*place;
 	if (!*place)
 		return -1;
-	INA_UNINTERRUPTED(
-	        fd, accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	INA_UNINTERRUPTED(fd,
+	                  accept4(acceptor->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
 	acceptor->is_full = true;

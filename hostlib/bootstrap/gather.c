@@ -448,8 +448,8 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 
 	if (listen_at_root(settings, deadline_ms, &listener, &outcome) != INA_OK)
 		goto out;
-	ina_acceptor_open(&g->acceptor, listener, &settings->job,
-	                  settings->options.peer_timeout_ms, visitors, room);
+	ina_acceptor_open(&g->acceptor, listener, &settings->job, settings->options.peer_timeout_ms,
+	                  visitors, room);
 	gather(g, &outcome);
 	if (outcome.status == INA_OK && ina_random_number(&roster->job_id) != 0)
 		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",

@@ -26,10 +26,10 @@ void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]
 
 /*
  * ina_bootstrap() at rank 0, and its failure too. Its own endpoint is in the roster. visitors: room
- * for so many at once, until then.
+ * for that number of ranks that call at the same time.
  */
 enum ina_status ina_gather(struct ina_control *control, const struct ina_settings *settings,
-                           struct ina_visitor *visitors, int room, int64_t deadline_ms, struct ina_roster *roster,
-                           struct ina_failure *failure);
+                           struct ina_visitor *visitors, int room, int64_t deadline_ms,
+                           struct ina_roster *roster, struct ina_failure *failure);
 
 #endif

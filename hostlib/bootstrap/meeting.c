@@ -8,7 +8,7 @@
 #include "hostlib/control/agreement.h"
 #include "mesh.h"
 
-/* Of those who come at once, without memory for all: so few ranks hear of that at a time. */
+/* Ranks that can call at the same time when there is no memory for all. */
 #define FEW 16
 
 enum ina_status ina_meet(struct ina_control *control, const struct ina_settings *settings,

@@ -13,8 +13,8 @@
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 
 /*
- * There is no memory for the struct: all ranks hear of the failure, as far as rank 0 can be reached.
- * settings: filled in.
+ * There is no memory for the struct: all ranks hear of the failure, as far as rank 0 can be
+ * reached. settings: filled in.
  */
 void ina_comm_cannot_open(const struct ina_settings *settings, struct ina_failure *failure);
 

@@ -96,7 +96,8 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 	comm->first = comm->last = NULL;
 }
 
-/* Where the library has a thread, no thread is in the midst of a step as the child comes to life. */
+/* Where the library has a thread, no thread is in the midst of a step as the child comes to life.
+ */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);

@@ -191,7 +191,7 @@ enum ina_status ina_comm_open_rails(struct ina_comm *comm, const struct ina_topo
 		close(listener);
 		listener = -1;
 	}
-	/* Before any rank is where it hears of its rail alone. */
+	/* Later the ranks of a rail listen to each other only, until it is open. */
 	if (!parallel)
 		ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
 	comm->parallel = parallel;
@@ -229,7 +229,7 @@ static enum ina_status open_channel(struct ina_comm *comm, const struct ina_rost
 
 	if (comm->rank == 0)
 		strand.listener = fcntl(*listener, F_DUPFD_CLOEXEC, 0);
-	/* The ranks that come to this channel hear of it there; it is the last. */
+	/* The ranks that come to this channel learn it there; no channel follows. */
 	if (comm->rank == 0 && strand.listener < 0) {
 		ina_fail(&own, INA_ERR_SYSTEM, "no socket for a channel: %s", strerror(errno));
 		strand.listener = *listener;

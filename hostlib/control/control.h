@@ -45,9 +45,9 @@ struct ina_control {
 	int ranks;
 	int count;
 	struct ina_peer neighbours[INA_NEIGHBOURS_MAX]; /* by rank */
-	uint64_t unknown_peers;      /* connections to this rank that were no rank's */
-	bool news;                   /* set by whatever arrives, cleared by whoever looks at it */
-	int64_t listened_ms;         /* when the neighbours' silence was looked at */
+	uint64_t unknown_peers; /* connections to this rank that were no rank's */
+	bool news;              /* set by whatever arrives, cleared by whoever looks at it */
+	int64_t listened_ms;    /* when the neighbours' silence was looked at */
 
 	struct ina_ranks gone; /* who has ended without a word */
 	struct ina_ranks left; /* which neighbours have, with a farewell */
@@ -73,7 +73,7 @@ struct ina_control {
 	struct ina_stall stall_told;
 };
 
-/* Makes an empty control block. It needs no memory, so that what has failed can be told. */
+/* Makes an empty control block. It allocates nothing: a rank without memory can still tell so. */
 void ina_control_init(struct ina_control *control, int rank, int ranks);
 void ina_control_close(struct ina_control *control);
 

@@ -39,8 +39,8 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 	 */
 	int interval_s = PROBE_S;
 	int longest_ms = INT_MAX - PROBE_S * 1000;
-	int timeout_ms = (peer_timeout_ms < longest_ms ? peer_timeout_ms : longest_ms) +
-	                 PROBE_S * 1000;
+	int timeout_ms =
+	        (peer_timeout_ms < longest_ms ? peer_timeout_ms : longest_ms) + PROBE_S * 1000;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||

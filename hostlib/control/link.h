@@ -177,8 +177,8 @@ int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame,
 bool ina_link_is_idle(const struct ina_link *link);
 
 /*
- * Has the other end's kernel answered nothing for so long that its host counts as gone? It was asked
- * each second (ina_link_prepare()), also while this process was outside of the library.
+ * Has the other end's kernel answered nothing for so long that its host counts as gone? It was
+ * asked each second (ina_link_prepare()), also while this process was outside of the library.
  */
 bool ina_link_is_silent(const struct ina_link *link);
 

@@ -216,9 +216,9 @@ struct ina_options {
 	 */
 	int timeout_ms;
 	/*
-	 * How long a host may be silent. Its kernel is asked each second; if it has answered nothing
-	 * for this long, the host counts as gone no more than 2 s later. A process that computes,
-	 * sleeps or is in a debugger for longer is alive.
+	 * How long a host may be silent. Its kernel is asked each second; if it has answered
+	 * nothing for this long, the host counts as gone no more than 2 s later. A process that
+	 * computes, sleeps or is in a debugger for longer is alive.
 	 */
 	int peer_timeout_ms;
 
@@ -413,12 +413,11 @@ INA_API const char *ina_error(const ina_comm *comm);
  * of the library; neither happens to memory that was given to ina_register(). A buffer that the
  * device does not take, as memory that is mapped from a file, or more of it than the process may
  * lock (ulimit -l), is copied too, which is slower; the log says so, once.
- * Before anything is sent, the library reads a byte of each page of send, and writes one of each page
- * of recv back as it was; of buffers of more than 64 KiB, of the first page. An address of another
- * device (CUDA), or a hole, is an INA_ERR_ARGUMENT. A later hole in a longer buffer is an
- * INA_ERR_MEMORY, which ends the communicator, where the buffer is registered; where the library
- * copies the whole buffer (ranks of one machine, averages) it ends the process by SIGSEGV, as any
- * copy does.
+ * Before anything is sent, the library reads a byte of each page of send, and writes one of each
+ * page of recv back as it was; of buffers of more than 64 KiB, of the first page. An address of
+ * another device (CUDA), or a hole, is an INA_ERR_ARGUMENT. A later hole in a longer buffer is an
+ * INA_ERR_MEMORY, which ends the communicator, if the buffer is registered; if the library copies
+ * the whole buffer (ranks of one machine, averages), the process ends by SIGSEGV, as in any copy.
  */
 INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
                                       enum ina_type type, enum ina_op op);
@@ -430,7 +429,8 @@ INA_API enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *re
  * between them: several that are outstanding at once are faster than one after the other. A request
  * may send what an earlier one receives: it waits for that one. All this is done while the program
  * is inside ina_test() or ina_wait() of any request of the communicator, as is what others need of
- * this rank when the aggregator drops out.
+ * this rank when the aggregator drops out. The first of them begins in this call: ina_test() says
+ * how long that may take.
  *
  * Errors: INA_ERR_ARGUMENT, INA_ERR_MEMORY, or the error of a communicator that has failed;
  * *request is then NULL.
@@ -516,7 +516,12 @@ INA_API enum ina_status ina_group_end(ina_comm *comm);
  * well or not: the status says which, and the request is freed and not to be used again.
  * Otherwise *done is 0 and INA_OK is returned. It does some messages' worth of work at most. When
  * the aggregator drops out, or an error ends the communicator, it can once take some hundredths of
- * a second; and where a collective begins, as long as it takes to register its memory.
+ * a second. A collective begins in a call that starts or tests one, and ends in one that tests one:
+ * then that call takes longer, in proportion to the bytes. At the beginning the kernel registers
+ * buffers of more than 64 KiB that were not given to ina_register(), in one system call each. Where
+ * elements travel in another form than the caller's, one pass over them is made at the beginning or
+ * at the end: averages, broadcasts and all-gathers, reduces and reduce-scatters that are not in
+ * place, and groups.
  */
 INA_API enum ina_status ina_test(ina_request *request, int *done);
 

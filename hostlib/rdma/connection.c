@@ -126,11 +126,12 @@ enum ina_status ina_fabric_look(const struct ina_fabric *fabric, struct ina_fail
 	if (memcmp(&fabric->gid, &unknown, sizeof(gid)) != 0 &&
 	    ibv_query_gid(context, number, fabric->gid_index, &gid) == 0 &&
 	    memcmp(&fabric->gid, &gid, sizeof(gid)) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the address %s of %s was removed or changed since the communicator "
-		                "was opened",
-		                inet_ntop(AF_INET, &fabric->local.address, host, sizeof(host)),
-		                fabric->device);
+		return ina_fail(
+		        failure, INA_ERR_DEVICE,
+		        "the address %s of %s was removed or changed since the communicator "
+		        "was opened",
+		        inet_ntop(AF_INET, &fabric->local.address, host, sizeof(host)),
+		        fabric->device);
 	if (ibv_query_port(context, number, &port) != 0)
 		return INA_OK;
 	mtu = 128u << port.active_mtu; /* IBV_MTU_256 is 1 */

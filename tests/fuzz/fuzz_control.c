@@ -44,7 +44,8 @@ static void *meet(void *argument)
 	struct ina_endpoint local = {.address = 1, .port = 2};
 
 	/* Nobody has children of two ranks but rank 0, who come to the root: no listener. */
-	ina_acceptor_open(&m->acceptor, -1, &m->settings.job, 5000, m->visitors, INA_ACCEPTOR_PLACES);
+	ina_acceptor_open(&m->acceptor, -1, &m->settings.job, 5000, m->visitors,
+	                  INA_ACCEPTOR_PLACES);
 	ina_control_init(&m->control, m->settings.options.rank, m->settings.options.ranks);
 	m->status = ina_bootstrap(&m->control, &m->settings, &local, &m->acceptor,
 	                          ina_now_ms() + 5000, &m->roster, &m->failure);
@@ -268,7 +269,8 @@ static void *connect_mesh(void *argument)
 {
 	struct mesher *w = argument;
 
-	ina_acceptor_open(&w->acceptor, w->listener, &w->job, 5000, w->visitors, INA_ACCEPTOR_PLACES);
+	ina_acceptor_open(&w->acceptor, w->listener, &w->job, 5000, w->visitors,
+	                  INA_ACCEPTOR_PLACES);
 	w->status = ina_mesh_connect(&w->control, &w->roster, &w->acceptor, ina_now_ms() + 5000,
 	                             &w->failure);
 	ina_acceptor_close(&w->acceptor);

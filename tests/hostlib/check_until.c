@@ -4,9 +4,8 @@
  *
  *	check_until CALLS
  *
- * There are ten milliseconds between two. Prints how it ended: "ended after 3.21 s: " with the error,
- * or "went on" if all are done.
- * Exits with 1 if a sum was wrong.
+ * There are ten milliseconds between two. Prints how it ended: "ended after 3.21 s: " with the
+ *error, or "went on" if all are done. Exits with 1 if a sum was wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +51,7 @@ int main(int argc, char **argv)
 		send[i] = i * (ina_comm_rank(comm) + 1);
 	start_s = now_s();
 	for (int call = 0; call < calls; call++) {
-		enum ina_status status =
-		        ina_allreduce(comm, send, sum, COUNT, INA_INT32, INA_SUM);
+		enum ina_status status = ina_allreduce(comm, send, sum, COUNT, INA_INT32, INA_SUM);
 
 		if (status != INA_OK) {
 			printf("ended after %.2f s: %s: %s\n", now_s() - start_s,

@@ -68,7 +68,8 @@ static void *run_rank(void *argument)
 	ina_control_init(&rank->control, rank->options.rank, rank->options.ranks);
 	if (rank->status == INA_OK)
 		rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
-	ina_acceptor_open(&acceptor, listener, &rank->settings.job, 5000, visitors, INA_ACCEPTOR_PLACES);
+	ina_acceptor_open(&acceptor, listener, &rank->settings.job, 5000, visitors,
+	                  INA_ACCEPTOR_PLACES);
 	if (rank->status == INA_OK)
 		rank->status = ina_bootstrap(&rank->control, &rank->settings, &local, &acceptor,
 		                             ina_now_ms() + rank->timeout_ms, &rank->roster,

@@ -39,7 +39,8 @@ static void *run_rank(void *argument)
 {
 	struct rank *rank = argument;
 
-	ina_acceptor_open(&rank->acceptor, rank->listener, &job, 5000, rank->visitors, INA_ACCEPTOR_PLACES);
+	ina_acceptor_open(&rank->acceptor, rank->listener, &job, 5000, rank->visitors,
+	                  INA_ACCEPTOR_PLACES);
 	rank->status = ina_mesh_connect(&rank->control, &rank->roster, &rank->acceptor,
 	                                ina_now_ms() + 1000, &rank->failure);
 	ina_acceptor_close(&rank->acceptor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A rank that gets no memory while it opens a communicator: the others, which are threads of this
- * process, hear of it within seconds. Linked with --wrap=malloc and --wrap=calloc.
+ * process, learn it within seconds. Linked with --wrap=malloc and --wrap=calloc.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,8 +107,8 @@ static void all_hear_of(int poor, bool is_shell, const char *reason)
 		options.rank = r;
 		ranks[r].is_poor = r == poor;
 		ranks[r].is_shell = r == poor && is_shell;
-		assert_int_equal(
-		        ina_settings_make(&ranks[r].settings, &options, &ranks[r].failure), INA_OK);
+		assert_int_equal(ina_settings_make(&ranks[r].settings, &options, &ranks[r].failure),
+		                 INA_OK);
 	}
 	for (int r = 0; r < RANKS; r++)
 		assert_int_equal(pthread_create(&ranks[r].thread, NULL, open_one, &ranks[r]), 0);
