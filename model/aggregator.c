@@ -212,7 +212,10 @@ static void pass(struct aggregator *aggregator, unsigned port, const struct pack
 
 	aggregator->counters.frames_passed++;
 	if (place->id && !jobs_is_uplink(&aggregator->jobs, port) && trace_is_one(packet)) {
-		trace_write(output_payload(output), packet, place->level, place->id, port);
+		const struct ina_wire_trace_slot slot = {
+		        .id = place->id, .port = port, .jobs = jobs_count(&aggregator->jobs)};
+
+		trace_write(output_payload(output), packet, place->level, &slot);
 		output_send(output, port, &packet->header, packet->payload_bytes, false);
 	} else {
 		output->emit(output->context, port, packet->frame, packet->length_bytes);

@@ -117,6 +117,24 @@ static void lower_window(const struct job *job, uint8_t *join)
 		       sizeof(granted));
 }
 
+/* Where the sum of all ranks is made, a JOIN says how many jobs were here first. */
+static uint32_t jobs_before(const struct job *job, bool joins)
+{
+	return joins && !job->has_border ? job->before << INA_WIRE_BEFORE_SHIFT : 0;
+}
+
+/* ORs into the flags of the sum's trailer. */
+static void set_flags(uint8_t *sum, unsigned payload_bytes, uint32_t flags)
+{
+	uint8_t *at = sum + payload_bytes - sizeof(struct ina_wire_trailer) +
+	              offsetof(struct ina_wire_trailer, flags);
+	uint32_t now;
+
+	memcpy(&now, at, sizeof(now));
+	now |= flags;
+	memcpy(at, &now, sizeof(now));
+}
+
 bool heads_sum(const struct heads *heads, struct job *job, struct tree *tree, uint8_t *sum)
 {
 	const struct queue_slot *first = heads_first(heads);
@@ -125,7 +143,7 @@ bool heads_sum(const struct heads *heads, struct job *job, struct tree *tree, ui
 	        .starts = packet_opcode_starts(first->opcode),
 	        .ends = packet_opcode_ends(first->opcode),
 	};
-	bool asks;
+	bool asks, joins;
 
 	if (layout.starts)
 		enter_message(job, first);
@@ -137,16 +155,17 @@ bool heads_sum(const struct heads *heads, struct job *job, struct tree *tree, ui
 			tree_set_operand(tree, port, &heads->slots[port]->payload);
 	if (tree_sum(tree, &layout, sum))
 		job->overflow = true;
-	if (layout.starts && sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN)
+	joins = layout.starts && sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN;
+	if (joins)
 		lower_window(job, sum);
 	asks = job->asked && layout.ends &&
 	       (!layout.starts || sum[offsetof(struct ina_wire_header, type)] == INA_WIRE_DATA);
 	job->in_message = !layout.ends;
 	if (layout.ends) {
-		sum[first->payload_bytes - sizeof(struct ina_wire_trailer) +
-		    offsetof(struct ina_wire_trailer, flags)] |=
-		        (job->overflow ? INA_WIRE_OVERFLOW : 0) |
-		        (job->congested ? INA_WIRE_CONGESTED : 0) | (asks ? INA_WIRE_WANTED : 0);
+		set_flags(sum, first->payload_bytes,
+		          (job->overflow ? INA_WIRE_OVERFLOW : 0) |
+		                  (job->congested ? INA_WIRE_CONGESTED : 0) |
+		                  (asks ? INA_WIRE_WANTED : 0) | jobs_before(job, joins));
 		job->congested = false;
 	}
 	return asks;

@@ -37,6 +37,15 @@ static int find_free(const struct jobs *jobs)
 	return -1;
 }
 
+unsigned jobs_count(const struct jobs *jobs)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < jobs->job_count; i++)
+		count += jobs->entries[i].valid;
+	return count;
+}
+
 /* Children of the job that a JOIN tells of. A JOIN without a place is of a single switch's job. */
 static unsigned child_count(const struct jobs *jobs, const struct ina_wire_header *header)
 {
@@ -88,6 +97,7 @@ static struct job open_job(struct jobs *jobs, unsigned port, const struct ina_wi
 	        .child_count = child_count(jobs, header),
 	        .block = block,
 	        .window_packets = block.packets / windows,
+	        .before = jobs_count(jobs),
 	};
 }
 

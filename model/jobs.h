@@ -24,6 +24,7 @@ struct job {
 	unsigned attached;         /* those of them that have joined */
 	struct memory_block block; /* of all queues and histories */
 	unsigned window_packets;   /* that its hosts are granted */
+	unsigned before;           /* jobs that had a context when it got its own */
 	uint32_t port_mask;        /* their ports */
 	uint32_t left;             /* those of them whose LEAVE has gone out */
 	unsigned quiet; /* ticks until it is forgotten: all have left, its packets are dropped */
@@ -75,6 +76,9 @@ enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                uint16_t tag);
+
+/* How many jobs have a context. */
+unsigned jobs_count(const struct jobs *jobs);
 
 /* A trailer of one of the jobs that are asked for a context has said so. */
 void jobs_have_asked(struct jobs *jobs);

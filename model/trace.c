@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is remembered: a TRACE that comes again is written again, with the same bytes. */
+/* Nothing is remembered: a TRACE that comes again is written again. */
 #include "trace.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "wire/ina_wire.h"
 #include "icrc.h"
 
 enum {
@@ -26,12 +25,10 @@ bool trace_is_one(const struct packet *packet)
 	       header.type == INA_WIRE_TRACE;
 }
 
-void trace_write(uint8_t *payload, const struct packet *packet, unsigned level, uint64_t id,
-                 unsigned port)
+void trace_write(uint8_t *payload, const struct packet *packet, unsigned level,
+                 const struct ina_wire_trace_slot *slot)
 {
-	struct ina_wire_trace_slot slot = {.id = id, .port = port};
-
 	memcpy(payload, packet->payload, packet->payload_bytes);
-	memcpy(payload + sizeof(struct ina_wire_header) + (level - 1) * sizeof(slot), &slot,
-	       sizeof(slot));
+	memcpy(payload + sizeof(struct ina_wire_header) + (level - 1) * sizeof(*slot), slot,
+	       sizeof(*slot));
 }

@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 #include "packet.h"
+#include "wire/ina_wire.h"
 
 /* One that came whole, from below or from above. */
 bool trace_is_one(const struct packet *packet);
 
-/* Copies a TRACE's payload with what a switch of `level` writes into it. */
-void trace_write(uint8_t *payload, const struct packet *packet, unsigned level, uint64_t id,
-                 unsigned port);
+/* Copies a TRACE's payload, with `slot` as what the switch of `level` writes into it. */
+void trace_write(uint8_t *payload, const struct packet *packet, unsigned level,
+                 const struct ina_wire_trace_slot *slot);
 
 #endif

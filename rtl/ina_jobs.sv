@@ -99,6 +99,10 @@ module ina_jobs #(
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
     output logic [JOB_COUNT-1:0]            job_freed,   // one clock
+    // How many have a context, a clock ago; and of each job, how many others had one when it got its
+    // own.
+    output logic [COUNT_W-1:0]              job_count,
+    output logic [JOB_COUNT*COUNT_W-1:0]    job_before,
 
     // Ports that keep contexts from being given out again, since they take nothing: what waits for them is
     // to be dropped.
@@ -357,6 +361,17 @@ module ina_jobs #(
     context_wanted <= (decides && !rst) ? lacks_context : '0;
     if (context_wanted != '0) wanted_by <= request.job_id;
     if (rst) wanted_by <= '0;
+  end
+
+  // Requests are decided six clocks apart, so the count has all that were opened before.
+  always_ff @(posedge clk) begin : count_jobs
+    logic [COUNT_W-1:0] count;
+
+    count = '0;
+    for (int j = 0; j < JOB_COUNT; j++) count = count + COUNT_W'(job_valid[j]);
+    job_count <= count;
+    for (int j = 0; j < JOB_COUNT; j++)
+      if (take && take_job == JOB_W'(j)) job_before[j*COUNT_W +: COUNT_W] <= job_count;
   end
 
   // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later. Of

@@ -121,6 +121,7 @@ package ina_pkg;
   localparam int FLAG_OVERFLOW  = 0;  // bits of the trailer's flags
   localparam int FLAG_CONGESTED = 2;
   localparam int FLAG_WANTED    = 3;
+  localparam int FLAG_BEFORE    = 16;  // up to bit 31, of a JOIN: a number
   localparam int EQUAL_LANES = 7;  // lanes 0 to 6 of the header; of a JOIN only
   localparam int PLACE_LANE  = 6;  // ... the first 6, for this one is its place
   localparam int WINDOW_LANE = 7;  // of a JOIN minus a window; of DATA an exponent
@@ -131,6 +132,7 @@ package ina_pkg;
   typedef struct packed {
     logic [1:0]  level;  // of the switch: 1 to 3
     logic [3:0]  port;
+    logic [6:0]  jobs;   // that have a context
     logic [63:0] id;     // of the switch
   } trace_t;
 

@@ -92,6 +92,7 @@ module ina_top #(
   end
 
   localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1;
+  localparam int COUNT_W    = $clog2(JOB_COUNT + 1);
   localparam int SLOT_W     = $clog2(SLOT_COUNT);
   localparam int MEMORY_W   = $clog2(MEMORY);
   localparam int BEAT_W     = ina_pkg::BEAT_W;
@@ -127,6 +128,8 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_closing;
   logic [JOB_COUNT-1:0]            job_quiet;
   logic [JOB_COUNT-1:0]            job_freed;
+  logic [COUNT_W-1:0]              job_count;
+  logic [JOB_COUNT*COUNT_W-1:0]    job_before;
   logic [JOB_COUNT-1:0]            job_begun;
   logic [JOB_COUNT-1:0]            job_early;
   logic [JOB_COUNT-1:0]            job_answered;
@@ -399,7 +402,7 @@ module ina_top #(
       .mismatch(join_mismatch | relay_mismatch),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
-      .job_mask, .job_border, .job_down, .job_freed,
+      .job_mask, .job_border, .job_down, .job_freed, .job_count, .job_before,
       .look(memory_look), .look_asked(memory_asked), .take(memory_take),
       .take_job(memory_take_job), .job_idle, .job_held, .resend_pending, .stuck(port_stuck),
       .opened(job_opened), .lacked(job_lacked), .newly_closed(job_newly_closed),
@@ -490,10 +493,10 @@ module ina_top #(
       .m_side({tree_side, tree_marked, tree_starts, tree_ends}), .busy(tree_busy));
 
   ina_trailer #(.JOB_COUNT(JOB_COUNT), .SIDE_W(SIDE_W), .SLOT_W(SLOT_W)) trailer (
-      .clk, .rst, .job_valid, .job_window(job_granted), .context_wanted,
+      .clk, .rst, .job_valid, .job_window(job_granted), .job_before, .context_wanted,
       .down_marked(relay_valid && relay_first && relay_marked), .down_job(relay_job),
       .s_valid(tree_valid), .s_data(tree_data), .s_overflow(tree_overflow), .s_side(tree_side),
-      .s_raw(tree_side.raw), .s_marked(tree_marked), .s_job(tree_side.job), .s_first(tree_side.first),
+      .s_raw(tree_side.raw), .s_part(tree_side.part), .s_marked(tree_marked), .s_job(tree_side.job), .s_first(tree_side.first),
       .s_last(tree_side.last), .s_quads(tree_side.quads), .s_starts(tree_starts), .s_ends(tree_ends),
       .m_valid(sum_valid), .m_data(sum_data), .m_side(sum_side));
 
@@ -594,7 +597,7 @@ module ina_top #(
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
         .drops(port_stuck[p]),
         .writes_traces(place_id != '0 && !uplinks[p]),
-        .trace_mark({level, 4'(p), place_id}),
+        .trace_mark({level, 4'(p), 7'(job_count), place_id}),
         .trusts_tags(trusted_ports[p]), .priority_untagged(port_priority[p*3 +: 3]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,

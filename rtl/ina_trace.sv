@@ -13,7 +13,7 @@ module ina_trace (
     input  logic clk,
     input  logic rst,
 
-    input  ina_pkg::trace_t mark,  // stays as it is
+    input  ina_pkg::trace_t mark,  // stays as it is, except its jobs
 
     input  logic                           s_axis_tvalid,
     output logic                           s_axis_tready,
@@ -44,10 +44,11 @@ module ina_trace (
 
   logic [1:0]      level;
   logic [3:0]      port;
+  logic [6:0]      jobs;
   logic [63:0]     id;
   logic [AT_W-4:0] slot_quad;
 
-  assign {level, port, id} = mark;
+  assign {level, port, jobs, id} = mark;
 
   always_ff @(posedge clk) slot_quad <= (AT_W-3)'(level) + 1'b1;
 
@@ -84,7 +85,7 @@ module ina_trace (
   assign in_icrc    = at[AT_W-1:1] == ICRC_AT[AT_W-1:1];
   assign half       = m_axis_tdata[HALF_W-1:0];
   assign slot_half  = !at[2] ? id[at[1:0]*HALF_W+:HALF_W]
-      : at[1:0] == '0 ? HALF_W'(port) : '0;
+      : at[1:0] == 2'd0 ? HALF_W'(port) : at[1:0] == 2'd2 ? HALF_W'(jobs) : '0;
   assign difference = in_slot ? half ^ slot_half : '0;
   assign new_half   = in_slot ? slot_half : in_icrc ? half ^ crc[HALF_W-1:0]
       : at == UDP_CHECKSUM_AT ? '0 : half;

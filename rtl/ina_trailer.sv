@@ -4,7 +4,7 @@
 // the message has overflowed, and says so in bit 0 of the flags in the message's trailer; whether one
 // of its packets has met congestion since its last trailer, and says so in bit 2; says to one of some
 // jobs that another was refused for want of a context of theirs, in bit 3; says in a JOIN which window
-// the job has here; makes zeros of what a packet's last beat has past its end, for ina_payload_crc. One
+// the job has here, and if all its ranks are below, how many other jobs were here first; makes zeros of what a packet's last beat has past its end, for ina_payload_crc. One
 // clock of latency.
 
 `default_nettype none
@@ -13,7 +13,8 @@ module ina_trailer #(
     parameter  int JOB_COUNT = 4,
     parameter  int SIDE_W    = 1,  // what rides along with each beat
     parameter  int SLOT_W    = 7,
-    localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
+    localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
+    localparam int COUNT_W   = $clog2(JOB_COUNT + 1)
 ) (
     input  logic clk,
     input  logic rst,
@@ -21,6 +22,7 @@ module ina_trailer #(
     input  logic [JOB_COUNT-1:0] job_valid,
     // The window of each job in packets, less one; it is a power of two.
     input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
+    input  logic [JOB_COUNT*COUNT_W-1:0] job_before,  // jobs that had a context before it
 
     input  logic [JOB_COUNT-1:0] context_wanted,  // from ina_jobs: one of these
     // From ina_relay: what came for this job from above has met congestion.
@@ -32,6 +34,7 @@ module ina_trailer #(
     input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,
     input  logic [SIDE_W-1:0]              s_side,
     input  logic                           s_raw,     // no sum
+    input  logic                           s_part,    // the sum of some ranks
     input  logic                           s_marked,  // with s_first: one of its packets is
     input  logic [JOB_W-1:0]               s_job,
     input  logic                           s_first,
@@ -85,6 +88,11 @@ module ina_trailer #(
   assign is_join = s_first && s_starts && s_data[24 +: 8] == ina_pkg::TYPE_JOIN;
   assign lowers  = is_join && !s_raw && asked[ina_pkg::LANE_W-1] && (granted & ~asked) != '0;
 
+  // Where its sum is made, a JOIN's flags have the number in their upper half.
+  logic [15:0] earlier;
+
+  assign earlier = (is_join && !s_part) ? 16'(job_before[s_job*COUNT_W +: COUNT_W]) : '0;
+
   always_ff @(posedge clk) begin
     m_valid <= s_valid && !rst;
     if (s_valid) begin
@@ -96,6 +104,8 @@ module ina_trailer #(
           if (now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_OVERFLOW] <= 1'b1;
           if (congested_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_CONGESTED] <= 1'b1;
           if (wanted_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_WANTED] <= 1'b1;
+          m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_BEFORE +: 16] <=
+              s_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_BEFORE +: 16] | earlier;
         end
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
         if (s_quads <= 3'(q)) m_data[q*QUAD_W +: QUAD_W] <= '0;

@@ -61,6 +61,9 @@ enum ina_wire_flags {
 	INA_WIRE_WANTED = 1u << 3,    /* an aggregator has refused a job for want of a context */
 };
 
+/* The upper half of a JOIN's flags: jobs that had a context at the top before this one. */
+#define INA_WIRE_BEFORE_SHIFT 16u
+
 struct ina_wire_header {
 	uint16_t magic;
 	uint8_t version;
@@ -103,7 +106,7 @@ static_assert(offsetof(struct ina_wire_trailer, rank) == 12, "docs/protocol.md, 
 struct ina_wire_trace_slot {
 	uint64_t id;   /* of the switch, or 0: none has written here */
 	uint32_t port; /* by which the TRACE entered it */
-	uint32_t zero;
+	uint32_t jobs; /* that have a context there */
 };
 
 static_assert(sizeof(struct ina_wire_trace_slot) == INA_WIRE_ALIGNMENT, "docs/protocol.md, TRACE");

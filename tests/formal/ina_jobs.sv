@@ -120,7 +120,7 @@ module formal_ina_jobs (
       .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
       .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
-      .job_freed, .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds), .resend_pending, .stuck,
+      .job_freed, .job_count(), .job_before(), .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds), .resend_pending, .stuck,
       .opened(), .lacked, .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer, but in the second clock after a JOIN was granted a port may

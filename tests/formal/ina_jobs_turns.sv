@@ -46,7 +46,7 @@ module formal_ina_jobs_turns (
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .contest_breaks, .contest_leaves, .contest_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
       .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
-      .job_freed(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_held,
+      .job_freed(), .job_count(), .job_before(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_held,
       .resend_pending('0), .stuck(),
       .opened(), .lacked(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
 

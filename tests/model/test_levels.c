@@ -451,17 +451,51 @@ static struct frame trace_of(const struct rig *rig)
 	return rig_frame(rig, 0, 0, SEND_ONLY, message, TRACE_BYTES);
 }
 
+/* The same JOIN, of another job and connection. */
+static struct frame of_another_job(struct frame join, uint8_t number)
+{
+	join.bytes[FRAME_HEADER_BYTES + 8] ^= (uint8_t)(number + 1);  /* job id */
+	join.bytes[FRAME_HEADER_BYTES - 5] ^= (uint8_t)(number + 64); /* destination QPN */
+	frame_seal(&join);
+	return join;
+}
+
+/* "Jobs that had a context before this one": the top alone says it, so a part does not. */
+static void test_before(void **state)
+{
+	struct rig *rig = open_leaf(0);
+	struct frame join = of_another_job(join_of(rig, 1, 1), 0);
+
+	(void)state;
+	rig_put(rig, 1, &join);
+	for (unsigned rank = 0; rank < CHILDREN; rank++) {
+		join = join_of(rig, rank, 1);
+		rig_put(rig, rank, &join);
+	}
+	assert_int_equal(rig->emitted_count, 1);
+	assert_int_equal(rig_contributors(&rig->emitted[0].frame), CHILDREN);
+	assert_int_equal(flags_of(&rig->emitted[0].frame), 0);
+	rig_close(rig);
+}
+
 static void test_trace(void **state)
 {
 	struct rig *rig = open_leaf(0x1122334455667788);
 	struct frame trace = trace_of(rig), written = trace, damaged = trace;
-	static const uint8_t slot[16] = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2};
+	uint8_t slot[16] = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2};
 
 	(void)state;
-	memcpy(written.bytes + FRAME_HEADER_BYTES + 32, slot, sizeof(slot));
-	frame_seal(&written);
-	rig_put(rig, 2, &trace);
-	rig_assert_passed(rig, 2, &written);
+	for (slot[12] = 0; slot[12] < 3; slot[12]++) { /* jobs */
+		struct frame join = join_of(rig, 0, 1);
+
+		memcpy(written.bytes + FRAME_HEADER_BYTES + 32, slot, sizeof(slot));
+		frame_seal(&written);
+		rig_put(rig, 2, &trace);
+		rig_assert_passed(rig, 2, &written);
+		join = of_another_job(join, slot[12]);
+		rig_put(rig, slot[12], &join);
+	}
+	slot[12] = 2; /* as many contexts as there are */
 	rig_put(rig, UPLINK, &trace);
 	rig_assert_passed(rig, UPLINK, &trace);
 	damaged.bytes[FRAME_HEADER_BYTES + 90] ^= 1;
@@ -483,7 +517,8 @@ int main(void)
 	        cmocka_unit_test(test_broken),          cmocka_unit_test(test_single_child),
 	        cmocka_unit_test(test_grants_more),     cmocka_unit_test(test_late_join),
 	        cmocka_unit_test(test_two_windows),     cmocka_unit_test(test_left),
-	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_trace),
+	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_before),
+	        cmocka_unit_test(test_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT;
 constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
+constexpr unsigned COUNT_W = JOBS > 1 ? JOB_W + 1 : 1;
 constexpr unsigned ANSWER_CLOCKS = 5 * PORTS + 1; // at most, whatever others ask
 
 struct Job {
@@ -27,6 +28,7 @@ struct Job {
 	bool begun = false;                // its JOIN has gone up
 	bool over = false, ticked = false; // left, but kept for a quiet time; a tick of it is past
 	bool closed = false;               // all have left, since this clock
+	unsigned before = 0;               // jobs that there were when it was opened
 
 	bool complete() const
 	{
@@ -103,6 +105,12 @@ struct State {
 	bool is_free(unsigned j) const
 	{
 		return !jobs[j].valid && !held[j];
+	}
+	/// Jobs that have a context.
+	unsigned count() const
+	{
+		return static_cast<unsigned>(
+		        std::count_if(jobs, jobs + JOBS, [](const Job &job) { return job.valid; }));
 	}
 };
 
@@ -629,6 +637,7 @@ class Jobs
 		if (!job.valid) {
 			job = Job();
 			job.valid = true;
+			job.before = past[DECIDING_CLOCKS - 2].count();
 			job.id = request.id;
 			job.tag = request.tag;
 			job.opener = port;
@@ -647,6 +656,8 @@ class Jobs
 	{
 		bool busy = dut->age; // some job may expire
 
+		CHECK(dut->job_count == past[DECIDING_CLOCKS - 1].count(), "%u jobs, not %u",
+		      unsigned{dut->job_count}, past[DECIDING_CLOCKS - 1].count());
 		for (unsigned j = 0; j < JOBS; j++) {
 			const Job &job = jobs[j];
 
@@ -663,6 +674,10 @@ class Jobs
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
 			CHECK(bit(dut->job_over, j) == job.over, "job %u: over", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
+			for (unsigned b = 0; b < COUNT_W; b++)
+				CHECK(bit(dut->job_before, j * COUNT_W + b) ==
+				              (job.before >> b & 1),
+				      "job %u: not %u before it", j, job.before);
 			for (unsigned p = 0; p < PORTS; p++) {
 				CHECK(bit(dut->job_mask, p * JOBS + j) == (job.mask >> p & 1),
 				      "job %u: mask", j);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_trace: a TRACE leaves with the switch's id and port in its level's slot, as docs/protocol.md
-// has it, and with the iCRC of that; whatever the slot had before, in each form and at each level.
-// Every other frame leaves as it came, those that only look like a TRACE too, and at a beat a
-// clock.
+// ina_trace: a TRACE leaves with the switch's id and port and its jobs in its level's slot, as
+// docs/protocol.md has it, and with the iCRC of that; whatever the slot had before, in each form
+// and at each level. Every other frame leaves as it came, those that only look like a TRACE too,
+// and at a beat a clock.
 
 #include "bench.hpp"
 #include "wire/ina_wire.h"
@@ -22,7 +22,7 @@ struct Frame {
 };
 
 struct Mark {
-	unsigned level, port;
+	unsigned level, port, jobs;
 	uint64_t id;
 };
 
@@ -41,10 +41,11 @@ class Test
 	/// While nothing is in here.
 	void set_mark(const Mark &mark)
 	{
-		const uint64_t upper = uint64_t{mark.level} << 4 | mark.port;
+		const uint16_t upper =
+		        static_cast<uint16_t>(mark.level << 11 | mark.port << 7 | mark.jobs);
 
 		bench::put(dut->mark, 0, &mark.id, 8);
-		bench::put(dut->mark, 8, &upper, 1);
+		bench::put(dut->mark, 8, &upper, 2);
 	}
 	void put(const Frame &in, const bench::Bytes &out)
 	{
@@ -153,7 +154,7 @@ bench::Bytes trace_frame(bench::Random &random)
 	return frame;
 }
 
-/// What must leave: the id, the port and zeros in the slot, all little-endian; no UDP checksum.
+/// What must leave: the id, the port and the jobs in the slot, all little-endian; no UDP checksum.
 bench::Bytes written(bench::Bytes frame, const Mark &mark)
 {
 	const bench::Form form = bench::form_of(frame);
@@ -164,6 +165,7 @@ bench::Bytes written(bench::Bytes frame, const Mark &mark)
 	for (size_t i = 0; i < 8; i++)
 		frame[slot + i] = static_cast<uint8_t>(mark.id >> 8 * i);
 	frame[slot + 8] = static_cast<uint8_t>(mark.port);
+	frame[slot + 12] = static_cast<uint8_t>(mark.jobs);
 	bench::put_be16(frame, form.udp() + 6, 0);
 	bench::seal(frame);
 	return frame;
@@ -179,7 +181,9 @@ void test_written(Test &test)
 {
 	for (unsigned level = 1; level <= INA_WIRE_LEVELS; level++)
 		for (unsigned port = 0; port < 16; port++) {
-			const Mark mark = {level, port, test.random.next()};
+			const Mark mark = {level, port,
+			                   static_cast<unsigned>(test.random.below(65)),
+			                   test.random.next()};
 
 			test.set_mark(mark);
 			test.ready_percent = static_cast<unsigned>(5 + test.random.below(96));
@@ -198,7 +202,7 @@ void test_written(Test &test)
 /// One clock, and a beat a clock; a TRACE holds up what is behind it for a hundred clocks at most.
 void test_clocks(Test &test)
 {
-	const Mark mark = {2, 5, 0x0123456789ABCDEF};
+	const Mark mark = {2, 5, 3, 0x0123456789ABCDEF};
 	uint64_t beats = 0;
 
 	test.set_mark(mark);

@@ -5,7 +5,8 @@
 // the job's next trailer, and in no later one, nor in one of another job that has the context then.
 // That one of some contexts is wanted is flagged in the next trailer of DATA of one of their jobs,
 // once, and in none of a job that has such a context later. What a last beat has past its end
-// leaves as zeros. A JOIN's sum says the smaller of its window and the job's.
+// leaves as zeros. A JOIN's sum says the smaller of its window and the job's; and but for a part,
+// how many jobs were there before the job.
 
 #include "bench.hpp"
 #include "Vina_trailer.h"
@@ -40,11 +41,14 @@ int main()
 	bench::Dut<Vina_trailer> dut;
 	bool overflowed[JOBS] = {}, congested[JOBS] = {}, wanted[JOBS] = {};
 	unsigned flagged = 0, clean = 0, met = 0, unmet = 0, lowered = 0, kept = 0, asked_for = 0,
-	         others = 0;
+	         others = 0, told = 0;
 	int32_t granted[JOBS];
 	uint32_t windows = 0;
+	const unsigned before[JOBS] = {0, 3, 1, 2};
 
+	dut->job_before = 0;
 	for (unsigned j = 0; j < JOBS; j++) {
+		dut->job_before |= static_cast<uint16_t>(before[j] << 3 * j);
 		granted[j] = 1 << (j == 0 ? WINDOW_W : random.below(WINDOW_W));
 		windows |= static_cast<uint32_t>(granted[j] - 1) << (WINDOW_W * j);
 	}
@@ -87,7 +91,10 @@ int main()
 		dut->job_valid = static_cast<uint8_t>(0xF & ~free_jobs);
 		bench::put(dut->s_data, 0, data.data(), data.size());
 		dut->s_overflow = overflow;
+		const bool part = random.chance(30);
+
 		dut->s_raw = !join;
+		dut->s_part = part;
 		dut->s_job = static_cast<uint8_t>(job);
 		dut->s_first = beat.first;
 		dut->s_last = beat.last;
@@ -119,6 +126,12 @@ int main()
 				const bool is_data =
 				        !(beat.first && beat.starts && data[3] != INA_WIRE_DATA);
 
+				// In the flags' upper half.
+				if (!is_data && !part) {
+					data[(beat.quads - 1) * 16 + 6] |=
+					        static_cast<uint8_t>(before[job]);
+					told += before[job] > 0;
+				}
 				if (wanted[job] && is_data) {
 					data[(beat.quads - 1) * 16 + 4] |= 8;
 					std::fill(wanted, wanted + JOBS, false);
@@ -141,6 +154,7 @@ int main()
 		      "beat %u of job %u: wrong data or flag", i, job);
 	}
 	CHECK(flagged > 1000 && clean > 1000, "%u flagged, %u clean", flagged, clean);
+	CHECK(told > 500, "%u were told of others", told);
 	CHECK(lowered > 500 && kept > 500, "%u lowered, %u kept", lowered, kept);
 	CHECK(asked_for > 500 && others > 500,
 	      "a context was asked for %u times, and %u trailers were of others", asked_for,
