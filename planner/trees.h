@@ -63,7 +63,7 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads);
  * What is done without a plan. A server's job: each host's gradients are added at the switch next
  * to it (by cables, then by number), whence the sum goes to the server as flows of
  * plan_add_plain() do. `passed`: a tree that goes the same ways and adds nothing. An all-reduce's
- * tree is the one that frames for aggregators take by themselves (lab/README.md), `passed` is
+ * tree is the first one, which a job takes that is alone (docs/protocol.md, Trees), `passed` is
  * PLAN_NONE.
  */
 unsigned plan_add_nearest(struct plan_pool *pool, unsigned job, double *loads, unsigned *passed);

@@ -10,7 +10,7 @@
 #include "hosts.h"
 #include "in_network.h"
 #include "lookout.h"
-#include "tree.h"
+#include "spread.h"
 
 struct ina_network {
 	struct ina_fabric fabric;
@@ -22,6 +22,7 @@ struct ina_network {
 	struct ina_lookout lookout; /* for it, while it is not in use */
 	struct ina_doubling doubling;
 	struct ina_tree tree;        /* of the switches; its arrays are in the memory */
+	struct ina_spread spread;    /* how that was chosen */
 	uint8_t *spare;              /* registered: the sums of a window, and 16 bytes */
 	unsigned int window_packets; /* what a JOIN asks for */
 	bool plain; /* api/plain.h: what comes back is the predecessor's, and no sum */

@@ -68,6 +68,7 @@ struct ina_innet {
 	uint64_t leaves_at; /* what would begin at this message or later goes by ring */
 	uint32_t contributors;    /* in the message received last */
 	uint32_t granted_packets; /* what the JOIN's sum says; then the least of all ranks */
+	uint32_t before; /* jobs that the top had before this one, as the JOIN's sum says */
 	/* By message, modulo 2 W. */
 	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* fixed point: of its block, all ranks' */
 	bool overflowed[2 * INA_WINDOW_PACKETS_MAX];   /* its sum did */

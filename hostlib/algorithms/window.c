@@ -265,8 +265,10 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 		        index, byte_len, slot->header.length_bytes, slot->header.message_number,
 		        ina_message_bytes(length), length, expected.message_number);
 	innet->contributors = slot->trailer.contributors;
-	if (operation->context.type == INA_WIRE_JOIN)
+	if (operation->context.type == INA_WIRE_JOIN) {
 		innet->granted_packets = 0u - (uint32_t)slot->header.exponent;
+		innet->before = slot->trailer.flags >> INA_WIRE_BEFORE_SHIFT;
+	}
 	if (match == INA_MESSAGE_RAW && operation->context.type == INA_WIRE_DATA)
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
 		                "the aggregator dropped out in message %" PRIu64

@@ -57,6 +57,9 @@ enum join_end {
 
 #define BY_RING "by ring: "
 
+/* How often a job moves to another tree: more often only if ever more jobs come. */
+#define MOVES_MAX 4
+
 /* A JOIN came back, and not as the sum of all ranks. */
 static void explain_refusal(struct ina_comm *comm)
 {
@@ -147,17 +150,46 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 	return INA_OK;
 }
 
+/* JOINs that were granted. */
+struct grant {
+	uint32_t packets;     /* 0: they were not */
+	unsigned int further; /* to which tree the job is to move, counted from its own: spread.h */
+};
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
- * JOINs, and agrees with the others on the window: *packets, or 0 where any JOIN was not joined,
- * which ends the agreement at once.
+ * In one word, of which the least holds for all ranks: if a switch was reset, they may have read
+ * different sums.
  */
+static uint32_t pack_grant(const struct ina_network *network)
+{
+	unsigned int further =
+	        ina_spread_further(&network->spread, &network->tree, network->innet.before);
+
+	return least(network->innet.granted_packets, UINT16_MAX) << 16 |
+	       (UINT16_MAX - least(further, UINT16_MAX));
+}
+
+static struct grant unpack_grant(uint32_t word)
+{
+	if (word == 0)
+		return (struct grant){0, 0};
+	return (struct grant){.packets = word >> 16, .further = UINT16_MAX - (word & UINT16_MAX)};
+}
+
+/* JOINs, and agrees with the others on the grant, or that some JOIN was not joined. */
 static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_ms,
-                            enum join_end *own, uint32_t *packets, struct ina_failure *failure)
+                            enum join_end *own, struct grant *grant, struct ina_failure *failure)
 {
 	struct ina_network *network = &comm->network;
+	uint32_t word = 0;
 
 	*own = JOIN_NONE;
-	*packets = 0;
+	*grant = unpack_grant(0);
 	if (asks && ina_tree_may_sum(&network->tree)) {
 		if (ina_network_join(network, comm->settings.options.join_timeout_ms))
 			*own = JOIN_JOINED;
@@ -165,15 +197,51 @@ static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_m
 			*own = ina_agree_has_failed(&comm->control) ? JOIN_STOPPED : JOIN_FAILED;
 	}
 	if (*own == JOIN_JOINED)
-		*packets = network->innet.granted_packets;
+		word = pack_grant(network);
 	else if (*own != JOIN_NONE)
 		ina_fail(failure, INA_ERR_AGGREGATOR, "its JOIN was not joined");
-	if (ina_agree_on(&comm->control, "", "JOIN the aggregator", false, packets, deadline_ms,
-	                 failure) != INA_ERR_AGGREGATOR)
+	switch (ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &word, deadline_ms,
+	                     failure)) {
+	case INA_OK:
+		*grant = unpack_grant(word);
+		return INA_OK;
+	case INA_ERR_AGGREGATOR:
+		failure->status = INA_OK;
+		return INA_OK;
+	default:
 		return failure->status;
-	*packets = 0;
-	failure->status = INA_OK;
-	return INA_OK;
+	}
+}
+
+/*
+ * Finds a tree, and JOINs there. Where several jobs have chosen the same one at the same time, the
+ * sums of their JOINs say so, and all but the first move to others.
+ */
+static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t deadline_ms,
+                                   enum join_end *own, struct grant *grant,
+                                   struct ina_failure *failure)
+{
+	const int join_ms = comm->settings.options.join_timeout_ms;
+	uint32_t nothing = 0;
+
+	for (int moves = 0;; moves++) {
+		enum ina_status status;
+
+		deadline_ms += join_ms;
+		if (asks && failure->status == INA_OK)
+			ina_comm_find_places(comm, deadline_ms, failure);
+		/* Before any JOIN: a vote on that ends nobody's wait to hear where all are. */
+		if (ina_agree_on(&comm->control, "", "hear where the ranks are", false, &nothing,
+		                 deadline_ms, failure) != INA_OK)
+			return failure->status;
+		deadline_ms += join_ms;
+		status = join(comm, asks, deadline_ms, own, grant, failure);
+		if (status != INA_OK || grant->further == 0 || comm->settings.keeps_tree ||
+		    moves == MOVES_MAX)
+			return status;
+		deadline_ms += join_ms;
+		ina_comm_make_way(comm, grant->further, deadline_ms, failure);
+	}
 }
 
 /* Flat: connections round the ring of all ranks, memory, and a JOIN. */
@@ -185,7 +253,8 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	struct ina_stats *stats = &comm->stats;
 	uint32_t value;
 	bool asks = !network->plain && options->algorithm != INA_ALGORITHM_RING;
-	enum join_end own;
+	struct grant grant = {0, 0};
+	enum join_end own = JOIN_NONE;
 	enum ina_status status;
 
 	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
@@ -202,21 +271,14 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	if (status != INA_OK)
 		return status;
 
-	deadline_ms += options->join_timeout_ms;
-	if (asks)
-		ina_comm_find_places(comm, deadline_ms, failure);
-	/* Before any JOIN: a vote on that ends nobody's wait to hear where all are. */
-	if (ina_agree_on(&comm->control, "", "hear where the ranks are", false, &value, deadline_ms,
-	                 failure) != INA_OK)
-		return failure->status;
-	status = join(comm, asks, deadline_ms + options->join_timeout_ms, &own, &value, failure);
+	status = join_a_tree(comm, asks, deadline_ms, &own, &grant, failure);
 	if (status != INA_OK)
 		return status;
-	if (value != 0)
-		ina_network_take_grant(network, value);
+	if (grant.packets != 0)
+		ina_network_take_grant(network, grant.packets);
 	stats->path_mtu = network->fabric.path_mtu;
 	snprintf(stats->device, sizeof(stats->device), "%s", network->fabric.device);
-	return choose_algorithm(comm, value != 0, own, failure);
+	return choose_algorithm(comm, grant.packets != 0, own, failure);
 }
 
 static void find_machines(struct ina_comm *comm, const struct ina_roster *roster,

@@ -3,10 +3,14 @@
 #include "places.h"
 
 #include "common/deadline.h"
+#include "common/random.h"
 #include "hostlib/algorithms/trace.h"
 
 /* Between looks at the clock. */
 #define TICK_MS 1000
+
+/* In an agreement: what a rank could not do. */
+#define HEAR "hear where the ranks are"
 
 /* Sends the TRACE, and hears what all ranks' have met. */
 static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
@@ -35,28 +39,79 @@ static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
 	return status;
 }
 
+/* Fresh aggregated connections between these neighbours. All ranks do so at the same time. */
+static enum ina_status reconnect(struct ina_comm *comm, int next, int previous, int64_t deadline_ms,
+                                 struct ina_failure *failure)
+{
+	struct ina_fabric *fabric = &comm->network.fabric;
+	uint32_t nothing = 0;
+	enum ina_status status;
+
+	ina_network_drop_aggregated(&comm->network);
+	ina_fabric_set_neighbours(fabric, INA_PURPOSE_AGGREGATE, next, previous);
+	if (ina_agree_on(&comm->control, "", HEAR, false, &nothing, deadline_ms, failure) != INA_OK)
+		return failure->status;
+	status = ina_fabric_reconnect(fabric, INA_PURPOSE_AGGREGATE, &comm->control, deadline_ms,
+	                              failure);
+	if (status == INA_OK)
+		ina_network_renew_aggregated(&comm->network);
+	return status;
+}
+
+/* By tree number `number`, in the order of ranks: ready for a TRACE. */
+static enum ina_status go_to_tree(struct ina_comm *comm, unsigned int number, int64_t deadline_ms,
+                                  struct ina_failure *failure)
+{
+	uint32_t nothing = 0;
+	enum ina_status status;
+
+	comm->network.fabric.tree = number;
+	status = reconnect(comm, ina_successor(comm->rank, comm->ranks),
+	                   ina_predecessor(comm->rank, comm->ranks), deadline_ms, failure);
+	if (status == INA_OK)
+		status = ina_trace_expect(&comm->network, failure);
+	if (status != INA_OK)
+		return status;
+	return ina_agree_on(&comm->control, "", HEAR, false, &nothing, deadline_ms, failure);
+}
+
 enum ina_status ina_comm_find_places(struct ina_comm *comm, int64_t deadline_ms,
                                      struct ina_failure *failure)
 {
 	struct ina_network *network = &comm->network;
 	const struct ina_tree *tree = &network->tree;
-	uint32_t nothing = 0;
-	enum ina_status status = INA_OK;
+	unsigned int next;
+	enum ina_status status;
 
-	if (ina_trace_fits(network))
-		status = trace(comm, deadline_ms, failure);
+	network->spread = (struct ina_spread){0};
+	if (!ina_trace_fits(network))
+		return INA_OK;
+	status = trace(comm, deadline_ms, failure);
+	while (status == INA_OK && !comm->settings.keeps_tree &&
+	       ina_spread_look(&network->spread, network->fabric.tree, tree, &next)) {
+		status = go_to_tree(comm, next, deadline_ms, failure);
+		if (status == INA_OK)
+			status = trace(comm, deadline_ms, failure);
+	}
 	if (status != INA_OK || ina_tree_keeps_order(tree))
 		return status;
-	ina_network_drop_aggregated(network);
-	ina_fabric_set_neighbours(&network->fabric, INA_PURPOSE_AGGREGATE,
-	                          ina_tree_successor(tree, comm->rank),
-	                          ina_tree_predecessor(tree, comm->rank));
-	if (ina_agree_on(&comm->control, "", "hear where the ranks are", false, &nothing,
-	                 deadline_ms, failure) != INA_OK)
+	return reconnect(comm, ina_tree_successor(tree, comm->rank),
+	                 ina_tree_predecessor(tree, comm->rank), deadline_ms, failure);
+}
+
+enum ina_status ina_comm_make_way(struct ina_comm *comm, unsigned int further, int64_t deadline_ms,
+                                  struct ina_failure *failure)
+{
+	struct ina_fabric *fabric = &comm->network.fabric;
+	uint64_t job_id = fabric->job_id;
+	uint32_t nothing = 0;
+
+	/* The flows end, and nobody goes before all have left. */
+	ina_network_leave(&comm->network, comm->settings.options.join_timeout_ms);
+	if (ina_agree_on(&comm->control, "", "leave", false, &nothing, deadline_ms, failure) !=
+	    INA_OK)
 		return failure->status;
-	status = ina_fabric_reconnect(&network->fabric, INA_PURPOSE_AGGREGATE, &comm->control,
-	                              deadline_ms, failure);
-	if (status == INA_OK)
-		ina_network_renew_aggregated(network);
-	return status;
+	/* A switch of both trees may not have forgotten the old one yet. */
+	fabric->job_id = ina_random(&job_id);
+	return go_to_tree(comm, (fabric->tree + further) % INA_WIRE_TREES, deadline_ms, failure);
 }

@@ -54,6 +54,7 @@ static enum ina_status open_strand(struct ina_comm *comm, const struct strand *s
 	options->channels = strand->channels;
 	options->window = settings.receives = strand_window(options->window, strand->count);
 	settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
+	settings.keeps_tree = true; /* strands spread by their numbers */
 	settings.root = (struct sockaddr_in){.sin_family = AF_INET,
 	                                     .sin_addr.s_addr = strand->leader->address,
 	                                     .sin_port = strand->leader->tcp_port};

@@ -33,7 +33,8 @@ struct ina_settings {
 	struct sockaddr_in bind; /* sin_addr 0: not given */
 	char device[64];         /* "": not given */
 	unsigned int receives;   /* posted ahead by the window, messages */
-	unsigned int tree;       /* of aggregated connections (docs/protocol.md, Trees) */
+	unsigned int tree;       /* of aggregated connections (docs/protocol.md, Trees): */
+	bool keeps_tree;         /* not only to begin with */
 	unsigned int intra_gbps; /* of a rank's link inside its machine; 0: not modelled */
 	bool can_meet; /* rank, rank count, job and root are known: a failure can be sent to rank 0
 	                */

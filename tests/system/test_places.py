@@ -171,3 +171,22 @@ def test_reset(tmp_path, name):
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
     assert result.stats["switches"][RESETS[name]]["engine_resets"] == result.count("fallbacks") == result.count("rejoins") == 1, result
     assert result.algorithms() == {"ina"}, result
+
+
+@pytest.mark.parametrize("spines, jobs, apart_s", [(2, 2, 0.05), (2, 2, 0), (2, 4, 0), (4, 4, 0), (4, 4, 0.05)])
+def test_jobs_spread_over_the_spines(tmp_path, spines, jobs, apart_s):
+    """Jobs of a host at each of two leaves, which come one after the other or at the same time: every spine sums for as many of them."""
+    lines = []
+    for job in range(jobs):
+        for rank, host in enumerate((job, jobs + job)):
+            words = f"INA_RANK={rank} INA_RANKS=2 INA_ROOT=192.0.2.{job + 1} INA_COOKIE=job{job}"
+            report = f"--json {tmp_path}/job{job}.json" if rank == 0 else ""
+            lines.append(f"if [ $INA_RANK = {host} ]; then sleep {0.01 + apart_s * job}; export {words}; exec {PERF} -c 1 -b {SIZE} -e {SIZE} -n 1 {report}; fi")
+    result = run(tmp_path, 2 * jobs, [*MODEL, "--topology", f"clos:{spines}x2x{jobs}"], ["sh", "-c", "\n".join(lines)])
+    assert result.code == 0, result
+    for job in range(jobs):
+        report = json.loads((tmp_path / f"job{job}.json").read_text())
+        assert [(row["result"]["algorithm"], row["result"]["wrong"]) for row in report["rows"]] == [("ina", 0)], (report, result)
+    taken = [result.stats["cables"][f"leaf{leaf}:up{spine}"]["up"]["bytes"] for leaf in (0, 1) for spine in range(spines)]
+    each = RUNS * SIZE * jobs // spines
+    assert all(each <= count <= 1.1 * each for count in taken), (taken, each, result)
