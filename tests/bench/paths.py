@@ -7,7 +7,8 @@ are spines; two jobs at once; short flows beside them.
 
 trees: two hosts at each of two leaves, links of 100 Gb/s; the cables from a leaf to the spines have 100 Gb/s in all.
 uneven: the same with two spines, whose cables have the rates of --uneven.
-jobs: two jobs of a host at each of two leaves, and two hosts for short flows, all links of 100 Gb/s, the spines' too.
+jobs: two jobs of a host at each of two leaves, and two hosts for short flows, all links of 100 Gb/s, the spines' too; then two and four jobs
+that begin at once, on two and on four spines, by ring and by a tree each, with several seeds, which the job ids are of.
 """
 import argparse
 import statistics
@@ -23,6 +24,8 @@ JOBS_FABRIC = "clos:2x2x4"
 JOBS = {"a": (0, 4), "b": (1, 5), "short": (3, 7), "idle": (2, 6)}
 JOB_BYTES, JOB_ROUNDS = 4 << 20, 6
 SHORT_BYTES, SHORT_ROUNDS = 4096, 200
+SPREAD = [(spines, count) for spines in (2, 4) for count in (2, 4)]
+WANTED_OF_RING = 0.95
 
 
 def shares(counters, spines):
@@ -76,6 +79,27 @@ def jobs(options):
     one, several = results[1:]
     print(f"2 trees: jobs {sum(several['gbps']) / sum(one['gbps']):.2f} times as fast as by one (PANAMA: up to 1.34), p99 of short flows "
           f"{one['short_p99_us'] / several['short_p99_us']:.2f} times as short (PANAMA: up to 4.5)", flush=True)
+    return results + spread(options)
+
+
+def spread(options):
+    results = []
+    for spines, count in SPREAD:
+        names = "abcd"[:count]
+        work = {name: (JOB_ROUNDS, JOB_BYTES, 0) for name in names}
+        hosts_of = {name: (job, count + job) for job, name in enumerate(names)}
+        for seed in options.seeds:
+            rates = {}
+            for way in ("ring", "ina"):
+                times, counters = congestion.run(options, False, work, algorithm=way, fabric=f"clos:{spines}x2x{count}", hosts_of=hosts_of,
+                                                 more=["--seed", str(seed)])
+                rates[way] = [congestion.gbps(times[name], JOB_BYTES) for name in names]
+            ratio = sum(rates["ina"]) / sum(rates["ring"])
+            results.append({"spines": spines, "jobs": count, "seed": seed, "ring_gbps": rates["ring"], "gbps": rates["ina"], "shares": shares(counters, spines),
+                            "good": ratio >= WANTED_OF_RING})
+            print(f"{count} jobs, {spines} spines, seed {seed}: ring " + " ".join(f"{rate:.2f}" for rate in rates["ring"]) + "; a tree each "
+                  + " ".join(f"{rate:.2f}" for rate in rates["ina"]) + f" Gb/s, {ratio:.2f} of it (wanted {WANTED_OF_RING}); cables' parts "
+                  + " ".join(f"{part:.3f}" for part in shares(counters, spines)), flush=True)
     return results
 
 
@@ -84,6 +108,7 @@ def main():
     parser.add_argument("--spines", type=virtual.listed(int), default="2,3,4", help="numbers of spines of --parts trees (2,3,4)")
     parser.add_argument("--uneven", type=lambda text: [tuple(map(int, pair.split(":"))) for pair in text.split(",")], default="60:30,100:25,50:50,80:8",
                         help="rates of two spines of --parts uneven (60:30,100:25,50:50,80:8)")
+    parser.add_argument("--seeds", type=virtual.listed(int), default="1,2,3", help="of --parts jobs (1,2,3)")
     parts = {part.__name__: part for part in (trees, uneven, jobs)}
     virtual.measure(parser, parts, parts)
 
