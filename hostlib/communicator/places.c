@@ -68,10 +68,10 @@ static enum ina_status go_to_tree(struct ina_comm *comm, unsigned int number, in
 	comm->network.fabric.tree = number;
 	status = reconnect(comm, ina_successor(comm->rank, comm->ranks),
 	                   ina_predecessor(comm->rank, comm->ranks), deadline_ms, failure);
-	if (status == INA_OK)
-		status = ina_trace_expect(&comm->network, failure);
 	if (status != INA_OK)
 		return status;
+	if (ina_trace_fits(&comm->network))
+		ina_lookout_expect(&comm->network.lookout);
 	return ina_agree_on(&comm->control, "", HEAR, false, &nothing, deadline_ms, failure);
 }
 

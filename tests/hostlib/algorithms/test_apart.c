@@ -233,15 +233,6 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	return 0;
 }
 
-int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
-{
-	(void)context;
-	(void)port;
-	(void)index;
-	(void)gid;
-	return -1;
-}
-
 /* The successor accepts, wherever it is itself. */
 static void connect_to_successor(int rank, int count)
 {
