@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lab import LAB, run
+from lab import LAB, PERF, run
 
 CHECK = Path(LAB).parent / "check_until"
 N = 4
@@ -21,11 +21,7 @@ def change(tmp_path, aggregator, what):
     return run(tmp_path, N, ["--aggregator", aggregator, "--virtual-time"], ["sh", "-c", command, CHECK])
 
 
-@pytest.mark.parametrize("aggregator", ["model", "off"])
-@pytest.mark.parametrize("what, reason", [MTU, ADDRESS], ids=["mtu", "address"])
-def test_all_ranks_hear_the_reason(tmp_path, aggregator, what, reason):
-    """Either the job ends within seconds, at all ranks with that rank's reason; or it goes on over the ring, and its log has it."""
-    result = change(tmp_path, aggregator, what)
+def assert_all_know(result, reason):
     assert "WRONG" not in result.out and "is gone" not in result.out, result
     ends = re.findall(r"ended after ([0-9.]+) s: (.*)", result.out)
     if ends:
@@ -34,3 +30,27 @@ def test_all_ranks_hear_the_reason(tmp_path, aggregator, what, reason):
     else:
         assert result.out.count("went on") == N, result
         assert any(reason in line for line in result.err.splitlines() if "goes on by ring" in line), result
+
+
+@pytest.mark.parametrize("aggregator", ["model", "off"])
+@pytest.mark.parametrize("what, reason", [MTU, ADDRESS], ids=["mtu", "address"])
+def test_all_ranks_hear_the_reason(tmp_path, aggregator, what, reason):
+    """Either the job ends within seconds, at all ranks with that rank's reason; or it goes on over the ring, and its log has it."""
+    assert_all_know(change(tmp_path, aggregator, what), reason)
+
+
+@pytest.mark.parametrize("what, reason", [("ip link set vec0 down; sleep 1; ip link set vec0 up", "address 192.0.2."),
+                                          ("ip link set vec0 mtu 1500; sleep 1; ip link set vec0 mtu 4200", "path MTU of rxe0 fell")],
+                         ids=["down", "mtu"])
+@pytest.mark.parametrize("hosts", [HOST, "*"], ids=["one", "all"])
+@pytest.mark.parametrize("time", [[], ["--virtual-time"]], ids=["real", "virtual"])
+def test_an_interface_comes_back(tmp_path, what, reason, hosts, time):
+    """The job that is interrupted ends well or says why, and the next one is aggregated."""
+    command = (f'case $INA_RANK in {hosts}) (sleep 1; {what}) & ;; esac; INA_LOG=info "$0" {CALLS} || exit 1; wait; sleep 1; '
+               f"INA_COOKIE=second exec {PERF} -b 64K -e 64K -n 3 --algorithm ina")
+    result = run(tmp_path, N, ["--aggregator", "model", *time], ["sh", "-c", command, CHECK], timeout_s=120)
+    assert result.code == 0, result
+    if hosts == HOST:
+        assert_all_know(result, reason)
+    rows = [line.split() for line in result.out.splitlines() if line.split()[1:2] == ["65536"]]
+    assert [row[5] for row in rows] == ["ina"], result
