@@ -57,9 +57,6 @@ enum join_end {
 
 #define BY_RING "by ring: "
 
-/* How often a job moves to another tree: more often only if ever more jobs come. */
-#define MOVES_MAX 4
-
 /* A JOIN came back, and not as the sum of all ranks. */
 static void explain_refusal(struct ina_comm *comm)
 {
@@ -224,7 +221,7 @@ static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t dea
 	const int join_ms = comm->settings.options.join_timeout_ms;
 	uint32_t nothing = 0;
 
-	for (int moves = 0;; moves++) {
+	for (;;) {
 		enum ina_status status;
 
 		deadline_ms += join_ms;
@@ -236,8 +233,7 @@ static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t dea
 			return failure->status;
 		deadline_ms += join_ms;
 		status = join(comm, asks, deadline_ms, own, grant, failure);
-		if (status != INA_OK || grant->further == 0 || comm->settings.keeps_tree ||
-		    moves == MOVES_MAX)
+		if (status != INA_OK || grant->further == 0 || comm->settings.keeps_tree)
 			return status;
 		deadline_ms += join_ms;
 		ina_comm_make_way(comm, grant->further, deadline_ms, failure);

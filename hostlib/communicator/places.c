@@ -106,6 +106,8 @@ enum ina_status ina_comm_make_way(struct ina_comm *comm, unsigned int further, i
 	uint64_t job_id = fabric->job_id;
 	uint32_t nothing = 0;
 
+	/* Else jobs that move at the same time would look and move again. */
+	comm->settings.keeps_tree = true;
 	/* The flows end, and nobody goes before all have left. */
 	ina_network_leave(&comm->network, comm->settings.options.join_timeout_ms);
 	if (ina_agree_on(&comm->control, "", "leave", false, &nothing, deadline_ms, failure) !=
