@@ -54,3 +54,12 @@ def test_loss_is_repaired(lab):
         "ibv_rc_pingpong -c -g 1 -n 100", "ibv_rc_pingpong -c -g 1 -n 100 $INA_ROOT"))
     assert run.returncode == 0, run.err
     assert "ina-lab: faults made:" in run.err
+
+
+def test_an_interface_comes_back(lab):
+    """In real time too: down for a second, and with a smaller MTU for a while."""
+    flap = "ip link set vec0 down; sleep 1; ip link set vec0 up; ip link set vec0 mtu 1500; sleep 0.2; ip link set vec0 mtu 4200; sleep 1"
+    run = lab.run(command=AFTER_ROOT % (
+        "ibv_rc_pingpong -g 1 -m 4096 -n 100 -s 65536", f"sh -ec '{flap}; exec ibv_rc_pingpong -g 1 -m 4096 -n 100 -s 65536 $INA_ROOT'"))
+    assert run.returncode == 0, run.err
+    assert any("100 iters" in line for line in lines(run.out, 1))
