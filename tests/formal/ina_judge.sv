@@ -443,7 +443,10 @@ module formal_ina_judge (
 
   logic [JOB_W-1:0] contest_of;  // of the clock before
 
+  logic             d_rst;
+
   always_ff @(posedge clk) contest_of <= contest_job;
+  always_ff @(posedge clk) d_rst <= rst;
 
   // The clocks that the ingress stands still although nothing is asked.
   logic [1:0] still;
@@ -520,7 +523,7 @@ module formal_ina_judge (
         p14_drops: assert (!token_pass && !commit_valid && !resend_valid && !caught_up);
         p14_out:   assert (break_valid == out && leave_valid == out && (!out || hit_job == job));
       end
-      if (contest_of == job) begin
+      if (contest_of == job && !d_rst) begin
         p16_breaks: assert (contest_breaks == breaks);
         p16_leaves: assert (contest_leaves == leaves);
       end

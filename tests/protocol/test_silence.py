@@ -144,7 +144,8 @@ def elsewhere(flow):
 
 
 def test_what_comes_by_another_port_is_no_life(start):
-    bridge = start(3, "--job-ttl", TTL_S)
+    """Patience is long, so that it breaks no job."""
+    bridge = start(3, "--job-ttl", TTL_S, *patience(8 * TTL_S))
     job, raw = waiting(bridge)
     expire_in_spite_of(bridge, 2, [elsewhere(job.flows[0])], [raw])
 

@@ -14,7 +14,7 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT;
 constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
-constexpr unsigned COUNT_W = JOBS > 1 ? JOB_W + 1 : 1;
+constexpr unsigned COUNT_W = 32 - static_cast<unsigned>(__builtin_clz(JOBS)); // to count to JOBS
 constexpr unsigned ANSWER_CLOCKS = 5 * PORTS + 1; // at most, whatever others ask
 
 struct Job {

@@ -286,11 +286,15 @@ class Network
 		Bytes got(payload, frame.end() - 4);
 
 		// Marks are drawn anew for what comes again, and jobs race for contexts: whether a
-		// message says that it met congestion, or that a context is wanted, is for the
-		// model to say (test_ina_top).
-		if (at + size == message.sum.size())
-			got[size - sizeof(ina_wire_trailer) + offsetof(ina_wire_trailer, flags)] &=
-			        static_cast<uint8_t>(~(INA_WIRE_CONGESTED | INA_WIRE_WANTED));
+		// message says that it met congestion, or that a context is wanted, and how many
+		// jobs were there before, is for the model to say (test_ina_top).
+		if (at + size == message.sum.size()) {
+			uint8_t *flags = &got[size - sizeof(ina_wire_trailer) +
+			                      offsetof(ina_wire_trailer, flags)];
+
+			flags[0] &= static_cast<uint8_t>(~(INA_WIRE_CONGESTED | INA_WIRE_WANTED));
+			flags[2] = flags[3] = 0;
+		}
 		const bool is_sum = std::equal(got.begin(), got.end(),
 		                               message.sum.begin() + static_cast<long>(at));
 		const bool is_raw = got == own.payload;

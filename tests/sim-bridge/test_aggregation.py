@@ -191,10 +191,13 @@ def test_dead_jobs_make_room(start, kind):
     bridge = start(2, "--aggregator", kind, "--job-ttl", ttl_s)
     introduce(bridge, 2)
 
-    def join(rank, job):
-        whole = bytearray(message(rank, 2, JOIN, 0))
+    def of_job(rank, job, psn, whole):
+        whole = bytearray(whole)
         whole[8] ^= job  # its id
-        return packet(rank, 1 - rank, FIRST_PSN, bytes(whole), qpn=0x20 + job)
+        return packet(rank, 1 - rank, psn, bytes(whole), qpn=0x20 + job)
+
+    def join(rank, job):
+        return of_job(rank, job, FIRST_PSN, message(rank, 2, JOIN, 0))
 
     for job in range(CONTEXTS):
         bridge.send(0, join(0, job))
@@ -209,7 +212,7 @@ def test_dead_jobs_make_room(start, kind):
     while 2 not in got:
         assert time.monotonic() < end, "the others live on"
         psn += 1
-        bridge.send(0, packet(0, 1, psn, message(0, 2, DATA, 1, bytes(16), INT32), qpn=0x22))
+        bridge.send(0, of_job(0, 2, psn, message(0, 2, DATA, 1, bytes(16), INT32)))
         for rank in range(2):
             bridge.send(rank, join(rank, CONTEXTS))
         frames = [frame for port in bridge.settle()[:2] for frame in port]

@@ -33,9 +33,10 @@ def test_sums_go_on(start, rng, kind, ipv6):
         for _ in range(RANKS - 1):
             bridge.receive(rank)
 
+    ports = [0, 65535, *(rng.randrange(65536) for _ in range(2, RANKS))]
+
     def exchange(psn, kind, elements):
-        """The payload that each rank receives. Each packet of each rank has a source port of its own, 0 and 65535 too."""
-        ports = [rng.choice([0, 65535, rng.randrange(65536)]) for _ in range(RANKS)]
+        """The payload that each rank receives. Each connection has a source port of its own, which is in its flow's key."""
         for rank, port in enumerate(ports):
             whole = message(rank, RANKS, kind, psn, elements[rank], INT32 if kind == DATA else 0)
             bridge.send(rank, from_port(packet(rank, (rank + 1) % RANKS, psn, whole, ipv6=ipv6), port))
