@@ -26,7 +26,8 @@ struct Shape {
 	unsigned messages = 10;        // DATA messages
 	unsigned max_elements = 300;   // of one of them
 	unsigned mismatch_percent = 0; // how likely one rank's message differs
-	unsigned marked_percent = 0;   // how likely a packet comes with ECN = 3
+	bool other_ids = true; // such a message may have another job id: its packets are dropped
+	unsigned marked_percent = 0; // how likely a packet comes with ECN = 3
 	// Number types and operations of messages, but for those that may be of any all the same.
 	std::vector<uint8_t> types; // empty: any
 	bool has_max_min = true;
@@ -377,7 +378,7 @@ class Job
 			if (type == INA_WIRE_JOIN && !shape.places.empty())
 				own.remaining_bytes = shape.places[r];
 			if (r == odd_rank)
-				spoil(random, own);
+				spoil(random, shape, own);
 			message.of_rank.push_back(
 			        make_message(own, elements[r], static_cast<uint32_t>(r)));
 		}
@@ -386,7 +387,7 @@ class Job
 		messages.push_back(message);
 	}
 
-	void spoil(bench::Random &random, ina_wire_header &header)
+	void spoil(bench::Random &random, const Shape &shape, ina_wire_header &header)
 	{
 		mismatched = true;
 		switch (random.below(6)) {
@@ -403,7 +404,10 @@ class Job
 			header.message_number++;
 			break;
 		case 4:
-			header.job_id ^= uint64_t{1} << random.below(64);
+			if (shape.other_ids)
+				header.job_id ^= uint64_t{1} << random.below(64);
+			else
+				header.message_number += 2;
 			break;
 		default:
 			header.type = static_cast<uint8_t>(random.below(6));
