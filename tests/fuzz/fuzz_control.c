@@ -134,12 +134,22 @@ static void fuzz_hello(const uint8_t *input, size_t size)
 	memcpy(&frame, input, size < sizeof(frame) ? size : sizeof(frame));
 	frame.magic = INA_CONTROL_MAGIC;
 	frame.type = INA_CONTROL_HELLO;
-	frame.bytes = 0; /* until it is sent */
+	frame.bytes = 0;                           /* until it is sent */
+	frame.hello.status %= INA_ERR_ABORTED + 1; /* any other is no frame of ours */
 	ina_caller_open(&caller, &meetings[0].settings.job, &frame, &meetings[0].settings.root, 1,
 	                5000);
 	FUZZ_CHECK(pthread_create(&threads[0], NULL, meet, &meetings[0]) == 0);
 	while (ina_caller_step(&caller, &refused) == INA_OK && caller.state != INA_CALLER_IN)
 		usleep(200);
+	/* A rank that cannot take part ends the job, with its reason. */
+	if (strncmp(refused.text, "rank 1: ", 8) == 0) {
+		pthread_join(threads[0], NULL);
+		FUZZ_CHECK(refused.status == frame.hello.status &&
+		           meetings[0].status == refused.status);
+		ina_control_close(&meetings[0].control);
+		ina_caller_close(&caller);
+		return;
+	}
 	if (refused.status != INA_OK) {
 		FUZZ_CHECK(pthread_create(&threads[1], NULL, meet, &meetings[1]) == 0);
 		pthread_join(threads[1], NULL);
