@@ -24,6 +24,12 @@ const at::Tensor &only(const char *call, const Tensors &tensors)
 	return tensors[0];
 }
 
+// Whether libina has the type and the operation.
+bool can_reduce(const at::Tensor &tensor, const c10d::ReduceOp &op)
+{
+	return type_of(tensor.scalar_type()) && op_of(op);
+}
+
 // The list of tensors, one a rank, that is one rank's.
 const Tensors &list(const char *call, const std::vector<Tensors> &lists, int ranks,
                     const at::Tensor &one)
@@ -44,8 +50,6 @@ const Tensors &list(const char *call, const std::vector<Tensors> &lists, int ran
 void ProcessGroupIna::check_blocks(const char *call, const at::Tensor &all,
                                    const at::Tensor &block) const
 {
-	check_tensor(call, all);
-	check_tensor(call, block);
 	TORCH_CHECK(all.scalar_type() == block.scalar_type() &&
 	                    all.numel() == block.numel() * getSize(),
 	            "torch_ina: ", call, ": a tensor of ", all.numel(), " ", all.scalar_type(),
@@ -53,68 +57,75 @@ void ProcessGroupIna::check_blocks(const char *call, const at::Tensor &all,
 	            block.scalar_type());
 }
 
-bool ProcessGroupIna::can_reduce(const char *call, const at::Tensor &tensor,
-                                 const c10d::ReduceOp &op)
-{
-	check_tensor(call, tensor);
-	return type_of(tensor.scalar_type()) && op_of(op);
-}
-
 WorkPointer ProcessGroupIna::allreduce_coalesced(Tensors &tensors,
                                                  const c10d::AllreduceCoalescedOptions &options)
 {
 	static const char *const call = "all_reduce_coalesced";
+	Contiguous contiguous(call);
+	Tensors pieces = contiguous.update(tensors);
 	std::vector<Start> starts;
 	bool can = !tensors.empty();
 
-	for (const at::Tensor &tensor : tensors) {
-		can = can_reduce(call, tensor, options.reduceOp) && can;
-		starts.push_back([tensor, op = op_of(options.reduceOp)](ina_comm *comm,
-		                                                        ina_request **request) {
-			return ina_allreduce_start(comm, tensor.data_ptr(), tensor.data_ptr(),
-			                           count_of(tensor), type_of(tensor.scalar_type()),
+	for (const at::Tensor &piece : pieces) {
+		can = can_reduce(piece, options.reduceOp) && can;
+		starts.push_back([piece, op = op_of(options.reduceOp)](ina_comm *comm,
+		                                                       ina_request **request) {
+			return ina_allreduce_start(comm, piece.data_ptr(), piece.data_ptr(),
+			                           count_of(piece), type_of(piece.scalar_type()),
 			                           op, request);
 		});
 	}
 	if (!can)
-		return by_gloo(call, tensors.empty() ? at::Tensor() : tensors[0], NOT_ADDED)
-		        ->allreduce_coalesced(tensors, options);
+		return copied_back(
+		        c10d::OpType::ALLREDUCE_COALESCED, call, tensors, contiguous,
+		        by_gloo(call, tensors.empty() ? at::Tensor() : tensors[0], NOT_ADDED)
+		                ->allreduce_coalesced(pieces, options));
 	return submit(c10d::OpType::ALLREDUCE_COALESCED, call, tensors[0], tensors,
-	              std::move(starts));
+	              std::move(starts), contiguous);
 }
 
 WorkPointer ProcessGroupIna::allreduce(Tensors &tensors, const c10d::AllreduceOptions &options)
 {
 	static const char *const call = "all_reduce";
-	const at::Tensor tensor = only(call, tensors);
+	Contiguous contiguous(call);
+	Tensors pieces = {contiguous.update(only(call, tensors))};
+	const at::Tensor piece = pieces[0];
 
-	if (!can_reduce(call, tensor, options.reduceOp))
-		return by_gloo(call, tensor, NOT_ADDED)->allreduce(tensors, options);
+	if (!can_reduce(piece, options.reduceOp))
+		return copied_back(c10d::OpType::ALLREDUCE, call, tensors, contiguous,
+		                   by_gloo(call, piece, NOT_ADDED)->allreduce(pieces, options));
 	return submit(
-	        c10d::OpType::ALLREDUCE, call, tensor, tensors,
-	        {[tensor, op = op_of(options.reduceOp)](ina_comm *comm, ina_request **request) {
-		        return ina_allreduce_start(comm, tensor.data_ptr(), tensor.data_ptr(),
-		                                   count_of(tensor), type_of(tensor.scalar_type()),
+	        c10d::OpType::ALLREDUCE, call, piece, tensors,
+	        {[piece, op = op_of(options.reduceOp)](ina_comm *comm, ina_request **request) {
+		        return ina_allreduce_start(comm, piece.data_ptr(), piece.data_ptr(),
+		                                   count_of(piece), type_of(piece.scalar_type()),
 		                                   op, request);
-	        }});
+	        }},
+	        contiguous);
 }
 
 WorkPointer ProcessGroupIna::reduce(Tensors &tensors, const c10d::ReduceOptions &options)
 {
 	static const char *const call = "reduce";
-	const at::Tensor tensor = only(call, tensors);
 	const int root = static_cast<int>(options.rootRank);
+	const bool here = getRank() == root;
+	Contiguous contiguous(call);
+	const at::Tensor &tensor = only(call, tensors);
+	Tensors pieces = {here ? contiguous.update(tensor) : contiguous.read(tensor)};
+	const at::Tensor piece = pieces[0];
 
-	if (!can_reduce(call, tensor, options.reduceOp))
-		return by_gloo(call, tensor, NOT_ADDED)->reduce(tensors, options);
-	return submit(c10d::OpType::REDUCE, call, tensor, tensors,
-	              {[tensor, root, here = getRank() == root,
-	                op = op_of(options.reduceOp)](ina_comm *comm, ina_request **request) {
-		              return ina_reduce_start(
-		                      comm, tensor.data_ptr(), here ? tensor.data_ptr() : nullptr,
-		                      count_of(tensor), type_of(tensor.scalar_type()), op, root,
-		                      request);
-	              }});
+	if (!can_reduce(piece, options.reduceOp))
+		return copied_back(c10d::OpType::REDUCE, call, tensors, contiguous,
+		                   by_gloo(call, piece, NOT_ADDED)->reduce(pieces, options));
+	return submit(c10d::OpType::REDUCE, call, piece, tensors,
+	              {[piece, root, here, op = op_of(options.reduceOp)](ina_comm *comm,
+	                                                                 ina_request **request) {
+		              return ina_reduce_start(comm, piece.data_ptr(),
+		                                      here ? piece.data_ptr() : nullptr,
+		                                      count_of(piece), type_of(piece.scalar_type()),
+		                                      op, root, request);
+	              }},
+	              contiguous);
 }
 
 // What is only moved is bytes, whatever its type.
@@ -122,91 +133,102 @@ WorkPointer ProcessGroupIna::reduce(Tensors &tensors, const c10d::ReduceOptions 
 WorkPointer ProcessGroupIna::broadcast(Tensors &tensors, const c10d::BroadcastOptions &options)
 {
 	static const char *const call = "broadcast";
-	const at::Tensor tensor = only(call, tensors);
 	const int root = static_cast<int>(options.rootRank);
+	Contiguous contiguous(call);
+	const at::Tensor &tensor = only(call, tensors);
+	const at::Tensor piece =
+	        getRank() == root ? contiguous.read(tensor) : contiguous.write(tensor);
 
-	check_tensor(call, tensor);
-	return submit(c10d::OpType::BROADCAST, call, tensor, tensors,
-	              {[tensor, root](ina_comm *comm, ina_request **request) {
-		              return ina_broadcast_start(comm, tensor.data_ptr(), tensor.data_ptr(),
-		                                         tensor.nbytes(), INA_UINT8, root, request);
-	              }});
+	return submit(c10d::OpType::BROADCAST, call, piece, tensors,
+	              {[piece, root](ina_comm *comm, ina_request **request) {
+		              return ina_broadcast_start(comm, piece.data_ptr(), piece.data_ptr(),
+		                                         piece.nbytes(), INA_UINT8, root, request);
+	              }},
+	              contiguous);
 }
 
 WorkPointer ProcessGroupIna::gather_into(const char *call, const at::Tensor &all,
                                          const at::Tensor &input, Tensors outputs,
-                                         std::function<void()> after)
+                                         const Contiguous &contiguous)
 {
 	return submit(c10d::OpType::ALLGATHER, call, input, std::move(outputs),
 	              {[all, input](ina_comm *comm, ina_request **request) {
 		              return ina_all_gather_start(comm, input.data_ptr(), all.data_ptr(),
 		                                          input.nbytes(), INA_UINT8, request);
 	              }},
-	              std::move(after));
+	              contiguous);
 }
 
 WorkPointer ProcessGroupIna::_allgather_base(at::Tensor &output, at::Tensor &input,
                                              const c10d::AllgatherOptions &)
 {
 	static const char *const call = "all_gather_into_tensor";
+	Contiguous contiguous(call);
+	const at::Tensor piece = contiguous.read(input), all = contiguous.write(output);
 
-	check_blocks(call, output, input);
-	return gather_into(call, output, input, {output}, nullptr);
+	check_blocks(call, all, piece);
+	return gather_into(call, all, piece, {output}, contiguous);
 }
 
 WorkPointer ProcessGroupIna::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
                                        const c10d::AllgatherOptions &)
 {
 	static const char *const call = "all_gather";
-	const at::Tensor input = only(call, inputs);
-	const Tensors parts = list(call, outputs, getSize(), input);
+	Contiguous contiguous(call);
+	const at::Tensor piece = contiguous.read(only(call, inputs));
+	const Tensors &parts = list(call, outputs, getSize(), piece);
+	const at::Tensor all =
+	        at::empty({getSize(), piece.numel()}, piece.options().requires_grad(false));
 
-	check_tensor(call, input);
-	const at::Tensor all = at::empty({getSize(), input.numel()}, input.options());
-
-	return gather_into(call, all, input, parts, [all, parts] {
-		for (size_t i = 0; i < parts.size(); i++)
-			at::Tensor(parts[i]).copy_(
-			        all[static_cast<int64_t>(i)].view(parts[i].sizes()));
-	});
+	for (size_t i = 0; i < parts.size(); i++)
+		contiguous.write_from(parts[i],
+		                      all[static_cast<int64_t>(i)].view(parts[i].sizes()));
+	return gather_into(call, all, piece, parts, contiguous);
 }
 
 WorkPointer ProcessGroupIna::scatter_sum(const char *call, const at::Tensor &output,
-                                         const at::Tensor &all, const c10d::ReduceOp &op)
+                                         const at::Tensor &all, const c10d::ReduceOp &op,
+                                         Contiguous contiguous)
 {
-	check_blocks(call, all, output);
-	TORCH_CHECK(can_reduce(call, all, op), "torch_ina: ", call,
+	const at::Tensor piece = contiguous.write(output);
+
+	check_blocks(call, all, piece);
+	TORCH_CHECK(can_reduce(all, op), "torch_ina: ", call,
 	            ": neither libina nor gloo has it for ", all.scalar_type(),
 	            " with this operation");
-	return submit(c10d::OpType::REDUCE_SCATTER, call, output, {output},
-	              {[output, all, op = op_of(op)](ina_comm *comm, ina_request **request) {
+	return submit(c10d::OpType::REDUCE_SCATTER, call, piece, {output},
+	              {[piece, all, op = op_of(op)](ina_comm *comm, ina_request **request) {
 		              return ina_reduce_scatter_start(
-		                      comm, all.data_ptr(), output.data_ptr(), count_of(output),
-		                      type_of(output.scalar_type()), op, request);
-	              }});
+		                      comm, all.data_ptr(), piece.data_ptr(), count_of(piece),
+		                      type_of(piece.scalar_type()), op, request);
+	              }},
+	              contiguous);
 }
 
 WorkPointer ProcessGroupIna::_reduce_scatter_base(at::Tensor &output, at::Tensor &input,
                                                   const c10d::ReduceScatterOptions &options)
 {
-	return scatter_sum("reduce_scatter_tensor", output, input, options.reduceOp);
+	static const char *const call = "reduce_scatter_tensor";
+	const Contiguous contiguous(call);
+
+	return scatter_sum(call, output, contiguous.read(input), options.reduceOp, contiguous);
 }
 
 WorkPointer ProcessGroupIna::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
                                             const c10d::ReduceScatterOptions &options)
 {
 	static const char *const call = "reduce_scatter";
-	const at::Tensor output = only(call, outputs);
-	Tensors flat;
+	const Contiguous contiguous(call);
+	const at::Tensor &output = only(call, outputs);
+	const Tensors blocks = contiguous.read(list(call, inputs, getSize(), output));
 
-	for (const at::Tensor &input : list(call, inputs, getSize(), output))
-		flat.push_back(input.reshape({-1}));
-	return scatter_sum(call, output, at::cat(flat), options.reduceOp);
+	return scatter_sum(call, output, joined(blocks), options.reduceOp, contiguous);
 }
 
 WorkPointer ProcessGroupIna::barrier(const c10d::BarrierOptions &)
 {
-	return submit(c10d::OpType::BARRIER, "barrier", at::Tensor(), {}, {ina_barrier_start});
+	return submit(c10d::OpType::BARRIER, "barrier", at::Tensor(), {}, {ina_barrier_start},
+	              Contiguous("barrier"));
 }
 
 } // namespace torch_ina

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "communicator.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -12,6 +14,40 @@
 
 namespace torch_ina
 {
+
+namespace
+{
+
+using Milliseconds = std::chrono::milliseconds;
+
+// How long communicators of this process may still wait for ranks that do not close theirs. A
+// script has a communicator for each group, and a rank that does not close one of them may well
+// close none.
+class Patience
+{
+      public:
+	void restore()
+	{
+		left = Communicator::CLOSE_PATIENCE;
+	}
+
+	Milliseconds remaining() const
+	{
+		return left.load();
+	}
+
+	void spend(Milliseconds spent)
+	{
+		left = std::max(left.load() - spent, Milliseconds(0));
+	}
+
+      private:
+	std::atomic<Milliseconds> left{Communicator::CLOSE_PATIENCE};
+};
+
+Patience patience;
+
+} // namespace
 
 // The thread and the communicator's owner hold it: a thread that is left behind keeps what it uses.
 struct Communicator::Shared {
@@ -112,6 +148,7 @@ void Communicator::Shared::run()
 
 Communicator::Communicator(const ina_options &options) : shared(std::make_shared<Shared>(options))
 {
+	patience.restore(); // all ranks were there just now
 	std::thread([kept = shared] { kept->run(); }).detach();
 }
 
@@ -146,12 +183,15 @@ void Communicator::close()
 		return;
 	shared->closing = true;
 	shared->changed.notify_all();
-	if (!shared->changed.wait_for(lock, CLOSE_PATIENCE, [this] { return shared->closed; }))
-		std::fprintf(
-		        stderr,
-		        "torch_ina: not all ranks have closed the process group within %d s of "
-		        "this one: it goes without them\n",
-		        static_cast<int>(CLOSE_PATIENCE.count()));
+	const Milliseconds remaining = patience.remaining();
+	if (shared->changed.wait_for(lock, remaining, [this] { return shared->closed; }))
+		return;
+	patience.spend(remaining);
+	if (remaining > Milliseconds(0))
+		std::fprintf(stderr,
+		             "torch_ina: not all ranks have closed their process groups within %d "
+		             "s: this one goes without them\n",
+		             static_cast<int>(CLOSE_PATIENCE.count()));
 }
 
 void Communicator::abandon()

@@ -30,7 +30,8 @@ class Communicator
 	explicit Communicator(const ina_options &options);
 
 	// Closes it, when all that was submitted is finished. Collective, but if the other ranks
-	// do not come within CLOSE_PATIENCE, the thread is left behind waiting for them.
+	// do not come within CLOSE_PATIENCE, the thread is left behind waiting for them. All
+	// communicators of the process share that time, since the last one was opened.
 	~Communicator();
 
 	Communicator(const Communicator &) = delete;

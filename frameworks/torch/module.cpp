@@ -3,7 +3,6 @@
 // What torch_ina/__init__.py calls. Calls that wait give up the interpreter's lock meanwhile.
 #include <algorithm>
 #include <climits>
-#include <vector>
 
 #include <torch/csrc/utils/pybind.h>
 
@@ -15,31 +14,13 @@ namespace torch_ina
 namespace
 {
 
-using Made = c10::weak_intrusive_ptr<ProcessGroupIna>;
-
-// Those that may be there still when Python ends.
-std::vector<Made> &all_made()
-{
-	static auto *const made = new std::vector<Made>;
-
-	return *made;
-}
-
 GroupPointer create(int rank, int size, int64_t timeout_ms, const std::string &root,
                     const std::string &cookie, GroupPointer gloo)
 {
 	const Settings settings = {rank, size,
 	                           static_cast<int>(std::clamp<int64_t>(timeout_ms, 1, INT_MAX)),
 	                           root, cookie};
-	auto group = c10::make_intrusive<ProcessGroupIna>(settings, std::move(gloo));
-
-	auto &made = all_made();
-
-	made.erase(std::remove_if(made.begin(), made.end(),
-	                          [](const Made &one) { return one.expired(); }),
-	           made.end());
-	made.emplace_back(group);
-	return group;
+	return c10::make_intrusive<ProcessGroupIna>(settings, std::move(gloo));
 }
 
 ProcessGroupIna &ina_group(const GroupPointer &group)
@@ -78,18 +59,6 @@ std::string explain(const GroupPointer &group)
 	return ina_group(group).explain();
 }
 
-void end_all(bool well)
-{
-	for (Made &made : all_made()) {
-		auto group = made.lock();
-
-		if (group && well)
-			group->close();
-		else if (group)
-			group->abandon();
-	}
-}
-
 } // namespace
 
 } // namespace torch_ina
@@ -101,5 +70,5 @@ PYBIND11_MODULE(_core, module)
 	module.def("create", torch_ina::create, released());
 	module.def("stats", torch_ina::stats);
 	module.def("explain", torch_ina::explain, released());
-	module.def("end_all", torch_ina::end_all, released());
+	module.def("end_all", torch_ina::ProcessGroupIna::end_all, released());
 }

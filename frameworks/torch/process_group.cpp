@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_group.hpp"
 
+#include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -21,19 +23,25 @@ std::string name_of(const char *call, const at::Tensor &tensor)
 	                        : call;
 }
 
+std::exception_ptr error_of(const std::string &name, ina_status status, const std::string &why)
+{
+	if (status == INA_OK)
+		return nullptr;
+	return std::make_exception_ptr(std::runtime_error(
+	        c10::str("torch_ina: ", name, ": ", why, " (", ina_status_name(status), ")")));
+}
+
 // The calls of one work: it is complete when the last of them is.
 struct Pending {
-	void finish(ina_status status, const std::string &why)
+	void finish(const std::exception_ptr &failed)
 	{
-		if (status != INA_OK && !error)
-			error = std::make_exception_ptr(
-			        std::runtime_error(c10::str("torch_ina: ", name, ": ", why, " (",
-			                                    ina_status_name(status), ")")));
+		if (!error)
+			error = failed;
 		if (--left > 0)
 			return;
 		try {
-			if (!error && after)
-				after();
+			if (!error && copy_back)
+				copy_back();
 		} catch (const std::exception &) {
 			error = std::current_exception();
 		}
@@ -41,11 +49,23 @@ struct Pending {
 	}
 
 	c10::intrusive_ptr<InaWork> work;
-	std::string name;
 	size_t left;
-	std::exception_ptr error;
-	std::function<void()> after;
+	std::function<void()> copy_back;
+	std::exception_ptr error = nullptr;
 };
+
+// The groups that may be there still when Python ends.
+struct Groups {
+	std::mutex mutex;
+	std::set<ProcessGroupIna *> all;
+};
+
+Groups &groups()
+{
+	static auto *const groups = new Groups;
+
+	return *groups;
+}
 
 // A host that forks workers of DataLoader while it is short of processors or memory may answer
 // nothing for seconds. The end of a process is told at once, whatever this is.
@@ -74,22 +94,69 @@ ProcessGroupIna::ProcessGroupIna(const Settings &settings, GroupPointer gloo)
       communicator(options_of(settings))
 {
 	init();
+	const std::lock_guard<std::mutex> lock(groups().mutex);
+	groups().all.insert(this);
+}
+
+// It may be Python that lets go of the group, with the interpreter's lock; this waits for other
+// ranks, and for gloo's threads, which may want that lock.
+ProcessGroupIna::~ProcessGroupIna()
+{
+	std::optional<pybind11::gil_scoped_release> released;
+
+	if (Py_IsInitialized() && PyGILState_Check())
+		released.emplace();
+	{
+		const std::lock_guard<std::mutex> lock(groups().mutex);
+		groups().all.erase(this);
+	}
+	communicator.close();
+	gloo.reset();
+}
+
+void ProcessGroupIna::end_all(bool well)
+{
+	const std::lock_guard<std::mutex> lock(groups().mutex);
+
+	for (ProcessGroupIna *group : groups().all) {
+		if (well)
+			group->communicator.close();
+		else
+			group->communicator.abandon();
+		GroupPointer(group->gloo).release(); // nobody waits for gloo's threads
+	}
 }
 
 WorkPointer ProcessGroupIna::submit(c10d::OpType type, const char *call, const at::Tensor &tensor,
                                     Tensors outputs, std::vector<Start> starts,
-                                    std::function<void()> after)
+                                    const Contiguous &contiguous)
 {
 	auto work = c10::make_intrusive<InaWork>(getRank(), type, call, std::move(outputs));
-	auto pending = std::make_shared<Pending>(
-	        Pending{work, name_of(call, tensor), starts.size(), nullptr, std::move(after)});
+	auto pending =
+	        std::make_shared<Pending>(Pending{work, starts.size(), contiguous.copy_back()});
 
 	for (Start &start : starts)
 		communicator.submit(
-		        {std::move(start), [pending](ina_status status, const std::string &why) {
-			         pending->finish(status, why);
+		        {std::move(start), [pending, name = name_of(call, tensor)](
+		                                   ina_status status, const std::string &why) {
+			         pending->finish(error_of(name, status, why));
 		         }});
 	return work;
+}
+
+WorkPointer ProcessGroupIna::copied_back(c10d::OpType type, const char *call, Tensors outputs,
+                                         const Contiguous &contiguous,
+                                         const WorkPointer &work) const
+{
+	auto copy_back = contiguous.copy_back();
+
+	if (!copy_back)
+		return work;
+	auto ours = c10::make_intrusive<InaWork>(getRank(), type, call, std::move(outputs));
+	auto pending = std::make_shared<Pending>(Pending{ours, 1, std::move(copy_back)});
+	work->getFuture()->addCallback(
+	        [pending](c10::ivalue::Future &done) { pending->finish(done.exception_ptr()); });
+	return ours;
 }
 
 ina_stats ProcessGroupIna::stats()
@@ -110,27 +177,6 @@ std::string ProcessGroupIna::explain()
 		text.pop_back();
 	});
 	return text;
-}
-
-void ProcessGroupIna::close()
-{
-	communicator.close();
-}
-
-// It may be Python that lets go of the group, with the interpreter's lock; this waits for other
-// ranks.
-void ProcessGroupIna::release_resources()
-{
-	std::optional<pybind11::gil_scoped_release> released;
-
-	if (Py_IsInitialized() && PyGILState_Check())
-		released.emplace();
-	close();
-}
-
-void ProcessGroupIna::abandon()
-{
-	communicator.abandon();
 }
 
 } // namespace torch_ina

@@ -11,12 +11,12 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "communicator.hpp"
+#include "contiguous.hpp"
 #include "route.hpp"
 
 namespace torch_ina
 {
 
-using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
@@ -33,6 +33,8 @@ class ProcessGroupIna : public c10d::ProcessGroup
 {
       public:
 	ProcessGroupIna(const Settings &settings, GroupPointer gloo);
+	// Closes the communicator, ends gloo's threads, and lets go of the store.
+	~ProcessGroupIna() override;
 
 	const std::string getBackendName() const override
 	{
@@ -64,6 +66,8 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	                          std::vector<int64_t> &output_sizes,
 	                          std::vector<int64_t> &input_sizes,
 	                          const c10d::AllToAllOptions &options) override;
+	WorkPointer alltoall(Tensors &outputs, Tensors &inputs,
+	                     const c10d::AllToAllOptions &options) override;
 	WorkPointer send(Tensors &tensors, int rank, int tag) override;
 	WorkPointer recv(Tensors &tensors, int rank, int tag) override;
 	WorkPointer recvAnysource(Tensors &tensors, int tag) override;
@@ -73,31 +77,29 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	// What has happened on the communicator, and how its ranks are connected.
 	ina_stats stats();
 	std::string explain();
-	void close();
-	void abandon();
 
-	// torch calls it when nobody has the group any more; the destructor waits for weak pointers
-	// to it as well.
-	void release_resources() override;
+	// For a process that is about to end: closes all its groups. If it does not end well, it
+	// leaves them open, and the other ranks get an error as soon as the process has ended.
+	static void end_all(bool well);
 
       private:
 	using Start = std::function<ina_status(ina_comm *comm, ina_request **request)>;
 
-	// A work by libina, of one call or several; `after` is done at its end, if all went well.
-	// call and tensor are what errors name.
+	// A work by libina, of one call or several. call and tensor are what errors name.
 	WorkPointer submit(c10d::OpType type, const char *call, const at::Tensor &tensor,
 	                   Tensors outputs, std::vector<Start> starts,
-	                   std::function<void()> after = nullptr);
+	                   const Contiguous &contiguous);
+	// gloo's work, or, if outputs must be copied back, one that completes after that.
+	WorkPointer copied_back(c10d::OpType type, const char *call, Tensors outputs,
+	                        const Contiguous &contiguous, const WorkPointer &work) const;
 	WorkPointer gather_into(const char *call, const at::Tensor &all, const at::Tensor &input,
-	                        Tensors outputs, std::function<void()> after);
+	                        Tensors outputs, const Contiguous &contiguous);
 	WorkPointer scatter_sum(const char *call, const at::Tensor &output, const at::Tensor &all,
-	                        const c10d::ReduceOp &op);
-	// Whether libina has the type and the operation.
-	bool can_reduce(const char *call, const at::Tensor &tensor, const c10d::ReduceOp &op);
+	                        const c10d::ReduceOp &op, Contiguous contiguous);
 	void check_blocks(const char *call, const at::Tensor &all, const at::Tensor &block) const;
 	GroupPointer by_gloo(const char *call, const at::Tensor &tensor, const char *why);
 
-	const GroupPointer gloo;
+	GroupPointer gloo;
 	Log log;
 	Communicator communicator;
 };

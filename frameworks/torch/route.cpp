@@ -48,18 +48,6 @@ ina_op op_of(const c10d::ReduceOp &op)
 	}
 }
 
-void check_tensor(const char *call, const at::Tensor &tensor)
-{
-	TORCH_CHECK(tensor.defined(), "torch_ina: ", call, ": an undefined tensor");
-	TORCH_CHECK(tensor.layout() == at::kStrided, "torch_ina: ", call, ": the tensor is ",
-	            tensor.layout(), ": the backend takes dense ones; call to_dense() on it");
-	TORCH_CHECK(tensor.device().is_cpu(), "torch_ina: ", call, ": the tensor is on ",
-	            tensor.device(), ": the backend takes tensors on the CPU; call cpu() on it");
-	TORCH_CHECK(tensor.is_contiguous(), "torch_ina: ", call,
-	            ": the tensor is not contiguous: give it tensor.contiguous(), and copy back "
-	            "what comes of it");
-}
-
 Log::Log(int rank)
     : rank(rank), wanted(std::getenv("INA_LOG") && std::strcmp(std::getenv("INA_LOG"), "info") == 0)
 {

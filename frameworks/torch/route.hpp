@@ -25,10 +25,6 @@ constexpr const char *NOT_IN_LIBINA = "libina has no such call";
 ina_type type_of(at::ScalarType type);
 ina_op op_of(const c10d::ReduceOp &op);
 
-// Throws where a tensor is not what libina takes: it is not dense, not on the CPU, or not
-// contiguous.
-void check_tensor(const char *call, const at::Tensor &tensor);
-
 // One line to stderr for each different text, where INA_LOG=info asks for it.
 class Log
 {

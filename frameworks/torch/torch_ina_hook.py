@@ -29,6 +29,7 @@ SUM = 1
 ALGORITHMS = {1: "ina", 2: "ring"}
 ERROR_BYTES = 512
 CLOSE_PATIENCE_S = 10
+_patience_s = CLOSE_PATIENCE_S  # what is left of it, for all states of the process
 PEER_TIMEOUT_MS = 30000  # a host short of processors or memory may answer nothing for seconds; the end of a process is told at once
 _DISCARD_PORT = 9  # nothing is sent there: any port does to ask for the way to a host
 
@@ -97,6 +98,11 @@ def new_cookie():
     return uuid.uuid4().hex
 
 
+def _set_patience(seconds):
+    global _patience_s
+    _patience_s = seconds
+
+
 class State:
     """A communicator of the group's ranks (the default group's, if none is named), for the hook. Collective, as is close().
 
@@ -118,6 +124,7 @@ class State:
         status = self._library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)
         if status:
             raise self._error("open", status, why.value)
+        _set_patience(CLOSE_PATIENCE_S)  # all ranks were there just now
         # Held in all calls but ina_wait() and ina_close(): calls are queued as they were started, and texts of errors stay until read.
         self._lock, self._started, self._closed = threading.Lock(), queue.SimpleQueue(), False
         self._thread = threading.Thread(target=self._wait, name="torch_ina_hook", daemon=True)
@@ -134,7 +141,7 @@ class State:
     def start(self, tensor):
         """Starts the average of all ranks' tensors, in place; a future of it. All ranks start the same ones in the same order."""
         what = f"all_reduce of {tensor.numel()} {tensor.dtype}"
-        if tensor.dtype not in TYPES or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous():
+        if tensor.dtype not in TYPES or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous() or tensor.is_neg():
             raise TypeError(f"torch_ina_hook: {what}, {tensor.layout} on {tensor.device}: "
                             f"it takes dense, contiguous tensors on the CPU, of {', '.join(map(str, TYPES))}")
         future, request = torch.futures.Future(), c_void_p()
@@ -177,14 +184,18 @@ class State:
         return text.value.decode()
 
     def close(self):
-        """Ends what has been started, then the communicator. Ranks that do not come within 10 s are not waited for."""
+        """Ends what has been started, then the communicator. Ranks that do not come within 10 s are not waited for; all states of the
+        process share that time, since the last one was opened."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
         atexit.unregister(self._end)
         self._started.put(None)
-        self._thread.join(CLOSE_PATIENCE_S)
+        patience_s = _patience_s
+        self._thread.join(patience_s)
+        if self._thread.is_alive():
+            _set_patience(max(_patience_s - patience_s, 0))
 
     def _end(self):
         """A script that ends by an exception is gone at once: the other ranks are to hear of it."""

@@ -1,15 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """On each host: every collective of torch.distributed, by whatever way it goes, and what is refused."""
 import os
+import time
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn
 
 import torch_ina
 from ddp import be_silent, start
 
+
+def held():
+    """Threads and sockets of this process."""
+    files = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")]
+    return len(os.listdir("/proc/self/task")), sum(file.startswith("socket:") for file in files)
+
+
+HELD_BEFORE = held()
 RANK, RANKS = start()
 DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float64, torch.int64, torch.uint8)
+
+
+def check_the_same_port():
+    """What is destroyed holds nothing, not even rank 0's store: another job may begin at the same port. (First of the checks: others
+    make threads of torch's own.)"""
+    dist.all_reduce(torch.ones(3))
+    dist.send(torch.ones(1), 1) if RANK == 0 else dist.recv(torch.ones(1), 0) if RANK == 1 else None
+    dist.barrier()
+    dist.destroy_process_group()
+    deadline = time.monotonic() + 5
+    while held() != HELD_BEFORE and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert held() == HELD_BEFORE, f"{held()} threads and sockets, {HELD_BEFORE} at first"
+    time.sleep(2 if RANK else 0)  # a rank that is early would meet the store that rank 0 is about to end
+    start()
+    dist.all_reduce(tensor := torch.ones(1))
+    assert tensor.item() == RANKS
 
 
 def own(rank, dtype=torch.float32, count=1000):
@@ -95,6 +122,192 @@ def check_others():
     assert said == [{"rank": rank} for rank in range(RANKS)]
 
 
+SHAPE = (2, 3, 4, 6)
+PADDING = -1
+
+
+def channels_last(tensor):
+    return tensor.contiguous(memory_format=torch.channels_last)
+
+
+def transposed(tensor):
+    return tensor.transpose(1, 3).contiguous().transpose(1, 3)
+
+
+def column(tensor):
+    """One in three of the elements of another tensor, which are all that may change there."""
+    whole = torch.full((*tensor.shape, 3), PADDING, dtype=tensor.dtype)
+    whole[..., 1] = tensor
+    return whole[..., 1]
+
+
+def mixed(tensor):
+    """Another layout at each rank."""
+    return (torch.clone, channels_last, column)[RANK % 3](tensor)
+
+
+def block(rank, of=0, dtype=torch.float32):
+    count = torch.Size(SHAPE).numel()
+    return (torch.arange(count) * (2 * rank + 1) % 13 + rank + of).to(dtype).view(SHAPE)
+
+
+def call_each(layout):
+    """Each collective, all its tensors with this layout: what it is, what it wrote, and the right contents."""
+    blocks, total = [block(rank) for rank in range(RANKS)], sum(block(rank) for rank in range(RANKS))
+    mine, root, after = blocks[RANK], RANK == 0, (RANK + 1) % RANKS
+
+    def x(values=mine):
+        return layout(values.clone())
+
+    def room(shape=SHAPE, dtype=torch.float32):
+        return layout(torch.zeros(shape, dtype=dtype))
+
+    dist.all_reduce(tensor := x())
+    yield "all_reduce", tensor, total
+    dist.all_reduce(tensor := x(mine.int()), dist.ReduceOp.BOR)
+    bits = blocks[0].int()
+    for other in blocks[1:]:
+        bits = bits | other.int()
+    yield "all_reduce by gloo", tensor, bits
+    dist.all_reduce_coalesced(tensors := [x(), x(mine + 1)])
+    yield "all_reduce_coalesced", tensors[1], total + RANKS
+    dist.all_reduce_coalesced(tensors := [x(mine.to(torch.int8)), x(mine.to(torch.int8))])
+    yield "all_reduce_coalesced by gloo", tensors[1], total.to(torch.int8)
+    dist.reduce(tensor := x(), 0)
+    yield "reduce", tensor, total if root else mine
+    dist.reduce(tensor := x(mine.to(torch.int8)), 0)
+    yield "reduce by gloo", tensor if root else torch.ones(0), total.to(torch.int8) if root else torch.ones(0)
+    dist.broadcast(tensor := x(), RANKS - 1)
+    yield "broadcast", tensor, blocks[-1]
+    dist.all_gather(parts := [room() for _ in blocks], x())
+    yield "all_gather", torch.stack(parts), torch.stack(blocks)
+    dist.all_gather_into_tensor(whole := room((RANKS * SHAPE[0], *SHAPE[1:])), x())
+    yield "all_gather_into_tensor", whole, torch.cat(blocks)
+    dist.all_gather_coalesced(lists := [[room(), room()] for _ in blocks], [x(), x(mine + 1)])
+    yield "all_gather_coalesced", torch.stack([two[1] for two in lists]), torch.stack(blocks) + 1
+    dist.reduce_scatter(tensor := room(), [x(mine + rank) for rank in range(RANKS)])
+    yield "reduce_scatter", tensor, total + RANKS * RANK
+    dist.reduce_scatter_tensor(tensor := room(), x(torch.cat([mine + rank for rank in range(RANKS)])))
+    yield "reduce_scatter_tensor", tensor, total + RANKS * RANK
+    dist.gather(x(), parts := [room() for _ in blocks] if root else None)
+    yield "gather", torch.stack(parts) if root else mine, torch.stack(blocks) if root else mine
+    dist.scatter(tensor := room(), [x(one) for one in blocks] if root else None)
+    yield "scatter", tensor, mine
+    whole = room((RANKS * SHAPE[0], *SHAPE[1:]))
+    dist.all_to_all_single(whole, x(torch.cat([mine + rank for rank in range(RANKS)])))
+    yield "all_to_all_single", whole, torch.cat(blocks) + RANK
+    dist.all_to_all(parts := [room() for _ in blocks], [x(mine + rank) for rank in range(RANKS)])
+    yield "all_to_all", torch.stack(parts), torch.stack(blocks) + RANK
+    for anybody in (False, True):
+        sent = dist.isend(x(), after)
+        assert dist.recv(tensor := room(), None if anybody else (RANK - 1) % RANKS) == (RANK - 1) % RANKS
+        sent.wait()
+        yield "recv", tensor, blocks[RANK - 1]
+        dist.barrier()
+
+
+def check_layouts():
+    for layout in (channels_last, transposed, column, mixed):
+        for name, tensor, right in call_each(layout):
+            assert torch.equal(tensor, right), f"{name}, {layout.__name__}: {tensor.flatten()[:8]}, not {right.flatten()[:8]}"
+            if tensor._base is not None and tensor._base.dim() == len(SHAPE) + 1:
+                assert (tensor._base[..., ::2] == PADDING).all(), f"{name} wrote next to its tensor"
+
+
+def check_expanded():
+    """Elements that share memory are read as any; they cannot be written one by one."""
+    one, many = torch.full((1,), 5. + RANK), 30000 * RANKS
+    expected = torch.arange(RANKS).repeat_interleave(many // RANKS) + 5.
+    dist.all_gather(parts := [torch.zeros(many) for _ in range(RANKS)], one.expand(many))
+    assert all((part == 5 + rank).all() for rank, part in enumerate(parts))
+    dist.gather(one.expand(many), parts if RANK == 0 else None)
+    assert all((part == 5 + rank).all() for rank, part in enumerate(parts))
+    dist.scatter(tensor := torch.zeros(many), [one.expand(many)] * RANKS if RANK == 0 else None)
+    assert (tensor == 5).all()
+    dist.all_to_all_single(tensor := torch.zeros(many), one.expand(many))
+    assert torch.equal(tensor, expected)
+    dist.reduce_scatter_tensor(tensor := torch.zeros(many // RANKS), one.expand(many))
+    assert (tensor == sum(range(5, 5 + RANKS))).all()
+    whole = torch.zeros(many)
+    for windows in (one.expand(many), torch.zeros(many + 1).unfold(0, 2, 1)[:, 0:2].t()[:, :many // 2]):
+        parts = [windows] + [torch.zeros(windows.shape)] * (RANKS - 1)
+        for call in (lambda: dist.all_reduce(windows), lambda: dist.all_reduce(windows, dist.ReduceOp.BOR),
+                     lambda: dist.all_reduce_coalesced([windows]), lambda: dist.reduce(windows, RANK), lambda: dist.broadcast(windows, (RANK + 1) % RANKS),
+                     lambda: dist.all_gather(parts, windows), lambda: dist.all_gather_into_tensor(windows, whole[:many // RANKS]),
+                     lambda: dist.all_gather_coalesced([[part] for part in parts], [windows]),
+                     lambda: dist.reduce_scatter(windows, [windows] * RANKS), lambda: dist.reduce_scatter_tensor(windows, whole),
+                     lambda: dist.scatter(windows, [windows] * RANKS if RANK == 0 else None), lambda: dist.all_to_all_single(windows, whole),
+                     lambda: dist.all_to_all(parts, parts), lambda: dist.recv(windows, (RANK + 1) % RANKS), lambda: dist.recv(windows),
+                     *([lambda: dist.gather(windows, parts)] if RANK == 0 else [])):
+            refused(call, "share memory")
+    assert (whole == 0).all()
+
+
+def check_unusual():
+    """Conjugates, whose memory has something else; and what autograd would not let others write to."""
+    values = torch.complex(own(0), own(1))
+    dist.broadcast(tensor := values.clone() if RANK else values.conj(), 0)
+    assert torch.equal(tensor, values.conj())
+    dist.gather(torch._neg_view(own(RANK)), parts := [torch.zeros(1000) for _ in range(RANKS)] if RANK == 0 else None)
+    assert RANK or torch.equal(torch.stack(parts), -everybody().float())
+    leaf = column(block(RANK)).requires_grad_()
+    dist.all_reduce(leaf)
+    assert torch.equal(leaf, sum(block(rank) for rank in range(RANKS)))
+    dist.all_gather(parts := [torch.zeros(SHAPE, requires_grad=True) for _ in range(RANKS)], column(block(RANK)).requires_grad_())
+    assert torch.equal(torch.stack(parts), torch.stack([block(rank) for rank in range(RANKS)]))
+    with torch.inference_mode():
+        tensor = column(block(RANK))
+    dist.all_reduce(tensor)
+    assert torch.equal(tensor, sum(block(rank) for rank in range(RANKS)))
+    work = dist.all_reduce(tensor := column(block(RANK)), dist.ReduceOp.MAX, async_op=True)
+    expected = torch.stack([block(rank) for rank in range(RANKS)]).amax(0)
+    assert torch.equal(work.get_future().then(lambda done: done.value()[0] + 1).wait(), expected + 1) and torch.equal(tensor, expected)
+    work = dist.gather(column(block(RANK)), parts := [column(torch.zeros(SHAPE)) for _ in range(RANKS)] if RANK == 0 else None, async_op=True)
+    gathered = work.get_future().wait()
+    assert RANK or torch.equal(torch.stack(gathered), torch.stack([block(rank) for rank in range(RANKS)]))
+
+
+def check_lists_of_other_sizes():
+    """all_to_all() of lists, from rank s to rank r s + 2 r elements."""
+    inputs = [torch.full((RANK + 2 * rank,), 10. * RANK + rank) for rank in range(RANKS)]
+    outputs = [torch.zeros(rank + 2 * RANK) for rank in range(RANKS)]
+    dist.all_to_all(outputs, inputs)
+    assert all(torch.equal(part, torch.full((rank + 2 * RANK,), 10. * rank + RANK)) for rank, part in enumerate(outputs))
+    refused(lambda: dist.all_to_all(outputs[1:], inputs), "lists")
+    group = dist.distributed_c10d._get_default_group()  # dist.all_to_all() looks at the types itself
+    refused(lambda: group.alltoall(outputs, [inputs[0].int(), *inputs[1:]]), "Int")
+
+
+def weight(rank, other=0):
+    """Of what a rank has got from another in its loss."""
+    return 1. + 3 * rank + 7 * other
+
+
+def check_gradients():
+    """Of torch.distributed.nn. The loss of rank s is the sum of what it got, times weights, so the gradient at rank r is the sum of
+    the weights of what it gave; and each gradient on the way is an expanded number."""
+    everything = sum(weight(rank) for rank in range(RANKS))
+
+    def gradients(function, count=1):
+        inputs = [torch.ones(4, requires_grad=True) for _ in range(count)]
+        got = function(*inputs)
+        got = got if isinstance(got, (tuple, list)) else [got]
+        sum(part.sum() * weight(RANK, rank) for rank, part in enumerate(got)).backward()
+        return [one.grad[0].item() for one in inputs]
+
+    nn = torch.distributed.nn
+    assert gradients(nn.all_gather) == [sum(weight(rank, RANK) for rank in range(RANKS))]
+    assert gradients(nn.all_reduce) == [everything]
+    assert gradients(lambda x: nn.broadcast(x, 0)) == [0 if RANK else everything]
+    assert gradients(lambda x: nn.reduce(x, 0)) == [weight(0)]
+    assert gradients(lambda x: nn.gather(x, 0)) == [weight(0, RANK)]
+    assert RANK or gradients(lambda *x: nn.scatter(x, 0), RANKS) == [weight(rank) for rank in range(RANKS)]
+    assert RANK == 0 or gradients(lambda *x: nn.scatter(x, 0), RANKS)
+    assert gradients(lambda *x: nn.all_to_all([torch.zeros(4) for _ in x], x), RANKS) == [weight(rank, RANK) for rank in range(RANKS)]
+    assert gradients(lambda *x: nn.all_to_all_single(torch.zeros(4 * RANKS), torch.cat(x)), RANKS) == [weight(rank) for rank in range(RANKS)]
+    assert gradients(lambda *x: nn.reduce_scatter(torch.zeros(4), x), RANKS) == [weight(rank) for rank in range(RANKS)]
+
+
 def refused(call, words):
     try:
         call()
@@ -105,8 +318,13 @@ def refused(call, words):
 
 
 def check_refused():
-    refused(lambda: dist.all_reduce(torch.ones(4, 4).t()), "not contiguous")
-    refused(lambda: dist.all_reduce(torch.ones(4).to_sparse()), "Sparse")
+    sparse, dense = torch.ones(4).to_sparse(), [torch.ones(4)] * RANKS
+    for call in (lambda: dist.all_reduce(sparse), lambda: dist.broadcast(sparse, 0), lambda: dist.all_gather(dense, sparse),
+                 lambda: dist.reduce_scatter(torch.ones(4), [sparse] * RANKS), lambda: dist.gather(sparse, dense if RANK == 0 else None),
+                 lambda: dist.scatter(sparse, dense if RANK == 0 else None), lambda: dist.all_to_all_single(torch.ones(4), sparse),
+                 lambda: dist.all_to_all(dense, [sparse] * RANKS), lambda: dist.send(sparse, (RANK + 1) % RANKS),
+                 lambda: dist.recv(sparse, (RANK + 1) % RANKS)):
+        refused(call, "Sparse")
     refused(lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(5)), "is not")
     child = os.fork()
     if child == 0:
@@ -150,7 +368,8 @@ def check_again():
     assert torch.equal(tensor, everybody().sum(0).float())
 
 
-for check in (check_all_reduce, check_many_at_once, check_futures, check_others, check_refused, check_groups, check_silence,
+for check in (check_the_same_port, check_all_reduce, check_many_at_once, check_futures, check_others, check_layouts, check_expanded,
+              check_unusual, check_lists_of_other_sizes, check_gradients, check_refused, check_groups, check_silence,
               check_again):
     check()
     print(check.__name__, flush=True)

@@ -84,6 +84,7 @@ def refused(call, words):
 def check_refused():
     refused(lambda: STATE.start(torch.ones(4, dtype=torch.int32)), "torch.int32")
     refused(lambda: STATE.start(torch.ones(4, 4).t()), "contiguous")
+    refused(lambda: STATE.start(torch._neg_view(torch.ones(4))), "contiguous")
     net = DistributedDataParallel(new_net())
     net.register_comm_hook(STATE, lambda state, bucket: state.start(bucket.buffer().to(torch.complex64)))
     refused(lambda: backward(net, batch(RANK, 0)), "complex64")

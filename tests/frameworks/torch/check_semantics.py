@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """On each host: DDP by ina beside DDP by gloo, from the same seeds. With two ranks the bits are the same."""
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -158,7 +159,24 @@ def check_workers():
     assert_near(epoch(None), epoch(GLOO), "DataLoader's workers")
 
 
+def check_left_alone():
+    """A rank that destroys no group is waited for once, and not once a group. (The last of the checks.)"""
+    groups = [dist.new_group() for _ in range(3)]
+    for group in groups:
+        dist.all_reduce(torch.ones(1), group=group)
+    dist.barrier()
+    if RANK == RANKS - 1:
+        time.sleep(2 * CLOSE_PATIENCE_S)
+        return
+    began = time.monotonic()
+    for group in groups[1:]:
+        dist.destroy_process_group(group)
+    dist.destroy_process_group()
+    assert time.monotonic() - began < 1.5 * CLOSE_PATIENCE_S, f"{time.monotonic() - began:.1f} s"
+
+
 BATCH_OF_LOADER = 4
+CLOSE_PATIENCE_S = 10  # communicator.hpp's
 
 for check in (check_one_sum, check_buckets, check_accumulation, check_unused, check_hooks, check_sync_batch_norm, check_resume,
               check_workers):
@@ -166,4 +184,6 @@ for check in (check_one_sum, check_buckets, check_accumulation, check_unused, ch
     print(check.__name__, flush=True)
 stats = torch_ina.stats()
 assert stats["algorithm"] == "ina" and stats["bytes_ring"] == 0 < stats["bytes_aggregated"], stats
+if RANKS == 2:
+    check_left_alone()
 print("all right")

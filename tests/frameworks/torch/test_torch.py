@@ -2,9 +2,12 @@
 """PyTorch on hosts of a lab: what torch promises holds by the backend ina. Python takes some ten seconds to load torch on each
 host, so that each lab has much to do."""
 import os
+import queue
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -140,6 +143,25 @@ def test_structures_of_the_hook(tmp_path, monkeypatch):
     for number, algorithm in hook.ALGORITHMS.items():
         assert re.search(rf"\bINA_ALGORITHM_{algorithm.upper()} = {number},", header), algorithm
     assert re.search(rf"\bINA_SUM = {hook.SUM},", header) and f"#define INA_ERROR_SIZE {hook.ERROR_BYTES}\n" in header
+
+
+def test_hook_waits_once_for_all_states(monkeypatch):
+    """Threads that do not end stand for communicators that other ranks do not close."""
+    monkeypatch.syspath_prepend(str(BUILD / "frameworks/torch"))
+    import torch_ina_hook as hook
+    monkeypatch.setattr(hook, "_patience_s", 0.5)
+    end, states = threading.Event(), []
+    for _ in range(4):
+        state = hook.State.__new__(hook.State)
+        state._lock, state._started, state._closed, state._thread = threading.Lock(), queue.SimpleQueue(), False, threading.Thread(target=end.wait)
+        state._thread.start()
+        states.append(state)
+    began = time.monotonic()
+    for state in states:
+        state.close()
+    waited = time.monotonic() - began
+    end.set()
+    assert 0.5 <= waited < 1.5, waited
 
 
 @pytest.mark.parametrize("ranks, options", [(2, []), (4, ["--loss-up", "0.005", "--loss-down", "0.005"])])
