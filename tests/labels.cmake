@@ -8,7 +8,7 @@
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
 #   torch    PyTorch on hosts; make test LEAVE_OUT=torch
 #   mpi      programs of two MPIs on hosts; make test LEAVE_OUT='torch|mpi' leaves out both
-#   long     several minutes each, and a third of the time of all: .ci/run leaves them out too
+#   long     several minutes each, and more than a third of the time of all: .ci/run leaves them out too
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")

@@ -24,7 +24,7 @@ bool as_they_are(const at::Tensor &tensor)
 bool may_share_memory(const at::Tensor &tensor)
 {
 	std::vector<std::pair<int64_t, int64_t>> steps; // stride, size
-	int64_t last = 0;                               // offset of the last element so far
+	int64_t last = 0; // offset of the last element of the dimensions before
 
 	if (tensor.numel() == 0)
 		return false;
