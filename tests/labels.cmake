@@ -8,6 +8,7 @@
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
 #   torch    PyTorch on hosts; make test LEAVE_OUT=torch
 #   mpi      programs of two MPIs on hosts; make test LEAVE_OUT='torch|mpi' leaves out both
+#   long     several minutes each, and more than a third of the time of all: .ci/run leaves them out too
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
@@ -16,6 +17,7 @@ set(INA_LABELS_torch "^torch$")
 set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels)$|^allreduce\\.doctor$")
+set(INA_LABELS_long "^system\\.(parallel|places|channels)$|^fabric\\.weaker\\.")
 set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
@@ -27,7 +29,7 @@ function(ina_label_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   foreach(test IN LISTS tests)
     set(labels "")
-    foreach(label IN ITEMS rtl lab virtual torch mpi slow quick)
+    foreach(label IN ITEMS rtl lab virtual torch mpi long slow quick)
       if(test MATCHES "${INA_LABELS_${label}}")
         list(APPEND labels ${label})
       endif()

@@ -135,8 +135,9 @@ static void fuzz_hello(const uint8_t *input, size_t size)
 	memcpy(&frame, input, size < sizeof(frame) ? size : sizeof(frame));
 	frame.magic = INA_CONTROL_MAGIC;
 	frame.type = INA_CONTROL_HELLO;
-	frame.bytes = 0;                           /* until it is sent */
-	frame.hello.status %= INA_ERR_ABORTED + 1; /* any other is no frame of ours */
+	frame.bytes = 0;                               /* until it is sent */
+	frame.hello.status %= INA_ERR_ABORTED + 1;     /* any other is no frame of ours, */
+	frame.hello.text[INA_CONTROL_TEXT - 1] = '\0'; /* nor is a text without an end */
 	ina_caller_open(&caller, &meetings[0].settings.job, &frame, &meetings[0].settings.root, 1,
 	                5000);
 	FUZZ_CHECK(pthread_create(&threads[0], NULL, meet, &meetings[0]) == 0);

@@ -682,14 +682,14 @@ unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 	return frames;
 }
 
-/// The first counter that no frame has moved; nullptr: there is none. Some cannot be moved here.
+/// The first counter that no frame has moved, or nullptr. Counters that need not move are left out.
 const char *never_moved(const uint64_t *totals)
 {
 	for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
 		if (totals[i] > 0 || i == ANSWERS_DROPPED)
 			continue; // frame by frame, no answer waits for its turn
 		if (i == NO_ROOM_DROPPED && INA_SLOT_COUNT > 8)
-			continue; // hardly any rank is so far ahead of the others
+			continue; // hardly any rank is a large window ahead of others
 		if (i == JOINS_HELD && INA_JOB_COUNT == 1)
 			continue; // a single context is nobody's share
 		if (i == CONTEXTS_LACKED && INA_JOB_COUNT >= 16)
@@ -719,8 +719,8 @@ int main()
 	uint64_t totals[INA_COUNTER_COUNT] = {}, from_above = 0;
 	unsigned long long frames = 0;
 
-	/* A configuration may make an event rare: it goes on until all have happened, within
-	 * limits. */
+	// Some configurations make an event rare, so more frames are drawn until every counter has
+	// moved, four times as many at most.
 	while (frames < wanted ||
 	       (wanted >= 10000 && frames < 4 * wanted && never_moved(totals) != nullptr)) {
 		std::printf("INA_SEED=%llu INA_PACKETS=1 replays what follows packet %llu\n",
