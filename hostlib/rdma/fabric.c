@@ -161,16 +161,49 @@ static void destroy_id(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
+bool ina_fabric_is_up(const struct ina_fabric *fabric)
+{
+	const struct rdma_cm_id *listener = fabric->listener;
+	struct ibv_port_attr port;
+
+	if (!listener || !listener->verbs)
+		return false;
+	return ibv_query_port(listener->verbs, listener->port_num, &port) != 0 ||
+	       port.state == IBV_PORT_ACTIVE;
+}
+
+static void end_kept(struct ina_fabric *fabric)
+{
+	for (int i = 0; i < fabric->kept_count; i++)
+		destroy_id(fabric->kept[i]);
+	fabric->kept_count = 0;
+}
+
+static void keep(struct ina_fabric *fabric, struct rdma_cm_id *id)
+{
+	stop_qp(id);
+	if (id)
+		fabric->kept[fabric->kept_count++] = id;
+}
+
 void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
 {
 	struct ina_connection *connection = &fabric->connections[purpose];
 
 	if (connection->labelled)
 		connection->tx->qp = connection->labelled;
-	if (connection->tx_ready)
-		rdma_disconnect(connection->tx);
-	if (connection->rx_ready)
-		rdma_disconnect(connection->rx);
+	if (ina_fabric_is_up(fabric)) {
+		end_kept(fabric);
+		if (connection->tx_ready)
+			rdma_disconnect(connection->tx);
+		if (connection->rx_ready)
+			rdma_disconnect(connection->rx);
+	} else if (fabric->kept_count == 0) {
+		keep(fabric, connection->tx);
+		keep(fabric, connection->rx);
+		*connection = (struct ina_connection){0};
+		return;
+	}
 	destroy_id(connection->tx);
 	destroy_id(connection->rx);
 	*connection = (struct ina_connection){0};
@@ -186,6 +219,7 @@ void ina_fabric_disconnect(struct ina_fabric *fabric)
 		destroy_id(fabric->partners[i].id);
 	}
 	fabric->partner_count = 0;
+	end_kept(fabric);
 }
 
 void ina_fabric_close(struct ina_fabric *fabric)

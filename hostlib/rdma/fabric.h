@@ -49,6 +49,9 @@ struct ina_partner {
 	bool ready;
 };
 
+/* While ends are kept nothing is connected anew, so there are those of one purpose at most. */
+#define INA_FABRIC_KEPT_MAX 2
+
 struct ina_fabric {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *listener;
@@ -76,6 +79,9 @@ struct ina_fabric {
 	uint64_t unknown_peers;     /* connection requests that were not our predecessor's */
 	unsigned int path_mtu;      /* bytes, of the connection to the successor */
 	char device[64];
+	/* Ends of connections that were dropped while the port was down, until it is up. */
+	struct rdma_cm_id *kept[INA_FABRIC_KEPT_MAX];
+	int kept_count;
 	/* What the connections are for. */
 	int rank;
 	int ranks;
@@ -100,7 +106,17 @@ static inline bool ina_fabric_is_completion(const struct pollfd *channel)
 	return (channel->revents & ~POLLIN) == 0;
 }
 
-/* Ends one purpose's connections, without waiting for anybody: no memory is written to any more. */
+/*
+ * Is the port up, as far as the device says? No connection is made or ended while it is down: when
+ * rdma_rxe cannot send a message of the connection manager, its queue pair 1 fails, and receives
+ * nothing more until the device is made anew (Linux 6.1: ib_mad resets only the sending side).
+ */
+bool ina_fabric_is_up(const struct ina_fabric *fabric);
+
+/*
+ * Ends one purpose's connections, without waiting for anybody: no memory is written to any more.
+ * While the port is down the queue pairs stop, and the other end is told later.
+ */
 void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose);
 
 /* No connection sends, or writes to memory, any more. */

@@ -156,6 +156,10 @@ enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose pu
 	enum ina_status status = INA_OK;
 
 	fabric->attempt = (struct ina_failure){INA_OK, ""};
+	if (!ina_fabric_is_up(fabric))
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "port %u of %s is down: is its network interface up?",
+		                fabric->listener->port_num, fabric->device);
 	if (purpose < INA_PURPOSE_COUNT)
 		fabric->connections[purpose].wanted = true;
 	for (int i = 0; i < count && status == INA_OK; i++) {
