@@ -169,7 +169,7 @@ bool ina_fabric_is_up(const struct ina_fabric *fabric)
 	if (!listener || !listener->verbs)
 		return false;
 	return ibv_query_port(listener->verbs, listener->port_num, &port) != 0 ||
-	       port.state == IBV_PORT_ACTIVE;
+	       port.state != IBV_PORT_DOWN;
 }
 
 static void end_kept(struct ina_fabric *fabric)
