@@ -183,7 +183,7 @@ module ina_judge #(
   assign unused = &{early_header.congested, early_header.crc, early_header.filler};
 
   // The packet before may have broken the job in the last clock, or put out the flow: then neither
-  // job_broken nor flow_hit says so yet. It cannot have been taken then: behind a contribution there
+  // job_broken nor flow_hit says so yet. Nor does flow_hit in the clock in which the job is freed. It cannot have been taken then: behind a contribution there
   // is a clock of en without a beat (ina_parse), so queue_fill has them all.
   logic [JOB_W-1:0]     job_q;
   ina_pkg::verdict_t    verdict_q;
@@ -202,7 +202,7 @@ module ina_judge #(
   assign put_out  = (JOB_COUNT'(verdict_q.put_out) << job_q)
       | (JOB_COUNT'(contest_leaves) << contest_job_q);
   assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job)
-      && !(contest_leaves && contest_job_q == flow_job);
+      && !(contest_leaves && contest_job_q == flow_job) && !job_freed[flow_job];
 
   always_ff @(posedge clk) contest_job_q <= contest_job;
 
@@ -308,8 +308,7 @@ module ina_judge #(
       .gap(verdict_q.probe && events_q[ina_pkg::COUNT_GAPS]), .job(job_q),
       .m_header(commit_header));
 
-  // What follows from it. A job that is freed in the clock of the decision is not asked any more.
-  logic freed_q;
+  // What follows from it.
   logic suspect_q;
   logic opens_q;
 
@@ -336,7 +335,6 @@ module ina_judge #(
       opens_q     <= opens;
       write_beat  <= s_first ? '0 : beat;
     end
-    if (decide) freed_q <= job_freed[flow_job];
   end
 
   assign token_pass   = verdict_q.pass;
@@ -347,13 +345,13 @@ module ina_judge #(
   assign hit_job      = job_q;
   assign write_job    = job_q;
   assign write_opens  = opens_q;
-  assign resend_valid = verdict_q.resend && !freed_q;
+  assign resend_valid = verdict_q.resend;
   assign resend       = {verdict_q.probe, job_border[job_q], 6'(job_q), 15'(sum_slot), sum_ordinal,
                          commit_header.quads};
 
   always_comb begin
     events = events_q;
-    if (verdict_q.resend && !(resend_valid && resend_ready))
+    if (resend_valid && !resend_ready)
       events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
   end
 

@@ -14,6 +14,7 @@
 //   4. It is taken into its own job, only if its iCRC is right, only with its own header (but see 11),
 //      and only if all its beats were written there: beat 0, 1, 2 and so on without a gap.
 //   5. Nothing of it is taken while it has no flow; its first packet is the JOIN that was granted.
+//      In the clock in which its job is freed it has none any more.
 //   6. A frame is not both taken and passed, and nothing is taken where the queue has no room, or of an
 //      unbroken job whose down flow is early.
 //   7. A retransmission of the followed connection is answered only if its packet has left the
@@ -194,6 +195,7 @@ module formal_ina_judge (
   (* anyseq *) logic [JOB_COUNT-1:0] job_freed;
   logic [JOB_COUNT-1:0]        has_flow;  // this port is in the job
   logic [JOB_COUNT-1:0]        broken_before;
+  logic                        d_ask;  // it asked in the clock before
   logic                        granted;
   logic                        granted_1, granted_2;  // one, two clocks ago
   logic [JOB_W-1:0]            granted_job;
@@ -206,13 +208,14 @@ module formal_ina_judge (
       if (!rst && granted && answer_job == JOB_W'(j)) has_flow[j] <= 1'b1;
     end
     broken_before <= rst ? '0 : job_broken & ~job_freed;
+    d_ask         <= ask_valid && !rst;
     granted_1     <= granted && !rst;
     granted_2     <= granted_1 && !rst;
     if (granted) granted_job <= answer_job;
   end
 
   always_comb begin
-    if (answer_valid) assume (ask_valid);
+    if (answer_valid) assume (ask_valid && d_ask);  // ina_jobs_turns, property 3
     // A context is given out in a clock after it was freed, a port joins a job once, and no job
     // ends before its JOIN is in the queue.
     if (granted) assume (!has_flow[answer_job] && !job_freed[answer_job]);
@@ -305,7 +308,7 @@ module formal_ina_judge (
   assign ours = d_valid && d_source == followed;
 
   always_ff @(posedge clk) begin
-    d_flow  <= flow && !out && !leaves && !rst;
+    d_flow  <= flow && !out && !leaves && !job_freed[job] && !rst;
     learned <= granted && s_packet[3:2] == followed && !rst;
     if (rst || (flow && job_freed[job]) || out || leaves) flow <= 1'b0;
     if (!rst && granted && s_packet[3:2] == followed) begin
@@ -327,7 +330,6 @@ module formal_ina_judge (
   logic              d_over;
   logic              d_early;
   logic              d_complete;
-  logic              d_freed;
 
   always_ff @(posedge clk) begin
     d_fill     <= {1'b0, fills[job*FILL_W +: FILL_W]}
@@ -339,7 +341,6 @@ module formal_ina_judge (
     d_over     <= job_over[job];
     d_early    <= job_early[job];
     d_complete <= job_complete[job];
-    d_freed    <= job_freed[job];
   end
 
   // Its beats: the nth, and whether all before it were written in their places.
@@ -384,7 +385,8 @@ module formal_ina_judge (
   logic [1:0]  ticks_since;  // ends of patience, likewise, at most 2
 
   // What comes by other ports is judged as it was when it came, suspects as when they were decided: a
-  // clock before they are seen here.
+  // clock before they are seen here. What comes there in the clock in which a packet of the flow's own is
+  // seen came before it.
   logic        contest;
   logic        fires;
   logic        contested;
@@ -404,7 +406,7 @@ module formal_ina_judge (
   endfunction
 
   always_ff @(posedge clk) begin
-    d_contest <= contest && !rst;
+    d_contest <= contest && !decided && !rst;
     d_fires   <= fires && !rst;
     breaks    <= fires && !contested && !rst;
     leaves    <= fires && contested && !rst;
@@ -441,12 +443,16 @@ module formal_ina_judge (
   assign in_history  = age > 24'(d_fill) + 24'(d_raw)
       && age <= 24'(d_fill) + 24'(d_raw) + 24'(d_sums);
 
-  logic [JOB_W-1:0] contest_of;  // of the clock before
+  // What came elsewhere in the clock before: was it of the followed connection, or of any here?
+  logic contest_ours;
+  logic contest_any;
+  logic d_rst;
 
-  logic             d_rst;
-
-  always_ff @(posedge clk) contest_of <= contest_job;
-  always_ff @(posedge clk) d_rst <= rst;
+  always_ff @(posedge clk) begin
+    contest_ours <= flow && contest_job == job;
+    contest_any  <= contest_valid && has_flow[contest_job];
+    d_rst        <= rst;
+  end
 
   // The clocks that the ingress stands still although nothing is asked.
   logic [1:0] still;
@@ -462,7 +468,7 @@ module formal_ina_judge (
         p1_token: assert (token_valid || had_token);
       end
       if (ask_valid) begin
-        p2_one_hit: assert (!(flow && !out && !leaves && s_packet[3:2] == followed));
+        p2_one_hit: assert (!(flow && !out && !leaves && !job_freed[job] && s_packet[3:2] == followed));
         p13_asks:   assert (!s_quiet);
         p9_join:    assert (!en && s_valid && s_first && s_last && s_ok && s_packet[0]
             && s_packet[15:14] == 2'd1);
@@ -495,9 +501,9 @@ module formal_ina_judge (
           p6_early: assert (!commit_valid);
         end
         if (distance[23] && age > 24'(d_fill)) begin
-          p7_answers: assert (d_freed || (resend_valid && !resend_probe) == in_history);
+          p7_answers: assert ((resend_valid && !resend_probe) == in_history);
           p7_passes:  assert (token_pass == in_raw);
-          p7_older:   assert (d_freed || in_raw || in_history || (resend_valid && resend_probe));
+          p7_older:   assert (in_raw || in_history || (resend_valid && resend_probe));
         end
         if (distance[23] && age <= 24'(d_fill)) begin
           p7_waits: assert (!token_pass && !resend_valid);
@@ -514,7 +520,7 @@ module formal_ina_judge (
           p8_probe: assert (!resend_valid || resend_probe);
         end
         p4_hit: assert (hit_valid && hit_job == job);
-        p12_caught_up: assert (d_freed || caught_up == !(resend_valid && !resend_probe));
+        p12_caught_up: assert (caught_up == !(resend_valid && !resend_probe));
       end
       if (token_valid && d_quiet || known && !judged) begin
         p13_quiet: assert (!token_pass && !commit_valid && !resend_valid && !hit_valid);
@@ -523,10 +529,11 @@ module formal_ina_judge (
         p14_drops: assert (!token_pass && !commit_valid && !resend_valid && !caught_up);
         p14_out:   assert (break_valid == out && leave_valid == out && (!out || hit_job == job));
       end
-      if (contest_of == job && !d_rst) begin
+      if (contest_ours && !d_rst) begin
         p16_breaks: assert (contest_breaks == breaks);
         p16_leaves: assert (contest_leaves == leaves);
       end
+      p16_only: assert (contest_any || d_rst || !(contest_breaks || contest_leaves));
       if (token_valid && ours && !decided) begin
         p15_heard: assert (!hit_valid);
       end

@@ -56,19 +56,20 @@ bool is_repeated(const Bytes &a, const Bytes &b)
 
 /// What leaves a port by which `input` came in. In the order of the flows, for several jobs may
 /// expire at once: each has a QPN of its own. A frame that passes unchanged goes another way than
-/// what waited, and may overtake it; and where frames of other ports came too, what follows from
-/// them may overtake the answer.
+/// what waited, and may overtake it: so may a LEAVE that comes again, when its job is closed,
+/// overtake its sum. And where frames of other ports came too, what follows from them may overtake
+/// the answer.
 std::vector<Bytes> sorted(std::vector<Bytes> frames, const Bytes &input, bool has_others)
 {
 	const auto flow = [](const Bytes &frame) {
 		return bench::get_be32(frame, bench::form_of(frame).bth() + 4);
 	};
-	const auto is_own = [&](const Bytes &frame) {
-		return frame == input || (has_others && is_repeated(frame, input));
+	const auto place = [&](const Bytes &frame) {
+		return frame == input ? 0 : has_others && is_repeated(frame, input) ? 1 : 2;
 	};
 
 	std::stable_sort(frames.begin(), frames.end(), [&](const Bytes &a, const Bytes &b) {
-		return std::make_pair(flow(a), !is_own(a)) < std::make_pair(flow(b), !is_own(b));
+		return std::make_pair(flow(a), place(a)) < std::make_pair(flow(b), place(b));
 	});
 	return frames;
 }

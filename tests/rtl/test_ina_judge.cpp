@@ -15,8 +15,8 @@ constexpr uint32_t JOIN_LANE = 0x01014E49, LEAVE_LANE = 0x03014E49, DATA_LANE = 
 constexpr uint32_t PROBE_OFFSET = 0x400000;
 constexpr uint64_t JOB_ID = 0x0123456789ABCDEF;
 constexpr int PROBE_REACH = 1 << 14; // how near another switch's probe is to PROBE_OFFSET
-constexpr unsigned DUPLICATES_OLD = 9, GAPS = 10, NO_ROOM_DROPPED = 11, SUSPECTS_DROPPED = 21,
-                   JOINS_HELD = 23, QUIET_DROPPED = 24;
+constexpr unsigned FRAMES_IN = 0, DUPLICATES_OLD = 9, GAPS = 10, NO_ROOM_DROPPED = 11,
+                   SUSPECTS_DROPPED = 21, JOINS_HELD = 23, QUIET_DROPPED = 24;
 
 struct Queue {
 	unsigned fill = 0, sums = 0, head = 0, sum_count = 0;
@@ -798,8 +798,16 @@ void test_leave()
 	CHECK(verdict_of(judge) == PASS && judge.dut->leave_valid && judge.dut->hit_job == 1,
 	      "the LEAVE that passes by is not seen");
 	judge.next();
+	judge.dut->job_broken = 0;
+	judge.dut->job_complete = 0xF;
+	judge.show(7, 101, LEAVE_LANE, 3);
 	judge.dut->job_freed = 2;
-	judge.dut.tick();
+	judge.dut.settle();
+	judge.judge();
+	CHECK(judge.dut->token_pass && !judge.resends() && !judge.dut->hit_valid &&
+	              !judge.dut->commit_valid && judge.dut->events == 1u << FRAMES_IN,
+	      "a LEAVE that comes again as its job is freed does not pass");
+	judge.next();
 	judge.dut->job_freed = 0;
 	judge.show(7, 102, DATA_LANE, 4);
 	CHECK(verdict_of(judge) == PASS, "the flow is not forgotten");

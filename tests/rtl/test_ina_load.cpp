@@ -161,9 +161,9 @@ class Network
 	{
 		if (random.chance(faults.lose))
 			return;
-		/* From behind the DSCP on: what is before that has Ethernet's own check sequence, and
-		 * no iCRC. A JOIN whose VLAN id is damaged would open a flow of another VLAN, and a
-		 * packet without its mark, which is of no flow, would pass raw. */
+		/* From behind the DSCP on: what is before that has Ethernet's own check sequence,
+		 * and no iCRC. A JOIN whose VLAN id is damaged would open a flow of another VLAN,
+		 * and a packet without its mark, which is of no flow, would pass raw. */
 		if (random.chance(faults.corrupt)) {
 			const size_t begin = bench::form_of(frame).ip() + 2;
 
