@@ -125,8 +125,10 @@ void ina_mpi_world_begin(int provided)
 	}
 	PMPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	PMPI_Comm_group(MPI_COMM_WORLD, &world->group);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &world->quiet);
+	/* MPICH 4 makes a communicator's group when it is asked for. MPI_Comm_create_group() on one
+	 * without it ends by SIGSEGV. */
+	PMPI_Comm_group(world->quiet, &world->group);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &world->talk);
 	PMPI_Comm_set_errhandler(world->talk, MPI_ERRORS_RETURN);
 	PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &world->keyval,

@@ -55,7 +55,7 @@ struct ina_mpi_world {
 	int rank;            /* in MPI_COMM_WORLD */
 	uint32_t *addresses; /* of the RDMA side of each rank of it; 0: it has none */
 	MPI_Group group;
-	MPI_Comm quiet;  /* its ranks, and no messages: for ina_mpi_poke() */
+	MPI_Comm quiet;  /* its ranks, and no messages: for ina_mpi_poke(), and to make others of */
 	MPI_Comm talk;   /* its ranks, and the interposer's own messages (talk.h) */
 	int keyval;      /* of an MPI communicator: its channel */
 	int error_class; /* what an error of libina is for MPI */
