@@ -4,9 +4,9 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 
+#include "common/thread.h"
 #include "queue.h"
 #include "world.h"
 
@@ -127,15 +127,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Signals are the program's threads' to handle. */
 int ina_mpi_opening_start(struct ina_mpi_channel *channel)
 {
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&channel->thread, NULL, run, channel);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
+	return ina_thread_start(&channel->thread, run, channel);
 }

@@ -2,12 +2,12 @@
 /* All of the talk in one thread: it alone sends and receives, so nothing else has to wait for MPI.
  */
 #include "common/interrupted.h"
+#include "common/thread.h"
 #include "talk.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,18 +302,12 @@ void ina_mpi_talk_hurry(void)
 	(void)!write(bell, &one, sizeof(one));
 }
 
-/* Signals are the program's threads' to handle. */
 bool ina_mpi_talk_begin(void)
 {
-	sigset_t all, before;
-
 	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (bell < 0)
 		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	is_running = pthread_create(&thread, NULL, run, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	is_running = ina_thread_start(&thread, run, NULL) == 0;
 	return is_running;
 }
 

@@ -3,12 +3,12 @@
 #include "progress.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/thread.h"
 #include "hostlib/channels/strands.h"
 #include "hostlib/communicator/fork.h"
 #include "hostlib/engine/gate.h"
@@ -132,26 +132,6 @@ static void *run(void *context)
 	return NULL;
 }
 
-/*
- * The program's signals are for its own threads; but not those that come of what this thread does,
- * which the kernel would answer by the end of the process, whatever handler there is.
- */
-static int start_thread(struct ina_comm *comm)
-{
-	static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
-	sigset_t signals;
-	sigset_t before;
-	int error;
-
-	sigfillset(&signals);
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		sigdelset(&signals, own[i]);
-	pthread_sigmask(SIG_SETMASK, &signals, &before);
-	error = pthread_create(&comm->progress->thread, NULL, run, comm);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
 enum ina_status ina_progress_start(struct ina_comm *comm, struct ina_failure *failure)
 {
 	struct ina_progress *progress = calloc(1, sizeof(*progress));
@@ -167,7 +147,7 @@ enum ina_status ina_progress_start(struct ina_comm *comm, struct ina_failure *fa
 	ina_fork_guard(comm, &progress->gate);
 	comm->callers.by_thread = true;
 	if (error == 0)
-		error = start_thread(comm);
+		error = ina_thread_start(&progress->thread, run, comm);
 	if (error == 0)
 		return INA_OK;
 	ina_fork_guard(comm, NULL);

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/deadline.h"
+#include "common/thread.h"
 
 struct lookup {
 	pthread_mutex_t lock;
@@ -74,18 +74,12 @@ static struct lookup *make(const char *host)
 	return lookup;
 }
 
-/* Signals are for the program's own threads. Returns 0, or an errno. */
+/* Returns 0, or an errno. */
 static int start(struct lookup *lookup)
 {
 	pthread_t thread;
-	sigset_t all;
-	sigset_t before;
-	int error;
+	int error = ina_thread_start(&thread, resolve, lookup);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, resolve, lookup);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error == 0)
 		pthread_detach(thread);
 	return error;
