@@ -166,8 +166,6 @@ bool ina_fabric_is_up(const struct ina_fabric *fabric)
 	const struct rdma_cm_id *listener = fabric->listener;
 	struct ibv_port_attr port;
 
-	if (!listener || !listener->verbs)
-		return false;
 	return ibv_query_port(listener->verbs, listener->port_num, &port) != 0 ||
 	       port.state != IBV_PORT_DOWN;
 }
@@ -186,12 +184,14 @@ static void keep(struct ina_fabric *fabric, struct rdma_cm_id *id)
 		fabric->kept[fabric->kept_count++] = id;
 }
 
-void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
+static void drop(struct ina_fabric *fabric, struct ina_connection *connection)
 {
-	struct ina_connection *connection = &fabric->connections[purpose];
+	bool was_made = connection->tx || connection->rx;
 
 	if (connection->labelled)
 		connection->tx->qp = connection->labelled;
+	if (!was_made && fabric->kept_count == 0)
+		return; /* there may be no device */
 	if (ina_fabric_is_up(fabric)) {
 		end_kept(fabric);
 		if (connection->tx_ready)
@@ -201,12 +201,16 @@ void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
 	} else if (fabric->kept_count == 0) {
 		keep(fabric, connection->tx);
 		keep(fabric, connection->rx);
-		*connection = (struct ina_connection){0};
 		return;
 	}
 	destroy_id(connection->tx);
 	destroy_id(connection->rx);
-	*connection = (struct ina_connection){0};
+}
+
+void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose)
+{
+	drop(fabric, &fabric->connections[purpose]);
+	fabric->connections[purpose] = (struct ina_connection){0};
 }
 
 void ina_fabric_disconnect(struct ina_fabric *fabric)
