@@ -172,7 +172,7 @@ module formal_ina_judge (
     d_valid <= s_valid && !rst;
     d_en    <= en;
     {d_first, d_last, d_ok, d_quiet, d_packet} <= {s_first, s_last, s_ok, s_quiet, s_packet};
-    d_patience <= patience;
+    d_patience <= patience && !decided;
   end
   assign d_source    = d_packet[3:2];
   assign d_psn       = psn_of(d_packet);
@@ -386,7 +386,7 @@ module formal_ina_judge (
 
   // What comes by other ports is judged as it was when it came, suspects as when they were decided: a
   // clock before they are seen here. What comes there in the clock in which a packet of the flow's own is
-  // seen came before it.
+  // seen came before it, and so did an end of patience.
   logic        contest;
   logic        fires;
   logic        contested;
