@@ -30,8 +30,9 @@
 
 #define PAGE_BYTES ((size_t)4096)
 
-/* That may be locked: the library's own memory, and one of two buffers of 1 MiB. */
-#define LIMIT_BYTES ((size_t)4 << 20)
+/* That may be locked, by Debian's default: the library's own memory, and one of two buffers of 4
+ * MiB. */
+#define LIMIT_BYTES ((size_t)8 << 20)
 #define ROUNDS      2
 #define PIECES      3 /* of a group, and calls that are under way together */
 
@@ -435,7 +436,7 @@ static int limit(size_t bytes)
 
 static int check_limited(void)
 {
-	const size_t count = (1u << 20) / sizeof(int32_t);
+	const size_t count = LIMIT_BYTES / 2 / sizeof(int32_t);
 	int32_t *send = malloc(count * sizeof(*send));
 	int32_t *recv = malloc(count * sizeof(*recv));
 	void *more = malloc(LIMIT_BYTES);
@@ -474,24 +475,33 @@ static int is_refused(const void *send, void *recv, size_t bytes)
 	       strstr(ina_error(comm), "not memory that this process can");
 }
 
+/* Of so many bytes the last 4 are on another page, *last. It stays mapped. */
+static uint8_t *map_across(size_t bytes, uint8_t **last)
+{
+	size_t pages = (bytes + 2 * PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	uint8_t *memory = map(NULL, pages);
+
+	*last = memory + pages - PAGE_BYTES;
+	return *last + sizeof(int32_t) - bytes;
+}
+
 /*
- * Up to 64 KiB, all pages are looked at before anything is sent: the last one is a hole. The others
- * stay mapped, since pages that could be used before are not looked at again.
+ * Up to 64 KiB, all pages are looked at before anything is sent. A page that could be read before
+ * is not looked at again, so each hole is of memory that no call was given before.
  */
 static int check_holes(void *fine)
 {
 	for (size_t bytes = 8; bytes <= 65536; bytes *= 2) {
-		size_t pages = (bytes + 2 * PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-		uint8_t *memory = map(NULL, pages);
-		uint8_t *last = memory + pages - PAGE_BYTES;
-		uint8_t *holed = last + sizeof(int32_t) - bytes;
+		uint8_t *last;
+		uint8_t *holed = map_across(bytes, &last);
 
-		mprotect(last, PAGE_BYTES, PROT_READ);
-		if (!is_refused(fine, holed, bytes) || !is_refused(holed, holed, bytes))
-			return complain("a page that cannot be written", ina_error(comm));
 		munmap(last, PAGE_BYTES);
 		if (!is_refused(fine, holed, bytes) || !is_refused(holed, fine, bytes))
 			return complain("a page that is not there", ina_error(comm));
+		holed = map_across(bytes, &last);
+		mprotect(last, PAGE_BYTES, PROT_READ);
+		if (!is_refused(fine, holed, bytes) || !is_refused(holed, holed, bytes))
+			return complain("a page that cannot be written", ina_error(comm));
 	}
 	return 0;
 }
