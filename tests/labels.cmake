@@ -8,7 +8,7 @@
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
 #   torch    PyTorch on hosts; make test LEAVE_OUT=torch
 #   mpi      programs of two MPIs on hosts; make test LEAVE_OUT='torch|mpi' leaves out both
-#   long     several minutes each, and more than a third of the time of all: .ci/run leaves them out too
+#   long     the longest, nearly half of the time of all: .ci/run leaves them out too
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
@@ -17,7 +17,8 @@ set(INA_LABELS_torch "^torch$")
 set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels)$|^allreduce\\.doctor$")
-set(INA_LABELS_long "^system\\.(parallel|places|channels|changes|dead_hosts|memory)$|^fabric\\.weaker\\.")
+set(INA_LABELS_long
+  "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale)$|^fabric\\.weaker\\.|^lab(\\.scale)?$|^allreduce\\.doctor$")
 set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
