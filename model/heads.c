@@ -70,10 +70,14 @@ static bool headers_are_equal(const uint8_t *a, const uint8_t *b)
 	                    : offsetof(struct ina_wire_header, exponent)) == 0;
 }
 
+bool heads_are_of_one_kind(const struct queue_slot *a, const struct queue_slot *b)
+{
+	return a->opcode == b->opcode && packet_pkey(&a->header) == packet_pkey(&b->header);
+}
+
 static bool is_alike(const struct queue_slot *a, const struct queue_slot *b)
 {
-	return a->opcode == b->opcode && packet_pkey(&a->header) == packet_pkey(&b->header) &&
-	       a->payload_bytes == b->payload_bytes &&
+	return heads_are_of_one_kind(a, b) && a->payload_bytes == b->payload_bytes &&
 	       (!packet_opcode_starts(a->opcode) ||
 	        headers_are_equal(a->payload.bytes, b->payload.bytes));
 }

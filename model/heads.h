@@ -20,6 +20,9 @@ struct heads {
 /* Any of them; all are alike where heads_match(). */
 const struct queue_slot *heads_first(const struct heads *heads);
 
+/* Do two packets have the same opcode and the same partition? Their lengths may differ. */
+bool heads_are_of_one_kind(const struct queue_slot *a, const struct queue_slot *b);
+
 /* May they be summed, by an aggregator that lacks something? */
 bool heads_match(const struct heads *heads, const struct job *job,
                  const struct aggregator_lack *lacks);

@@ -120,12 +120,6 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 	queue_pop(queue_of(join, entry->border, job));
 }
 
-/* Lengths follow from the part's. */
-static bool is_of_one_kind(const struct queue_slot *a, const struct queue_slot *b)
-{
-	return a->opcode == b->opcode && packet_pkey(&a->header) == packet_pkey(&b->header);
-}
-
 /* May what came from above go out behind the headers that wait for it? */
 static bool fits(const struct join *join, unsigned job, const struct queue_slot *from_above)
 {
@@ -133,7 +127,7 @@ static bool fits(const struct join *join, unsigned job, const struct queue_slot 
 
 	for (unsigned port = 0; port < join->port_count; port++)
 		if (jobs_has_child(entry, port) && !jobs_is_border(entry, port) &&
-		    !is_of_one_kind(queue_at(queue_of(join, port, job), entry->down_count),
+		    !heads_are_of_one_kind(queue_at(queue_of(join, port, job), entry->down_count),
 		                    from_above))
 			return false;
 	return heads_fit_part(from_above,

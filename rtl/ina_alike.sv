@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether packets that belong together are alike: their opcodes, partitions (P_Key) and lengths in
-// every packet, the EQUAL lanes of their first beats where a message starts. The answer comes one clock later.
+// Compares the packets that are to be summed: the opcode, partition (P_Key) and length of every
+// packet, and the EQUAL lanes of the first beats where a message starts. The answer comes one clock
+// later.
 //
-// What is alike has the same bits. So one OR over all is the value of all, and they differ where one
-// has a bit that another has not.
+// Equal packets have the same bits, so the OR over all of them equals each of them. They differ
+// where one lacks a bit of that OR.
 
 `default_nettype none
 

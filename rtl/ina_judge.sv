@@ -182,9 +182,10 @@ module ina_judge #(
   logic unused;
   assign unused = &{early_header.congested, early_header.crc, early_header.filler};
 
-  // The packet before may have broken the job in the last clock, or put out the flow: then neither
-  // job_broken nor flow_hit says so yet. Nor does flow_hit in the clock in which the job is freed. It cannot have been taken then: behind a contribution there
-  // is a clock of en without a beat (ina_parse), so queue_fill has them all.
+  // In the last clock the packet before may have broken the job or removed the flow. job_broken and
+  // flow_hit do not show that yet, and flow_hit does not show in which clock the job is freed. A
+  // packet that was taken cannot be that close: ina_parse leaves a clock of en without a beat behind
+  // every contribution, so queue_fill counts all of them.
   logic [JOB_W-1:0]     job_q;
   ina_pkg::verdict_t    verdict_q;
   logic                 broken;

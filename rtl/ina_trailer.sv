@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Behind the tree, the ends of messages and packets: remembers for each job whether an int32 sum of
-// the message has overflowed, and says so in bit 0 of the flags in the message's trailer; whether one
-// of its packets has met congestion since its last trailer, and says so in bit 2; says to one of some
-// jobs that another was refused for want of a context of theirs, in bit 3; says in a JOIN which window
-// the job has here, and if all its ranks are below, how many other jobs were here first; makes zeros of what a packet's last beat has past its end, for ina_payload_crc. One
-// clock of latency.
+// Behind the tree, completes what only the switch knows. One clock of latency.
+//
+//   trailer, flags bit 0  an int32 sum of the message has overflowed
+//   trailer, flags bit 2  a packet of the job has met congestion since the job's last trailer
+//   trailer, flags bit 3  another job was refused because all contexts are taken; one of the jobs
+//                         that have one is told
+//   JOIN                  the job's window here and, if all its ranks are below this switch, how many
+//                         other jobs had a context before it
+//   a packet's last beat  bytes past its end become zeros, for ina_payload_crc
 
 `default_nettype none
 

@@ -16,7 +16,7 @@ set(INA_LABELS_lab "^(lab|lab\\.scale|torture|torture\\.[0-9]+|soak)$|^hostlib\\
 set(INA_LABELS_torch "^torch$")
 set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
-  "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels)$|^allreduce\\.doctor$")
+  "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans)$|^allreduce\\.doctor$")
 set(INA_LABELS_long
   "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale)$|^fabric\\.weaker\\.|^lab(\\.scale)?$|^allreduce\\.doctor$")
 set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")

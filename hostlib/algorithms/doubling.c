@@ -312,18 +312,16 @@ static enum ina_status send_part(struct ina_doubling *doubling,
 }
 
 /* Combines the lower ranks' part, first, with that of the higher ones. */
-static void combine(struct ina_doubling *doubling, struct part part, const uint8_t *received,
-                    bool is_lower)
+static void combine(struct ina_doubling *doubling, uint8_t *result, const uint8_t *received,
+                    uint32_t bytes, bool is_lower)
 {
 	const struct ina_transfer *transfer = &doubling->transfer;
 	const uint8_t *mine = halves(doubling)
-	                              ? transfer->recv + part.at
+	                              ? result
 	                              : elements_in(partial_at(doubling, doubling->partial));
-	uint8_t *result = halves(doubling) ? transfer->recv + part.at
-	                                   : elements_in(partial_at(doubling, doubling->step + 1));
 	const struct ina_operand own = {mine, widens(doubling)};
 	const struct ina_operand other = {received, widens(doubling)};
-	size_t count = part.bytes / transfer->element_bytes / (widens(doubling) ? 2 : 1);
+	size_t count = bytes / transfer->element_bytes / (widens(doubling) ? 2 : 1);
 
 	if (ina_combine_wide(result, widens(doubling), is_lower ? other : own,
 	                     is_lower ? own : other, count, transfer->type, transfer->op))
@@ -343,7 +341,7 @@ static void take_elements(struct ina_doubling *doubling, const struct ina_doubli
 	if (step->ends)
 		memcpy(result, received, part.bytes);
 	else
-		combine(doubling, part, received,
+		combine(doubling, result, received, part.bytes,
 		        doubling->partners[step->partner].rank < (int)doubling->context.rank);
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "hostlib/rdma/fabric.h"
+
 void ina_lookout_attach(struct ina_lookout *lookout,
                         const struct ina_connection_context *connection,
                         struct ina_lookout_memory *memory)
@@ -69,11 +71,10 @@ static bool is_trace(const struct ina_lookout *lookout, uint32_t byte_len)
 	const struct ina_message_context context = context_of(lookout);
 	const struct ina_wire_header expected = ina_message_header(
 	        &context, 0, sizeof(lookout->memory->come), sizeof(lookout->memory->come));
-	int ranks = connection->ranks;
+	int predecessor = ina_predecessor(connection->rank, connection->ranks);
 
 	return ina_message_check(&lookout->memory->come_slot, byte_len, &expected, 1,
-	                         (uint32_t)((connection->rank + ranks - 1) % ranks)) ==
-	       INA_MESSAGE_GOOD;
+	                         (uint32_t)predecessor) == INA_MESSAGE_GOOD;
 }
 
 void ina_lookout_take(struct ina_lookout *lookout, const struct ibv_wc *wc)

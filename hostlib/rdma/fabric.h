@@ -107,10 +107,10 @@ static inline bool ina_fabric_is_completion(const struct pollfd *channel)
 }
 
 /*
- * Is the port not down, as far as the device says? No connection is made or ended while it is down:
- * when rdma_rxe cannot send a message of the connection manager, its queue pair 1 fails, and
- * receives nothing more until the device is made anew (Linux 6.1: ib_mad resets only the sending
- * side).
+ * Returns false while the device reports that its port is down. The caller then neither makes nor
+ * ends a connection: if rdma_rxe cannot send a message of the connection manager, its queue pair 1
+ * fails and receives nothing until the device is created again (Linux 6.1: ib_mad resets only the
+ * send queue). Returns true if the device cannot be asked.
  */
 bool ina_fabric_is_up(const struct ina_fabric *fabric);
 

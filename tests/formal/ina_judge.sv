@@ -384,9 +384,9 @@ module formal_ina_judge (
   logic [1:0]  suspects;     // in its silence, at most 3
   logic [1:0]  ticks_since;  // ends of patience, likewise, at most 2
 
-  // What comes by other ports is judged as it was when it came, suspects as when they were decided: a
-  // clock before they are seen here. What comes there in the clock in which a packet of the flow's own is
-  // seen came before it, and so did an end of patience.
+  // A packet of the flow that comes by another port is judged by the state of the clock in which it came, and a
+  // suspect by that in which it was decided. Both are seen here one clock later. If such a packet, or an end of
+  // patience, is seen in the same clock as one of the flow's packets on its port, it came before that one.
   logic        contest;
   logic        fires;
   logic        contested;

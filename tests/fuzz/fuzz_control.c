@@ -117,7 +117,7 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 		FUZZ_CHECK(meetings[r].status == INA_OK);
 	FUZZ_CHECK(meetings[0].roster.job_id == meetings[1].roster.job_id);
 	/* How many called rank 0 is not known: others on this machine may take its port for one of
-	 * theirs, and who comes after rank 1 is not counted. */
+	 * theirs, and a caller that comes after rank 1 is not counted. */
 	FUZZ_CHECK(meetings[1].control.unknown_peers == 0);
 	for (int r = 0; r < 2; r++)
 		ina_control_close(&meetings[r].control);

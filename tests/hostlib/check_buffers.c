@@ -475,7 +475,7 @@ static int is_refused(const void *send, void *recv, size_t bytes)
 	       strstr(ina_error(comm), "not memory that this process can");
 }
 
-/* Of so many bytes the last 4 are on another page, *last. It stays mapped. */
+/* Maps a buffer of `bytes` whose last 4 are on another page, *last. The buffer stays mapped. */
 static uint8_t *map_across(size_t bytes, uint8_t **last)
 {
 	size_t pages = (bytes + 2 * PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;

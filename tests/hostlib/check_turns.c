@@ -18,7 +18,7 @@
 #include "common/deadline.h"
 #include "ina.h"
 
-#define COUNT       20000
+#define COUNT       5000
 #define STARTED_MAX 16
 
 static float send[STARTED_MAX][COUNT];

@@ -163,7 +163,7 @@ class Network
 			return;
 		/* From behind the DSCP on: what is before that has Ethernet's own check sequence,
 		 * and no iCRC. A JOIN whose VLAN id is damaged would open a flow of another VLAN,
-		 * and a packet without its mark, which is of no flow, would pass raw. */
+		 * and a packet without its mark belongs to no flow and would pass unchanged. */
 		if (random.chance(faults.corrupt)) {
 			const size_t begin = bench::form_of(frame).ip() + 2;
 

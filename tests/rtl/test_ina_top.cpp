@@ -719,8 +719,8 @@ int main()
 	uint64_t totals[INA_COUNTER_COUNT] = {}, from_above = 0;
 	unsigned long long frames = 0;
 
-	// Some configurations make an event rare, so more frames are drawn until every counter has
-	// moved, four times as many at most.
+	// Some configurations make an event rare, so frames are generated until every counter has
+	// moved, at most four times as many as wanted.
 	while (frames < wanted ||
 	       (wanted >= 10000 && frames < 4 * wanted && never_moved(totals) != nullptr)) {
 		std::printf("INA_SEED=%llu INA_PACKETS=1 replays what follows packet %llu\n",
