@@ -18,7 +18,7 @@ set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans)$|^allreduce\\.doctor$")
 set(INA_LABELS_long
-  "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale)$|^fabric\\.weaker\\.|^lab(\\.scale)?$|^allreduce\\.doctor$")
+  "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale|turns)$|^fabric\\.weaker\\.|^lab(\\.scale)?$|^allreduce\\.doctor$")
 set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
