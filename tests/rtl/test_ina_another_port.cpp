@@ -43,18 +43,28 @@ struct Flow {
 		packet.payload = payload;
 		return bench::make_frame(packet);
 	}
-	Bytes join(uint64_t job_id) const
+	/// A message without elements, of a job of two ranks.
+	Bytes message(uint32_t psn, uint8_t type, uint64_t job_id) const
 	{
 		ina_wire_header header = {};
 
 		header.magic = INA_WIRE_MAGIC;
 		header.version = INA_WIRE_VERSION;
-		header.type = INA_WIRE_JOIN;
+		header.type = type;
 		header.rank_count = 2;
 		header.job_id = job_id;
-		header.exponent = -2;
-		return frame(traffic::SEND_ONLY, 100, traffic::make_message(header, {}, 0));
+		if (type == INA_WIRE_JOIN)
+			header.exponent = -2;
+		else
+			header.message_number = 1;
+		if (type == INA_WIRE_DATA) {
+			header.number_type = INA_WIRE_INT32;
+			header.operation = INA_WIRE_SUM;
+		}
+		return frame(traffic::SEND_ONLY, psn, traffic::make_message(header, {}, 0));
 	}
+	Bytes join(uint64_t job_id) const { return message(100, INA_WIRE_JOIN, job_id); }
+	Bytes leave() const { return message(101, INA_WIRE_LEAVE, 1); }
 	/// Another key with the same hash: the addresses' last byte and the QPN's first are in the
 	/// same place of the words of 24 bits that ina_elsewhere adds up.
 	Flow with_same_hash(uint8_t difference) const
@@ -81,6 +91,15 @@ void wake(AggregatorRtl &rtl)
 {
 	for (unsigned i = 0; i < 3; i++)
 		rtl.tick();
+}
+
+/// Job 1: `flow` joins at port 0, and `peer` at port 1.
+void join_both(AggregatorRtl &rtl, const Flow &flow, const Flow &peer)
+{
+	wake(rtl);
+	rtl.in[0].push_back(flow.join(1));
+	rtl.in[1].push_back(peer.join(1));
+	rtl.settle();
 }
 
 uint64_t frames_out(const AggregatorRtl &rtl)
@@ -188,23 +207,12 @@ void forgotten(Random &random, unsigned lag)
 {
 	AggregatorRtl rtl(random, true);
 	Flow flow, peer;
-	ina_wire_header header = {};
 
-	wake(rtl);
 	peer.qpn = 0x12;
-	rtl.in[0].push_back(flow.join(1));
-	rtl.in[1].push_back(peer.join(1));
+	join_both(rtl, flow, peer);
+	rtl.in[1].push_back(peer.leave());
 	rtl.settle();
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_LEAVE;
-	header.rank_count = 2;
-	header.job_id = 1;
-	header.message_number = 1;
-	const Bytes leave = traffic::make_message(header, {}, 0);
-	rtl.in[1].push_back(peer.frame(traffic::SEND_ONLY, 101, leave));
-	rtl.settle();
-	rtl.in[0].push_back(flow.frame(traffic::SEND_ONLY, 101, leave));
+	rtl.in[0].push_back(flow.leave());
 	for (unsigned i = 0; i < lag; i++)
 		rtl.step();
 	rtl.in[1].push_back(request(flow, random));
@@ -219,34 +227,17 @@ void forgotten(Random &random, unsigned lag)
 	expect(rtl, JOINS_GRANTED, 3, "granted after the LEAVE");
 }
 
-/// The host of a flow is silent. What comes by another port breaks its job, and then puts the flow
-/// out, `lag` clocks before or after a packet of the flow's own comes: that is taken, or passes,
-/// and is never lost. The context is free when the other rank has left.
+/// The host of a flow is silent. Packets of its key at another port break its job and then remove
+/// the flow, `lag` clocks before or after a packet comes at the flow's own port. That packet is
+/// taken, or it passes; it is never lost. The context is free when the other rank has left.
 void contested(Random &random, int lag)
 {
 	AggregatorRtl rtl(random, true);
 	Flow flow, peer;
-	ina_wire_header header = {};
+	const Bytes data = flow.message(101, INA_WIRE_DATA, 1);
 
-	wake(rtl);
 	peer.qpn = 0x12;
-	rtl.in[0].push_back(flow.join(1));
-	rtl.in[1].push_back(peer.join(1));
-	rtl.settle();
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_DATA;
-	header.rank_count = 2;
-	header.job_id = 1;
-	header.message_number = 1;
-	header.number_type = INA_WIRE_INT32;
-	header.operation = INA_WIRE_SUM;
-	const Bytes data =
-	        flow.frame(traffic::SEND_ONLY, 101, traffic::make_message(header, {}, 0));
-	header.type = INA_WIRE_LEAVE;
-	header.number_type = header.operation = 0;
-	const Bytes leave =
-	        peer.frame(traffic::SEND_ONLY, 101, traffic::make_message(header, {}, 0));
+	join_both(rtl, flow, peer);
 	for (unsigned silence = 0; silence < 2; silence++) {
 		rtl.patience();
 		rtl.patience();
@@ -276,7 +267,7 @@ void contested(Random &random, int lag)
 	CHECK(lag > -10 || !out, "put out %d clocks after a packet of its own", -lag);
 	CHECK(lag < 10 || out, "not put out");
 	if (out) {
-		rtl.in[1].push_back(leave);
+		rtl.in[1].push_back(peer.leave());
 		rtl.settle();
 		expect(rtl, JOBS_CLOSED, 1, "closed");
 		rtl.in[1].push_back(flow.join(2));
