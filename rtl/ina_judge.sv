@@ -186,26 +186,40 @@ module ina_judge #(
   // flow_hit do not show that yet, and flow_hit does not show in which clock the job is freed. A
   // packet that was taken cannot be that close: ina_parse leaves a clock of en without a beat behind
   // every contribution, so queue_fill counts all of them.
+  logic [JOB_W-1:0]     job_d;
   logic [JOB_W-1:0]     job_q;
   ina_pkg::verdict_t    verdict_q;
   logic                 broken;
   logic [JOB_COUNT-1:0] put_out;
   logic [JOB_W-1:0]     contest_job_q;
+  logic                 same;       // job_q is the job of the packet that is here
+  logic                 contested;  // ... and contest_job_q is
 
   // Of the job of the packet that is here.
   logic [SLOT_W-1:0] window;
 
   always_ff @(posedge clk) window <= job_window[watch_job*SLOT_W +: SLOT_W];
 
-  assign broken   = job_broken[flow_job] || (verdict_q.break_job && job_q == flow_job);
+  assign broken   = job_broken[flow_job] || (verdict_q.break_job && same);
   assign in_quiet = in_quiet_time && s_roce_data;
   assign quiet    = in_quiet || (hit && job_over[flow_job]);
   assign put_out  = (JOB_COUNT'(verdict_q.put_out) << job_q)
       | (JOB_COUNT'(contest_leaves) << contest_job_q);
-  assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && job_q == flow_job)
-      && !(contest_leaves && contest_job_q == flow_job) && !job_freed[flow_job];
+  assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && same)
+      && !(contest_leaves && contested) && !job_freed[flow_job];
 
-  always_ff @(posedge clk) contest_job_q <= contest_job;
+  // Compared a clock before, since hit and what hangs on it come late.
+  always_comb begin
+    job_d = job_q;
+    if (s_valid) job_d = opens ? granted_job : flow_job;
+  end
+
+  always_ff @(posedge clk) begin
+    job_q         <= job_d;
+    same          <= watch_job == job_d;
+    contest_job_q <= contest_job;
+    contested     <= watch_job == contest_job;
+  end
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(ina_pkg::KEY_W)) flows (
       .clk, .rst, .en,
@@ -332,7 +346,6 @@ module ina_judge #(
 
   always_ff @(posedge clk) begin
     if (s_valid) begin
-      job_q       <= opens ? granted_job : flow_job;
       opens_q     <= opens;
       write_beat  <= s_first ? '0 : beat;
     end

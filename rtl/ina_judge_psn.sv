@@ -100,16 +100,25 @@ module ina_judge_psn #(
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere
       && !other_job;
 
+  // Where a duplicate is, is known last, and hit and quiet late.
+  (* keep *) logic fits;  // own, if it has a flow; else synthesis mixes hit and quiet into the rest
+  logic duplicate;
+  logic passes;  // what passes for another reason than a duplicate's place
+
+  assign fits = decide && !answered && !elsewhere && candidate && icrc_ok && !probe && !far
+      && !other_job;
+  assign own       = fits && hit && !quiet;
+  assign duplicate = own && distance[23];
+
   always_comb begin
     verdict = '0;
+    passes  = 1'b0;
     events  = '0;
-    own     = 1'b0;
     suspect = 1'b0;
     if (decide) begin
       events[ina_pkg::COUNT_FRAMES_IN] = 1'b1;
       if (answered) begin
-        verdict.take = granted;
-        verdict.pass = !granted && !held;
+        passes = !granted && !held;
         events[ina_pkg::COUNT_JOINS_GRANTED]   = granted;
         events[ina_pkg::COUNT_JOINS_REFUSED]   = !granted && !held;
         events[ina_pkg::COUNT_JOINS_HELD]      = held && !uplink;
@@ -119,19 +128,17 @@ module ina_judge_psn #(
       end else if (elsewhere) begin
         events[ina_pkg::COUNT_ELSEWHERE_DROPPED] = 1'b1;
       end else if (!hit) begin
-        verdict.pass = 1'b1;
+        passes = 1'b1;
       end else if (!candidate) begin  // its iCRC is unknown
         suspect = 1'b1;
       end else if (!icrc_ok) begin
         events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;
       end else if (probe) begin
-        verdict.pass = 1'b1;
+        passes = 1'b1;
       end else if ((far && !windowless) || other_job) begin
         suspect = 1'b1;
       end else if (far) begin
-        verdict.pass = 1'b1;
-      end else begin
-        own = 1'b1;
+        passes = 1'b1;
       end
     end
     if (suspect) begin
@@ -143,10 +150,9 @@ module ina_judge_psn #(
     if (own) begin
       if (distance == '0) begin  // expected
         if (!well_formed) begin
-          verdict.pass      = 1'b1;
+          passes            = 1'b1;
           verdict.break_job = 1'b1;
         end else if (stored) begin
-          verdict.take      = 1'b1;
           verdict.break_job = (is_leave && !job_complete) || (border && !begun);
         end else begin
           events[ina_pkg::COUNT_NO_ROOM_DROPPED] = 1'b1;
@@ -154,7 +160,7 @@ module ina_judge_psn #(
       end else if (!distance[23]) begin  // past a gap
         events[ina_pkg::COUNT_GAPS] = 1'b1;
         if (job_broken || !begun) begin
-          verdict.pass      = 1'b1;
+          passes            = 1'b1;
           verdict.break_job = !begun;
           verdict.leave     = is_leave;
         end else begin
@@ -165,15 +171,14 @@ module ina_judge_psn #(
         events[ina_pkg::COUNT_DUPLICATES_WAITING] = 1'b1;
       end else if (in_history) begin
         verdict.resend = 1'b1;
-      end else if (in_raw) begin
-        verdict.pass = 1'b1;
-      end else begin
-        verdict.pass   = border;
+      end else if (!in_raw) begin
         verdict.resend = !border;
         verdict.probe  = !border;
         events[ina_pkg::COUNT_DUPLICATES_OLD] = 1'b1;
       end
     end
+    verdict.pass = passes || (duplicate && (border ? !in_queue && !in_history : in_raw));
+    verdict.take = advance || (decide && answered && granted);
     events[ina_pkg::COUNT_PACKETS_TAKEN] = verdict.take;
   end
 
