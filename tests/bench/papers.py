@@ -119,7 +119,7 @@ def panama_short(options):
 
 
 def panama_jobs(options):
-    rows = paths.jobs(options)
+    rows = paths.beside_short_flows(options)
     return None, "; ".join(f"{row['way']}: {statistics.mean(row['gbps']):.1f} Gb/s a job, short flows' p99 {row['short_p99_us']:.1f} µs" for row in rows)
 
 

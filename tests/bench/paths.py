@@ -63,7 +63,7 @@ def uneven(options):
     return results
 
 
-def jobs(options):
+def beside_short_flows(options):
     results = []
     for way, channels in (("ring", 1), ("1 tree", 1), ("2 trees", 2)):
         work = {"a": (JOB_ROUNDS, JOB_BYTES, 0), "b": (JOB_ROUNDS, JOB_BYTES, 0), "short": (SHORT_ROUNDS, SHORT_BYTES, 1)}
@@ -79,7 +79,7 @@ def jobs(options):
     one, several = results[1:]
     print(f"2 trees: jobs {sum(several['gbps']) / sum(one['gbps']):.2f} times as fast as by one (PANAMA: up to 1.34), p99 of short flows "
           f"{one['short_p99_us'] / several['short_p99_us']:.2f} times as short (PANAMA: up to 4.5)", flush=True)
-    return results + spread(options)
+    return results
 
 
 def spread(options):
@@ -101,6 +101,10 @@ def spread(options):
                   + " ".join(f"{rate:.2f}" for rate in rates["ina"]) + f" Gb/s, {ratio:.2f} of it (wanted {WANTED_OF_RING}); cables' parts "
                   + " ".join(f"{part:.3f}" for part in shares(counters, spines)), flush=True)
     return results
+
+
+def jobs(options):
+    return beside_short_flows(options) + spread(options)
 
 
 def main():
