@@ -128,7 +128,7 @@ static bool fits(const struct join *join, unsigned job, const struct queue_slot 
 	for (unsigned port = 0; port < join->port_count; port++)
 		if (jobs_has_child(entry, port) && !jobs_is_border(entry, port) &&
 		    !heads_are_of_one_kind(queue_at(queue_of(join, port, job), entry->down_count),
-		                    from_above))
+		                           from_above))
 			return false;
 	return heads_fit_part(from_above,
 	                      history_read(join->parts, entry->block, entry->down_count));

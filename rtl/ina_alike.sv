@@ -5,7 +5,7 @@
 // later.
 //
 // Equal packets have the same bits, so the OR over all of them equals each of them. They differ
-// where one lacks a bit of that OR.
+// if one of them lacks a bit of that OR.
 
 `default_nettype none
 

@@ -182,10 +182,10 @@ module ina_judge #(
   logic unused;
   assign unused = &{early_header.congested, early_header.crc, early_header.filler};
 
-  // In the last clock the packet before may have broken the job or removed the flow. job_broken and
-  // flow_hit do not show that yet, and flow_hit does not show in which clock the job is freed. A
-  // packet that was taken cannot be that close: ina_parse leaves a clock of en without a beat behind
-  // every contribution, so queue_fill counts all of them.
+  // In the last clock the previous packet may have broken the job or removed the flow. job_broken
+  // and flow_hit do not show that yet, so it is taken from verdict_q. Nor does flow_hit show that the
+  // job is freed in this clock. Packets that were taken need no such care: ina_parse leaves a clock of
+  // en without a beat behind every contribution, so queue_fill counts all of them.
   logic [JOB_W-1:0]     job_d;
   logic [JOB_W-1:0]     job_q;
   ina_pkg::verdict_t    verdict_q;
@@ -208,7 +208,7 @@ module ina_judge #(
   assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && same)
       && !(contest_leaves && contested) && !job_freed[flow_job];
 
-  // Compared a clock before, since hit and what hangs on it come late.
+  // Compared one clock early: hit, and all that is derived from it, arrives late in its clock.
   always_comb begin
     job_d = job_q;
     if (s_valid) job_d = opens ? granted_job : flow_job;

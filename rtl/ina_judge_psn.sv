@@ -100,10 +100,11 @@ module ina_judge_psn #(
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere
       && !other_job;
 
-  // Where a duplicate is, is known last, and hit and quiet late.
-  (* keep *) logic fits;  // own, if it has a flow; else synthesis mixes hit and quiet into the rest
+  // hit and quiet arrive late in the clock, and a duplicate's place (in_queue, in_raw, in_history: at
+  // most one of them is 1) arrives last. So they are added behind all other conditions.
+  (* keep *) logic fits;  // the conditions of own but hit and quiet; `keep` stops synthesis from mixing them in
   logic duplicate;
-  logic passes;  // what passes for another reason than a duplicate's place
+  logic passes;  // the packet passes, and not because of a duplicate's place
 
   assign fits = decide && !answered && !elsewhere && candidate && icrc_ok && !probe && !far
       && !other_job;

@@ -4,8 +4,8 @@
 //
 //   trailer, flags bit 0  an int32 sum of the message has overflowed
 //   trailer, flags bit 2  a packet of the job has met congestion since the job's last trailer
-//   trailer, flags bit 3  another job was refused because all contexts are taken; one of the jobs
-//                         that have one is told
+//   trailer, flags bit 3  another job was refused because all contexts are taken; only one of the
+//                         jobs that have a context gets this bit
 //   JOIN                  the job's window here and, if all its ranks are below this switch, how many
 //                         other jobs had a context before it
 //   a packet's last beat  bytes past its end become zeros, for ina_payload_crc

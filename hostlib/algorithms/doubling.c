@@ -316,9 +316,8 @@ static void combine(struct ina_doubling *doubling, uint8_t *result, const uint8_
                     uint32_t bytes, bool is_lower)
 {
 	const struct ina_transfer *transfer = &doubling->transfer;
-	const uint8_t *mine = halves(doubling)
-	                              ? result
-	                              : elements_in(partial_at(doubling, doubling->partial));
+	const uint8_t *mine =
+	        halves(doubling) ? result : elements_in(partial_at(doubling, doubling->partial));
 	const struct ina_operand own = {mine, widens(doubling)};
 	const struct ina_operand other = {received, widens(doubling)};
 	size_t count = bytes / transfer->element_bytes / (widens(doubling) ? 2 : 1);

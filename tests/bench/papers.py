@@ -195,7 +195,7 @@ LINES = [
     Line("panama.short", "99th percentile of short flows up to 4.5 times better; simulation of a large cluster",
          "two jobs of four hosts on one cable of 100 Gb/s, short flows of 4 KiB through the same queue", panama_short,
          "ten hosts and one cable, where theirs is a Clos with ECMP", 4.5),
-    Line("panama.jobs", "large jobs up to 1.34 times as fast; the same simulation", "two jobs under two spines, 4 MiB, 100 Gb/s everywhere, by ring, by one tree, by two, the RTL at 250 MHz",
+    Line("panama.jobs", "large jobs up to 1.34 times as fast; the same simulation", "two jobs under two spines, 4 MiB, 100 Gb/s everywhere, over the ring, with one tree a job and with two, the RTL at 250 MHz",
          panama_jobs, "theirs is training time in a large cluster; here it is the all-reduce alone, on a fabric as small as can be ([results.md](results.md#several-trees-a-job))"),
     Line("grid.example", "8 workers: 1 without aggregation, 2.43 by the nearest switch, 3 by GRID", "`ina-plan --example grid`", grid_example, "the same example"),
     Line("grid.time", "38.4 to 60.1% less communication time than others; a testbed and simulations",

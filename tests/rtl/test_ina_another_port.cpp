@@ -63,8 +63,14 @@ struct Flow {
 		}
 		return frame(traffic::SEND_ONLY, psn, traffic::make_message(header, {}, 0));
 	}
-	Bytes join(uint64_t job_id) const { return message(100, INA_WIRE_JOIN, job_id); }
-	Bytes leave() const { return message(101, INA_WIRE_LEAVE, 1); }
+	Bytes join(uint64_t job_id) const
+	{
+		return message(100, INA_WIRE_JOIN, job_id);
+	}
+	Bytes leave() const
+	{
+		return message(101, INA_WIRE_LEAVE, 1);
+	}
 	/// Another key with the same hash: the addresses' last byte and the QPN's first are in the
 	/// same place of the words of 24 bits that ina_elsewhere adds up.
 	Flow with_same_hash(uint8_t difference) const

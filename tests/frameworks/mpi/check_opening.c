@@ -181,8 +181,8 @@ static MPI_Comm make(int is_open)
 }
 
 /*
- * The root sends less than others expect. A rank whose broadcast must fail is one that lacks data;
- * the others may have success. Then the communicator has failed for all ranks.
+ * Broadcasts `count` numbers from `root`, and ranks disagree about `count`. If this rank lacks data
+ * then, its broadcast must fail; otherwise it may succeed. The next call must fail on every rank.
  */
 static void differ_from(int root, int count, int lacks_data, int is_open)
 {
