@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-all test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -68,9 +68,12 @@ wheel: need-torch ## build/torch_ina-*.whl, for pip: torch_ina with libina insid
 SKIPS ?= tell
 REPORT = $(abspath $(BUILD))/tests.xml
 CTEST = ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) --output-junit $(REPORT) --test-output-size-passed 1000000
-LEAVE_OUT ?=
-test: kernel build ## all tests; ctest's summary comes last, then what was skipped (SKIPS=error: that fails). LEAVE_OUT='torch|mpi' leaves labels out
+LEAVE_OUT ?= torch|mpi|long|wide
+test: kernel build ## the tests, in half an hour; what was skipped comes last (SKIPS=error: that fails). LEAVE_OUT='torch|mpi' leaves out labels
 	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
+
+test-all: ## all tests, PyTorch, two MPIs and the longest among them: hours
+	@$(MAKE) --no-print-directory test LEAVE_OUT=
 
 test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
 	@$(CTEST) -L quick; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code

@@ -6,9 +6,14 @@
 #   rtl      Verilated modules, lint, synthesis, proofs
 #   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
 #   virtual  all its labs run in virtual time, one processor each: such tests run beside others
-#   torch    PyTorch on hosts; make test LEAVE_OUT=torch
-#   mpi      programs of two MPIs on hosts; make test LEAVE_OUT='torch|mpi' leaves out both
-#   long     the longest, nearly half of the time of all: .ci/run leaves them out too
+#
+# `make test` leaves out the next four, so that it takes half an hour; `make test-all` has them.
+#
+#   torch    PyTorch on hosts
+#   mpi      programs of two MPIs on hosts
+#   long     the longest, nearly half of the time of all: .ci/run leaves out these three
+#   wide     more of what other tests cover once: further paths, sizes and faults; the units under sanitizers
+#
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
@@ -19,6 +24,11 @@ set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans)$|^allreduce\\.doctor$")
 set(INA_LABELS_long
   "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale|turns)$|^fabric\\.weaker\\.|^lab(\\.scale)?$|^allreduce\\.doctor$")
+set(INA_LABELS_wide
+  "^sanitized\\.|^system\\.(vlans|sums)$|^allreduce\\.lab$|^rtl\\.ina_(load|top)\\.size"
+  "|^hostlib\\.lab\\.(huge|numbers_machines|reset_(lossy|small|burst)|mismatch_(channels|machines|ring|collectives_.*)|steady_channels"
+  "|collectives_(reset|channels_.*|thread_machines)|channels_(in_turn_reset|returns)|abort_(machines|channels)|buffers_(limited_ring|ring)|poll_machines)$")
+string(CONCAT INA_LABELS_wide ${INA_LABELS_wide})
 set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
@@ -30,7 +40,7 @@ function(ina_label_tests)
   get_property(tests DIRECTORY PROPERTY TESTS)
   foreach(test IN LISTS tests)
     set(labels "")
-    foreach(label IN ITEMS rtl lab virtual torch mpi long slow quick)
+    foreach(label IN ITEMS rtl lab virtual torch mpi long wide slow quick)
       if(test MATCHES "${INA_LABELS_${label}}")
         list(APPEND labels ${label})
       endif()
