@@ -204,18 +204,19 @@ void aggregator_close(struct aggregator *aggregator)
 	free(aggregator);
 }
 
-/* A frame that goes on as it came; but into a TRACE from below this switch writes its place. */
+/* Sends a frame on unchanged, or a TRACE from below with this switch's slot filled. */
 static void pass(struct aggregator *aggregator, unsigned port, const struct packet *packet)
 {
 	struct output *output = &aggregator->output;
 	const struct aggregator_place *place = &aggregator->config.place;
 
 	aggregator->counters.frames_passed++;
-	if (place->id && !jobs_is_uplink(&aggregator->jobs, port) && trace_is_one(packet)) {
+	if (place->id && !jobs_is_uplink(&aggregator->jobs, port) &&
+	    trace_has_room(packet, place->level)) {
 		const struct ina_wire_trace_slot slot = {
 		        .id = place->id, .port = port, .jobs = jobs_count(&aggregator->jobs)};
 
-		trace_write(output_payload(output), packet, place->level, &slot);
+		trace_fill(output_payload(output), packet, place->level, &slot);
 		output_send(output, port, &packet->header, packet->payload_bytes, false);
 	} else {
 		output->emit(output->context, port, packet->frame, packet->length_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is remembered: a TRACE that comes again is written again. */
+/* Nothing is remembered: a TRACE that the host sends again is filled again. */
 #include "trace.h"
 
 #include <stddef.h>
@@ -13,8 +13,14 @@ enum {
 	              sizeof(struct ina_wire_trailer),
 };
 
-bool trace_is_one(const struct packet *packet)
+static size_t slot_at(unsigned level)
 {
+	return sizeof(struct ina_wire_header) + (level - 1) * sizeof(struct ina_wire_trace_slot);
+}
+
+bool trace_has_room(const struct packet *packet, unsigned level)
+{
+	static const struct ina_wire_trace_slot empty;
 	struct ina_wire_header header;
 
 	if (!packet->candidate || packet->trailed || packet->opcode != PACKET_SEND_ONLY ||
@@ -22,13 +28,13 @@ bool trace_is_one(const struct packet *packet)
 		return false;
 	memcpy(&header, packet->payload, sizeof(header));
 	return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
-	       header.type == INA_WIRE_TRACE;
+	       header.type == INA_WIRE_TRACE &&
+	       memcmp(packet->payload + slot_at(level), &empty, sizeof(empty)) == 0;
 }
 
-void trace_write(uint8_t *payload, const struct packet *packet, unsigned level,
-                 const struct ina_wire_trace_slot *slot)
+void trace_fill(uint8_t *payload, const struct packet *packet, unsigned level,
+                const struct ina_wire_trace_slot *slot)
 {
 	memcpy(payload, packet->payload, packet->payload_bytes);
-	memcpy(payload + sizeof(struct ina_wire_header) + (level - 1) * sizeof(*slot), slot,
-	       sizeof(*slot));
+	memcpy(payload + slot_at(level), slot, sizeof(*slot));
 }

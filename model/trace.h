@@ -9,11 +9,11 @@
 #include "packet.h"
 #include "wire/ina_wire.h"
 
-/* One that came whole, from below or from above. */
-bool trace_is_one(const struct packet *packet);
+/* A TRACE that came whole, and whose slot of `level` is empty. */
+bool trace_has_room(const struct packet *packet, unsigned level);
 
-/* Copies a TRACE's payload, with `slot` as what the switch of `level` writes into it. */
-void trace_write(uint8_t *payload, const struct packet *packet, unsigned level,
-                 const struct ina_wire_trace_slot *slot);
+/* Copies a TRACE's payload, with `slot` as what the switch of `level` fills in. */
+void trace_fill(uint8_t *payload, const struct packet *packet, unsigned level,
+                const struct ina_wire_trace_slot *slot);
 
 #endif

@@ -32,14 +32,14 @@ module ina_ingress #(
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
 
-    // Frames that pass, and whether a TRACE is to be written into.
+    // Frames that pass, and whether one is a TRACE whose slot is to be filled.
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
     output logic                           m_trace,
-    input  logic                           writes_traces,
+    input  logic [1:0]                     trace_level,  // of the slot to fill; 0: none
 
     // To and from ina_jobs.
     input  logic                 trusts_tags,        // a JOIN's VLAN tag counts
@@ -194,12 +194,16 @@ module ina_ingress #(
                 checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
                 checked_data[64 +: 64]};
 
-  // A TRACE from below, behind its first beat. It has two beats of payload.
+  // A TRACE whose slot is empty. It has two beats of payload, and the slot of level 3 is in the second.
+  localparam int TRACE_SLOT_W = ina_pkg::TRACE_SLOT_W;
   logic is_trace;
 
   always_ff @(posedge clk) begin
     if (checked_valid && checked_first)
-      is_trace <= writes_traces && checked_candidate
+      is_trace <= checked_candidate
+          && (trace_level == 2'd3
+              || (trace_level == 2'd2 && checked_data[3*TRACE_SLOT_W +: TRACE_SLOT_W] == '0)
+              || (trace_level == 2'd1 && checked_data[2*TRACE_SLOT_W +: TRACE_SLOT_W] == '0))
           && checked_data[31:0] == {ina_pkg::TYPE_TRACE, ina_pkg::MESSAGE_MAGIC_VERSION}
           && checked_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8] == ina_pkg::RC_SEND_ONLY
           && checked_header.quads == ina_pkg::QUADS_W'(ina_pkg::TRACE_QUADS);
@@ -208,7 +212,8 @@ module ina_ingress #(
   // In step with the judge's outputs.
   always_ff @(posedge clk) begin
     if (checked_valid && checked_candidate) write_data <= checked_data;
-    token_trace <= is_trace && !checked_first && checked_ok && !checked_trailed;
+    token_trace <= is_trace && !checked_first && checked_ok && !checked_trailed
+        && (trace_level != 2'd3 || checked_data[0 +: TRACE_SLOT_W] == '0);
   end
 
   ina_judge #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .OTHER_PORTS(OTHER_PORTS)) judge (

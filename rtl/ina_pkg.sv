@@ -128,13 +128,17 @@ package ina_pkg;
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
   localparam int TRACE_QUADS = 6;  // a TRACE: header, three slots of 16 bytes, trailer
 
+  localparam int TRACE_SLOT_W = 128;
+
   // What a port writes into a TRACE.
   typedef struct packed {
+    logic [31:0] crc;    // the iCRC differs in it
     logic [1:0]  level;  // of the switch: 1 to 3
     logic [3:0]  port;
     logic [6:0]  jobs;   // that have a context
     logic [63:0] id;     // of the switch
   } trace_t;
+  localparam int TRACE_T_W = 32 + 2 + 4 + 7 + 64;
 
   // What the adder tree does with a lane: bits 1:0 what, bit 2 with numbers of the beat's format.
   localparam logic [2:0] LANE_ADD_INT32 = 3'd0;

@@ -36,8 +36,8 @@ module ina_port #(
     output logic                           m_axis_tlast,
     input  logic                           drops,  // what m_axis does not take is lost
 
-    input  logic            writes_traces,  // that pass, and came whole
-    input  ina_pkg::trace_t trace_mark,     // this
+    input  logic            fills_traces,
+    input  ina_pkg::trace_t trace_mark,
 
     // To and from ina_jobs.
     input  logic                 trusts_tags,        // a JOIN's VLAN tag counts
@@ -169,14 +169,14 @@ module ina_port #(
   logic [31:0]                        rebuilt_tag;
   logic                               ingress_busy;
   logic                               rebuild_busy;
-  logic                               trace_busy;
 
   ina_ingress #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MTU(MTU),
                 .OTHER_PORTS(OTHER_PORTS)) ingress (
       .clk, .rst, .tick, .patience, .uplink, .probes,
       .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
       .m_axis_tvalid(pass_tvalid), .m_axis_tready(pass_tready), .m_axis_tdata(pass_tdata),
-      .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace), .writes_traces,
+      .m_axis_tkeep(pass_tkeep), .m_axis_tlast(pass_tlast), .m_trace(pass_trace),
+      .trace_level(fills_traces ? trace_mark.level : 2'd0),
       .trusts_tags, .priority_untagged, .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
       .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
@@ -221,7 +221,7 @@ module ina_port #(
       .s_axis_tvalid(pass_tvalid), .s_axis_tready(pass_tready), .s_axis_tdata(pass_tdata),
       .s_axis_tkeep(pass_tkeep), .s_axis_tlast(pass_tlast), .s_trace(pass_trace),
       .m_axis_tvalid(traced_tvalid), .m_axis_tready(traced_tready), .m_axis_tdata(traced_tdata),
-      .m_axis_tkeep(traced_tkeep), .m_axis_tlast(traced_tlast), .busy(trace_busy));
+      .m_axis_tkeep(traced_tkeep), .m_axis_tlast(traced_tlast));
 
   ina_merge merge (
       .clk, .rst,
@@ -234,7 +234,7 @@ module ina_port #(
 
   assign commit_job = write_job;
 
-  assign busy = ingress_busy || trace_busy || rebuild_busy || m_axis_tvalid;
+  assign busy = ingress_busy || traced_tvalid || rebuild_busy || m_axis_tvalid;
 
 endmodule
 

@@ -576,6 +576,12 @@ module ina_top #(
       .begins(relay_begins), .begins_side(relay_begins_mask), .m_valid(relay_out_valid), .m_last(relay_out_last), .m_data(relay_out_data),
       .m_side(relay_out_mask), .m_crc(relay_out_crc), .busy(relay_crc_busy));
 
+  localparam int TRACE_T_W = ina_pkg::TRACE_T_W;
+  logic [PORT_COUNT*TRACE_T_W-1:0] trace_marks;
+
+  ina_trace_mark #(.PORT_COUNT(PORT_COUNT)) trace_mark (
+      .clk, .level, .id(place_id), .jobs(7'(job_count)), .m_marks(trace_marks));
+
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     logic [OTHER_PORTS*KNOWN_W-1:0] others;
     logic                           header_relay;  // whose turn the headers are
@@ -596,8 +602,8 @@ module ina_top #(
         .m_axis_tdata(m_axis_tdata[p*BEAT_W +: BEAT_W]),
         .m_axis_tkeep(m_axis_tkeep[p*KEEP_W +: KEEP_W]), .m_axis_tlast(m_axis_tlast[p]),
         .drops(port_stuck[p]),
-        .writes_traces(place_id != '0 && !uplinks[p]),
-        .trace_mark({level, 4'(p), 7'(job_count), place_id}),
+        .fills_traces(place_id != '0 && !uplinks[p]),
+        .trace_mark(trace_marks[p*TRACE_T_W +: TRACE_T_W]),
         .trusts_tags(trusted_ports[p]), .priority_untagged(port_priority[p*3 +: 3]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,

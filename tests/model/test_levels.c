@@ -481,7 +481,7 @@ static void test_before(void **state)
 static void test_trace(void **state)
 {
 	struct rig *rig = open_leaf(0x1122334455667788);
-	struct frame trace = trace_of(rig), written = trace, damaged = trace;
+	struct frame trace = trace_of(rig), written = trace, damaged = trace, filled = trace;
 	uint8_t slot[16] = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2};
 
 	(void)state;
@@ -501,6 +501,10 @@ static void test_trace(void **state)
 	damaged.bytes[FRAME_HEADER_BYTES + 90] ^= 1;
 	rig_put(rig, 2, &damaged);
 	rig_assert_passed(rig, 2, &damaged);
+	filled.bytes[FRAME_HEADER_BYTES + 32 + 15] = 1; /* its slot is not empty */
+	frame_seal(&filled);
+	rig_put(rig, 2, &filled);
+	rig_assert_passed(rig, 2, &filled);
 	rig_close(rig);
 
 	rig = open_leaf(0);

@@ -31,10 +31,17 @@ def test_a_trace_says_how_many_jobs_there_are(start, form):
     open_jobs = []
     for count in range(1, 4):
         open_jobs.append(Job(bridge, 2, job=count, qpn=0x20 + count).join())
-        assert trace(bridge, content=bytes(range(48)), **form) == [(number, 2, count), *struct.iter_unpack("<QII", bytes(range(16, 48)))]
+        others = bytes(range(16, 48))
+        assert trace(bridge, content=bytes(16) + others, **form) == [(number, 2, count), *struct.iter_unpack("<QII", others)]
     for count in 2, 1, 0:
         open_jobs.pop().leave()
         assert trace(bridge, **form)[0] == (number, 2, count)
+
+
+@pytest.mark.parametrize("at", [0, 7, 8, 12, 15])
+def test_a_slot_that_is_not_empty_stays(start, at):
+    content = bytes(at) + b"\x01" + bytes(47 - at)
+    assert trace(start(4), content=content) == list(struct.iter_unpack("<QII", content))
 
 
 def test_a_job_that_lacks_a_rank_counts_in_a_trace(start):

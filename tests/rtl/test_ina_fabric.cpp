@@ -108,6 +108,9 @@ Bytes trace_frame(Random &random)
 	packet.payload =
 	        random.bytes(sizeof(header) + INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot) +
 	                     sizeof(ina_wire_trailer));
+	if (random.chance(80)) // its slots are empty
+		std::fill_n(packet.payload.begin() + sizeof(header),
+		            INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot), 0);
 	std::memcpy(packet.payload.data(), &header, sizeof(header));
 	return bench::make_frame(packet);
 }

@@ -736,6 +736,51 @@ void floods_of_joins(Random &random)
 	}
 }
 
+/// The clocks that each of many TRACEs takes at a port. A full slot is not filled again.
+double trace_clocks(Random &random, bool slots_are_empty)
+{
+	constexpr unsigned TRACES = 300;
+	constexpr size_t FROM = TRACES / 3, TO = 2 * FROM;
+	const std::vector<uint32_t> slots(INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot) / 4,
+	                                  !slots_are_empty);
+	AggregatorRtl rtl(random);
+	ina_wire_header header = {};
+	bench::Packet packet;
+	uint64_t from = 0;
+
+	rtl.place(1, 0, 0x0123456789ABCDEF);
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = INA_WIRE_TRACE;
+	header.length_bytes = INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot);
+	packet.payload = traffic::make_message(header, slots, 0);
+	const Bytes trace = bench::make_frame(packet);
+	for (unsigned i = 0; i < TRACES; i++)
+		rtl.in[0].push_back(trace);
+	while (rtl.frames_in[0] < TO) {
+		rtl.step();
+		if (!from && rtl.frames_in[0] >= FROM)
+			from = rtl.clock();
+		CHECK(rtl.clock() < 100 * TRACES, "%zu TRACEs have come in", rtl.frames_in[0]);
+	}
+	const uint64_t to = rtl.clock();
+
+	rtl.settle();
+	CHECK(rtl.out[0].size() == TRACES, "%zu TRACEs leave", rtl.out[0].size());
+	for (const AggregatorRtl::Out &out : rtl.out[0])
+		CHECK((out.frame != trace) == slots_are_empty, "a slot was filled that is not empty");
+	return static_cast<double>(to - from) / (TO - FROM);
+}
+
+/// A port that is full of TRACEs takes them as fast as frames of that length that only pass.
+void flood_of_traces(Random &random)
+{
+	const double filled = trace_clocks(random, true), passed = trace_clocks(random, false);
+
+	std::printf("a TRACE takes %.2f clocks\n", filled);
+	CHECK(filled == passed, "%.2f clocks if its slot is not filled", passed);
+}
+
 /// Several jobs have everything waiting: they must take turns, packet by packet.
 void fairness(Random &random)
 {
@@ -809,6 +854,7 @@ int main()
 	stuck_output(random);
 	dead_output(random);
 	floods_of_joins(random);
+	flood_of_traces(random);
 	if (INA_MTU == 4096)
 		late_answers(random);
 	if (WINDOW >= 20 && INA_JOB_COUNT > 1)

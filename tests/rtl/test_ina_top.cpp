@@ -533,8 +533,8 @@ class Comparison
 		}
 	}
 
-	/// A TRACE, or nearly one: of another length, opcode, type or with a wrong iCRC. Its slots
-	/// may hold anything.
+	/// A TRACE, or nearly one: of another length, opcode, type or with a wrong iCRC. Each slot
+	/// is empty or holds anything.
 	void trace()
 	{
 		bench::Packet packet;
@@ -548,6 +548,10 @@ class Comparison
 		packet.qpn = 0x900000 + static_cast<uint32_t>(random.below(1000));
 		packet.psn = static_cast<uint32_t>(random.next()) & traffic::PSN_MASK;
 		packet.payload = random.bytes(random.chance(90) ? 96 : 64 + 16 * random.below(8));
+		for (size_t slot = 32; slot + 16 <= packet.payload.size() && slot < 80; slot += 16)
+			if (random.chance(70))
+				std::fill_n(packet.payload.begin() + static_cast<ptrdiff_t>(slot),
+				            random.chance(95) ? 16 : 15, 0);
 		if (random.chance(10))
 			packet.opcode = static_cast<uint8_t>(random.below(7));
 		if (random.chance(10))
