@@ -74,10 +74,22 @@ static bool find_heads(const struct join *join, unsigned job, struct heads *head
 	return true;
 }
 
+/* A switch below was reset, and one rank's LEAVE has passed it in place of its part. */
+static bool leave_lacks_ranks(const uint8_t *payload)
+{
+	struct ina_wire_header header;
+	struct ina_wire_trailer trailer;
+
+	memcpy(&header, payload, sizeof(header));
+	memcpy(&trailer, payload + sizeof(header), sizeof(trailer));
+	return trailer.contributors != header.rank_count;
+}
+
 /* Hands the sum of all ranks to all whose receivers are below, and to the down flow's. */
 static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 {
 	struct job *entry = &join->jobs->entries[job];
+	const bool breaks = leaves && leave_lacks_ranks(output_payload(join->output));
 
 	for (unsigned port = 0; port < join->port_count; port++) {
 		if (jobs_is_border(entry, port) ||
@@ -89,6 +101,8 @@ static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 		queue_pop(queue);
 	}
 	entry->down_count++;
+	if (breaks)
+		jobs_break(join->jobs, job);
 	if (leaves)
 		leave_all(join, job);
 }

@@ -228,6 +228,7 @@ module ina_top #(
   logic                 relay_undo;
   logic [JOB_W-1:0]     relay_undo_job;
   logic [JOB_COUNT-1:0] relay_mismatch;
+  logic [JOB_COUNT-1:0] lacking;         // the sum of its LEAVEs lacks a rank
 
   // The slots of the packet memory where each path reads.
   logic [MEMORY_W-1:0] base_of [JOB_COUNT];
@@ -399,7 +400,7 @@ module ina_top #(
       .answer_valid, .answer_granted, .answer_held, .answer_job, .context_wanted,
       .hit_valid, .break_valid, .leave_valid, .hit_job,
       .contest_breaks, .contest_leaves, .contest_job,
-      .mismatch(join_mismatch | relay_mismatch),
+      .mismatch(join_mismatch | relay_mismatch | lacking),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
       .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
       .job_mask, .job_border, .job_down, .job_freed, .job_count, .job_before,
@@ -524,6 +525,21 @@ module ina_top #(
       .m_job(relay_job), .m_slot(relay_slot), .m_beat(relay_beat), .m_first(relay_first),
       .m_last(relay_last), .m_quads(relay_quads), .m_leave(relay_leave), .m_marked(relay_marked),
       .busy(relay_busy));
+
+  // A LEAVE is one beat: its header says how many ranks there are, its trailer how many have added to
+  // it. If a rank is missing, a switch below was reset: the job breaks, a clock before it ends.
+  localparam int RANKS_AT        = 48;
+  localparam int CONTRIBUTORS_AT = 256;
+
+  always_comb begin
+    lacking = '0;
+    if (sum_valid && sum_leave && !sum_raw
+        && sum_data[CONTRIBUTORS_AT +: 32] != 32'(sum_data[RANKS_AT +: 16]))
+      lacking[sum_job] = 1'b1;
+    if (relay_valid && relay_leave && relay_kind == ina_pkg::KIND_DOWN
+        && relay_data[CONTRIBUTORS_AT +: 32] != 32'(relay_data[RANKS_AT +: 16]))
+      lacking[relay_job] = 1'b1;
+  end
 
   ina_ends #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) ends (
       .clk, .rst,
