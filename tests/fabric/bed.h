@@ -97,6 +97,7 @@ struct node {
 		bool may_forget;          /* there was a reset, an age, or a LEAVE from below */
 		bool has_passed_join;     /* from above, when none from below had come */
 		uint32_t joins;           /* that have come since the reset: a bit a rank */
+		unsigned granted;         /* packets: the least by a JOIN's sum since; 0: none */
 		uint64_t sums[HOSTS_MAX]; /* what has left as the sum of all: a bit a packet */
 	} seen[JOBS_MAX];
 };
@@ -198,6 +199,7 @@ struct bed {
 	unsigned exposed;   /* frames that could be accepted, and are not the sum that is due */
 	unsigned impatient; /* stalls that only the hosts' patience ended */
 	unsigned stalled;   /* those of them that may not be */
+	unsigned unjoined;  /* those that may be, where a rank lacks the JOINs' sum */
 	unsigned failed;    /* generations that were given up */
 	uint64_t frames;
 };

@@ -56,7 +56,8 @@ static bool run(struct bed *bed, uint64_t seed, const struct wanted *wanted, str
 	bed_run(bed, END);
 	for (unsigned i = 0; i < bed->job_count; i++)
 		stalled += !bed->jobs[i].is_over;
-	bool is_spoiled = (bed->set.is_clean && bed->failed > 0) || bed->stalled > 0;
+	/* Without faults too a job may expire behind its JOIN: where all is lost for so long. */
+	bool is_spoiled = (bed->set.is_clean && bed->failed > bed->unjoined) || bed->stalled > 0;
 	bool is_well = !bed->wrong && !bed->exposed && !stalled && !is_spoiled;
 
 	if (!is_well)

@@ -233,7 +233,10 @@ static void watch(struct bed *bed, void *who, uint32_t generation, struct frame 
 		end_well(bed, job);
 	} else {
 		bed->impatient++;
-		bed->stalled += !watch_may_stall(bed, job);
+		bool may_stall = watch_may_stall(bed, job);
+
+		bed->stalled += !may_stall;
+		bed->unjoined += may_stall && !all_have_joined(job);
 		if (bed->verbose)
 			show(bed, job);
 		end_all(bed, job);

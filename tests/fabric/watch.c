@@ -81,6 +81,15 @@ static bool knows_nothing(const struct node *node, const struct seen *seen, cons
 	return true;
 }
 
+/* What the switch grants now. It has forgotten what it granted before the reset. */
+static void watch_grant(struct seen *seen, const struct frame *sum)
+{
+	unsigned packets = packet_window(sum);
+
+	if (seen->granted == 0 || packets < seen->granted)
+		seen->granted = packets;
+}
+
 /*
  * No frame may leave that its host could accept and that is not the sum: where there was no fault,
  * none at all for a host; and behind every fault, none of which this switch has sent the sum.
@@ -100,6 +109,8 @@ void watch_out(struct node *node, const struct frame *frame)
 
 	if (index == 0 && !is_uplink(node, port) && !is_below(node, sender->host))
 		seen->has_passed_join = seen->has_passed_join || knows_nothing(node, seen, job);
+	if (index == 0 && packet_is_sum(job, 0, frame))
+		watch_grant(seen, frame);
 	if (receiver->has_failed || index < (int32_t)receiver->expected ||
 	    index > (int32_t)(job->messages * job->packets))
 		return;
@@ -122,6 +133,7 @@ static void forget(struct seen *seen)
 {
 	seen->was_reset = seen->may_forget = true;
 	seen->joins = 0;
+	seen->granted = 0;
 }
 
 void watch_reset(struct node *node)
@@ -164,9 +176,21 @@ static bool lacks_join(const struct node *node, const struct seen *seen, const s
 }
 
 /*
+ * All JOINs have come again to a switch that was reset when all ranks had read their sum. It had
+ * less memory for the job then, and nobody reads that: its history is shorter than the window.
+ */
+static bool grants_less(const struct seen *seen, const struct job *job)
+{
+	for (unsigned i = 0; i < job->rank_count; i++)
+		if (seen->granted > 0 && seen->granted < job->ranks[i].window * job->packets)
+			return true;
+	return false;
+}
+
+/*
  * A reset near the JOIN, the one fault that only the hosts' patience may end: a JOIN that has its
- * ACK does not come again to the switch that waits for it, or the JOIN from above came by while the
- * switch knew nothing of the job.
+ * ACK does not come again to the switch that waits for it, the JOIN from above came by while the
+ * switch knew nothing of the job, or what it grants now is less than what ranks have read.
  */
 bool watch_may_stall(struct bed *bed, const struct job *job)
 {
@@ -174,7 +198,8 @@ bool watch_may_stall(struct bed *bed, const struct job *job)
 		struct node *node = &bed->nodes[i];
 		const struct seen *seen = seen_of(node, job);
 
-		if (seen->was_reset && (seen->has_passed_join || lacks_join(node, seen, job)))
+		if (seen->was_reset && (seen->has_passed_join || lacks_join(node, seen, job) ||
+		                        grants_less(seen, job)))
 			return true;
 	}
 	return false;
