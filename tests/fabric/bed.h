@@ -23,6 +23,7 @@ enum {
 	FAULTS_MAX = 4,
 	PACKETS_MAX = 64, /* of a connection */
 	ELEMENTS = 4,     /* int32, in each packet of a message */
+	LATE_MAX = 3000,  /* frame times that a rank begins behind others */
 	MESSAGE_MAX = 4,  /* packets of a message, and of a grain of a switch's memory */
 	FRAME_TIME = 16,  /* what a data frame takes on a link; an ACK a tenth of it */
 	ACK_TIME = 2,
@@ -85,6 +86,7 @@ struct node {
 	unsigned first_child_port;
 	unsigned first_host, last_host; /* below */
 	uint8_t route[HOSTS_MAX];
+	unsigned ticks; /* ends of quiet times since the last of its patience */
 	struct cable out[PORTS_MAX];
 	struct frame *entering[PORTS_MAX]; /* at the same time, by port */
 	unsigned entering_count;
@@ -156,10 +158,12 @@ struct settings {
 	unsigned timeout;                          /* ACK timer */
 	unsigned hold; /* the longest that the network holds a packet back */
 	unsigned quiet;
+	unsigned suspicion; /* switches' patience, in quiet times */
 	unsigned time_to_live;
-	unsigned patience;
-	unsigned window;   /* packets that a job asks for at most */
-	unsigned together; /* frames may enter a switch at the same time */
+	unsigned above_to_live; /* at switches of level 2 and higher */
+	unsigned patience;      /* of hosts */
+	unsigned window;        /* packets that a job asks for at most */
+	unsigned together;      /* frames may enter a switch at the same time */
 	bool reuses_qpn;
 	bool tells; /* who finds a fault behind the JOINs tells all, beside the fabric */
 	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */

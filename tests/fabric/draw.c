@@ -137,9 +137,18 @@ static void draw_settings(struct bed *bed)
 	set->hold = 2 * levels * (set->queue + set->delay + set->jitter + 2) + 64;
 	set->quiet = 3 * set->hold;
 	set->time_to_live = 2 * set->hold + PICK(bed, 4, 10) * set->timeout;
+	/* Longer than two ACK timeouts and the way of what is sent again then. */
+	set->suspicion = 1 + (2 * set->timeout + set->hold) / set->quiet;
 	set->patience = 4 * set->quiet + 2 * set->time_to_live + 20 * set->timeout;
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
+	/*
+	 * Those above hear nothing while a rank below each of them is late, or loses frames. A job
+	 * without faults must not expire there meanwhile.
+	 */
+	set->above_to_live = set->time_to_live;
+	if (set->is_clean && set->above_to_live < LATE_MAX + 20 * set->timeout)
+		set->above_to_live = LATE_MAX + 20 * set->timeout;
 	set->tells = bed_chance(bed, 500000);
 	set->windows_differ = bed_chance(bed, 300000);
 	set->is_short = bed_chance(bed, 300000);
@@ -212,7 +221,7 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 		job->window = (MESSAGE_MAX + bed_below(bed, bed->set.window - MESSAGE_MAX + 1)) /
 		              job->packets;
 	job->generations = 1 + bed_below(bed, 2);
-	job->late = PICK(bed, 0, 0, 500, 3000);
+	job->late = PICK(bed, 0, 0, 500, LATE_MAX);
 }
 
 /* Copies of JOINs that come behind their job's end take contexts too. */

@@ -136,7 +136,10 @@ void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *fram
 	if (bed->traces)
 		printf("switch %u: tick\n", (unsigned)node->config.place.id);
 	engine_tick(node->engine);
-	engine_patience(node->engine);
+	if (++node->ticks == bed->set.suspicion) {
+		engine_patience(node->engine);
+		node->ticks = 0;
+	}
 	watch_tick(node);
 	bed_at(bed, bed->now + (uint64_t)bed->set.quiet * FRAME_TIME, node_tick, node, 0, NULL);
 }
@@ -144,6 +147,7 @@ void node_tick(struct bed *bed, void *who, uint32_t argument, struct frame *fram
 void node_age(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
 {
 	struct node *node = who;
+	unsigned interval = node->level > 1 ? bed->set.above_to_live : bed->set.time_to_live;
 
 	(void)argument, (void)frame;
 	enter(node);
@@ -151,6 +155,5 @@ void node_age(struct bed *bed, void *who, uint32_t argument, struct frame *frame
 		printf("switch %u: age\n", (unsigned)node->config.place.id);
 	engine_age(node->engine);
 	watch_age(node);
-	bed_at(bed, bed->now + (uint64_t)bed->set.time_to_live * FRAME_TIME, node_age, node, 0,
-	       NULL);
+	bed_at(bed, bed->now + (uint64_t)interval * FRAME_TIME, node_age, node, 0, NULL);
 }
