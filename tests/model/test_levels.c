@@ -408,8 +408,8 @@ static void test_left(void **state)
 }
 
 /*
- * The sum of all LEAVEs lacks a rank: a switch elsewhere was reset, and a receiver below it may still
- * wait for sums. The switch keeps the job for a quiet time, as it keeps a broken one.
+ * The sum of all LEAVEs lacks a rank: a switch elsewhere was reset, and a receiver below it may
+ * still wait for sums. The switch keeps the job for a quiet time, as it keeps a broken one.
  */
 static void test_left_without_a_rank(void **state)
 {
@@ -551,13 +551,19 @@ static void test_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_up_and_down),     cmocka_unit_test(test_congestion),
-	        cmocka_unit_test(test_retransmissions), cmocka_unit_test(test_early),
-	        cmocka_unit_test(test_broken),          cmocka_unit_test(test_single_child),
-	        cmocka_unit_test(test_grants_more),     cmocka_unit_test(test_late_join),
-	        cmocka_unit_test(test_two_windows),     cmocka_unit_test(test_left),
+	        cmocka_unit_test(test_up_and_down),
+	        cmocka_unit_test(test_congestion),
+	        cmocka_unit_test(test_retransmissions),
+	        cmocka_unit_test(test_early),
+	        cmocka_unit_test(test_broken),
+	        cmocka_unit_test(test_single_child),
+	        cmocka_unit_test(test_grants_more),
+	        cmocka_unit_test(test_late_join),
+	        cmocka_unit_test(test_two_windows),
+	        cmocka_unit_test(test_left),
 	        cmocka_unit_test(test_left_without_a_rank),
-	        cmocka_unit_test(test_probes),          cmocka_unit_test(test_before),
+	        cmocka_unit_test(test_probes),
+	        cmocka_unit_test(test_before),
 	        cmocka_unit_test(test_trace),
 	};
 

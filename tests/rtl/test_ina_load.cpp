@@ -768,7 +768,8 @@ double trace_clocks(Random &random, bool slots_are_empty)
 	rtl.settle();
 	CHECK(rtl.out[0].size() == TRACES, "%zu TRACEs leave", rtl.out[0].size());
 	for (const AggregatorRtl::Out &out : rtl.out[0])
-		CHECK((out.frame != trace) == slots_are_empty, "a slot was filled that is not empty");
+		CHECK((out.frame != trace) == slots_are_empty,
+		      "a slot was filled that is not empty");
 	return static_cast<double>(to - from) / (TO - FROM);
 }
 

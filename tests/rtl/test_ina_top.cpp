@@ -36,8 +36,8 @@ constexpr bool HAS_HALF_FORMATS = INA_HALF_FORMATS, HAS_MAX_MIN = INA_MAX_MIN,
                HAS_INT32 = INA_INT32;
 
 // By position (model/counters.h).
-constexpr unsigned NO_ROOM_DROPPED = 11, ANSWERS_DROPPED = 19, JOINS_HELD = 23,
-                   CONTEXTS_LACKED = 25;
+constexpr unsigned NO_ROOM_DROPPED = 11, JOBS_CLOSED = 15, JOBS_BROKEN = 16, ANSWERS_DROPPED = 19,
+                   JOINS_HELD = 23, QUIET_DROPPED = 24, CONTEXTS_LACKED = 25;
 
 const char *const counter_names[] = {
 #define X(name, meaning) #name,
@@ -112,6 +112,55 @@ class Comparison
 			trace();
 	}
 
+	/// A job from its JOINs to its LEAVEs, without faults. If `lacks`, one rank has not added
+	/// to the LEAVEs' sum: a switch elsewhere was reset. Then the job breaks, and what its
+	/// ranks send is dropped for a quiet time.
+	void run_life(const traffic::Shape &wanted, bool lacks)
+	{
+		std::vector<unsigned> ports;
+		traffic::Shape own = wanted;
+
+		for (unsigned port = 0; port < PORTS; port++)
+			if (!is_uplink(port))
+				ports.push_back(port);
+		if (ports.size() < 2)
+			return;
+		const uint32_t children = static_cast<uint32_t>(ports.size());
+		const uint32_t sizes =
+		        place.level ? children << (8 * (place.level - 1)) : 0; // 0: a place of none
+		own.rank_count = children + (place.level ? 1 : 0);
+		own.places.assign(children, place.level << 24 | sizes);
+		if (place.uplinks) {
+			own.places[0] = (place.level + 1) << 24 | sizes;
+			own.places.push_back(0);
+			ports.push_back(static_cast<unsigned>(__builtin_ctz(place.uplinks)));
+		}
+		traffic::Job job(random, ports, 0, own);
+		/* The sum is made here, of one each and this one's; or comes down. */
+		const size_t deciding = place.uplinks ? children : 0;
+		const uint32_t others = place.uplinks ? 0 : children - 1;
+		const uint32_t contributors = own.rank_count - others - lacks;
+		Bytes &leave = job.ranks[deciding].segments.back().payload;
+
+		std::memcpy(&leave[leave.size() - sizeof(ina_wire_trailer)], &contributors,
+		            sizeof(contributors));
+		for (unsigned i = 0; i < 2; i++) // the quiet time behind the reset ends
+			tick();
+		for (size_t index = 0; index < job.packets(); index++)
+			put_all(job, index);
+		CHECK(rtl.counter(JOBS_CLOSED) == 1, "the job has not ended");
+		CHECK(rtl.counter(JOBS_BROKEN) == lacks, "lacks a rank: %u", lacks);
+		const uint64_t dropped = rtl.counter(QUIET_DROPPED);
+
+		put_all(job, 1);
+		CHECK(rtl.counter(QUIET_DROPPED) - dropped ==
+		              (lacks && (place.level > 1 || place.uplinks) ? ports.size() : 0),
+		      "it is not dropped for a quiet time");
+		for (unsigned i = 0; i < 2; i++)
+			tick();
+		put_all(job, 1);
+	}
+
 	void add_counters(uint64_t *totals) const
 	{
 		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
@@ -140,6 +189,12 @@ class Comparison
 	{
 		static_cast<Comparison *>(context)->expected[port].emplace_back(frame,
 		                                                                frame + length);
+	}
+
+	void put_all(const traffic::Job &job, size_t index)
+	{
+		for (const traffic::Rank &rank : job.ranks)
+			put(rank.port, rank.frame(index));
 	}
 
 	void put(unsigned port, const Bytes &frame)
@@ -659,6 +714,27 @@ void traces(uint64_t seed)
 	}
 }
 
+/// A job's life at a switch by itself, at the highest of several, and below another one.
+void lives(uint64_t seed)
+{
+	Random random(seed);
+	traffic::Shape shape;
+
+	shape.window = 1; // no switch grants less
+	shape.messages = 3;
+	shape.max_elements = 60;
+	shape.types = types();
+	shape.has_max_min = HAS_MAX_MIN;
+	for (unsigned level = 0; level <= INA_WIRE_LEVELS; level++)
+		for (unsigned uplinks = 0; uplinks <= (level > 0); uplinks++)
+			for (const bool lacks : {false, true}) {
+				const unsigned ports = uplinks << random.below(PORTS);
+				Comparison comparison(random.next(), true, {level, ports, 0});
+
+				comparison.run_life(shape, lacks);
+			}
+}
+
 /// One aggregator's life: large packets now and then, small ones otherwise.
 unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 {
@@ -734,6 +810,7 @@ int main()
 		seed = Random(seed).next();
 	}
 	traces(seed);
+	lives(seed);
 	std::printf("%llu packets, all alike, %llu from above\n", frames,
 	            static_cast<unsigned long long>(from_above));
 	CHECK(wanted < 10000 || from_above > 0, "no sum came down");

@@ -213,7 +213,8 @@ void test_written(Test &test)
 
 				mark.jobs = static_cast<unsigned>(test.random.below(65));
 				mark.crc = crc_of(test.random, mark);
-				test.put({frame, trace, mark}, trace ? written(frame, mark) : frame);
+				test.put({frame, trace, mark},
+				         trace ? written(frame, mark) : frame);
 			}
 			test.drain();
 		}
