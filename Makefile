@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The front door: each target is one or two commands that can also be typed.
+# The project's main targets. Each runs one or two commands that can also be typed by hand.
 
 SHELL := /bin/bash
 BUILD := build
@@ -13,16 +13,16 @@ help: ## this list
 	@awk -F ':.*## ' '/^# == / { printf "\n%s\n", substr($$0, 6) } \
 		/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-# Each step keeps all processors busy by itself, and one apt at a time is enough.
+# Each step uses all processors, and only one apt may run at a time.
 .NOTPARALLEL:
 
-# Each target installs the groups of packages that it needs: need-demo+test is two of them.
+# A target depends on need-GROUP to install the packages that it needs; need-demo+test names two groups.
 need-%:
 	@scripts/install-packages.sh $(subst +, ,$*)
 
 # == To try it
-# The kernel takes longest: it has begun when the programs are compiled, at low priority, and goes on when they are there.
-# What the second call prints is the first one's progress.
+# The kernel takes the longest to build. Its build starts before the programs are compiled and runs in the background at low
+# priority. The second call waits for it and prints its progress.
 demo: need-demo ## four hosts all-reduce through the RTL, and by ring, compared in a table (8 minutes at first)
 	@mkdir -p $(BUILD); nice -n 5 lab/build-kernel.sh .kernel >$(BUILD)/kernel.log 2>&1 & \
 		trap "kill $$! 2>/dev/null" EXIT; $(MAKE) --no-print-directory programs && lab/build-kernel.sh .kernel
@@ -39,7 +39,7 @@ demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashi
 kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four minutes)
 	@lab/build-kernel.sh .kernel
 
-# What has been configured stays so, with its tests if they are.
+# An existing build folder keeps its configuration, including whether it has the tests.
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
 QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
 programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf
@@ -51,7 +51,8 @@ build: need-demo+test+plan+torch+mpi+formal+synth
 	@$(CONFIGURE) -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
-# By itself: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and libjansson-dev are enough.
+# `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
+# libjansson-dev are enough.
 PREFIX ?= /usr/local
 install: ## install libina, its manual, ina-perf and, where torch is there, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
 	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce;frameworks/torch" \
@@ -64,7 +65,7 @@ wheel: need-torch ## build/torch_ina-*.whl, for pip: torch_ina with libina insid
 	@ls $(BUILD)/torch_ina-*.whl
 
 # == To test it
-# What was skipped is listed behind it; with SKIPS=error that fails.
+# Skipped tests are listed at the end; with SKIPS=error they make the run fail.
 SKIPS ?= tell
 REPORT = $(abspath $(BUILD))/tests.xml
 CTEST = ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) --output-junit $(REPORT) --test-output-size-passed 1000000
@@ -78,7 +79,7 @@ test-all: ## all tests, PyTorch, two MPIs and the longest among them: hours
 test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
 	@$(CTEST) -L quick; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
-# Hosts of a lab have no room for the address sanitizer: their programs get the other one, and memcheck.
+# A lab's hosts have too little address space for the address sanitizer, so their programs use UBSan and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
 test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=address,undefined \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is called, from and to where, and what is to come of it. */
+/* The arguments of each collective, and the check of its result. */
 #include "collective.h"
 
 #include <string.h>
 
 static const struct {
 	const char *name;
-	bool blocks; /* one of `count` elements for each rank */
+	bool blocks; /* a buffer has one block of `count` elements for each rank */
 	bool combines;
 	bool has_root;
 } COLLECTIVES[] = {
@@ -68,7 +68,7 @@ static size_t block_bytes(const struct collective_call *call, enum ina_type type
 	return call->count * pattern_bytes(type);
 }
 
-/* In place, the block of this rank is where it is among all of them. */
+/* In place, this rank sends its own block of the receive buffer. */
 static uint8_t *send_of(const struct collective_call *call, enum ina_type type)
 {
 	if (call->which == COLLECTIVE_ALL_GATHER && call->send == call->recv)
@@ -88,7 +88,7 @@ void collective_fill(const struct collective_call *call, const struct pattern *p
 	size_t all = collective_elements(call->which, call->count, call->ranks);
 	size_t sent = call->which == COLLECTIVE_ALL_GATHER ? call->count : all;
 
-	/* What is not written is found. */
+	/* With this value in the buffer, the check finds elements that were not written. */
 	if (call->recv != call->send || call->which == COLLECTIVE_ALL_GATHER)
 		memset(call->recv, 0xEE, all * pattern_bytes(pattern->type));
 	pattern_fill(pattern, call->rank, send_of(call, pattern->type), sent);
@@ -117,7 +117,7 @@ enum ina_status collective_run(const struct collective_call *call, ina_comm *com
 	return ina_allreduce(comm, send, recv, call->count, type, op);
 }
 
-/* Elements that one rank has sent and nobody has changed. */
+/* Counts wrong elements among those that one rank has sent and no operation has changed. */
 static uint64_t check_moved(const struct collective_call *call, const struct pattern *pattern,
                             int from, const uint8_t *elements, size_t *first)
 {

@@ -16,36 +16,39 @@ enum collective {
 	COLLECTIVE_BARRIER,
 };
 
-/* One call of it. */
+/* One call of a collective. */
 struct collective_call {
 	enum collective which;
 	int rank;
 	int ranks;
 	int root;
 	uint8_t *send;
-	uint8_t *recv; /* the same: in place */
-	size_t count;  /* elements as the call has them: of a block, where there are blocks */
+	uint8_t *recv; /* equal to `send` if in place */
+	size_t count;  /* as in the call: the elements of one block, if there are blocks */
 };
 
-/* The one of that name; false: there is none. */
+/* Finds a collective by name. Returns false if the name is unknown. */
 bool collective_find(const char *name, enum collective *which);
 const char *collective_name(enum collective which);
 
-/* Does it combine elements, or only move them? Has it a root? */
+/* Whether it combines elements or only moves them, and whether it has a root. */
 bool collective_combines(enum collective which);
 bool collective_has_root(enum collective which);
 
 /*
- * A size is that of all blocks together (nccl-tests, doc/PERFORMANCE.md). How many elements a call
- * has of so many; and the other way round.
+ * A size is that of all blocks together (nccl-tests, doc/PERFORMANCE.md). The first function
+ * converts elements of this size to the `count` of a call; the second one converts back.
  */
 size_t collective_count(enum collective which, size_t elements, int ranks);
 size_t collective_elements(enum collective which, size_t count, int ranks);
 
-/* What the size over the time is multiplied by to be busbw. */
+/* busbw is the size divided by the time, times this factor. */
 double collective_bus_factor(enum collective which, int ranks);
 
-/* Fresh data; the call; how many elements are wrong at this rank, as pattern_check(). */
+/*
+ * Fill the buffers with new data; make the call; count the wrong elements at this rank, as
+ * pattern_check() does.
+ */
 void collective_fill(const struct collective_call *call, const struct pattern *pattern);
 enum ina_status collective_run(const struct collective_call *call, ina_comm *comm,
                                enum ina_type type, enum ina_op op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The alpha-beta model of three ways to all-reduce. */
+/* The alpha-beta model of three schedules for an all-reduce. */
 #include "cost_model.h"
 
 double cost_share(const struct cost_model *model)
@@ -27,7 +27,7 @@ int cost_steps(int ranks)
 	return power == ranks ? steps : steps + 2;
 }
 
-/* Among hosts: so many ranks, each with a link to itself or a part of one. */
+/* Seconds for an all-reduce among ranks that each have a link, or an equal part of one. */
 static double among(const struct cost_model *model, int ranks, bool is_short, double bytes)
 {
 	if (is_short)

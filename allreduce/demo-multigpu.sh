@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# demo-multigpu.sh [BUILD [LARGEST]]: machines with several ranks, each a process that stands for a GPU: 2 machines of 4, then 4 of 2.
-# Flat ring, leader-only and parallel side by side, every element checked, in virtual time: links of 100 Gb/s, the RTL at
-# 250 MHz; a GPU reads the others of its machine over a link of INA_INTRA_GBPS (252: PCIe 4.0 x16, 16 GT/s on 16 lanes,
-# 128b/130b), and a host's work costs nothing else. INA_AGGREGATOR: rtl (the default), or model. Leaves
-# demo/multigpu-*.json and demo/multigpu.svg.
+# demo-multigpu.sh [BUILD [LARGEST]]: machines with several ranks, each of which is a process that stands for a GPU: 2 machines
+# of 4, then 4 of 2. It compares the flat ring, leader-only and parallel schedules and checks every element. It runs in virtual
+# time, with links of 100 Gb/s and the RTL at 250 MHz. A GPU reads the memory of others on its machine over a link of
+# INA_INTRA_GBPS (252: PCIe 4.0 x16, 16 GT/s on 16 lanes, 128b/130b); other work of hosts takes no time. INA_AGGREGATOR is rtl
+# (the default) or model. The results are demo/multigpu-*.json and demo/multigpu.svg.
 set -euo pipefail
 
 fail() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""demo.py [BUILD [LARGEST]]: four hosts all-reduce up to LARGEST (16M) through the switch and, for comparison, round a ring;
-every element is checked. First in virtual time, on links of 100 Gb/s, then in real time, on this machine. It leaves
-captures, counters, tables and logs in demo/. INA_AGGREGATOR=model: without the RTL."""
+"""demo.py [BUILD [LARGEST]]: four hosts all-reduce up to LARGEST (16M) through the switch and, for comparison, over a ring, and
+check every element: first in virtual time, on links of 100 Gb/s, then in real time, on this machine. Captures, counters, tables
+and logs are written to demo/. INA_AGGREGATOR=model runs without the RTL."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ DEMO = Path("demo").resolve()
 HOSTS = 4
 GIGABITS = 100
 LARGEST = "16M"
-VIRTUAL = ["-b", 4, "-f", 4, "-n", 1]  # what is measured in virtual time
+VIRTUAL = ["-b", 4, "-f", 4, "-n", 1]  # ina-perf's options in virtual time
 ALWAYS = ["-t", "float", "-w", 1, "--compare"]
 TERMINAL = sys.stdout.isatty()
 HEADER = ("       size     time, us             speed-up   bytes that a host sends        wrong\n"
@@ -24,7 +24,7 @@ HEADER = ("       size     time, us             speed-up   bytes that a host sen
 
 
 def progress(text):
-    """One line, rewritten; the next line of output takes its place."""
+    """Prints a line that the next line of output overwrites."""
     if TERMINAL:
         print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1], end="", flush=True)
 
@@ -42,7 +42,7 @@ def size_text(size):
 
 
 class Run:
-    """ina-perf on four hosts. Its table is printed row by row, as rows come."""
+    """Runs ina-perf on four hosts, and prints the rows of its table as they come."""
 
     def __init__(self, build, name, aggregator, perf, lab=(), rows=True):
         self.table, self.log = DEMO / f"{name}.json", DEMO / f"{name}.log"
@@ -69,20 +69,20 @@ class Run:
             sys.exit(f"demo: the hosts did not get on; the last lines of {self.log} are above")
         self.rows, self.stats = json.loads(self.table.read_text())["rows"], json.loads(stats.read_text())
         iterations = json.loads(self.table.read_text())["iterations"]
-        # Each host compares each element of each result, by both algorithms, those of the first round too.
+        # Each host checks each element of each result, for both algorithms, including the first round.
         self.elements = sum(row["count"] for row in self.rows) * 2 * HOSTS * (iterations + 1)
         self.wrong = sum(row["result"]["wrong"] + row["ring"]["wrong"] for row in self.rows)
 
     @staticmethod
     def brief(line):
-        """A row of ina-perf's table, as it stands there but with fewer columns."""
+        """Shortens a row of ina-perf's table to fewer columns."""
         word = line.replace("|", " ").split()[1:]
         return (f"{size_text(int(word[0])):>11} {word[5]:>10} {word[10]:>9} {word[14]:>8} {word[8]:>13} {word[12]:>12} "
                 f"{int(word[9]) + int(word[13]):12}")
 
 
 def read_arguments():
-    """The folder of the programs, the largest size, and the aggregator."""
+    """Returns the folder of the programs, the largest size, and the aggregator."""
     if len(sys.argv) > 3:
         sys.exit("demo: takes two arguments at most, the build folder and the largest size")
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()

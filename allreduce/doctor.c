@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks are to each other: connections between neighbours, and the aggregator. */
+/* Checks what the ranks need together: connections between neighbours, and the aggregator. */
 #include "doctor.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "pattern.h"
 #include "perf_open.h"
 
-/* Many full messages of the largest packets: what only lets small ones through is found out. */
+/* Many full messages of the largest packets, to detect a path that lets only small ones through. */
 #define PROBE_COUNT     (1u << 18)
 #define PROBE_TIMEOUT_S 10
 
@@ -45,7 +45,9 @@ static void tell_failure(const char *what, enum ina_status status, const char *t
 	              remedy(status));
 }
 
-/* Where the aggregator is lost after it has admitted the ranks, the ring takes over its messages.
+/*
+ * Returns whether the aggregator summed all messages. If it was lost after it had admitted the
+ * ranks, the ring has taken over, and this prints a failure.
  */
 static bool by_algorithm(const char *what, const ina_comm *comm)
 {
@@ -62,7 +64,7 @@ static bool by_algorithm(const char *what, const ina_comm *comm)
 	return false;
 }
 
-/* One large all-reduce. Returns whether it was right, and says so if not. */
+/* Makes one large all-reduce. Returns whether the result was right, and prints a failure if not. */
 static bool probe(const char *what, ina_comm *comm)
 {
 	struct pattern pattern = {
@@ -94,7 +96,9 @@ static bool probe(const char *what, ina_comm *comm)
 	return fine;
 }
 
-/* Opens, probes and closes by one algorithm, and says what came of it. *ranks: how many there are.
+/*
+ * Opens a communicator with one algorithm, probes it, closes it and prints the result. Sets *ranks
+ * to the number of ranks. Returns false if a step failed.
  */
 static bool look_at(const struct perf_options *options, enum ina_algorithm algorithm,
                     const char *what, int *ranks)
@@ -140,7 +144,7 @@ int doctor(const struct perf_options *options)
 	bool host = doctor_host();
 	bool aggregator = true;
 	int ranks = 0;
-	/* A host that fails asks all the same: the others would wait for it. */
+	/* A host whose own checks fail still takes part, since the other ranks wait for it. */
 	bool neighbours;
 
 	with_timeout.timeout_s = options->timeout_s ? options->timeout_s : PROBE_TIMEOUT_S;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ina-perf --doctor: what all-reduce needs, looked at piece by piece, one line each on standard
- * output, with the remedy where something is amiss.
+ * ina-perf --doctor: checks each requirement of all-reduce, and prints one line for each to
+ * standard output, with the remedy if there is a problem.
  */
 #ifndef INA_DOCTOR_H
 #define INA_DOCTOR_H
 
 #include "perf_options.h"
 
-/* This host, then connections and aggregator, with the other ranks. Returns the exit code: 0 if
- * nothing failed. */
+/*
+ * Checks this host, then, with the other ranks, the connections and the aggregator. Returns an exit
+ * code, which is 0 if no check failed.
+ */
 int doctor(const struct perf_options *options);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this host has for RDMA. */
+/* Checks what this host needs for RDMA. */
 #include "doctor_host.h"
 
 #include <arpa/inet.h>
@@ -17,16 +17,18 @@
 
 #define RDMA_CM "/dev/infiniband/rdma_cm"
 
-/* Packets of 1024 bytes are what Ethernet's usual MTU of 1500 gives. */
+/* Ethernet's usual MTU of 1500 allows packets of 1024 bytes. */
 #define GOOD_MTU_BYTES 1024u
 
-/* What a netdev carries beyond the payload: IPv6, UDP, the longest RoCE headers and the iCRC are 80
- * bytes for rdma_rxe; 104 make 4200 for 4096, which people know. */
+/*
+ * The bytes of a netdev's MTU beyond the payload. rdma_rxe reserves 80 bytes for IPv6, UDP, the
+ * longest RoCE headers and the iCRC. With 104, a payload of 4096 gives the familiar MTU of 4200.
+ */
 #define HEADROOM_BYTES 104u
 
 #define TRIAL_BYTES (16u << 20)
 
-/* The GID that libina would use. */
+/* The GID that libina would use, with its device and port. */
 struct place {
 	struct ibv_context *context;
 	struct ibv_port_attr port;
@@ -40,7 +42,10 @@ static const char *device_name(const struct place *place)
 	return ibv_get_device_name(place->context->device);
 }
 
-/* A RoCE v2 GID of an IPv4 address, ::ffff:a.b.c.d; of this one unless it is NULL. */
+/*
+ * True for a RoCE v2 GID of an IPv4 address, ::ffff:a.b.c.d, and of the address `bind` unless that
+ * is NULL.
+ */
 static bool is_wanted(const struct ibv_gid_entry *gid, const char *bind, char *address)
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
@@ -65,7 +70,7 @@ static bool find_gid(struct place *place, const char *bind)
 	return false;
 }
 
-/* Opens the device that has the GID, or else some device, so that more can be said of it. */
+/* Opens the device that has the GID, or else any device, so that later checks have a subject. */
 static bool find_place(struct ibv_device **devices, int count, const char *bind,
                        struct place *place, bool *has_gid)
 {
@@ -169,7 +174,7 @@ static void tell_mtu(const struct place *place)
 		        maximum + HEADROOM_BYTES);
 }
 
-/* Registers a piece of memory. Returns 0, or an errno. */
+/* Registers some memory, to test the limit. Returns 0, or an errno. */
 static int try_to_register(struct ibv_context *context, size_t bytes)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(context);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The doctor's look at this host, by libibverbs alone: libina need not be able to open for it. */
+/* Checks this host with libibverbs alone, so that it works even if libina cannot open. */
 #ifndef INA_DOCTOR_HOST_H
 #define INA_DOCTOR_HOST_H
 
 #include <stdbool.h>
 
-/* Device, port, GID, MTU and the limit on locked memory, a line each. False: something failed. */
+/* Prints a line for device, port, GID, MTU and locked memory. Returns false if a check failed. */
 bool doctor_host(void);
 
 #endif

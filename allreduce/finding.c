@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line of the doctor's. */
+/* Prints one line of the doctor. */
 #include "finding.h"
 
 #include <stdarg.h>

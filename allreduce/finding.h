@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of ina-perf --doctor: what was looked at, and what was found. */
+/* A line of ina-perf --doctor: the subject of a check, and its result. */
 #ifndef INA_FINDING_H
 #define INA_FINDING_H
 
 enum finding {
 	FINDING_OK,
-	FINDING_SKIPPED, /* not looked at */
+	FINDING_SKIPPED, /* not checked */
 	FINDING_WARNING, /* works, but could be better */
 	FINDING_FAILED,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ina-goodput: how fast a host gets what a collective brings it, in one of three ways that are
- * otherwise alike. tests/bench/sim_speed.py compares them.
+ * ina-goodput: measures how fast a host receives the result of a collective, for three ways that
+ * are otherwise alike. tests/bench/sim_speed.py compares them.
  *
- *   plain  each rank sends its data to its successor, and gets its predecessor's; nothing is added
- *   sum    the aggregator's all-reduce: as many bytes a host, in the same messages
- *   ring   the hosts' own all-reduce
+ *   plain  each rank sends its data to its successor and receives its predecessor's; nothing is
+ * added sum    the aggregator's all-reduce: as many bytes per host, in the same messages ring   the
+ * hosts' own all-reduce
  *
- * Each rank prints one line of JSON. What is timed starts when all ranks have come.
+ * Each rank prints one line of JSON. The time starts when all ranks have reached the call.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,8 +35,8 @@ struct goodput {
 	int ranks;
 	void *send;
 	void *recv;
-	void *wanted;     /* plain: what the predecessor sends */
-	int32_t *scratch; /* of the barrier */
+	void *wanted;     /* with plain: the predecessor's data */
+	int32_t *scratch; /* for the barrier */
 	uint64_t wrong;
 	json_t *times_s;
 };
@@ -88,7 +88,10 @@ static int make_memory(struct goodput *run)
 	return status == INA_OK ? 0 : complain(run, "registering", status);
 }
 
-/* Plain, a message says that the predecessor has come; n - 1 of them that all have. */
+/*
+ * A barrier. With plain, a message only shows that the predecessor has reached it, so n - 1
+ * messages are needed to cover all ranks.
+ */
 static int meet(struct goodput *run)
 {
 	for (int i = 0; i < (run->plain ? run->ranks - 1 : 1); i++) {
@@ -138,7 +141,7 @@ static int run_round(struct goodput *run, int round)
 	if (status != INA_OK)
 		return complain(run, run->way, status);
 	run->wrong += count_wrong(run, &pattern);
-	/* The first one warms up. */
+	/* The first round is a warm-up. */
 	return round == 0 ? 0 : json_array_append_new(run->times_s, json_real(end_s - start_s));
 }
 
@@ -160,7 +163,7 @@ static int print_result(const struct goodput *run)
 	return result;
 }
 
-/* Returns 0, or prints what is wrong and returns -1. */
+/* Returns 0, or prints one line about an invalid argument and returns -1. */
 static int parse(struct goodput *run, int argc, char **argv)
 {
 	uint64_t megabytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Test data whose sum is known. */
+/* Test data with a known result. */
 #include "pattern.h"
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 #include "common/random.h"
 
 #define FLOAT32_INTEGER_BITS 17
-#define MOST_TWOS            8 /* of the factors of a product of floats */
+#define MOST_TWOS            8 /* among the factors of a product of floats */
 
-/* Every bit of x moves every bit of what comes out. */
+/* Every bit of the input affects every bit of the result. */
 static uint64_t mix(uint64_t x)
 {
 	return ina_random(&x);
@@ -33,9 +33,9 @@ static bool is_unsigned(enum ina_type type)
 }
 
 /*
- * Bits of the small integers: those of a significand, and its sign, hold the sum of all ranks' as
- * well, and that of n times all ranks' where it is divided by n. Below 1: there are more ranks than
- * can add one bit each.
+ * The bits of each rank's small integers. The significand of the type, with the sign, must also
+ * hold the sum of all ranks; for an average it must hold the sum of n times all ranks. A result
+ * below 1 means that there are too many ranks for one bit each.
  */
 static int small_bits(const struct pattern *pattern)
 {
@@ -50,8 +50,8 @@ static int small_bits(const struct pattern *pattern)
 }
 
 /*
- * -2^(bits - 1) to 2^(bits - 1) - 1. Where not all ranks can add a bit, every second or fourth does
- * and so on, each time others.
+ * From -2^(bits - 1) to 2^(bits - 1) - 1. If not all ranks can add a bit, only every second, every
+ * fourth and so on does, and these ranks differ from element to element.
  */
 static int32_t small_integer(uint64_t word, int rank, size_t index, int bits)
 {
@@ -63,7 +63,7 @@ static int32_t small_integer(uint64_t word, int rank, size_t index, int bits)
 	return (int32_t)(word >> (64 - bits)) - (1 << (bits - 1));
 }
 
-/* The number that these bits, or the lowest of them, are in an integer type. */
+/* The number that these bits, or the lowest of them, represent in an integer type. */
 static int64_t truncate(uint64_t bits, enum ina_type type)
 {
 	switch (type) {
@@ -78,14 +78,14 @@ static int64_t truncate(uint64_t bits, enum ina_type type)
 	}
 }
 
-/* The type can hold the number of ranks. */
+/* True if the type can hold the number of ranks. */
 static bool has_multiples(const struct pattern *pattern)
 {
 	return pattern->ranks < 256 ||
 	       (pattern->type != INA_UINT8 && pattern->type != INA_BFLOAT16);
 }
 
-/* What a rank contributes, before it is encoded. */
+/* The value that a rank contributes, before it is encoded. */
 static int64_t operand(const struct pattern *pattern, uint64_t base, int rank, size_t index,
                        int bits)
 {
@@ -94,7 +94,7 @@ static int64_t operand(const struct pattern *pattern, uint64_t base, int rank, s
 
 	if (is_integer(pattern->type) && pattern->op != INA_AVG)
 		return truncate(word, pattern->type);
-	if (pattern->op == INA_PROD) { /* a few twos: the product is below all types' largest */
+	if (pattern->op == INA_PROD) { /* so few twos that no type overflows */
 		bool doubles = ((size_t)rank + index) % (size_t)pattern->ranks < MOST_TWOS;
 
 		return (word & 1 ? -1 : 1) * (doubles && (word & 2) ? 2 : 1);
@@ -121,7 +121,7 @@ static int64_t combine(const struct pattern *pattern, int64_t a, int64_t b)
 	}
 }
 
-/* A power of two; the smallest leave a float16 well above its subnormals. */
+/* A power of two. The smallest one keeps a float16 well above its subnormals. */
 static double scale_of(const struct pattern *pattern, size_t index)
 {
 	if (pattern->op == INA_PROD)
@@ -146,7 +146,9 @@ size_t pattern_bytes(enum ina_type type)
 	}
 }
 
-/* The bits of a number: the lowest of an integer; a float has it exactly, and not as a subnormal.
+/*
+ * The bits of a number: for an integer type the lowest ones; a float type holds the number exactly,
+ * and not as a subnormal.
  */
 static uint64_t encode(const struct pattern *pattern, int64_t number, size_t index)
 {
@@ -163,7 +165,7 @@ static uint64_t encode(const struct pattern *pattern, int64_t number, size_t ind
 		return wide_bits;
 	if (pattern->type == INA_BFLOAT16)
 		return bits >> 16;
-	if (pattern->type == INA_FLOAT16 && value != 0) /* bias 15 for 127, 10 bits for 23 */
+	if (pattern->type == INA_FLOAT16 && value != 0) /* bias 15, not 127; 10 bits, not 23 */
 		return (bits >> 16 & 0x8000) | ((bits & 0x7FFFFFFF) - (112u << 23)) >> 13;
 	return bits;
 }
@@ -221,14 +223,14 @@ static uint64_t expected_bits(const struct pattern *pattern, const uint64_t *bas
 	for (int r = 1; r < pattern->ranks; r++)
 		result = combine(pattern, result, operand(pattern, bases[r], r, index, bits));
 	if (pattern->op == INA_AVG)
-		result /= pattern->ranks; /* every operand is a multiple */
+		result /= pattern->ranks; /* exact, since every operand is a multiple of it */
 	return encode(pattern, result, index);
 }
 
-/* All |x| < 2^e, and s a sum of them: n 2^(e + log2 n - 31) + |s| 2^-24. */
+/* For all |x| < 2^e and s a sum of them: n 2^(e + log2 n - 31) + |s| 2^-24. */
 double pattern_fixed_bound(int ranks)
 {
-	double largest = (double)(1 << FLOAT32_INTEGER_BITS); /* 2^e: -2^(bits - 1) is among them */
+	double largest = (double)(1 << FLOAT32_INTEGER_BITS); /* 2^e, since -2^(bits - 1) occurs */
 	int bits = 0;
 
 	while (1 << bits < ranks)
@@ -244,7 +246,7 @@ static float float_of(uint32_t bits)
 	return value;
 }
 
-/* Elements that differ: by little enough? */
+/* Whether two different elements differ by no more than the slack. */
 static bool is_near(const struct pattern *pattern, uint64_t got, uint64_t expected,
                     double *farthest)
 {
@@ -256,7 +258,7 @@ static bool is_near(const struct pattern *pattern, uint64_t got, uint64_t expect
 	difference = difference < 0 ? -difference : difference;
 	if (farthest && difference > *farthest)
 		*farthest = difference;
-	return difference <= pattern->slack; /* no NaN is */
+	return difference <= pattern->slack; /* false for NaN */
 }
 
 uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,

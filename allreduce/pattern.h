@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test data whose sum is known: element i of a rank is a hash of (seed, rank, i).
+ * Test data with a known result: element i of a rank is a hash of (seed, rank, i).
  *
- * Integers: all bits, so negative numbers, and sums and products that wrap. Floats: integers, of 17
- * bits in a float32 or float64, or of as many as leave room for the ranks, times a power of two
- * that all ranks share. Where a type has no room for a bit of each rank, some contribute zeros. So
- * additions are exact in any order, and the expected sum is made in integers. Averages: such
- * integers times the number of ranks, in all types; zeros in uint8 and bfloat16 from 256 ranks on,
- * which they do not count to. Products of floats: 1, -1, and at most 8 of 2 or -2.
+ * - Integers use all bits, so there are negative numbers, and sums and products wrap.
+ * - Floats are integers times a power of two that all ranks share. The integers have 17 bits for
+ *   float32 and float64, or as many as leave room for the ranks. If a type has no room for one bit
+ *   of each rank, some ranks contribute zeros. So additions are exact in any order, and the
+ * expected sum is computed in integers.
+ * - For averages, all types use such integers times the number of ranks. From 256 ranks on, uint8
+ *   and bfloat16, which cannot represent that number, use zeros.
+ * - Products of floats use 1, -1, and at most 8 factors of 2 or -2.
  */
 #ifndef INA_PATTERN_H
 #define INA_PATTERN_H
@@ -22,22 +24,23 @@ struct pattern {
 	enum ina_op op;
 	uint64_t seed;
 	int ranks;
-	size_t offset; /* of the first element */
-	double slack;  /* how far a float32 may be off and still be right; 0: not one bit */
+	size_t offset; /* index of the first element */
+	double slack;  /* largest allowed error of a float32; 0: every bit must be right */
 };
 
-/* How far a float32 sum of these data may be off in fixed point, by docs/protocol.md. */
+/* The largest error of a float32 sum of these data in fixed point, by docs/protocol.md. */
 double pattern_fixed_bound(int ranks);
 
 /* Bytes of an element. */
 size_t pattern_bytes(enum ina_type type);
 
-/* Fills count elements with what the rank contributes. */
+/* Fills `count` elements with the contribution of a rank. */
 void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count);
 
 /*
- * How many of the elements are not, bit for bit or within the slack, the result of all ranks.
- * *first: the first one. *farthest: grows to the largest difference of a float32; may be NULL.
+ * Counts the elements that differ from the result of all ranks, by any bit or by more than the
+ * slack. *first: index of the first of them. *farthest: raised to the largest difference of a
+ * float32; may be NULL.
  */
 uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
                        size_t *first, double *farthest);

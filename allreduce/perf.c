@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ina-perf: all-reduces of many sizes, timed, and every element of every result compared with a
- * sum that was computed in another way.
+ * ina-perf: times all-reduces of many sizes, and compares every element of every result with a sum
+ * that was computed in another way.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,7 +60,7 @@ static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum
 	return 0;
 }
 
-/* Of one row, by all that run it. */
+/* The work of one row, over all algorithms that run it. */
 static double row_work(const struct perf *perf, const size_t *counts, size_t tensors,
                        enum ina_type type)
 {
@@ -157,7 +157,8 @@ static int open_all(struct perf *perf)
 	comms[0] = perf->comm;
 	comms[1] = perf->ring;
 	for (int i = 0; i < 2 && comms[i]; i++) {
-		/* Once for all sizes: what is timed then has no registration in it. */
+		/* Registered once for all sizes, so that the measured times include no
+		 * registration. */
 		enum ina_status status = ina_register(comms[i], perf->send, perf->buffer_bytes);
 
 		if (status == INA_OK)
@@ -193,7 +194,7 @@ static bool is_rank(const struct perf *perf, const char *option, int rank)
 
 /*
  * Checks the options that depend on the number of ranks, before anything is measured. All ranks
- * return the same: true if the options are good.
+ * return the same value: true if the options are valid.
  */
 static bool check_options(struct perf *perf)
 {
@@ -219,7 +220,7 @@ static int close_comm(ina_comm *comm)
 	return -1;
 }
 
-/* With algorithm auto, prints why the hosts sum by themselves, as ina_comm_explain() has it. */
+/* With algorithm auto, prints why the hosts sum themselves, as ina_comm_explain() reports it. */
 static void print_reason(const struct perf *perf)
 {
 	static const char opened[] = "when opened: ";
@@ -234,7 +235,7 @@ static void print_reason(const struct perf *perf)
 			printf("# %s\n", line + strlen(opened));
 }
 
-/* Prints, at rank 0, how many rows the aggregator did not sum. */
+/* Prints, at rank 0, how many rows the aggregator did not sum. Returns whether it summed all. */
 static bool are_all_aggregated(const struct perf *perf)
 {
 	const struct perf_row *first = NULL;

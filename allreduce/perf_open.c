@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a communicator as the command line asks for it. */
+/* Opens a communicator with the options of the command line. */
 #include "perf_open.h"
 
 enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm algorithm,
@@ -13,7 +13,7 @@ enum ina_status perf_open(const struct perf_options *perf, enum ina_algorithm al
 	options.schedule = schedule;
 	if (perf->timeout_s)
 		options.timeout_ms = perf->timeout_s * 1000;
-	if (perf->doctor) /* whoever is missing then is not starting slowly */
+	if (perf->doctor) /* a rank that is missing after that is not merely slow to start */
 		options.open_timeout_ms = 15000;
 	if (perf->window)
 		options.window = perf->window;

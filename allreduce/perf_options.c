@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of ina-perf: the options of nccl-tests, and ours. */
+/* The command line of ina-perf: the options of nccl-tests, and its own. */
 #include "perf_options.h"
 
 #include <argp.h>
@@ -181,7 +181,7 @@ static enum ina_algorithm algorithm_argument(struct argp_state *state, const cha
 	return INA_ALGORITHM_AUTO;
 }
 
-/* A number greater than 0. */
+/* Parses a number greater than 0, or exits with a message. */
 static double positive_argument(struct argp_state *state, const char *option, const char *text)
 {
 	double value = 0;
@@ -362,7 +362,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-/* The rate that libina simulates inside a machine, if it does; libina reports what is no number. */
+/* The rate that libina models inside a machine, or 0; libina itself reports an invalid value. */
 static double modelled_intra_gbps(void)
 {
 	const char *text = getenv("INA_INTRA_GBPS");

@@ -9,7 +9,7 @@
 
 #include "collective.h"
 
-/* For bad options, ranks that do not exist, and files that cannot be written. */
+/* The exit code for invalid options, ranks that do not exist, and files that cannot be written. */
 enum { PERF_EXIT_USAGE = 2 };
 
 struct perf_options {
@@ -29,25 +29,25 @@ struct perf_options {
 	bool resnet50;
 	bool doctor;
 	bool fixed_point;
-	bool schedules; /* flat ring, leader and parallel side by side */
-	bool pick;      /* the schedule that the cost model says is the fastest */
+	bool schedules; /* compare flat ring, leader and parallel */
+	bool pick;      /* run only the schedule that is fastest by the cost model */
 	bool explain;
-	/* Of the cost model; 0: measured. */
+	/* Parameters of the cost model; 0: measure it. */
 	double alpha_us;
 	double inter_gbps;
 	double intra_gbps;
 	enum ina_algorithm algorithm;
 	enum ina_schedule schedule;
-	const char *json; /* NULL: none */
-	int late_rank;    /* -1: none */
+	const char *json; /* file for the results, or NULL */
+	int late_rank;    /* or -1 */
 	int late_s;
 	uint64_t seed;
-	int timeout_s;        /* 0: libina's */
-	unsigned int window;  /* 0: libina's */
-	unsigned int message; /* bytes; 0: libina's */
+	int timeout_s;        /* 0: libina's default */
+	unsigned int window;  /* 0: libina's default */
+	unsigned int message; /* bytes; 0: libina's default */
 };
 
-/* Fills options; on bad input prints one line, and exits with PERF_EXIT_USAGE. */
+/* Fills `options`. On an invalid argument, prints one line and exits with PERF_EXIT_USAGE. */
 void perf_options_parse(struct perf_options *options, int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All-reduces, timed and checked. */
+/* Runs, times and checks all-reduces. */
 #include "perf_run.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "pattern.h"
 #include "wire_bytes.h"
 
-/* #wrong travels as an int32 of each rank. */
+/* The ranks' counts of wrong elements are summed as int32, so each is capped. */
 #define WRONG_MAX   (INT32_MAX / INA_MAX_RANKS)
 #define WORK_OF_ANY 65536.0
 
@@ -32,7 +32,7 @@ int perf_sum_one(struct perf *perf, ina_comm *comm, int32_t value, int32_t *sum)
 	return 0;
 }
 
-/* Sums over ranks. Every rank also acts on its own count: the sum is for the table. */
+/* Sums a count over all ranks for the table. Every rank also acts on its own count. */
 static int add_wrong(struct perf *perf, ina_comm *comm, uint64_t wrong, uint64_t *sum)
 {
 	int32_t all = 0;
@@ -44,9 +44,9 @@ static int add_wrong(struct perf *perf, ina_comm *comm, uint64_t wrong, uint64_t
 }
 
 /*
- * The times of all ranks become one: their mean (INA_SUM) or the slowest one's (INA_MAX). Rank 0's
- * alone says little: ranks take turns in being late, for those who were early in the last
- * all-reduce wait in the next.
+ * Combines the times of all ranks, into their mean (INA_SUM) or the slowest one's (INA_MAX). The
+ * time of rank 0 alone says little, because ranks take turns in being late: a rank that was early
+ * in the last all-reduce waits in the next.
  */
 static int join_times(struct perf *perf, ina_comm *comm, enum ina_op of_ranks, double *time_s)
 {
@@ -68,7 +68,8 @@ double perf_work(size_t count, enum ina_type type)
 	return WORK_OF_ANY + (double)(count * pattern_bytes(type));
 }
 
-/* One call with fresh data, timed if `result` is given, checked if asked for. */
+/* Makes one call with new data. Adds its time to `result` unless that is NULL, and checks it if
+ * the options say so. */
 static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_type type,
                     struct perf_result *result, uint64_t *wrong)
 {
@@ -128,7 +129,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	return 0;
 }
 
-/* Calls that the hosts do among themselves although there is an aggregator. */
+/* The number of calls that the hosts carried out themselves although there is an aggregator. */
 static uint64_t calls_beside(const struct ina_stats *stats)
 {
 	return stats->calls_unfit + stats->calls_halved;

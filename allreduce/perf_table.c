@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table: one row a size, with the units in the header. */
+/* Prints the table: one row for each size, with the units in the header. */
 #include "perf_table.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ double perf_busbw(const struct perf_head *head, uint64_t bytes, double time_s)
 	return perf_algbw(bytes, time_s) * collective_bus_factor(head->collective, head->ranks);
 }
 
-/* The others have nccl-tests' column of the root, too. */
+/* All collectives but all-reduce have the root column, as in nccl-tests. */
 static bool has_root_column(const struct perf_head *head)
 {
 	return head->collective != COLLECTIVE_ALLREDUCE;

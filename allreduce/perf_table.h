@@ -9,15 +9,15 @@
 
 #include "collective.h"
 
-/* One size by one algorithm. */
+/* The result for one size and one algorithm. */
 struct perf_result {
-	enum ina_algorithm algorithm; /* that really ran */
+	enum ina_algorithm algorithm; /* the one that actually ran */
 	double time_s;                /* of an all-reduce, mean */
 	double wire_bytes;            /* of an all-reduce, sent by this host; negative: unknown */
-	uint64_t wrong;               /* elements, all ranks and iterations */
-	uint64_t fallbacks;           /* times that the ring took over meanwhile */
-	uint64_t rejoins;             /* and that the aggregator was there again */
-	uint64_t yields;              /* times that its place was given to another job */
+	uint64_t wrong;               /* elements, over all ranks and iterations */
+	uint64_t fallbacks;           /* times that the ring took over */
+	uint64_t rejoins;             /* times that the aggregator was used again after that */
+	uint64_t yields;              /* times that the job gave its context to another job */
 };
 
 struct perf_row {
@@ -25,13 +25,13 @@ struct perf_row {
 	uint64_t count;
 	enum ina_type type;
 	enum ina_op op;
-	const char *model; /* NULL, or whose tensors these are */
+	const char *model; /* the model to which the tensors belong, or NULL */
 	bool checked;
 	struct perf_result result;
-	/* By flat ring, leader and parallel, and what the cost model says of each, in seconds. */
+	/* For flat ring, leader and parallel: the measurement, and the cost model's time in s. */
 	struct perf_result schedules[3];
 	double modelled_s[3];
-	int picked; /* the fastest by the model */
+	int picked; /* the schedule that is fastest by the model */
 	bool has_schedules;
 	bool compared;
 	struct perf_result ring;
@@ -45,8 +45,8 @@ struct perf_head {
 	bool in_place;
 	int iterations;
 	uint64_t seed;
-	double fixed_bound; /* how far a float32 sum may be off in fixed point; 0: it is not used */
-	double farthest;    /* how far one of rank 0's was */
+	double fixed_bound; /* largest allowed error of a float32 sum in fixed point; or 0 */
+	double farthest;    /* largest error that rank 0 has seen */
 	struct ina_stats stats;
 };
 
@@ -56,8 +56,10 @@ const char *perf_op_name(enum ina_op op);
 void perf_table_header(const struct perf_head *head);
 void perf_table_row(const struct perf_head *head, const struct perf_row *row);
 
-/* Bandwidths in GB/s (10^9), as NCCL defines them: data over time, and that times
- * what a link has to carry of them, in all-reduce 2 (n - 1) / n. */
+/*
+ * Bandwidths in GB/s (10^9), as NCCL defines them: algbw is data over time, and busbw is algbw
+ * times the share of the data that a link has to carry, for an all-reduce 2 (n - 1) / n.
+ */
 double perf_algbw(uint64_t bytes, double time_s);
 double perf_busbw(const struct perf_head *head, uint64_t bytes, double time_s);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""plot-multigpu.py TABLE.json... PICTURE.svg: time against size of ina-perf --schedules, by gnuplot."""
+"""plot-multigpu.py TABLE.json... PICTURE.svg: plots time against size from ina-perf --schedules, with gnuplot."""
 import json
 import subprocess
 import sys
@@ -10,7 +10,7 @@ SCHEDULES = [("flat", "flat ring", 1), ("leader", "leader-only", 2), ("parallel"
 
 
 def plot(path):
-    """One table: points and lines for what was measured, dashes for the model."""
+    """Plots one table: points and lines for measurements, dashes for the model."""
     rows = json.loads(Path(path).read_text())["rows"]
     data, curves = [], []
     for name, title, colour in SCHEDULES:

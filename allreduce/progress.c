@@ -10,7 +10,7 @@ void progress_open(struct progress *progress, double total)
 {
 	const char *path = getenv("INA_PROGRESS");
 
-	/* The reader is outside this kernel: what is written must not wait in the page cache. */
+	/* The reader is outside this kernel, so writes must not wait in the page cache. */
 	*progress = (struct progress){
 	        .fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_DSYNC, 0644) : -1,
 	        .total = total,
@@ -29,7 +29,7 @@ void progress_add(struct progress *progress, double work)
 	if (progress->fd < 0 || percent == progress->shown_percent)
 		return;
 	progress->shown_percent = percent;
-	/* Always as long, so that each overwrites the last. */
+	/* Every line has the same length, so each one overwrites the last. */
 	snprintf(line, sizeof(line), "%3d%%\n", percent);
 	if (pwrite(progress->fd, line, sizeof("100%\n") - 1, 0) < 0)
 		progress_close(progress);

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/* More than there are. */
+/* An upper bound of their number. */
 #define RESNET50_TENSORS_MAX 256
 
-/* Fills counts with the elements of each parameter tensor; returns how many there are. */
+/* Fills `counts` with the elements of each parameter tensor. Returns the number of tensors. */
 size_t resnet50_tensors(size_t counts[RESNET50_TENSORS_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flat ring, leader-only and parallel, side by side. */
+/* Compares the flat ring, leader-only and parallel schedules. */
 #include "schedules.h"
 
 #include <inttypes.h>
@@ -12,10 +12,10 @@
 #include "pattern.h"
 #include "perf_open.h"
 
-/* What the bandwidths are measured with. */
+/* The size of the all-reduce that measures the bandwidths. */
 #define PROBE_BYTES ((size_t)4 << 20)
 
-/* Of what is printed about the switches: a line of some 100 bytes a rank and a switch. */
+/* Room for the description of the switches: a line of about 100 bytes per rank and per switch. */
 #define TREE_BYTES (INA_MAX_RANKS * 200)
 
 struct schedules {
@@ -26,8 +26,8 @@ struct schedules {
 static const char *const NAMES[COST_COUNT] = {"flat ring", "leader", "parallel"};
 
 /*
- * One at a time: an aggregator has room for few jobs, and each rail is one. The flat ring, which is
- * none, is perf->comm, and stays open.
+ * Opens one communicator at a time: an aggregator has room for few jobs, and each rail is a job.
+ * The flat ring, which is not a job, is perf->comm and stays open.
  */
 static int open_one(struct perf *perf, enum cost_schedule which, ina_comm **comm)
 {
@@ -57,8 +57,8 @@ static int close_one(enum cost_schedule which, ina_comm *comm)
 }
 
 /*
- * All-reduces by one of them, with the time of the slowest rank: a leader is done before the ranks
- * that it speaks for.
+ * Runs all-reduces with one schedule, and takes the time of the slowest rank: a leader finishes
+ * before the ranks for which it communicates.
  */
 static int run_slowest(struct perf *perf, ina_comm *comm, const size_t *counts, size_t tensors,
                        enum ina_type type, struct perf_result *result)
@@ -76,7 +76,7 @@ static double time_of(struct perf *perf, ina_comm *comm, size_t bytes, int *stat
 	return result.time_s;
 }
 
-/* Bytes a second that one processor copies; 0 where that takes no time. */
+/* Bytes per second that one processor copies; 0 if copying takes no time. */
 static double copy_rate(struct perf *perf)
 {
 	size_t bytes = perf->buffer_bytes < PROBE_BYTES ? perf->buffer_bytes : PROBE_BYTES;
@@ -90,7 +90,10 @@ static double copy_rate(struct perf *perf)
 	return seconds > 0 ? (double)bytes / seconds : 0;
 }
 
-/* What was not given: alpha by the smallest flat all-reduce, the link by the leader's. */
+/*
+ * Measures the parameters that were not given: alpha with the smallest flat all-reduce, the link
+ * with the leader schedule.
+ */
 static int calibrate(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
@@ -161,7 +164,7 @@ static void explain(const struct perf *perf)
 		       ring);
 }
 
-/* As comments, line by line. */
+/* Prints each line as a comment. */
 static void print_tree(const char *tree)
 {
 	while (*tree != '\0') {
@@ -187,7 +190,10 @@ static void print_head(const struct perf *perf)
 	fflush(stdout);
 }
 
-/* Who is where, and whether all rails are aggregated: by a look at a parallel communicator. */
+/*
+ * Opens a parallel communicator to find out which rank is on which machine, and whether all rails
+ * are aggregated.
+ */
 static int look(struct perf *perf)
 {
 	struct ina_stats stats;
@@ -232,7 +238,7 @@ void schedules_close(struct perf *perf)
 	perf->schedules = NULL;
 }
 
-/* One size by one of them. */
+/* Runs one size with one schedule. */
 static int run_one(struct perf *perf, enum cost_schedule which, const size_t *counts,
                    size_t tensors, enum ina_type type, struct perf_result *result)
 {
@@ -273,7 +279,7 @@ int schedules_run(struct perf *perf, struct perf_row *row, const size_t *counts,
 	row->has_schedules = true;
 	for (int i = 0; i < COST_COUNT; i++)
 		row->modelled_s[i] = cost_of(&s->model, (enum cost_schedule)i, (double)row->bytes);
-	/* Rank 0's measurements count: all must run the same. */
+	/* All ranks must run the same schedule, so rank 0 decides by its own measurements. */
 	if (perf_sum_one(perf, perf->comm,
 	                 perf->rank == 0 ? (int32_t)cost_fastest(&s->model, (double)row->bytes) : 0,
 	                 &picked) != 0)

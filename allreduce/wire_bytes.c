@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes on the wire, from sysfs. */
+/* Reads from sysfs how many bytes are on the wire. */
 #include "wire_bytes.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One reader a kind of value. */
+/* One function reads each kind of value. */
 #include "bridge_options.h"
 
 #include <inttypes.h>
@@ -46,7 +46,10 @@ struct unit {
 static const struct unit times[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {NULL, 0}};
 static const struct unit powers[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {NULL, 0}};
 
-/* A number with one of the units, up to `end`, where the result points; NULL: it is none. */
+/*
+ * Reads a number that one of the units follows, up to the character `end`. Returns a pointer to
+ * `end`, or NULL if the text is not such a number.
+ */
 static const char *scan_units(const struct row *row, const char *text, char end,
                               const struct unit *unit, double *value)
 {

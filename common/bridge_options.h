@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of ina-bridge that ina-lab has too, which hands them on: one table, one way to read
- * their values, one wording of what is wrong.
+ * The options of ina-bridge that ina-lab also has and passes on to it. Both share one table, one
+ * way to read the values, and the wording of errors.
  */
 #ifndef INA_COMMON_BRIDGE_OPTIONS_H
 #define INA_COMMON_BRIDGE_OPTIONS_H
@@ -12,24 +12,24 @@
 
 enum {
 	/*
-	 * Hosts round a switch, and HOST is smaller. As many as have been tried: 24 GiB hold no
-	 * more of them.
+	 * The most hosts in a fabric; HOST is a smaller number. It is the largest count that has
+	 * been tried: more do not fit into 24 GiB of memory.
 	 */
 	BRIDGE_OPTIONS_HOSTS_MAX = 256,
 	BRIDGE_OPTIONS_EXIT_USAGE = 2,
 };
 
 /*
- * X(name here, what --at gives it to (CABLE, SWITCH; ALL: nothing), name, argument, group in
- * --help, kind, least, most, help). The kinds:
+ * X(name in C, what --at can set it for (CABLE or SWITCH; ALL: --at cannot), name, argument, group
+ * in --help, kind, least, most, help). The kinds:
  *
  *   TEXT        anything
- *   CHOICE      one of the argument's words; its place among them
+ *   CHOICE      one of the argument's words; its index among them
  *   WHOLE       a whole number
  *   REAL        a number
- *   SECONDS     0, or a number from 0.001 on; in ns
- *   TIME        a number with ns, us, ms or s behind it; in ns
- *   QUANTITY    a number, perhaps with k, M or G behind it; whole and real
+ *   SECONDS     0, or a number of at least 0.001; in ns
+ *   TIME        a number followed by ns, us, ms or s; in ns
+ *   QUANTITY    a number, optionally followed by k, M or G; sets both `whole` and `real`
  *   HOST_TIME   HOST:TIME
  *   HOST_TIMES  HOST:TIME or HOST:TIME:TIME
  */
@@ -144,38 +144,38 @@ enum bridge_option_name {
 	        BRIDGE_OPTION_COUNT
 };
 
-/* What an option is for: everything, or each cable or switch by itself. */
+/* Whether an option is for the whole fabric, or for each cable or each switch separately. */
 enum bridge_option_scope { BRIDGE_OPTION_OF_ALL, BRIDGE_OPTION_OF_CABLE, BRIDGE_OPTION_OF_SWITCH };
 
-/* An option that was given. */
+/* An option of the command line, with its value. */
 struct bridge_option {
 	enum bridge_option_name name;
 	const char *dashed; /* "--loss-up" */
-	char *text;         /* its value as it was written */
-	bool is_virtual;    /* for virtual time only */
+	char *text;         /* its value as written */
+	bool is_virtual;    /* it applies in virtual time only */
 	enum bridge_option_scope scope;
-	uint64_t whole; /* the value, but for TEXT and REAL */
-	double real;    /* of REAL and QUANTITY */
-	uint64_t until; /* of HOST_TIMES the second time; UINT64_MAX: there is none */
-	unsigned host;  /* of HOST_TIME and HOST_TIMES */
+	uint64_t whole; /* the value, for all kinds except TEXT and REAL */
+	double real;    /* the value, for REAL and QUANTITY */
+	uint64_t until; /* for HOST_TIMES, the second time, or UINT64_MAX if there is only one */
+	unsigned host;  /* for HOST_TIME and HOST_TIMES */
 };
 
-/* The input of bridge_options_argp: who hears of an option, once its value has been found good. */
+/* The input of bridge_options_argp: a function to call with each option that has a valid value. */
 struct bridge_options_input {
 	void (*take)(void *context, struct argp_state *state, const struct bridge_option *option);
 	void *context;
 };
 
-/* A child parser. What is wrong ends the program, with one line on stderr. */
+/* A child parser. An invalid value ends the program, with one line on stderr. */
 extern const struct argp bridge_options_argp;
 
-/* Reads the value of another option, "--start-delay", of the kind HOST_TIME. */
+/* Reads the value of an option that is not in the table, "--start-delay", of kind HOST_TIME. */
 void bridge_options_read_host_time(const struct argp_state *state, const char *dashed, char *text,
                                    struct bridge_option *option);
 
 /*
- * Reads the value of the option of that name, without the dashes. False, with one line in `error`:
- * there is no such option, or its value is none.
+ * Reads the value of the option with this name, which has no dashes. Returns false, with one line
+ * in `error`, if there is no such option or its value is invalid.
  */
 bool bridge_options_read(const char *name, char *text, struct bridge_option *option, char *error,
                          size_t error_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clocks of clock_gettime(2) as one number each. */
+/* The clocks of clock_gettime(2), each as one number. */
 #ifndef INA_COMMON_CLOCK_H
 #define INA_COMMON_CLOCK_H
 
@@ -14,7 +14,7 @@ static inline int64_t ina_clock_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Of the monotonic clock. */
+/* Time of the monotonic clock. */
 static inline int64_t ina_now_ns(void)
 {
 	return ina_clock_ns(CLOCK_MONOTONIC);

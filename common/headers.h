@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the fields are in the headers of a RoCEv2 packet: Ethernet (IEEE 802.3, 802.1Q), IPv4 (RFC
- * 791), IPv6 (RFC 8200), UDP (RFC 768) and the base transport header (BTH; IBTA vol. 1, 9.2).
+ * The positions of fields in the headers of a RoCEv2 packet: Ethernet (IEEE 802.3, 802.1Q), IPv4
+ * (RFC 791), IPv6 (RFC 8200), UDP (RFC 768) and the base transport header (BTH; IBTA vol. 1, 9.2).
  * Positions are in bytes from the start of the header that the name says.
  */
 #ifndef INA_COMMON_HEADERS_H
@@ -12,9 +12,9 @@
 enum {
 	PACKET_MAC_BYTES = 6,
 	PACKET_SOURCE_MAC_AT = 6,
-	PACKET_ETHERTYPE_AT = 12, /* 16 where a VLAN tag comes first */
+	PACKET_ETHERTYPE_AT = 12, /* 16 after a VLAN tag */
 	PACKET_VLAN_BYTES = 4,
-	PACKET_VLAN_ID_MASK = 0x0FFF, /* of a tag's control information; priority is above */
+	PACKET_VLAN_ID_MASK = 0x0FFF, /* of a tag's control information, above it is the priority */
 	PACKET_ETHERNET_BYTES = 14,
 	PACKET_ETHERTYPE_VLAN = 0x8100,
 	PACKET_ETHERTYPE_IPV4 = 0x0800,
@@ -29,10 +29,10 @@ enum {
 	PACKET_IPV4_SOURCE_AT = 12,
 	PACKET_IPV4_DESTINATION_AT = 16,
 	PACKET_IPV4_BYTES = 20,
-	PACKET_IPV4_WITHOUT_OPTIONS = 0x45, /* its first byte */
+	PACKET_IPV4_WITHOUT_OPTIONS = 0x45, /* the header's first byte */
 	PACKET_PROTOCOL_UDP = 17,
 
-	PACKET_IPV6_CLASS_AT = 1, /* its lower half, in the upper half of the byte */
+	PACKET_IPV6_CLASS_AT = 1, /* the class's lower half is in this byte's upper half */
 	PACKET_IPV6_LENGTH_AT = 4,
 	PACKET_IPV6_NEXT_AT = 6,
 	PACKET_IPV6_HOPS_AT = 7,
@@ -51,12 +51,12 @@ enum {
 	PACKET_UDP_CHECKSUM_AT = 6,
 	PACKET_UDP_BYTES = 8,
 
-	PACKET_BTH_PAD_AT = 1, /* the count, in these bits of it */
+	PACKET_BTH_PAD_AT = 1, /* the mask below selects the pad count in this byte */
 	PACKET_BTH_PAD_MASK = 0x30,
 	PACKET_BTH_PKEY_AT = 2,
 	PACKET_BTH_RESV8A_AT = 4,
 	PACKET_BTH_QPN_AT = 5,
-	PACKET_BTH_ACK_AT = 8, /* its highest bit */
+	PACKET_BTH_ACK_AT = 8, /* the ack request is the highest bit of this byte */
 	PACKET_BTH_PSN_AT = 9,
 	PACKET_BTH_BYTES = 12,
 };
@@ -68,8 +68,8 @@ enum {
 	PACKET_SEND_MIDDLE = 0x01,
 	PACKET_SEND_LAST = 0x02,
 	PACKET_SEND_ONLY = 0x04,
-	PACKET_SEND_ONLY_IMMEDIATE = 0x05, /* the last of the SENDs */
-	PACKET_READ_RESPONSE_FIRST = 0x0D, /* the first of the answers ... */
+	PACKET_SEND_ONLY_IMMEDIATE = 0x05, /* the last of the SEND opcodes */
+	PACKET_READ_RESPONSE_FIRST = 0x0D, /* the first of the response opcodes ... */
 	PACKET_ACK = 0x11,
 	PACKET_ATOMIC_ACK = 0x12, /* ... and the last */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls that a signal may interrupt: EINTR is no failure, and no reason to wait for less. */
+/* System calls that a signal may interrupt: EINTR is not an error, and must not shorten a wait. */
 #ifndef INA_COMMON_INTERRUPTED_H
 #define INA_COMMON_INTERRUPTED_H
 
@@ -8,13 +8,13 @@
 
 #include "deadline.h"
 
-/* The call, again as long as a signal interrupts it. For those that do not wait for long. */
+/* Repeats the call as long as a signal interrupts it. For calls that do not wait for long. */
 #define INA_UNINTERRUPTED(result, call)                                                            \
 	do {                                                                                       \
 		(result) = (call);                                                                 \
 	} while ((result) < 0 && errno == EINTR)
 
-/* poll(2) for timeout_ms (0: no wait), however many signals interrupt it. */
+/* poll(2) for the whole of timeout_ms (0: no wait), even if signals interrupt it. */
 static inline int ina_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
 	int64_t deadline_ms = timeout_ms > 0 ? ina_now_ms() + timeout_ms : 0;

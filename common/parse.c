@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strtoull(3) and strtod(3), and what they let pass. */
+/* strtoull(3) and strtod(3), with checks for the texts that they accept too liberally. */
 #include "parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One of `first` begins the text: they would also take blanks, signs, "inf" and "nan". */
+/*
+ * True if the text begins with a character of `first`. This excludes blanks, signs, "inf" and
+ * "nan", which the functions of libc accept.
+ */
 static bool begins_with(const char *text, const char *first)
 {
 	return *text && strchr(first, *text);
@@ -34,7 +37,7 @@ const char *ina_scan_real(const char *text, double least, double most, double *v
 	if (!begins_with(text, "0123456789.-"))
 		return NULL;
 	const double number = strtod(text, &end);
-	if (end == text || !(number >= least && number <= most)) /* NaN is neither */
+	if (end == text || !(number >= least && number <= most)) /* false for NaN, too */
 		return NULL;
 	*value = number;
 	return end;

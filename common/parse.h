@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers in command lines and environments, read strictly: no blank and no + before them, nothing
- * behind them, and none outside least..most. Whole numbers are decimal, or hexadecimal behind 0x.
+ * Reads numbers in command lines and environment variables strictly: no blank and no + before the
+ * number, no text after it, and a value from `least` to `most`. Whole numbers are decimal, or
+ * hexadecimal if they begin with 0x.
  */
 #ifndef INA_COMMON_PARSE_H
 #define INA_COMMON_PARSE_H
@@ -9,11 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False, and *value as it was, where the text is no such number. */
+/* Return false, and leave *value unchanged, if the text is not such a number. */
 bool ina_parse_whole(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 bool ina_parse_real(const char *text, double least, double most, double *value);
 
-/* The number at the start of a text. Returns what is behind it, or NULL where there is none. */
+/*
+ * Read the number at the start of a text. Return a pointer to the text after it, or NULL if the
+ * text does not begin with such a number.
+ */
 const char *ina_scan_whole(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 const char *ina_scan_real(const char *text, double least, double most, double *value);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SplitMix64 (Steele, Lea, Flood 2014): small, good enough for tests, the same on every machine. */
+/* SplitMix64 (Steele, Lea, Flood 2014): small, good enough for tests, equal on all machines. */
 #ifndef INA_COMMON_RANDOM_H
 #define INA_COMMON_RANDOM_H
 
 #include <stdint.h>
 
-/* Its output function: every bit that goes in moves every bit that comes out; 0 stays 0. */
+/* Its output function: every input bit affects every output bit, and 0 stays 0. */
 static inline uint64_t ina_mix(uint64_t value)
 {
 	value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
@@ -13,7 +13,7 @@ static inline uint64_t ina_mix(uint64_t value)
 	return value ^ value >> 31;
 }
 
-/* The next of the stream; its first state is the seed. */
+/* The next number of the stream; its first state is the seed. */
 static inline uint64_t ina_random(uint64_t *state)
 {
 	return ina_mix(*state += 0x9E3779B97F4A7C15u);

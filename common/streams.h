@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standard input, output and error of a program, and files that it is to write. */
+/* A program's standard input, output and error, and the files that it will write. */
 #ifndef INA_COMMON_STREAMS_H
 #define INA_COMMON_STREAMS_H
 
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /*
- * Opens /dev/null in place of descriptors 0 to 2 that the caller of the program has closed. Else a
- * file or socket that is opened later gets such a number, and output meant for the terminal lands
- * in it. A program calls this first.
+ * Opens /dev/null for those of descriptors 0 to 2 that were closed when the program started.
+ * Otherwise a file or socket that is opened later would get such a number, and output for the
+ * terminal would go into it. A program calls this first.
  */
 static inline void ina_streams_open(void)
 {
@@ -27,7 +27,7 @@ static inline void ina_streams_open(void)
 }
 
 /*
- * Returns whether all that was printed to stdout has been written; if not, prints one line that
+ * Returns whether everything printed to stdout has been written. If not, prints one line that
  * begins with the program's name. A program calls this last.
  */
 static inline bool ina_streams_flush(const char *program)
@@ -39,9 +39,9 @@ static inline bool ina_streams_flush(const char *program)
 }
 
 /*
- * Returns whether the file can be written, and makes it if it does not exist; if not, prints one
- * line that begins with the program's name. A program asks before it works for results that it
- * could not save.
+ * Returns whether the file can be written; creates it if it does not exist. If it cannot be
+ * written, prints one line that begins with the program's name. A program calls this before it
+ * computes results for the file.
  */
 static inline bool ina_streams_can_write(const char *program, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads in processes that are not ours. */
+/* Threads that a library starts in another program's process. */
 #ifndef INA_COMMON_THREAD_H
 #define INA_COMMON_THREAD_H
 
@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * pthread_create() of a thread that takes none of the program's signals: these are for the
- * program's own threads. Signals that come of what the thread itself does are not blocked, since
- * the kernel would end the process, whatever handler there is. Returns 0, or an errno.
+ * Starts a thread by pthread_create(). The thread blocks the program's signals, which are for the
+ * program's own threads. It does not block signals that it causes itself: if such a signal is
+ * blocked, the kernel ends the process even if the program has a handler. Returns 0, or an errno.
  */
 static inline int ina_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each step of building a topology checks by itself; what follows from the whole, at the end.
+/*
+ * Each step of building a topology checks its own input. Properties of the whole are checked at the
+ * end.
  */
 #include "topology_build.h"
 
@@ -18,7 +20,7 @@ __attribute__((format(printf, 2, 3))) static bool complain(char *error, const ch
 	return false;
 }
 
-/* A host's name, "host3", is of no switch. */
+/* A switch cannot have a host's name, such as "host3". */
 static bool is_good_name(const char *name)
 {
 	if (!isalpha((unsigned char)*name) || strlen(name) >= TOPOLOGY_NAME_BYTES ||
@@ -74,7 +76,7 @@ bool topology_add_uplink(struct topology *topology, unsigned lower, unsigned upp
 	return true;
 }
 
-/* A level above all below; with a loop it never comes to rest. */
+/* Raises each switch above those below it. If there is a loop, levels would rise without end. */
 static bool find_levels(struct topology *topology, char *error)
 {
 	bool is_moving = true;
@@ -171,7 +173,7 @@ static bool lay_cables(struct topology *topology, unsigned ports_most, char *err
 			topology->cables[topology->cable_count++] = cable;
 		}
 	}
-	/* Behind all that is below. */
+	/* The uplinks come after all ports that lead down. */
 	for (unsigned i = 0; i < topology->switch_count; i++)
 		topology->switches[i].first_uplink = topology->switches[i].ports;
 	for (unsigned i = topology->host_count; i < topology->cable_count; i++)

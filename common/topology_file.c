@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fabric as JSON. What is wrong is said with the switch or cable where it is. */
+/* Reads a fabric in JSON. Errors name the switch or cable that they concern. */
 #include "topology_file.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "topology_settings.h"
 #include "topology_spec.h"
 
-/* Names that are no options. */
+/* Members of a switch that are not options. */
 static bool is_structure(const char *key)
 {
 	return !strcmp(key, "name") || !strcmp(key, "hosts") || !strcmp(key, "up");
@@ -24,7 +24,7 @@ static bool complain(char *error, const char *name, const char *what)
 	return false;
 }
 
-/* Either how many, which take the next numbers, or a list of numbers. */
+/* Reads a count of hosts, which take the next numbers, or a list of host numbers. */
 static bool read_hosts(struct topology *topology, unsigned place, const json_t *hosts, char *error)
 {
 	const char *name = topology->switches[place].name;
@@ -87,7 +87,7 @@ static bool read_uplinks(struct topology *topology, unsigned place, const json_t
 	return true;
 }
 
-/* A value as it would stand on the command line. */
+/* Returns a value as it would be written on the command line; the caller frees it. */
 static char *text_of(const json_t *value)
 {
 	if (json_is_string(value))

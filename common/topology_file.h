@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fabric from a file, in JSON; see lab/README.md. */
+/* Reads a fabric from a file in JSON; see lab/README.md. */
 #ifndef INA_COMMON_TOPOLOGY_FILE_H
 #define INA_COMMON_TOPOLOGY_FILE_H
 
 #include "topology.h"
 
-/* False, with one line in `error`, where it describes none. */
+/* Returns false, with one line in `error`, if the file does not describe a fabric. */
 bool topology_read_file(struct topology *topology, const char *path, char *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read, then held against what only the whole shows. */
+/* Reads a topology, then checks the properties that only the whole has. */
 #include "topology_open.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "topology_routes.h"
 #include "topology_spec.h"
 
-/* Every host must have a way to every other. */
+/* Every host must have a path to every other host. */
 static bool check_ways(const struct topology *topology, char *error)
 {
 	struct topology_routes routes;
@@ -49,12 +49,12 @@ struct topology *topology_open(const char *text, char error[TOPOLOGY_ERROR_BYTES
 	    check_ways(topology, what))
 		return topology;
 	topology_close(topology);
-	/* Of a file's name the end says which. */
+	/* If the name of a file is long, its end is the part that identifies it. */
 	const size_t length = strlen(text);
 	const char *name = length > 128 ? text + length - 128 : text;
 
 	snprintf(error, TOPOLOGY_ERROR_BYTES, "topology %s: %.*s", name, 360, what);
-	/* A name in a file may have any characters, and the line goes to a terminal. */
+	/* Names in a file may contain any characters, and the line goes to a terminal. */
 	for (char *at = error; *at; at++)
 		if (iscntrl((unsigned char)*at))
 			*at = '?';

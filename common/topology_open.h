@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A topology from what a command line says of it. */
+/* Opens the topology that a command line describes. */
 #ifndef INA_COMMON_TOPOLOGY_OPEN_H
 #define INA_COMMON_TOPOLOGY_OPEN_H
 
 #include "topology.h"
 
 /*
- * Reads `leaf-spine:LEAVESxHOSTS`, `tree:AxB...xHOSTS`, `clos:SPINESxLEAVESxHOSTS`,
- * `fat-tree:K`, or a file. NULL, with one line in `error`, where that is no fabric. To be closed by
- * the caller.
+ * Reads `leaf-spine:LEAVESxHOSTS`, `tree:AxB...xHOSTS`, `clos:SPINESxLEAVESxHOSTS`, `fat-tree:K`,
+ * or a file. Returns NULL, with one line in `error`, if the text does not describe a valid fabric.
+ * The caller calls topology_close().
  */
 struct topology *topology_open(const char *text, char error[TOPOLOGY_ERROR_BYTES]);
 
-/* One switch, and as many hosts. NULL: out of memory. */
+/* Returns a topology of one switch with `hosts` hosts, or NULL if there is no memory. */
 struct topology *topology_open_single(unsigned hosts);
 
 #endif

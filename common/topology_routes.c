@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lengths of the ways down from the lowest level up, then of all from the highest down. */
+/*
+ * First computes the lengths of paths down, from the lowest level up, then those of all paths, from
+ * the highest level down.
+ */
 #include "topology_routes.h"
 
 #include <stdlib.h>
@@ -7,9 +10,9 @@
 
 enum { FAR = 1000 };
 
-/* The cables that a host is away. */
+/* The number of cables between a switch and a host. */
 struct lengths {
-	unsigned down[TOPOLOGY_SWITCHES_MAX][TOPOLOGY_HOSTS_MAX]; /* going down only */
+	unsigned down[TOPOLOGY_SWITCHES_MAX][TOPOLOGY_HOSTS_MAX]; /* on paths that only go down */
 	unsigned any[TOPOLOGY_SWITCHES_MAX][TOPOLOGY_HOSTS_MAX];
 };
 
@@ -18,7 +21,7 @@ static bool leads_up(const struct topology_switch *from, unsigned port)
 	return port >= from->first_uplink;
 }
 
-/* The way by one of a switch's ports: 1 more than from there. */
+/* The length of the path through one of a switch's ports: 1 more than from the next switch. */
 static unsigned length_by(const struct topology *topology, const struct lengths *lengths,
                           unsigned from, unsigned port, unsigned host)
 {
@@ -32,7 +35,7 @@ static unsigned length_by(const struct topology *topology, const struct lengths 
 	return 1 + lengths->down[cable->lower][host];
 }
 
-/* Of the ports from `first` to before `end`. */
+/* The least length over the ports from `first` up to, but not including, `end`. */
 static unsigned least_length(const struct topology *topology, const struct lengths *lengths,
                              unsigned from, unsigned first, unsigned end, unsigned host)
 {
@@ -68,7 +71,7 @@ static void measure(const struct topology *topology, struct lengths *lengths, un
 		}
 }
 
-/* The ports by which a host is as near as it can be: all up, or all down. */
+/* Collects the ports on the shortest paths to a host: either all lead up, or all lead down. */
 static void choose(const struct topology *topology, const struct lengths *lengths, unsigned from,
                    unsigned host, struct topology_route *route)
 {
@@ -84,7 +87,7 @@ static void choose(const struct topology *topology, const struct lengths *length
 	}
 }
 
-/* Cables by which a switch is met for the first time, from the highest on. */
+/* Selects the cables by which a search from the highest level reaches each switch first. */
 static void span(struct topology_routes *routes)
 {
 	const struct topology *topology = routes->topology;
@@ -113,7 +116,7 @@ static void span(struct topology_routes *routes)
 	}
 }
 
-/* A switch that the tree leaves with one cable has no host behind it. */
+/* Removes the last cable of each switch that has only one in the tree, as no host is below it. */
 static void prune(struct topology_routes *routes)
 {
 	const struct topology *topology = routes->topology;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways through a fabric, worked out once: from each switch to each host, up as far as need be
- * and then down, by the least number of cables. What goes down never goes up again, so nothing goes
- * round. Several ways of the same length are a choice of ports.
+ * The paths through a fabric, computed once. A path leads from a switch to a host, up as far as
+ * necessary and then down, over the fewest cables. A frame that goes down never goes up again, so
+ * it cannot loop. If several paths have the same length, the route has several ports.
  */
 #ifndef INA_COMMON_TOPOLOGY_ROUTES_H
 #define INA_COMMON_TOPOLOGY_ROUTES_H
@@ -10,22 +10,22 @@
 #include "topology.h"
 
 struct topology_route {
-	unsigned count; /* 0: there is no way */
+	unsigned count; /* 0: there is no path */
 	unsigned short ports[TOPOLOGY_PORTS_MAX];
 };
 
 struct topology_routes {
 	const struct topology *topology;
 	struct topology_route *routes;
-	/* Cables that reach every host from every switch, in one way only. */
+	/* A spanning tree: it connects every switch and every host by exactly one path. */
 	bool in_tree[TOPOLOGY_CABLES_MAX];
 };
 
-/* `topology` is to outlive it. 0, or -1 with errno ENOMEM. */
+/* The caller keeps `topology` for as long as the routes. Returns 0, or -1 with errno ENOMEM. */
 int topology_routes_open(struct topology_routes *routes, const struct topology *topology);
 void topology_routes_close(struct topology_routes *routes);
 
-/* From a switch to a host. */
+/* The route from switch `from` to a host. */
 const struct topology_route *topology_route(const struct topology_routes *routes, unsigned from,
                                             unsigned host);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An option is read before it is known whether it fits what it is for. */
+/* Each option is read first; then it is checked whether it applies to the cable or switch. */
 #include "topology_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What `of` names, and whether the option can be given for that. */
+/* Finds the cable or switch `of`, and checks that the option can be set for it. */
 static bool place_setting(const struct topology *topology, struct topology_setting *setting,
                           const char *of, const char *option, char *error)
 {

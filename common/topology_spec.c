@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The regular fabrics, by their numbers. */
+/* The regular fabrics, described by their numbers. */
 #include "topology_spec.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "parse.h"
 #include "topology_build.h"
 
-/* Of a tree, from the lowest level to the highest. */
+/* The names of a tree's levels, from the lowest to the highest. */
 static const char *const level_names[TOPOLOGY_LEVELS_MAX] = {"leaf", "spine", "core"};
 
 enum { NUMBERS_MAX = TOPOLOGY_LEVELS_MAX };
@@ -19,7 +19,7 @@ struct numbers {
 	unsigned count;
 };
 
-/* A x B x ... */
+/* Reads numbers with an x between them. */
 static bool read_numbers(const char *text, struct numbers *numbers)
 {
 	uint64_t value;
@@ -57,7 +57,7 @@ static bool add_hosts(struct topology *topology, unsigned leaves, unsigned hosts
 	return true;
 }
 
-/* Lowest level first: each switch's children are side by side. */
+/* Adds the lowest level first; the children of each switch have consecutive numbers. */
 static bool make_tree(struct topology *topology, const struct numbers *numbers, char *error)
 {
 	unsigned first = 0, width = 1;
@@ -70,7 +70,7 @@ static bool make_tree(struct topology *topology, const struct numbers *numbers, 
 
 		if (!add_level(topology, level, width, error))
 			return false;
-		/* The uplinks of the level below, which has `below` switches for each of these. */
+		/* Adds the uplinks of the level below; each switch here has `below` children. */
 		for (unsigned i = 0; level > 0 && i < width * below; i++)
 			if (!topology_add_uplink(topology, first - width * below + i,
 			                         first + i / below, error))
@@ -97,7 +97,7 @@ static bool make_clos(struct topology *topology, const struct numbers *numbers, 
 
 /*
  * K pods, each of K/2 leaves with K/2 hosts and K/2 spines, and (K/2)^2 cores (Al-Fares and others,
- * SIGCOMM 2008): every switch has K ports. Spine i of each pod leads to the i-th K/2 cores.
+ * SIGCOMM 2008). Every switch has K ports. Spine i of each pod leads to the i-th K/2 cores.
  */
 static bool make_fat_tree(struct topology *topology, const struct numbers *numbers, char *error)
 {
@@ -123,7 +123,7 @@ static bool make_fat_tree(struct topology *topology, const struct numbers *numbe
 static const struct {
 	const char *prefix;
 	const char *form;
-	unsigned least; /* numbers */
+	unsigned least; /* count of numbers in the form */
 	unsigned most;
 	bool (*make)(struct topology *topology, const struct numbers *numbers, char *error);
 } kinds[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The regular fabrics, by their numbers. */
+/* The regular fabrics, described by their numbers. */
 #ifndef INA_COMMON_TOPOLOGY_SPEC_H
 #define INA_COMMON_TOPOLOGY_SPEC_H
 
@@ -8,10 +8,10 @@
 #define TOPOLOGY_SPECS                                                                             \
 	"leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS, clos:SPINESxLEAVESxHOSTS, fat-tree:K"
 
-/* Whether `text` begins with a kind's name and a colon. */
+/* True if `text` begins with the name of a kind of fabric and a colon. */
 bool topology_is_spec(const char *text);
 
-/* False, with one line in `error`, where it describes no fabric. */
+/* Returns false, with one line in `error`, if the text does not describe a fabric. */
 bool topology_read_spec(struct topology *topology, const char *text, char *error);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over elements: compiled for what every processor has, and for what this one may have. */
+/* Loops over elements, compiled both for every processor and for one with AVX2. */
 #ifndef INA_COMMON_VECTOR_H
 #define INA_COMMON_VECTOR_H
 
 /*
- * A static function (others would be exported), never inlined, that is there twice, and the loader
- * takes what the processor can run. AVX2 has vectors twice as wide, and minima, maxima and blends
- * of all integers; it has no fused multiplication and addition, so both give the same bits. What
- * the sanitizers add to a function cannot run while the loader makes this choice.
+ * Marks a static function (another would be exported) that is never inlined and is compiled twice;
+ * the loader selects the version that the processor can run. AVX2 has vectors twice as wide, and
+ * minima, maxima and blends of all integers. It has no fused multiply-add, so both versions return
+ * the same bits. There is one version under a sanitizer, because the code that a sanitizer adds
+ * cannot run while the loader makes this choice.
  */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
         !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bridge of a run: the ina-bridge process, and a link from it to each host. */
+/* The bridge of a run: the ina-bridge process, and its link to each host. */
 #include "bridge.h"
 
 #include "common/streams.h"
@@ -21,13 +21,13 @@ extern char **environ;
 
 #define FIRST_PORT_FD 3
 
-/* An argument of ours for the bridge, as "fd=3". */
+/* An argument that ina-lab adds for the bridge, such as "fd=3". */
 typedef char argument_text[32];
 
 /*
- * A link holds this much in flight, in bytes of the kernel's accounting, where the machine allows
- * it (net.core.wmem_max): rxe keeps up to 128 packets of 4 KiB under way on each connection, and a
- * link that overflows looks like a lossy one.
+ * The bytes that a link can hold in flight, as the kernel counts them, if the machine allows it
+ * (net.core.wmem_max). rxe has up to 128 packets of 4 KiB in flight on each connection, and a link
+ * that overflows looks like one that loses packets.
  */
 #define LINK_BUFFER_BYTES (8 << 20)
 
@@ -47,7 +47,7 @@ bool lab_bridge_find(char *path)
 	return !access(path, X_OK);
 }
 
-/* lab_bridge_find() that prints one line on stderr if it fails. */
+/* lab_bridge_find(), and prints one line on stderr if it fails. */
 static bool find_bridge(char *path)
 {
 	if (lab_bridge_find(path))
@@ -56,13 +56,13 @@ static bool find_bridge(char *path)
 	return false;
 }
 
-/* A switch has two ports at least. With one host, the second link leads back to us, unused. */
+/* A switch has at least two ports. With one host, ina-lab keeps the second link and ignores it. */
 static int port_count(const struct lab_options *options)
 {
 	return options->host_count > 1 ? options->host_count : 2;
 }
 
-/* Makes the links. Returns false with errno set; the ends made by then are in the lists. */
+/* Makes the links. Returns false with errno set; the caller closes the ends listed by then. */
 static bool make_links(struct lab_bridge *bridge, int *bridge_ends)
 {
 	const int bytes = LINK_BUFFER_BYTES;
@@ -81,8 +81,9 @@ static bool make_links(struct lab_bridge *bridge, int *bridge_ends)
 }
 
 /*
- * A listening socket that hosts find in the workspace under that name. The path goes through our
- * descriptor of the folder, for a socket's may not be long. -1 with errno set on failure.
+ * Opens a listening socket, which hosts find in the workspace under this name. The address of a
+ * socket must be short, so its path goes through a descriptor of the folder. Returns -1 with errno
+ * set on failure.
  */
 static int listen_at(const char *folder, const char *name, int backlog)
 {
@@ -104,7 +105,7 @@ static int listen_at(const char *folder, const char *name, int backlog)
 	return listens ? fd : -1;
 }
 
-/* In virtual time: a socket for each host's network device, and behind them one for the clocks. */
+/* Virtual time: opens a socket for the network device of each host, then one for the clocks. */
 static bool listen_all(const struct lab_workspace *workspace, int count, int *bridge_ends)
 {
 	for (int i = 0; i <= count; i++) {
@@ -119,7 +120,7 @@ static bool listen_all(const struct lab_workspace *workspace, int count, int *br
 	return true;
 }
 
-/* In virtual time the bridge delays the start of ranks. */
+/* The arguments for virtual time, in which the bridge delays the start of ranks. */
 static int add_virtual_arguments(const struct lab_bridge *bridge, const struct lab_options *options,
                                  char **argv, argument_text *texts)
 {
@@ -139,13 +140,13 @@ static int add_virtual_arguments(const struct lab_bridge *bridge, const struct l
 	return count;
 }
 
-/* -1 with errno set on failure. */
+/* Returns -1 with errno set on failure. */
 static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
                            const struct lab_options *options, const int *bridge_ends)
 {
 	const size_t ports = (size_t)bridge->link_count;
 	const int fd_count = FIRST_PORT_FD + bridge->link_count + options->is_virtual;
-	/* Of each port, and in virtual time of its host and of all. */
+	/* Each port has one, and a second one in virtual time; one more is for all hosts. */
 	argument_text *texts = calloc(2 * ports + 1, sizeof(*texts));
 	char **argv = calloc(4 * ports + 2 * LAB_BRIDGE_OPTIONS + 16, sizeof(*argv));
 	int *from = calloc((size_t)fd_count, sizeof(*from));
@@ -185,7 +186,7 @@ out:
 	return pid;
 }
 
-/* Makes the links, or the sockets, and starts the process. False, with errno, on failure. */
+/* Makes the links or the sockets, and starts the process. Returns false with errno on failure. */
 static bool connect_and_start(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
                               const struct lab_workspace *workspace,
                               const struct lab_options *options)
@@ -246,7 +247,7 @@ void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
 	}
 }
 
-/* Runs `path` in the foreground. Its exit code, or -1 with errno. */
+/* Runs `path` and waits for its end. Returns its exit code, or -1 with errno. */
 static int run_to_end(const char *path, char **argv)
 {
 	pid_t pid;

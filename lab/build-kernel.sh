@@ -3,12 +3,12 @@
 #
 # Builds the User Mode Linux kernel of the lab's hosts from Debian's linux-source package:
 #
-#     lab/build-kernel.sh [OUTPUT_FOLDER]        default: .kernel beside this folder
+#     lab/build-kernel.sh [OUTPUT_FOLDER]        default: .kernel in the project's folder
 #
-# leaves OUTPUT_FOLDER/linux, OUTPUT_FOLDER/stamp and OUTPUT_FOLDER/sources.diff: how the sources that
-# were built differ from the archive's. The stamp is made from the configuration, the patches and the
-# archive: while it fits, there is nothing to do, and nothing is done.
-# The sources are unpacked below OUTPUT_FOLDER and removed again, also after an error.
+# The results are OUTPUT_FOLDER/linux, OUTPUT_FOLDER/stamp and OUTPUT_FOLDER/sources.diff, which lists
+# the differences between the sources that were built and the archive's. The stamp depends on the
+# configuration, the patches and the archive. If it is current, the script does nothing.
+# The sources are unpacked in OUTPUT_FOLDER and removed again, also after an error.
 
 set -euo pipefail
 
@@ -18,7 +18,7 @@ output=${1:-$(dirname "$here")/.kernel}
 config=$here/uml.config
 patches=("$here"/*.patch)
 archive=/usr/src/linux-source-6.1.tar.xz
-# Object files of this configuration, for the percentage alone.
+# The number of object files in this configuration; only the percentage depends on it.
 expected_steps=745
 free_needed_mib=2500
 
@@ -27,7 +27,7 @@ fail() {
 	exit 1
 }
 
-# On a terminal one line, which is rewritten; elsewhere a line of each text.
+# Rewrites one line if stdout is a terminal; otherwise prints each new text on a line.
 shown=
 show_progress() {
 	[ "$1" != "$shown" ] || return 0
@@ -52,7 +52,7 @@ for tool in make gcc flex bison bc xz tar patch python3; do
 	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh demo"
 done
 
-# The archive is 130 MB: size and time tell its versions apart as well as a hash, at once.
+# The archive is 130 MB, so its size and time stand for its content: a hash would take longer.
 stamp=$({
 	stat -c '%s %Y' "$archive"
 	cat "$config" "${patches[@]}"
@@ -85,14 +85,14 @@ free_mib=$(df -Pm "$output" | awk 'NR == 2 { print $4 }')
 [ "$free_mib" -ge "$free_needed_mib" ] ||
 	fail "$output needs $free_needed_mib MiB of free space while building, and has $free_mib"
 
-# What a build that was killed could not remove. The lock stays where it is: a new file beside one that
-# somebody still waits for would let two build at once.
+# Removes the sources of a build that was killed. The lock file must stay: if it were replaced while
+# another build waits for the old one, both builds could run at the same time.
 rm -rf "$output"/source.*
 work=$(mktemp -d "$output/source.XXXXXX")
 build_pid=
 cleanup() {
 	trap - EXIT INT TERM HUP
-	# make has a process group of its own (set -m), so its compilers go with it.
+	# make runs in a separate process group (set -m), so its compilers end with it.
 	[ -z "$build_pid" ] || kill -- "-$build_pid" 2>/dev/null || true
 	echo "build-kernel: removing the unpacked sources"
 	rm -rf "$work" "$output/progress"
@@ -104,8 +104,8 @@ trap 'exit 143' TERM
 
 started_s=$SECONDS
 echo "build-kernel: unpacking $(basename "$archive")"
-# The C files of other architectures, and of drivers that User Mode Linux cannot have, are most of
-# the archive. Kconfig and Makefiles stay: the build reads them all.
+# Most of the archive is C files of other architectures, and of drivers that User Mode Linux cannot
+# use. They are not unpacked; Kconfig files and Makefiles are, since the build reads all of them.
 mkdir "$work/linux"
 unused=()
 for files in 'arch/[!Kux]*.[chS]' 'arch/*.dts' 'arch/*.dtsi' 'sound/*.[ch]' 'drivers/gpu/*.[ch]' \
@@ -120,7 +120,7 @@ cd "$work/linux"
 for patch in "${patches[@]}"; do
 	patch -p1 --silent --forward <"$patch" || fail "$patch does not fit $archive"
 done
-# Compared with the whole archive, before anything is generated between the sources.
+# This compares the sources with the archive before the build generates files among them.
 echo "build-kernel: comparing the sources with $(basename "$archive")"
 { echo "stamp $stamp" && python3 "$here/compare-sources.py" "$archive" .; } >"$output/sources.new" ||
 	fail "could not compare the sources with $archive"
@@ -129,9 +129,9 @@ if is_built; then
 	echo "build-kernel: $output/linux is up to date"
 	exit 0
 fi
-# What the caller's make handed down (a job server above all) is not meant for this one.
+# Variables of the caller's make, above all its job server, must not reach this build.
 unset MAKEFLAGS MFLAGS MAKELEVEL
-# The kernel knows nothing of who built it, and where.
+# The kernel must not depend on the user and the machine that build it.
 export KBUILD_BUILD_USER=ina KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
 if ! make ARCH=um allnoconfig KCONFIG_ALLCONFIG="$config" >"$work/log" 2>&1; then
 	tail -20 "$work/log" >&2
@@ -151,7 +151,7 @@ set +m
 while kill -0 "$build_pid" 2>/dev/null; do
 	sleep 1
 	steps=$(grep -c '^  \(CC\|AS\) ' "$work/log" || true)
-	# Off a terminal twenty lines are enough.
+	# If stdout is not a terminal, print at most twenty lines.
 	percent=$((steps * 100 / expected_steps))
 	[ -t 1 ] || percent=$((percent / 5 * 5))
 	text="build-kernel: compiling, $((percent < 99 ? percent : 99))%"

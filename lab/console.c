@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands print: whole lines, each behind its rank. */
+/* Relays the output of the commands: whole lines, each prefixed with its rank. */
 #include "console.h"
 
 #include <errno.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A pipe that polls as writable takes this much without blocking (PIPE_BUF of Linux). */
+/* The bytes that a pipe takes without blocking if it polls as writable (PIPE_BUF of Linux). */
 #define WRITE_BYTES 4096
 
 /*
- * Writes all of it. Our stdout belongs to the caller, so it is not made non-blocking; a slow reader
- * is waited for in poll(), where an interrupt is seen as well.
+ * Writes all bytes. stdout belongs to the caller of ina-lab, so it must stay blocking. If its
+ * reader is slow, the wait is in poll(), which an interrupt also ends.
  */
 static enum lab_console_result print(int to, const char *bytes, size_t length, int interrupt_fd)
 {
@@ -36,8 +36,10 @@ static enum lab_console_result print(int to, const char *bytes, size_t length, i
 	return LAB_CONSOLE_MORE;
 }
 
-/* Prints `length` bytes as one line. The prefix rides in the same write, so that lines of the two
- * streams stay whole where both go to one place. */
+/*
+ * Prints `length` bytes as one line. The prefix is part of the same write, so lines of stdout and
+ * stderr stay whole if both go to the same place.
+ */
 static enum lab_console_result print_line(const struct lab_console *console, const char *text,
                                           size_t length, int interrupt_fd)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the commands print: whole lines, each behind its rank, as they are written.
+ * Relays the output of the commands as they write it: whole lines, each prefixed with its rank.
  */
 #ifndef INA_LAB_CONSOLE_H
 #define INA_LAB_CONSOLE_H
@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A line longer than this comes out in pieces. */
+/* A longer line is printed in several pieces. */
 #define LAB_CONSOLE_LINE_BYTES 16384
 
-/* One of a host's two streams. */
+/* One of a host's two streams, stdout or stderr. */
 struct lab_console {
-	int from; /* our end of a pipe; -1 once it is closed */
+	int from; /* the reading end of a pipe; -1 once it is closed */
 	int to;   /* STDOUT_FILENO or STDERR_FILENO */
 	int rank;
 	size_t length;
@@ -22,13 +22,13 @@ struct lab_console {
 
 enum lab_console_result {
 	LAB_CONSOLE_MORE,
-	LAB_CONSOLE_ENDED,       /* no more will come; `from` is closed */
-	LAB_CONSOLE_READER_GONE, /* nobody reads what we print */
-	LAB_CONSOLE_FAILED,      /* it cannot be written; errno says why */
-	LAB_CONSOLE_INTERRUPTED, /* `interrupt_fd` became readable while our reader was slow */
+	LAB_CONSOLE_ENDED,       /* the stream has ended, and `from` is closed */
+	LAB_CONSOLE_READER_GONE, /* the reader of ina-lab's output has closed it */
+	LAB_CONSOLE_FAILED,      /* a write failed; errno says why */
+	LAB_CONSOLE_INTERRUPTED, /* `interrupt_fd` became readable during a slow write */
 };
 
-/* Reads what is there and prints the lines that are complete, at the end the rest too. */
+/* Reads the available output and prints complete lines; at the stream's end also the last part. */
 enum lab_console_result lab_console_relay(struct lab_console *console, int interrupt_fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether this machine is ready for a run: one line for each thing that it needs. */
+/* Checks whether this machine is ready for a run, and prints one line for each requirement. */
 #include "doctor.h"
 #include "bridge.h"
 #include "options.h"

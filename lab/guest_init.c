@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guest-init, the first process of a lab host: it brings up the network and the soft-RoCE device,
- * waits for the start, runs the command once for each of its ranks, and says how the commands
- * ended.
+ * guest-init, the first process of a lab host. It brings up the network and the soft-RoCE device,
+ * waits for the start, runs the command once for each of the host's ranks, and reports how the
+ * commands ended.
  *
- * Its orders are files in the folder that the kernel argument ina_dir names (the kernel hands such
- * arguments down as environment variables): `environment.HOST.N` for the host's Nth rank, `command`
- * and `directory`, each string closed by a NUL, and `network.HOST`, a batch for ip(8). tty1 carries
- * the command's stdout, tty2 its stderr, and tty3 the talk with ina-lab, a word a line: `up` from
- * here, `go` from there, `exit CODE` from here. Then the host stays up, so that the others' last
- * retransmissions find a living peer, until ina-lab pulls the plug.
+ * Its instructions are files in the folder that the kernel argument ina_dir names (the kernel
+ * passes such arguments on as environment variables): `environment.HOST.N` for the host's Nth
+ * rank, `command` and `directory`, with a NUL after each string, and `network.HOST`, a batch for
+ * ip(8). tty1 carries the command's stdout and tty2 its stderr. tty3 carries the messages, one word
+ * to a line: guest-init sends `up`, ina-lab sends `go`, and guest-init sends `exit CODE`. After
+ * that the host stays up, so that the last retransmissions of other hosts find a live peer, until
+ * ina-lab kills it.
  *
- * The host's root is the machine's own file system as the caller sees it. Nothing here needs root
- * on the machine: mounts, devices and addresses are those of the host.
+ * The host's root is the machine's file system, with the caller's permissions. Nothing here needs
+ * root on the machine, since mounts, devices and addresses belong to the host.
  *
- * It is linked statically and does by itself what it can: a program that is started in User Mode
- * Linux costs a tenth of a second of a processor, most of it for shared libraries.
+ * The program is linked statically and starts as few other programs as it can. Starting one in User
+ * Mode Linux takes a tenth of a second of processor time, most of it to load shared libraries.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,7 +44,7 @@
 enum { OUT, ERR, TALK, CONSOLES };
 
 static int consoles[CONSOLES] = {-1, -1, -1};
-static int bridge = -1; /* in virtual time */
+static int bridge = -1; /* used in virtual time */
 
 static void say(int fd, const char *format, ...)
 {
@@ -58,7 +59,7 @@ static void say(int fd, const char *format, ...)
 		perror("guest-init: write");
 }
 
-/* The console is the kernel's log, and ina-lab shows its end, and ends the host. */
+/* Prints to the kernel's log, the end of which ina-lab shows before it ends the host. */
 static _Noreturn void fail(const char *format, ...)
 {
 	va_list words;
@@ -70,13 +71,13 @@ static _Noreturn void fail(const char *format, ...)
 	printf("\n");
 	fflush(stdout);
 	if (consoles[TALK] < 0)
-		exit(1); /* the kernel panics, and ina-lab sees that */
+		exit(1); /* the kernel panics, and ina-lab notices that */
 	say(consoles[TALK], "failed\n");
 	for (;;)
 		pause();
 }
 
-/* The file's bytes and a NUL behind them. */
+/* Returns the file's bytes, followed by a NUL; the caller owns them. */
 static char *read_file(const char *path, size_t *length)
 {
 	size_t room = 4096;
@@ -97,7 +98,7 @@ static char *read_file(const char *path, size_t *length)
 	return bytes;
 }
 
-/* The strings of a file, each of which a NUL closes; behind the last one NULL. */
+/* Returns a list of the NUL-terminated strings of a file; its last entry is NULL. */
 static char **read_strings(const char *path)
 {
 	size_t length, count = 0;
@@ -122,7 +123,7 @@ static void mount_one(const char *source, const char *target, const char *type, 
 		printf("guest-init: cannot mount %s: %s\n", target, strerror(errno));
 }
 
-/* perftest counts by the processor's clock, which the kernel does not state. */
+/* perftest needs the processor's clock rate, which the kernel of a host does not report. */
 static void state_clock(const char *folder, const char *rank, const char *mhz)
 {
 	char path[PATH_MAX];
@@ -142,8 +143,10 @@ static void state_clock(const char *folder, const char *rank, const char *mhz)
 	mount_one(path, "/proc/cpuinfo", NULL, MS_BIND, NULL);
 }
 
-/* One process for all of them. /run is the host's own: programs keep locks and sockets there that
- * hosts must not share. */
+/*
+ * Mounts in this process rather than by mount(8), which would start a program each time. Each host
+ * has its own /run, because programs keep locks and sockets there that hosts must not share.
+ */
 static void mount_all(const char *folder, const char *rank, const char *mhz)
 {
 	mount_one("proc", "/proc", "proc", 0, NULL);
@@ -157,7 +160,7 @@ static void mount_all(const char *folder, const char *rank, const char *mhz)
 	state_clock(folder, rank, mhz);
 }
 
-/* Bytes as they are, and no echo of what ina-lab says. */
+/* Sets the consoles to pass all bytes unchanged, and not to echo messages from ina-lab. */
 static void open_consoles(void)
 {
 	for (int i = 0; i < CONSOLES; i++) {
@@ -200,7 +203,10 @@ static void bring_up_network(const char *folder, const char *rank)
 	run(rxe, "create the soft-RoCE device rxe0");
 }
 
-/* In virtual time the bridge starts all: what came by the console would come at any time. */
+/*
+ * In virtual time the bridge starts all ranks. A message from the console would arrive at a
+ * different virtual time in each run.
+ */
 static void open_bridge(void)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(BRIDGE_PORT)};
@@ -211,7 +217,7 @@ static void open_bridge(void)
 		fail("cannot reach the bridge: %s", strerror(errno));
 }
 
-/* Who waits here is woken by a datagram, or by a line. */
+/* Blocks until `go` arrives, as a datagram or as a line. */
 static void wait_for_go(void)
 {
 	int fd = bridge >= 0 ? bridge : consoles[TALK];
@@ -254,7 +260,9 @@ static pid_t start_rank(const char *order, char **command)
 	return pid;
 }
 
-/* The first exit code of its ranks that is not 0, as a shell has it. Others' orphans end here too.
+/*
+ * Runs all ranks, and returns the first of their exit codes that is not 0, as a shell reports it.
+ * Also reaps the orphans of other processes.
  */
 static int run_ranks(const char *folder, const char *rank, char **command)
 {
@@ -289,7 +297,7 @@ static int run_ranks(const char *folder, const char *rank, char **command)
 	return code;
 }
 
-/* Says, among the ranks' errors, whether the kernel killed processes because memory ran out. */
+/* Reports on the ranks' stderr whether the kernel killed processes because memory ran out. */
 static void tell_of_memory(const char *rank)
 {
 	static const char killed[] = "Out of memory: Killed process";
@@ -329,7 +337,7 @@ int main(void)
 	if (sethostname(name, strlen(name)))
 		fail("cannot set the host's name: %s", strerror(errno));
 	bring_up_network(folder, rank);
-	if (setrlimit(RLIMIT_MEMLOCK, &all)) /* verbs pin what they register */
+	if (setrlimit(RLIMIT_MEMLOCK, &all)) /* verbs pin registered memory */
 		fail("cannot lift the limit of locked memory: %s", strerror(errno));
 	snprintf(path, sizeof(path), "%s/command", folder);
 	command = read_strings(path);
@@ -348,7 +356,7 @@ int main(void)
 	if (code == 128 + SIGKILL)
 		tell_of_memory(rank);
 
-	/* What the command wrote is on its way to the machine before its exit code is. */
+	/* The output of the command must be on its way to the machine before its exit code. */
 	sync();
 	tcdrain(consoles[OUT]);
 	tcdrain(consoles[ERR]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One host: its kernel's start, its talk with lab/guest-init, its end. */
+/* One host: starting its kernel, exchanging messages with lab/guest-init, ending it. */
 #include "host.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The descriptors that a kernel finds, and its arguments name. */
+/* The kernel's descriptors, to which its arguments refer by number. */
 enum guest_fd {
 	GUEST_FD_INPUT,
 	GUEST_FD_LOG,
@@ -32,7 +32,7 @@ static void log_path(char *path, size_t size, const struct lab_workspace *worksp
 	snprintf(path, size, "%.3900s/log.%d", workspace->path, rank);
 }
 
-/* The kernel's command line; `linux --help` of such a kernel lists what it knows. */
+/* Builds the kernel's command line; `linux --help` of such a kernel lists the arguments. */
 static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper,
                           const struct lab_workspace *workspace, const struct lab_options *options,
                           const char *kernel, const int from[GUEST_FD_COUNT])
@@ -49,16 +49,17 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	snprintf(umid_folder, sizeof(umid_folder), "uml_dir=%s/", workspace->path);
 	snprintf(umid, sizeof(umid), "umid=host%d", host->rank);
 	snprintf(clock, sizeof(clock), "time-travel=ext:%d:" LAB_CLOCK_SOCKET, host->rank);
-	/* A different one for each host and each seed: a seed has eight numbers in a row, and each
-	 * eight hosts have rows of their own. */
+	/*
+	 * The number differs between hosts and between seeds: a seed has a row of eight consecutive
+	 * numbers, and each group of eight hosts has separate rows.
+	 */
 	snprintf(seed, sizeof(seed), "random.seed=%" PRIu64,
 	         options->seed * 8 + (uint64_t)(host->rank % 8) +
 	                 ((uint64_t)(host->rank / 8) << 32));
 	if (options->is_virtual)
 		snprintf(network, sizeof(network), "virtio_uml.device=" LAB_NETWORK_SOCKET ":1",
 		         host->rank);
-	else /* Without the MTU here the device begins with 1500, and rxe with a path MTU of 1024.
-	      */
+	else /* without this MTU, the device starts with 1500, and rxe with a path MTU of 1024 */
 		snprintf(network, sizeof(network), "vec0:transport=fd,fd=%d,depth=128,mtu=%d,gro=0",
 		         GUEST_FD_NETWORK, lab_workspace_device_mtu(options));
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", workspace->memory_path);
@@ -68,12 +69,12 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 	        (char *)kernel, memory, umid_folder, umid, "root=/dev/root", "rootfstype=hostfs",
 	        "rootflags=/", "rw", init, folder, rank, mhz, network, "con=null", "con0=null,fd:1",
 	        "con1=null,fd:4", "con2=null,fd:5", "con3=fd:6",
-	        /* Otherwise programs wait long for the first random number. */
+	        /* Without this, programs wait long for their first random number. */
 	        "random.trust_cpu=1",
-	        /* The rest is for virtual time. Sent packets are freed as others are
-	         * sent: no interrupt tells of them. */
+	        /* The arguments from here on are for virtual time. Sent packets are freed when
+	         * later ones are sent, so no interrupt is needed for them. */
 	        options->is_virtual ? clock : NULL, seed, "ina_virtual=1", "virtio_net.napi_tx=0",
-	        /* Memory that the kernel does not clear decides some IP identifiers. */
+	        /* Some IP identifiers depend on memory that the kernel does not clear. */
 	        "init_on_alloc=1", NULL};
 	char *const environment[] = {temporary, home, "PATH=/usr/bin:/bin", NULL};
 	return lab_reaper_start(reaper, &(struct lab_start){
@@ -124,7 +125,7 @@ bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
 	return false;
 }
 
-/* One message from guest-init. */
+/* Acts on one message from guest-init. Returns false if the message is invalid. */
 static bool follow(struct lab_host *host, const char *line)
 {
 	char end;
@@ -170,8 +171,7 @@ void lab_host_go(struct lab_host *host, const struct lab_options *options)
 	host->state = LAB_HOST_RUNNING;
 	if (options->is_virtual)
 		return;
-	/* If nobody is there to read it, the kernel is dead, and that is seen where it is reaped.
-	 */
+	/* If this fails, the kernel is dead, and ina-lab notices that when it reaps it. */
 	if (send(host->talk, "go\n", 3, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ina-lab: which of its commands is meant. */
+/* ina-lab: selects the subcommand. */
 #include "common/streams.h"
 #include "doctor.h"
 #include "options.h"

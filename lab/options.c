@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lab's own options; those of the bridge are read by common/bridge_options.c. */
+/* Reads the lab's own options; common/bridge_options.c reads those of the bridge. */
 #include "options.h"
 
 #include <argp.h>
@@ -49,7 +49,8 @@ static const struct argp_option option_table[] = {
         {0},
 };
 
-/* Reads `text` as a whole number from `least` to `most`, or ends with a line that names `what`. */
+/* Reads `text` as a whole number from `least` to `most`. If it is not one, exits with a line that
+ * names `what`. */
 static int whole_number(const struct argp_state *state, const char *what, const char *text,
                         int least, int most)
 {
@@ -62,7 +63,8 @@ static int whole_number(const struct argp_state *state, const char *what, const 
 	return (int)value;
 }
 
-/* Reads `text` as a number from `least` to `most`, or ends with a line that names `what`. */
+/* Reads `text` as a number from `least` to `most`. If it is not one, exits with a line that names
+ * `what`. */
 static double number(const struct argp_state *state, const char *what, const char *text,
                      double least, double most)
 {
@@ -74,7 +76,7 @@ static double number(const struct argp_state *state, const char *what, const cha
 	return value;
 }
 
-/* R:SECONDS. The rank is held against the number of hosts once that is known. */
+/* Reads R:SECONDS. The rank is checked later, when the number of hosts is known. */
 static void parse_delay_rank(struct lab_options *options, const struct argp_state *state,
                              const char *text)
 {
@@ -89,7 +91,7 @@ static void parse_delay_rank(struct lab_options *options, const struct argp_stat
 		             LAB_MAX_HOSTS - 1, text);
 }
 
-/* G or G,G,...; the numbers of hosts are compared once both are known. */
+/* Reads G or G,G,...; the count of numbers is checked later, when the number of hosts is known. */
 static void parse_ranks(struct lab_options *options, const struct argp_state *state, char *text)
 {
 	int count = 0;
@@ -127,7 +129,7 @@ static void spread_ranks(struct lab_options *options, const struct argp_state *s
 		             "--ranks-per-host: %d ranks are more than %d", total, LAB_MAX_RANKS);
 }
 
-/* Hands an option on to the bridge. */
+/* Keeps an option for the bridge's command line. */
 static void take_for_bridge(void *context, struct argp_state *state,
                             const struct bridge_option *option)
 {
@@ -158,7 +160,7 @@ static void check_topology(struct lab_options *options, const struct argp_state 
 
 	if (options->topology)
 		topology = topology_open(options->topology, error);
-	else /* a switch has two ports at least */
+	else /* a switch has at least two ports */
 		topology = topology_open_single(
 		        options->host_count > 1 ? (unsigned)options->host_count : 2);
 	if (!topology)
@@ -242,7 +244,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_QUIET:
 		options->quiet = true;
 		return 0;
-	case ARGP_KEY_ARG: /* the first word that is no option: from here on it is the command */
+	case ARGP_KEY_ARG: /* the first word that is not an option begins the command */
 		options->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bridge keeps the processor that ina-lab runs on now. */
+/* The bridge gets the processor on which ina-lab is running when it starts the bridge. */
 #include "processors.h"
 
 #include <sched.h>

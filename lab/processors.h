@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the machine's processors the bridge runs on, and which the hosts.
+ * Assigns the machine's processors to the bridge and the hosts.
  *
- * In virtual time they take turns once all have started: on one processor each turn costs a third
- * less than when it goes from one to the other. Until then they boot at once, on all. In real time
- * the simulated RTL is what all wait for: it gets a processor to itself, and the hosts have the
- * others. The model and the plain switch share all with them.
+ * In virtual time, bridge and hosts take turns once all commands have started. On a single
+ * processor a turn costs a third less than one that moves to another processor. Until then the
+ * hosts boot in parallel on all processors. In real time everything waits for the simulated RTL, so
+ * the bridge has a processor to itself and the hosts have the others. The model and the plain
+ * switch share all processors with the hosts.
  */
 #ifndef INA_LAB_PROCESSORS_H
 #define INA_LAB_PROCESSORS_H
@@ -15,14 +16,16 @@
 #include "options.h"
 
 /*
- * To be called when the bridge has been started and no host has: those get ours. Where it is not
- * allowed, a run is only slower; as for the other.
+ * Call this after the bridge has started and before any host has: hosts inherit the processors of
+ * this process. If the system does not allow it, the run is only slower.
  */
 void lab_processors_share(const struct lab_options *options, pid_t bridge);
 
-/* In virtual time once all hosts are up, for this process (0) first: puts it onto the one processor
- * that this one runs on, with its children: of a host's kernel, those are the processes of its
- * guest. */
+/*
+ * Used in virtual time once all hosts are up, for ina-lab itself (0) first. Moves the process and
+ * its children to the processor on which ina-lab runs. The children of a host's kernel are the
+ * processes of its guest. If the system does not allow it, the run is only slower.
+ */
 void lab_processors_gather(pid_t process);
 
 #endif

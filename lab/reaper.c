@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing stays behind: process groups, and a guard that outlives us. */
+/* Leaves no process of a run: process groups, and a guard that outlives ina-lab. */
 #include "reaper.h"
 #include "workspace.h"
 
@@ -19,14 +19,16 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-/* Process groups. A place that is 0 is free. */
+/* Process groups. An entry of 0 is free. */
 struct groups {
 	pid_t *leaders;
 	int count;
 };
 
-/* Enters the leader, or takes it out where it is negative. One for which there is no memory is not
- * killed. */
+/*
+ * Adds the leader, or removes it if `message` is negative. If there is no memory for it, the guard
+ * will not kill its group.
+ */
 static void note_group(struct groups *groups, pid_t message)
 {
 	const pid_t wanted = message > 0 ? 0 : -message;
@@ -46,10 +48,10 @@ static void note_group(struct groups *groups, pid_t message)
 }
 
 /*
- * The guard: reads +leader for each group that begins and -leader for each that has ended, until
- * we close the pipe or die. Groups that are still listed then are killed. They are not its
- * children: it asks until nobody is there, for a moment at most (dead processes that nobody has
- * collected still answer), and then removes the folder.
+ * The guard. It reads +leader for each group that begins and -leader for each that has ended, until
+ * ina-lab closes the pipe or dies. It then kills the groups that are still listed. They are not its
+ * children, so it sends signals until no process receives them any more; it gives up after 300 ms,
+ * because dead processes that have not been reaped still count. Then it removes the folder.
  */
 static void guard(int fd, const char *workspace)
 {
@@ -75,11 +77,11 @@ static void become_guard(int fd, const char *workspace)
 {
 	sigset_t all;
 
-	/* A terminal's or a shell's signals are for ina-lab; the guard ends when that has. */
+	/* Signals of a terminal or a shell are for ina-lab; the guard ends after ina-lab. */
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* It holds nothing open that somebody may wait to see closed. */
+	/* The guard must not keep descriptors open for whose end another process may wait. */
 	const int null = open("/dev/null", O_RDWR);
 	for (int i = 0; i < 3 && null >= 0; i++)
 		dup2(null, i);
@@ -108,18 +110,17 @@ bool lab_reaper_open(struct lab_reaper *reaper, const char *workspace)
 
 static void tell_guard(struct lab_reaper *reaper, pid_t message)
 {
-	/* SIGPIPE is ignored: a guard that somebody killed is no reason to stop. */
+	/* SIGPIPE is ignored, so a run continues even if a user has killed the guard. */
 	if (write(reaper->guard_fd, &message, sizeof(message)) < 0)
 		return;
 }
 
-/* In the child. Returns only if the program could not be executed. */
+/* Runs in the child. Returns only if the program could not be executed. */
 static void become(const struct lab_start *start, pid_t parent)
 {
 	struct sigaction by_default = {.sa_handler = SIG_DFL};
 	sigset_t none;
-	/* Above the descriptors that it is given, so that dup2() to those overwrites none of these.
-	 */
+	/* Copies with higher numbers, so that dup2() to the final numbers spares them. */
 	int *high = calloc((size_t)start->fd_count, sizeof(*high));
 
 	if (!high)
@@ -141,7 +142,7 @@ static void become(const struct lab_start *start, pid_t parent)
 			return;
 	if (start->directory && chdir(start->directory))
 		return;
-	/* Where that is not allowed, the run is as good, but may differ from others. */
+	/* If this is not allowed, the run is valid but may differ from other runs. */
 	if (start->fixed_addresses)
 		personality(ADDR_NO_RANDOMIZE);
 	execve(start->path, start->argv, start->environment);
@@ -149,7 +150,7 @@ static void become(const struct lab_start *start, pid_t parent)
 
 pid_t lab_reaper_start(struct lab_reaper *reaper, const struct lab_start *start)
 {
-	/* Closed by a successful exec; carries errno back from one that failed. */
+	/* A successful exec closes it; after a failed one it carries errno to the parent. */
 	int failure[2];
 	int error = 0;
 
@@ -184,7 +185,7 @@ int lab_reaper_reap(struct lab_reaper *reaper, pid_t leader)
 {
 	int status = 0;
 
-	/* Before it is reaped its number, and so its group's, is nobody else's. */
+	/* Until the leader is reaped, no other process or group can have its number. */
 	lab_reaper_kill(leader);
 	kill(leader, SIGKILL);
 	while (waitpid(leader, &status, 0) < 0 && errno == EINTR)
@@ -206,8 +207,9 @@ void lab_reaper_close(struct lab_reaper *reaper)
 
 	close(reaper->guard_fd);
 	/*
-	 * What a guest kernel left came to us, and the guard kills it; so all of our children end
-	 * within a moment. The guard is bounded itself, the bound here is for what nobody foresaw.
+	 * ina-lab has inherited the processes that a guest kernel left, and the guard kills them.
+	 * So all children end within a moment. The guard has its own limit; this limit is only a
+	 * safeguard.
 	 */
 	for (int tries = 0; tries < 500; tries++) {
 		pid_t pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by the file systems and /proc/meminfo, descriptors by the process's limits. */
+/* Reads free memory from file systems and /proc/meminfo, and open files from process limits. */
 #include "resources.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 #include <unistd.h>
 
 #define HOST_MEMORY_MIB 512
-/* What many hosts share: so many as the machines have that run a few of the full size. */
+/* Many hosts share the memory that 16 hosts of the full size have. */
 #define ALL_MEMORY_MIB (16 * HOST_MEMORY_MIB)
-/* With less, a host has no room for Python beside the files that it reads. */
+/* With less, a host does not have room for both Python and the files that it reads. */
 #define HOST_MEMORY_LEAST_MIB 72
 
 /*
- * In virtual time the bridge has four for each host: its device's listening socket, the device, the
- * line on which the device is called, and the clock. We have as many: a link's two ends until the
- * hosts have theirs, two consoles and the talk. A child that is the bridge to be holds the links
- * once more.
+ * Descriptors for each host. In virtual time the bridge has four: the listening socket of the
+ * host's network device, the device, the socket to interrupt the device, and the clock. ina-lab has
+ * up to five: the two ends of a link until the host has its own, two consoles, and the messages.
+ * The child that becomes the bridge has copies of the links for a moment.
  */
 #define DESCRIPTORS_A_HOST 5
 #define DESCRIPTORS_BESIDE 64
@@ -36,7 +36,7 @@ int lab_resources_host_memory_mib(int host_count)
 	return share > HOST_MEMORY_LEAST_MIB ? share : HOST_MEMORY_LEAST_MIB;
 }
 
-/* What programs can have without others being put out, and what can be put out. */
+/* Memory that programs can get without swapping, and the free swap space. */
 static unsigned long long available_memory_bytes(void)
 {
 	static const char *const names[] = {"MemAvailable:", "SwapFree:"};
@@ -53,7 +53,7 @@ static unsigned long long available_memory_bytes(void)
 	return sum;
 }
 
-/* Room for memory that can be mapped executable; 0 where there is none. */
+/* Free bytes for memory that can be mapped executable; 0 if the path cannot be used for that. */
 static unsigned long long room_at(const char *path)
 {
 	struct statvfs fs;

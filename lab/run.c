@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run: boot all hosts, start all commands together, relay what they print, end when all have
- * ended or there is a reason not to wait.
+ * A run: boots all hosts, starts all commands together, relays their output, and ends when all
+ * commands have ended or waiting is pointless.
  */
 #include "run.h"
 #include "bridge.h"
@@ -27,7 +27,7 @@
 
 /* How long the bridge may take to write its counters and close the capture. */
 #define BRIDGE_PATIENCE_S 10.0
-/* How long what a command printed last may take from its ended host to us. */
+/* How long the last output of a command may take to arrive after its host has ended. */
 #define DRAIN_PATIENCE_S 5.0
 
 #define POLLED(hosts) (2 + 3 * (size_t)(hosts))
@@ -38,16 +38,16 @@ struct run {
 	struct lab_reaper reaper;
 	struct lab_bridge bridge;
 	struct lab_host *hosts;
-	int host_count;        /* that were started */
-	struct pollfd *polled; /* POLLED(hosts) of them */
+	int host_count;        /* hosts that were started */
+	struct pollfd *polled; /* POLLED(hosts) entries */
 	int interrupt_fd;
 	int child_fd;
-	double started_s;   /* on the monotonic clock; the times below are from there on */
-	double up_s;        /* when the last host came up; NAN before */
-	double grace_end_s; /* when we stop waiting for those that still run; INFINITY before */
-	int exit_code;      /* the first that was not 0 */
-	bool stopping;      /* there is no point in waiting for anything */
-	bool muted;         /* nobody reads our output, or we are to end at once */
+	double started_s;   /* on the monotonic clock; the times below count from it */
+	double up_s;        /* when the last host came up; NAN before that */
+	double grace_end_s; /* end of the time of grace; INFINITY before the first failure */
+	int exit_code;      /* the first one that was not 0 */
+	bool stopping;      /* the run ends without waiting for the commands */
+	bool muted;         /* output is dropped: no reader is left, or the run was interrupted */
 };
 
 static double elapsed_s(const struct run *run)
@@ -63,7 +63,7 @@ static void stop(struct run *run, int exit_code)
 	run->stopping = true;
 }
 
-/* A rank has failed: the others have the time of grace from the first failure on. */
+/* A rank has failed: the time of grace for the other ranks begins with the first failure. */
 static void note_failure(struct run *run, int exit_code)
 {
 	if (run->exit_code)
@@ -85,7 +85,7 @@ static void describe_death(char *text, size_t size, int wait_status)
 		snprintf(text, size, "exit code %d", WEXITSTATUS(wait_status));
 }
 
-/* In virtual time: the bridge has given up, perhaps on a program that does not wait. */
+/* Virtual time: the bridge has given up, perhaps because of a program that polls. */
 static void name_spinners(const struct run *run)
 {
 	char name[PATH_MAX];
@@ -96,7 +96,10 @@ static void name_spinners(const struct run *run)
 			fprintf(stderr, "ina-lab: host %d is busy with %s\n", i, name);
 }
 
-/* A bridge whose hosts all have ended ends well: what is to be told is of the hosts. */
+/*
+ * If all hosts have ended, the bridge ends with exit code 0. Then the message should be about the
+ * hosts, not about the bridge.
+ */
 static bool has_lost_its_hosts(const struct run *run)
 {
 	if (!WIFEXITED(run->bridge.wait_status) || WEXITSTATUS(run->bridge.wait_status) != 0)
@@ -107,7 +110,7 @@ static bool has_lost_its_hosts(const struct run *run)
 	return false;
 }
 
-/* Has it ended before its time? */
+/* If the bridge has ended too early, reports that and stops the run. */
 static void look_at_bridge(struct run *run)
 {
 	char how[32];
@@ -125,7 +128,7 @@ static void look_at_bridge(struct run *run)
 	stop(run, LAB_EXIT_FAILED);
 }
 
-/* A host has failed: guest-init said so, or its kernel ended. */
+/* A host has failed: guest-init has reported it, or the kernel has ended. */
 static void host_died(struct run *run, struct lab_host *host)
 {
 	char how[64] = "its set-up failed";
@@ -133,7 +136,7 @@ static void host_died(struct run *run, struct lab_host *host)
 	        host->state == LAB_HOST_RUNNING || host->state == LAB_HOST_FINISHED;
 
 	look_at_bridge(run);
-	if (run->stopping) /* without the bridge they all end */
+	if (run->stopping) /* without the bridge, all hosts end */
 		return;
 	if (lab_reaper_has_ended(host->kernel_pid)) {
 		lab_host_end(host, &run->reaper);
@@ -164,7 +167,7 @@ static void listen_to(struct run *run, struct lab_host *host)
 	}
 }
 
-/* Somebody's child has ended: a kernel, the bridge, or an orphan, which the reaper collects. */
+/* A child has ended: a kernel, the bridge, or an orphan, which lab_reaper_close() reaps. */
 static void look_at_children(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -209,12 +212,12 @@ static void relay(struct run *run, struct lab_console *console)
 		break;
 	case LAB_CONSOLE_MORE:
 	case LAB_CONSOLE_ENDED:
-	case LAB_CONSOLE_INTERRUPTED: /* the main loop looks at that descriptor itself */
+	case LAB_CONSOLE_INTERRUPTED: /* the main loop reads that descriptor itself */
 		break;
 	}
 }
 
-/* Waits up to `wait_s` for anything to happen, and sees to it. */
+/* Waits up to `wait_s` seconds for an event, and handles it. */
 static void wait_once(struct run *run, double wait_s)
 {
 	struct pollfd *fds = run->polled;
@@ -243,12 +246,12 @@ static void wait_once(struct run *run, double wait_s)
 		if (seen[2].revents)
 			listen_to(run, host);
 	}
-	/* Last: what a host said before it died has been heard by now. */
+	/* This comes last, so messages that a host sent before it died have been read. */
 	if (fds[1].revents)
 		look_at_children(run);
 }
 
-/* From here on one at a time runs, and all do so on one processor. */
+/* From now on one process runs at a time, so all of them move to one processor. */
 static void gather(const struct run *run)
 {
 	lab_processors_gather(0);
@@ -257,7 +260,7 @@ static void gather(const struct run *run)
 		lab_processors_gather(run->hosts[i].kernel_pid);
 }
 
-/* Starts what is due, and returns how long nothing more will be, in seconds. */
+/* Starts the commands that are due. Returns the seconds until the next one is due, or INFINITY. */
 static double start_due(struct run *run)
 {
 	double next_s = INFINITY;
@@ -284,7 +287,7 @@ static double start_due(struct run *run)
 	return next_s;
 }
 
-/* Ends a line with the ranks that still run, as " 0 2". */
+/* Ends a line with the numbers of the hosts that still run, as " 0 2". */
 static void list_running(const struct run *run)
 {
 	for (int i = 0; i < run->host_count; i++)
@@ -327,7 +330,7 @@ static void wait_for_all(struct run *run)
 	}
 }
 
-/* Pulls the plug on all hosts, and prints what they had said by then. */
+/* Kills all hosts, and prints the output that they had written by then. */
 static void end_hosts(struct run *run)
 {
 	run->stopping = true;
@@ -381,13 +384,13 @@ static bool start_all(struct run *run, const struct lab_parts *parts)
 	return started;
 }
 
-/* From here on the signals that end a run, and those of its children, are read like files. */
+/* Opens descriptors from which the signals that end a run, and those of its children, are read. */
 static bool open_signals(struct run *run)
 {
 	struct sigaction hangup;
 	int interrupts[] = {SIGINT, SIGTERM, 0, 0};
 
-	/* Under nohup(1) it stays ignored; what is blocked as well would be queued all the same. */
+	/* Under nohup(1) SIGHUP stays ignored; blocking it would still queue it. */
 	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
 		interrupts[2] = SIGHUP;
 	signal(SIGPIPE, SIG_IGN);
@@ -396,7 +399,9 @@ static bool open_signals(struct run *run)
 	return run->interrupt_fd >= 0 && run->child_fd >= 0;
 }
 
-/* The whole path, since hosts start in other folders; of what is not there, the name it was given.
+/*
+ * Returns the absolute path, since hosts start in other folders, or the given name if there is no
+ * such file.
  */
 static void find_part(char path[PATH_MAX], const char *variable, const char *by_default)
 {
@@ -447,7 +452,7 @@ static void close_run(struct run *run)
 	free(run);
 }
 
-/* Everything but processes. NULL, with one line on stderr, where a part fails. */
+/* Opens everything but the processes. Returns NULL, with one line on stderr, on failure. */
 static struct run *open_run(const struct lab_options *options, const struct lab_parts *parts)
 {
 	const size_t hosts = (size_t)options->host_count;

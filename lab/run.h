@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run: n hosts round a bridge, a command on each, from the start to the last trace of it gone. */
+/* A run: n hosts around a bridge and a command on each, from the start to complete cleanup. */
 #ifndef INA_LAB_RUN_H
 #define INA_LAB_RUN_H
 
@@ -7,17 +7,19 @@
 
 #include "options.h"
 
-/* Where the kernel and the first process of the hosts are. */
+/* The paths of the hosts' kernel and of their first process. */
 struct lab_parts {
 	char kernel[PATH_MAX];
 	char guest_init[PATH_MAX];
 };
 
-/* INA_KERNEL and INA_GUEST_INIT in the environment; or the place where `make kernel` puts it, and
- * guest-init from the build folder. The paths may name files that are not there. */
+/*
+ * Reads INA_KERNEL and INA_GUEST_INIT from the environment. The defaults are the kernel that `make
+ * kernel` builds and guest-init from the build folder. The files may not exist.
+ */
 struct lab_parts lab_parts_find(void);
 
-/* Runs the command and returns the exit code for ina-lab. Says on stderr what went wrong. */
+/* Runs the command and returns the exit code for ina-lab. Reports errors on stderr. */
 int lab_run(const struct lab_options *options);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A User Mode Linux kernel runs each process of its guest in a traced process of the machine, which
- * stands still unless the guest's processor is at it. The guest's kernel has put the name under
- * which a program was executed at the very top of its stack, with eight zeros behind it.
+ * A User Mode Linux kernel runs each process of its guest in a traced process of the machine. A
+ * traced process is stopped unless the guest's processor executes it. The guest's kernel has put
+ * the name under which a program was executed at the very top of its stack, followed by eight zero
+ * bytes.
  */
 #include "spinner.h"
 
@@ -21,7 +22,7 @@
 #define PAGE_BYTES        4096
 #define ZEROS_BEHIND_NAME 8
 
-/* Whether the process runs, traced by the kernel. */
+/* True if the process runs and is traced by the kernel. */
 static bool is_running(pid_t pid, pid_t kernel_pid)
 {
 	char path[64], line[256], state = 0;
@@ -53,7 +54,7 @@ static pid_t find_running(pid_t kernel_pid)
 	return found;
 }
 
-/* Whether the page ends as the top of a stack does: with strings, and the last one is the name. */
+/* If the page ends like the top of a stack, with strings, reads the last one, which is the name. */
 static bool read_name(const char *page, char *name, size_t size)
 {
 	size_t end = PAGE_BYTES, start;
@@ -69,7 +70,7 @@ static bool read_name(const char *page, char *name, size_t size)
 	return true;
 }
 
-/* The guest's memory is a file without a name; of its pieces, the stack is the highest. */
+/* The guest's memory is mapped from an unnamed file; the stack is the highest of its mappings. */
 static bool find_name(pid_t pid, char *name, size_t size)
 {
 	char path[64], line[512], page[PAGE_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a host's programs computes without end. */
+/* Finds the program on a host that computes without end. */
 #ifndef INA_LAB_SPINNER_H
 #define INA_LAB_SPINNER_H
 
@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 /*
- * Writes the path of the program that a host's processor is busy with, as it was executed. False
- * where it is not in a program, or where that cannot be seen.
+ * Writes the path, as it was executed, of the program that a host's processor is executing. Returns
+ * false if the processor is not in a program, or if the path cannot be found.
  */
 bool lab_spinner_find(pid_t kernel_pid, char *name, size_t size);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the switch and the aggregator did in a run, for a person: from the bridge's counters. */
+/* Summarises the bridge's counters of a run for a reader. */
 #include "summary.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
-/* A counter of `object`; 0 where there is none. */
+/* A counter of `object`, or 0 if it does not exist. */
 static long long count(const json_t *object, const char *name)
 {
 	return (long long)json_integer_value(json_object_get(object, name));
@@ -32,7 +32,7 @@ static void print_aggregator(const json_t *aggregator)
 		        count(aggregator, "joins_refused"), count(aggregator, "jobs_broken"));
 }
 
-/* Frames that `name` counts, over all ports and both sides of the switch. */
+/* The sum of the counter `name` over all ports and both directions. */
 static long long count_faults(const json_t *ports, const char *name)
 {
 	long long sum = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As text: every switch from the top down, and what is at each of its ports. */
+/* Prints a fabric as text: every switch, from the top level down, and each of its ports. */
 #include "topology.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static const char usage[] = "ina-lab topology takes FABRIC [--svg FILE]\n";
 
-/* What has options of its own, behind its name. */
+/* Ends a line with the options that were set for this switch or cable alone. */
 static void print_settings(const struct topology *topology, bool is_of_cable, unsigned number)
 {
 	for (unsigned i = 0; i < topology->setting_count; i++) {

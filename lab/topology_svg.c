@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each row is spread over the whole width, so that regular fabrics come out straight. */
+/* Each row is spread over the whole width, so regular fabrics look regular. */
 #include "topology_svg.h"
 
 enum {
-	HOST_WIDTH = 44, /* of the row */
+	HOST_WIDTH = 44, /* of a host's share of its row */
 	ROW_HEIGHT = 110,
 	BOX_HEIGHT = 30,
 	LETTER_WIDTH = 8,
@@ -45,7 +45,7 @@ static void place(struct picture *picture)
 
 	for (unsigned i = 0; i < topology->switch_count; i++) {
 		const unsigned level = topology->switches[i].level;
-		/* A switch is as wide as two hosts. */
+		/* A switch takes the width of two hosts. */
 		const unsigned width = 2 * count_level(topology, level);
 
 		if (level > picture->levels)
@@ -62,7 +62,7 @@ static void place(struct picture *picture)
 				picture->switch_x[i] =
 				        spread(picture, index++, count_level(topology, level));
 	}
-	/* Hosts beside those of their switch. */
+	/* Hosts of the same switch are next to each other. */
 	for (unsigned i = 0; i < topology->switch_count; i++)
 		for (unsigned host = 0; host < topology->host_count; host++)
 			if (topology->host_switch[host] == i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fabric as a picture: hosts at the bottom, a row of switches for each level. */
+/* Draws a fabric as a picture: hosts at the bottom, and a row of switches for each level. */
 #ifndef INA_LAB_TOPOLOGY_SVG_H
 #define INA_LAB_TOPOLOGY_SVG_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of one run, and the orders in it that lab/guest-init reads. */
+/* The folder of a run, with the instructions that lab/guest-init reads. */
 #include "workspace.h"
 #include "resources.h"
 
@@ -13,21 +13,25 @@
 
 extern char **environ;
 
-/* rxe takes 80 bytes off the device's MTU for all headers (RXE_MAX_HDR_LENGTH). What is left,
- * rounded down to a power of two, is the RoCE path MTU. */
+/*
+ * The difference between a device's MTU and the RoCE path MTU. rxe subtracts 80 bytes for all
+ * headers (RXE_MAX_HDR_LENGTH) and rounds the rest down to a power of two.
+ */
 #define DEVICE_MTU_MARGIN_BYTES 104
 
-/* The bridge itself, in virtual time (sim-bridge/virtual/muster.h). */
+/* The addresses of the bridge itself, in virtual time (sim-bridge/virtual/muster.h). */
 #define BRIDGE_ADDRESS "192.0.255.254"
 #define BRIDGE_MAC     "02:00:00:00:ff:fe"
 
-/* The last two bytes of a host's address, as a number: 192.0.2.1, and on to 192.0.3.0 and
- * 192.0.3.1. Those of its MAC are 0x200 less. */
+/*
+ * The last two bytes of a host's IP address as a number: host 0 has 192.0.2.1, and 192.0.3.0 and
+ * 192.0.3.1 follow 192.0.2.255. The last two bytes of its MAC address are 0x200 less.
+ */
 #define HOST_ADDRESS(host) (0x201 + (host))
 
 /*
- * INA_ACK_TIMEOUT where up to four hosts share processors: 4.096 us * 2^16 = 268 ms. With twice as
- * many a full window of all takes twice as long.
+ * INA_ACK_TIMEOUT if up to four hosts share the processors: 4.096 us * 2^16 = 268 ms. Each time
+ * that the number of hosts doubles, full windows of all hosts take twice as long.
  */
 #define SHARED_ACK_TIMEOUT 16
 #define SHARED_HOSTS       4
@@ -46,7 +50,10 @@ void lab_workspace_remove(const char *path)
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Hosts must see the folder: it cannot be below what they mount over, and its name is plain. */
+/*
+ * True if hosts can see the folder, which must not be below a path over which they mount, and if
+ * its name has no special characters.
+ */
 static bool fits_guest(const char *path)
 {
 	static const char *const hidden[] = {"/dev", "/proc", "/sys", "/run"};
@@ -88,7 +95,7 @@ static FILE *open_order(const struct lab_workspace *workspace, const char *name,
 	return fopen(path, "we");
 }
 
-/* Closes `file`, which may be NULL, and returns whether everything got into it. */
+/* Closes `file`, which may be NULL. Returns true if everything was written. */
 static bool close_order(FILE *file)
 {
 	if (!file)
@@ -124,11 +131,12 @@ static int shared_ack_timeout(int hosts)
 }
 
 /*
- * The caller's environment, and who this rank is. In virtual time without its language: the files
- * that a C library reads for it differ between machines, and reading costs some nanoseconds. A
- * command's output is a terminal to it, so that C libraries flush by the line, but one without
- * colours. Where hosts share processors, a full window may take longer than libina's ACK timeout,
- * most of all through the simulated RTL, and hosts would send it twice.
+ * Writes the caller's environment and this rank's variables. In virtual time the language is left
+ * out: the files that a C library reads for it differ between machines, and reading them takes some
+ * nanoseconds. A command's stdout is a terminal, so that C libraries flush after each line, but one
+ * without colours. If hosts share processors, a full window may take longer than libina's ACK
+ * timeout, above all with the simulated RTL, and hosts would send it twice; so INA_ACK_TIMEOUT is
+ * set.
  */
 static bool write_environment(const struct lab_workspace *workspace, int host, int local, int rank,
                               int count, const struct lab_options *options)
@@ -161,8 +169,10 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	return close_order(file);
 }
 
-/* What ip(8) does in the guest. The others' addresses are known: to ask for them at the start of
- * every connection would only add frames that may be lost. */
+/*
+ * Writes the batch for ip(8) in the guest. It has the addresses of all other hosts, since asking
+ * for them at the start of every connection would only add frames that may be lost.
+ */
 static bool write_network(const struct lab_workspace *workspace, int host,
                           const struct lab_options *options)
 {
@@ -189,7 +199,7 @@ static bool write_network(const struct lab_workspace *workspace, int host,
 	return close_order(file);
 }
 
-/* Ranks are counted host by host. */
+/* Ranks are numbered host by host. */
 static bool write_environments(const struct lab_workspace *workspace,
                                const struct lab_options *options)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A packet's life: parse, judge, then pass, discard, join or resend. */
+/* The steps of a packet: parse, judge, then pass, discard, join or resend. */
 #include "aggregator.h"
 
 #include <assert.h>
@@ -18,7 +18,9 @@
 #include "trace.h"
 #include "tree.h"
 
-/* Up to the next tick it may be no time at all, up to the one after it is a whole interval. */
+/*
+ * The time to the next tick may be short, but the next two ticks are at least one interval apart.
+ */
 enum { TICKS = 2 };
 
 struct aggregator {
@@ -26,11 +28,11 @@ struct aggregator {
 	struct ina_counters counters;
 	struct memory memory;
 	struct jobs jobs;
-	struct queue_slot *slots; /* [port][packet of the memory] */
+	struct queue_slot *slots; /* [port][packet in the memory] */
 	struct queue *queues;     /* [port][job] */
 	struct judge *judges;     /* [port] */
 	struct history sums;
-	struct history parts; /* where there are uplinks */
+	struct history parts; /* only with uplinks */
 	struct tree tree;
 	struct output output;
 	struct join join;
@@ -41,7 +43,7 @@ static bool is_mtu(unsigned bytes)
 	return bytes >= 256 && bytes <= PACKET_PAYLOAD_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-/* Some port must lead down. */
+/* At least one port must lead down. */
 static bool is_place(const struct aggregator_place *place, unsigned ports)
 {
 	uint32_t all = UINT32_MAX >> (AGGREGATOR_PORTS_MAX - ports);
@@ -75,7 +77,7 @@ static bool is_valid(const struct aggregator_config *config)
 	       is_mtu(config->mtu_bytes) && is_place(&config->place, config->ports);
 }
 
-/* With what zeros stand for. */
+/* Replaces zeros by the defaults. */
 static struct aggregator_config filled_in(const struct aggregator_config *config)
 {
 	struct aggregator_config full = *config;
@@ -96,8 +98,8 @@ static struct aggregator_config filled_in(const struct aggregator_config *config
 }
 
 /*
- * Of a job. Where ports or VLANs have a quota of contexts, they have one of the memory too: a
- * context has no more than its share.
+ * Returns the packets of the largest block of a job. If ports or VLANs have a quota of contexts,
+ * the memory has a quota too: no context gets more than its share.
  */
 static unsigned block_most(const struct aggregator_config *config)
 {
@@ -204,7 +206,7 @@ void aggregator_close(struct aggregator *aggregator)
 	free(aggregator);
 }
 
-/* Sends a frame on unchanged, or a TRACE from below with this switch's slot filled. */
+/* Sends a frame on unchanged. If it is a TRACE from below, fills this switch's slot. */
 static void pass(struct aggregator *aggregator, unsigned port, const struct packet *packet)
 {
 	struct output *output = &aggregator->output;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an aggregator counts, the model and the RTL alike, in this order.
- * rtl/ina_pkg.sv has the same list; the position here is the position there.
+ * The counters of the aggregator, in the order that the model and the RTL share. rtl/ina_pkg.sv
+ * has the same list; a counter's position here is its position there.
  */
 #ifndef INA_COUNTERS_H
 #define INA_COUNTERS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first lanes of a message header must be equal in all messages that meet. */
+/* In all messages that are summed together, the first lanes of the header must be equal. */
 #include "heads.h"
 
 #include <stddef.h>
@@ -46,7 +46,7 @@ static bool has_operation(const struct aggregator_lack *lacks, uint8_t operation
 	}
 }
 
-/* A message that can be summed, or a JOIN or LEAVE. */
+/* Returns whether the packet starts a message that can be summed, or is a JOIN or LEAVE. */
 static bool is_known(const struct aggregator_lack *lacks, const struct queue_slot *slot)
 {
 	struct ina_wire_header header;
@@ -60,7 +60,7 @@ static bool is_known(const struct aggregator_lack *lacks, const struct queue_slo
 	       queue_slot_is_control(slot, INA_WIRE_LEAVE);
 }
 
-/* A JOIN's place is its sender's own. */
+/* In a JOIN the lane of the place may differ. */
 static bool headers_are_equal(const uint8_t *a, const uint8_t *b)
 {
 	bool joins = a[offsetof(struct ina_wire_header, type)] == INA_WIRE_JOIN;
@@ -111,7 +111,10 @@ static int32_t window_lane(const uint8_t *join)
 	return lane;
 }
 
-/* The lane of the window: MAX of all that was asked for and of the job's grant, both negative. */
+/*
+ * Sets the lane of the window to the MAX of the windows that were asked for and of the job's
+ * grant, all of them negative.
+ */
 static void lower_window(const struct job *job, uint8_t *join)
 {
 	int32_t granted = -(int32_t)job->window_packets;
@@ -121,13 +124,13 @@ static void lower_window(const struct job *job, uint8_t *join)
 		       sizeof(granted));
 }
 
-/* Where the sum of all ranks is made, a JOIN says how many jobs were here first. */
+/* If the sum of all ranks is made here, a JOIN's sum says how many jobs had a context before. */
 static uint32_t jobs_before(const struct job *job, bool joins)
 {
 	return joins && !job->has_border ? job->before << INA_WIRE_BEFORE_SHIFT : 0;
 }
 
-/* ORs into the flags of the sum's trailer. */
+/* ORs `flags` into the flags of the sum's trailer. */
 static void set_flags(uint8_t *sum, unsigned payload_bytes, uint32_t flags)
 {
 	uint8_t *at = sum + payload_bytes - sizeof(struct ina_wire_trailer) +
@@ -189,7 +192,10 @@ bool heads_fit_part(const struct queue_slot *from_above, const struct history_su
 	    (packet_opcode_starts(from_above->opcode) &&
 	     !headers_are_equal(from_above->payload.bytes, part->payload.bytes)))
 		return false;
-	/* Else the JOINs were summed without what is granted here, before this switch knew them. */
+	/*
+	 * Otherwise the sum of the JOINs was made without the grant of this switch, before it had
+	 * learned the flows.
+	 */
 	return !queue_slot_is_control(from_above, INA_WIRE_JOIN) ||
 	       window_lane(from_above->payload.bytes) >= window_lane(part->payload.bytes);
 }

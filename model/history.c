@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots go by the packets' ordinal, which is the same for all flows of a job.
+ * The slot of a sum is given by the ordinal of its packets, which is the same in all flows of a
+ * job.
  *
- * Why a slot may be overwritten: a host sends packet p + W only after the sum of p
- * has reached it, and W, its window, is no more than the block's packets B (no more is
- * granted at JOIN). So when sum p + B is made, every host has sum p. Where a child may be a switch,
- * whose border need not wait for its others below when it is broken or was reset, B is 2 W
- * (docs/protocol.md, A history is long enough).
+ * A slot may be overwritten for this reason: a host sends packet p + W only after it has received
+ * sum p. Its window W is at most B, the packets of the block, because no more is granted at the
+ * JOIN. So when sum p + B is made, every host has sum p. If a child may be a switch, B is 2 W,
+ * because a switch that is broken or was reset passes its border without waiting for its other
+ * children (docs/protocol.md, A history is long enough).
  *
- * Of partial sums: when that of p + B is made, every host below has the sum of p from
- * above, so that has been made, and whoever still wants p is answered there.
+ * The same holds for parts: when part p + B is made, every host below has sum p from above. So
+ * sum p exists, and a rank that still lacks it is answered with that sum.
  */
 #include "history.h"
 

@@ -15,21 +15,24 @@ struct history_sum {
 };
 
 struct history {
-	struct history_sum *sums; /* of all jobs, as many as a port's queues have slots */
+	struct history_sum *sums; /* of all jobs: as many as the memory has packets */
 };
 
-/* False: no memory. */
+/* `slot_count`: packets of the memory. False: out of memory. */
 bool history_open(struct history *history, unsigned slot_count);
 void history_close(struct history *history);
 
 /*
- * Keeps the sum of the packets of an ordinal in the job's block, in place of the one that is as far
- * before it as the block has packets.
+ * Stores the sum of the packets of this ordinal in the job's block. It overwrites the sum of
+ * ordinal - block.packets.
  */
 void history_write(struct history *history, struct memory_block block, uint64_t ordinal,
                    const uint8_t *sum, unsigned sum_bytes);
 
-/* The sum of an ordinal, if no more than the block has packets have been written since. */
+/*
+ * Returns the sum of this ordinal. The caller must know that fewer than block.packets later sums
+ * have been written.
+ */
 const struct history_sum *history_read(const struct history *history, struct memory_block block,
                                        uint64_t ordinal);
 

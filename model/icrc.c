@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks a copy of the headers, and lets libdeflate run over it and over the payload. */
+/* Masks a copy of the headers, and runs libdeflate's CRC over the copy and the payload. */
 #include "icrc.h"
 
 #include <libdeflate.h>
@@ -18,7 +18,7 @@ static void mask_ipv4(uint8_t *ip)
 	memset(ip + PACKET_IPV4_CHECKSUM_AT, 0xFF, 2);
 }
 
-/* Traffic class and flow label lie between version and length. */
+/* Traffic class and flow label are between version and length. */
 static void mask_ipv6(uint8_t *ip)
 {
 	ip[0] |= 0x0F;

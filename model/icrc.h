@@ -9,17 +9,17 @@
 #include "packet.h"
 
 /*
- * The iCRC of a packet: `header` is its frame header (Ethernet to BTH), `payload`
- * the `payload_bytes` behind the BTH.
+ * Returns the iCRC of a packet. `header` is its frame header (Ethernet to BTH), `payload` the
+ * `payload_bytes` after the BTH.
  *
- * CRC-32 of Ethernet over eight bytes of ones in place of an InfiniBand LRH, then
- * IP, UDP, BTH and payload, with ones in place of what routers change
- * (IBTA vol. 1, annex A17.3.3). The caller stores the result little-endian.
+ * It is Ethernet's CRC-32 over eight bytes of ones in place of InfiniBand's LRH, then IP, UDP,
+ * BTH and payload, with ones in the fields that routers may change (IBTA vol. 1, annex A17.3.3).
+ * The caller stores the result little-endian.
  */
 uint32_t icrc_of_packet(const struct packet_header *header, const uint8_t *payload,
                         unsigned payload_bytes);
 
-/* Has a candidate the length that its headers say, and the iCRC that fits? */
+/* Returns whether a candidate has the length that its headers say, and the right iCRC. */
 bool icrc_is_right(const struct packet *packet);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admission, from the lowest free context up, and the end of jobs. */
+/* Admission, which takes the lowest free context, and the end of jobs. */
 #include "jobs.h"
 
 #include <assert.h>
@@ -46,14 +46,17 @@ unsigned jobs_count(const struct jobs *jobs)
 	return count;
 }
 
-/* Children of the job that a JOIN tells of. A JOIN without a place is of a single switch's job. */
+/*
+ * Returns the number of the job's children at this switch, from a JOIN. If the JOIN has no place,
+ * all ranks of the job are at this switch.
+ */
 static unsigned child_count(const struct jobs *jobs, const struct ina_wire_header *header)
 {
 	return header->remaining_bytes ? ina_wire_children(header->remaining_bytes, jobs->level)
 	                               : header->rank_count;
 }
 
-/* Does the connection turn round further up? */
+/* Returns whether the sender's connection turns round higher up. */
 static bool is_border(const struct jobs *jobs, const struct ina_wire_header *header)
 {
 	return ina_wire_turn(header->remaining_bytes) > jobs->level;
@@ -69,17 +72,17 @@ static bool is_possible(const struct jobs *jobs, const struct ina_wire_header *h
 }
 
 /*
- * How many of its windows a job's block must hold. Where a child is a switch, which may break the
- * job or be reset by itself, its border no longer waits for the others below it: with the sums that
- * all have, a window more is sent, and summed here, while a receiver still lacks the oldest of
- * them.
+ * Returns how many windows a job's block must hold. If a child is a switch, it may break the job
+ * or be reset on its own. Then its border no longer waits for its other children. With the sums
+ * that all ranks have, one more window can be sent, and summed here, while a receiver still lacks
+ * the oldest of these sums.
  */
 static unsigned windows_of_block(const struct jobs *jobs)
 {
 	return jobs->level > 1 ? 2 : 1;
 }
 
-/* A context for the job of this JOIN. */
+/* Opens a context for the job of this JOIN. */
 static struct job open_job(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                            uint16_t tag)
 {
@@ -109,7 +112,7 @@ static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned 
 	       !jobs_has_child(job, port) && !(job->has_border && is_border(jobs, header));
 }
 
-/* Have JOINs of the port opened as many jobs that lack a rank as they may? */
+/* Returns whether the port is at its quota of jobs that lack a rank. */
 static bool has_share(const struct jobs *jobs, unsigned port)
 {
 	unsigned waiting = 0;
@@ -122,7 +125,7 @@ static bool has_share(const struct jobs *jobs, unsigned port)
 	return waiting >= jobs->quota;
 }
 
-/* The flow that brings the sums down may come when this switch has sent its own JOIN up. */
+/* A down flow may join only after this switch has sent its own JOIN up. */
 static int admit_down(struct jobs *jobs, unsigned port, const struct ina_wire_header *header)
 {
 	int index = find_job(jobs, header->job_id);
@@ -154,7 +157,7 @@ static bool is_of_vlan(const struct job *job, uint16_t tag)
 	return job->valid && ((job->tag ^ tag) & PACKET_VLAN_ID_MASK) == 0;
 }
 
-/* Have the jobs of the VLAN as many contexts as they may? */
+/* Returns whether the VLAN is at its quota of contexts. */
 static bool is_vlan_full(const struct jobs *jobs, uint16_t tag)
 {
 	unsigned count = 0;
@@ -165,8 +168,8 @@ static bool is_vlan_full(const struct jobs *jobs, uint16_t tag)
 }
 
 /*
- * A context of no job of a higher priority; where the VLAN has all that it may, one of the VLAN's.
- * All ranks' JOINs of a job ask once.
+ * The JOIN asks for a context: of any job whose priority is not higher and, if its VLAN is at its
+ * quota, only of its VLAN's jobs. The JOINs of all ranks of a job ask once.
  */
 static void want_context(struct jobs *jobs, uint64_t job_id, uint16_t tag, bool vlan_full)
 {
@@ -290,7 +293,7 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 	return true;
 }
 
-/* True. */
+/* Always returns true. */
 static bool forget(struct jobs *jobs, struct job *job)
 {
 	job->valid = false;
@@ -299,8 +302,8 @@ static bool forget(struct jobs *jobs, struct job *job)
 }
 
 /*
- * A receiver that is at another switch may not have left. What passed raw behind the sums of a
- * broken job could be put together with one that is still on its way there.
+ * A receiver at another switch may not have left. If packets of a broken job passed raw after its
+ * sums, it could combine them with a sum that is still under way.
  */
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of jobs: who may join, who has joined, and what has become of it. */
+/* The job table: which ranks may join and which have joined, and the state of each job. */
 #ifndef INA_MODEL_JOBS_H
 #define INA_MODEL_JOBS_H
 
@@ -13,110 +13,113 @@
 struct job {
 	bool valid;
 	bool broken;
-	bool heard; /* since the last jobs_age(): a JOIN of a rank; once all have joined, any packet
-	             */
+	/* Since the last jobs_age(): a rank's JOIN came, or, once all have joined, any packet. */
+	bool heard;
 	uint64_t job_id;
-	unsigned opener; /* the port by which the JOIN came that opened it */
-	uint16_t tag;    /* of the JOIN that opened it, as jobs_admit() has it */
-	bool asked;      /* another one was refused for want of its context, or of one of some */
+	unsigned opener; /* port of the JOIN that opened the job */
+	uint16_t tag;    /* of the JOIN that opened the job, as in jobs_admit() */
+	bool asked;      /* it may be asked for its context, and no trailer has asked yet */
 	unsigned rank_count;
-	unsigned child_count;      /* children, hosts or switches, that have ranks of the job */
-	unsigned attached;         /* those of them that have joined */
-	struct memory_block block; /* of all queues and histories */
-	unsigned window_packets;   /* that its hosts are granted */
-	unsigned before;           /* jobs that had a context when it got its own */
-	uint32_t port_mask;        /* their ports */
-	uint32_t left;             /* those of them whose LEAVE has gone out */
-	unsigned quiet; /* ticks until it is forgotten: all have left, its packets are dropped */
+	unsigned child_count;      /* children (hosts or switches) with ranks of the job */
+	unsigned attached;         /* children that have joined */
+	struct memory_block block; /* the job's packets in all queues and histories */
+	unsigned window_packets;   /* window that the hosts are granted */
+	unsigned before;           /* number of jobs that had a context when it got its own */
+	uint32_t port_mask;        /* ports of the children that have joined */
+	uint32_t left;             /* ports of the children whose LEAVE has gone out */
+	unsigned quiet; /* ticks of the quiet time after it broke; its packets are dropped */
 
 	/* docs/protocol.md, Several switches. */
 	bool has_border;
 	bool has_down;
-	unsigned border;     /* port of the flow whose sums are made higher up */
-	unsigned down;       /* uplink of the flow that brings them */
-	uint64_t up_count;   /* packets of each flow whose sum has been made here */
-	uint64_t down_count; /* packets whose sum of all ranks has gone out: as many at the top */
+	unsigned border;     /* port of the border; valid if has_border */
+	unsigned down;       /* uplink of the down flow; valid if has_down */
+	uint64_t up_count;   /* packets of each flow summed here; at the top equal to down_count */
+	uint64_t down_count; /* packets whose sum of all ranks has gone out */
 
 	bool congested; /* it has met congestion since its last trailer */
 
-	/* The message that UP is in. */
+	/* The message that UP is in; the fields below are valid if in_message. */
 	bool in_message;
-	uint8_t number_type; /* as in its header */
-	uint8_t operation;   /* likewise */
-	bool overflow;       /* an int32 sum of it has overflowed */
+	uint8_t number_type; /* as in the message header */
+	uint8_t operation;   /* as in the message header */
+	bool overflow;       /* an int32 sum of the message has overflowed */
 };
 
 struct jobs {
 	struct job *entries;
-	struct memory *memory; /* the aggregator's; the blocks of the valid ones are taken */
+	struct memory *memory; /* the aggregator's; each valid job has a block of it */
 	unsigned job_count;
-	unsigned quota;               /* that lack a rank and one port may have opened */
-	unsigned vlan_quota;          /* that the jobs of one VLAN may have */
-	const uint8_t *port_priority; /* by port, of JOINs whose tag does not count */
-	uint32_t trusted;             /* ports whose JOINs' VLAN tags count */
+	unsigned quota;               /* most jobs lacking a rank that one port may have opened */
+	unsigned vlan_quota;          /* most contexts of one VLAN's jobs */
+	const uint8_t *port_priority; /* indexed by port; of JOINs whose VLAN tag does not count */
+	uint32_t trusted;             /* bit p: the VLAN tags of JOINs on port p count */
 	unsigned port_count;
-	unsigned level;          /* of this switch */
-	uint64_t wanted_by;      /* the job that was the last to ask for a context */
-	unsigned quiet_ticks;    /* until a quiet time that begins now is over; 0: there is none */
-	unsigned patience_ticks; /* until a flow that is heard now has been silent for long */
+	unsigned level;          /* of this switch, 1 to INA_WIRE_LEVELS */
+	uint64_t wanted_by;      /* job id of the last JOIN that asked for a context */
+	unsigned quiet_ticks;    /* ticks that end a quiet time; 0: no quiet time */
+	unsigned patience_ticks; /* calls of judge_patience() that make a flow silent */
 	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */
 };
 
-/* `shape` says all but the entries. False: no memory. */
+/* Copies all fields of `shape` except `entries`, and allocates these. False: out of memory. */
 bool jobs_open(struct jobs *jobs, const struct jobs *shape);
 void jobs_close(struct jobs *jobs);
 
 enum { JOBS_REFUSED = -1, JOBS_HELD = -2 };
 
 /*
- * A JOIN with this header asks for a flow on `port`. `tag` is that of its VLAN (packet_tag()), or
- * has the port's priority alone where tags do not count. Returns the job's index, JOBS_REFUSED, or
- * JOBS_HELD where it has to come again (docs/protocol.md, Refusal).
+ * A JOIN with this header asks for a flow on `port`. `tag` is its VLAN tag (packet_tag()) or, if
+ * its tag does not count, the port's priority alone. Returns the index of the job, JOBS_REFUSED,
+ * or JOBS_HELD if the JOIN is to be dropped and retransmitted (docs/protocol.md, Refusal).
  */
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                uint16_t tag);
 
-/* How many jobs have a context. */
+/* Returns the number of jobs that have a context. */
 unsigned jobs_count(const struct jobs *jobs);
 
-/* A trailer of one of the jobs that are asked for a context has said so. */
+/* The trailer of one of the jobs that may be asked has asked for a context. */
 void jobs_have_asked(struct jobs *jobs);
 
-/* Does the port lead to a switch above? */
+/* Returns whether the port leads to a higher switch. */
 bool jobs_is_uplink(const struct jobs *jobs, unsigned port);
 
-/* All children have joined. */
+/* Returns whether all children have joined. */
 bool jobs_is_complete(const struct job *job);
 
-/* Is the flow of `port` the job's border? Its down flow? */
+/* Returns whether the flow of `port` is the job's border, or its down flow. */
 bool jobs_is_border(const struct job *job, unsigned port);
 bool jobs_is_down(const struct job *job, unsigned port);
 
-/* Has `port` a child with ranks of the job? */
+/* Returns whether `port` has a child with ranks of the job. */
 bool jobs_has_child(const struct job *job, unsigned port);
 
-/* How many packets of the flow of `port` have gone out with a sum. */
+/* Returns how many packets of the flow of `port` have left with a sum or part. */
 uint64_t jobs_sums_sent(const struct job *job, unsigned port);
 
-/* From now on the job is not summed. Nothing new for a job that is broken already. */
+/* The job is no longer summed. No effect if it is broken already. */
 void jobs_break(struct jobs *jobs, unsigned index);
 
 /*
- * The time-to-live is over for whoever was silent since the last call. True: the job is, it has
- * expired, and is broken from now on; the caller frees it. False also for a free context.
+ * End of one time-to-live for the job at `index`. True: it was silent since the last call and has
+ * expired; if all children had joined, it is broken now. The caller frees it. False for a free
+ * context, too.
  */
 bool jobs_age(struct jobs *jobs, unsigned index);
 
 /*
- * The LEAVE of the child at `port` has gone out; with the last one the job goes, and all its flows
- * (true).
- * Not before: a receiver may still lack a sum, and must be answered with it.
- * Where there are other switches, a broken job stays for a quiet time more.
+ * The LEAVE of the child at `port` has gone out. True: that was the last child's, and the job is
+ * freed with all its flows. Not earlier, because a receiver may still lack a sum, and must get it
+ * as an answer. If there are other switches, a broken job is kept for another quiet time.
  */
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port);
 
-/* A tick of the quiet time. True: the job's is over; it goes, and all its flows. */
+/*
+ * A tick of the quiet time for the job at `index`. True: its quiet time has ended, and it is
+ * freed with all its flows.
+ */
 bool jobs_tick(struct jobs *jobs, unsigned index);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transactions: UP sums the children's packets, DOWN hands out the sum that came from above; a raw
- * packet of a broken job; a resend. At the top of a job, UP hands out its sum at once.
+ * Transactions: UP sums the children's packets, and DOWN hands out the sum from above. Further
+ * ones are a raw packet of a broken job, and a resend. At the top of a job, UP hands out its sum
+ * immediately.
  */
 #include "join.h"
 
@@ -18,7 +19,7 @@ static struct queue *queue_of(const struct join *join, unsigned port, unsigned j
 	return &join->judges[port].queues[job];
 }
 
-/* Sends what lies in the output behind a header that waited, perhaps marked. */
+/* Sends the payload in the output after the header of a waiting packet, and marks it if it may. */
 static void send_marked(struct join *join, unsigned port, const struct queue_slot *slot,
                         bool marked)
 {
@@ -37,7 +38,7 @@ static void forget_flows(struct join *join, unsigned job)
 			judge_forget(&join->judges[port], job);
 }
 
-/* True: that was the last LEAVE, and the job is gone. That of a down flow frees nothing. */
+/* True: it was the last LEAVE, and the job was freed. The LEAVE of a down flow frees nothing. */
 static bool leave(struct join *join, unsigned job, unsigned port)
 {
 	if (!jobs_has_child(&join->jobs->entries[job], port) || !jobs_leave(join->jobs, job, port))
@@ -54,7 +55,7 @@ static void leave_all(struct join *join, unsigned job)
 		leave(join, job, port);
 }
 
-/* What UP would sum next. False: something is missing, or the job is not summed. */
+/* Finds the packets that UP would sum next. False: one is missing, or the job is not summed. */
 static bool find_heads(const struct join *join, unsigned job, struct heads *heads)
 {
 	const struct job *entry = &join->jobs->entries[job];
@@ -74,7 +75,7 @@ static bool find_heads(const struct join *join, unsigned job, struct heads *head
 	return true;
 }
 
-/* A switch below was reset, and one rank's LEAVE has passed it in place of its part. */
+/* True after a switch below was reset: one rank's LEAVE has passed it in place of its part. */
 static bool leave_lacks_ranks(const uint8_t *payload)
 {
 	struct ina_wire_header header;
@@ -85,7 +86,10 @@ static bool leave_lacks_ranks(const uint8_t *payload)
 	return trailer.contributors != header.rank_count;
 }
 
-/* Hands the sum of all ranks to all whose receivers are below, and to the down flow's. */
+/*
+ * Hands out the sum of all ranks: in each waiting packet except the border's, and in the down
+ * flow's.
+ */
 static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 {
 	struct job *entry = &join->jobs->entries[job];
@@ -134,7 +138,7 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 	queue_pop(queue_of(join, entry->border, job));
 }
 
-/* May what came from above go out behind the headers that wait for it? */
+/* Returns whether the packet from above may leave with the headers that wait for it. */
 static bool fits(const struct join *join, unsigned job, const struct queue_slot *from_above)
 {
 	const struct job *entry = &join->jobs->entries[job];
@@ -175,7 +179,7 @@ static void down(struct join *join, unsigned job)
 	hand_out(join, job, marked, queue_slot_is_control(slot, INA_WIRE_LEAVE));
 }
 
-/* Sends on what one port of a broken job has waiting, with the payload that it came with. */
+/* Sends the waiting packets of one port of a broken job, with their own payload. */
 static void send_raw(struct join *join, unsigned job, unsigned port)
 {
 	const struct job *entry = &join->jobs->entries[job];
@@ -196,7 +200,7 @@ static void send_raw(struct join *join, unsigned job, unsigned port)
 	}
 }
 
-/* A LEAVE that waits in a queue may free the job on the way. */
+/* A LEAVE that waits in a queue may free the job before the loop ends. */
 static void send_all_raw(struct join *join, unsigned job)
 {
 	const struct job *entry = &join->jobs->entries[job];
@@ -244,7 +248,7 @@ void join_expire(struct join *join, unsigned job)
 
 void join_leave(struct join *join, unsigned job, unsigned port)
 {
-	/* A LEAVE that waited in the queue may have freed it. */
+	/* A LEAVE that waited in the queue may have freed the job. */
 	if (join->jobs->entries[job].valid)
 		leave(join, job, port);
 }

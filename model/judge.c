@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function a row of the table of PSNs. */
+/* One function for each group of rows in the table of PSNs. */
 #include "judge.h"
 
 #include <assert.h>
@@ -10,10 +10,10 @@
 #include "icrc.h"
 #include "wire/ina_wire.h"
 
-/* Suspects since a flow's last packet that put it out. */
+/* Suspects since a flow's last packet that evict the flow. */
 enum { SUSPECTS_MAX = 4 };
 
-/* How far another switch's probe may be from where this one's own would be. */
+/* A probe of another switch has a distance less than this from INA_WIRE_PROBE_PSN_OFFSET. */
 enum { PROBE_REACH = 1 << 14 };
 
 bool judge_open(struct judge *judge, unsigned port, unsigned job_count, struct queue *queues,
@@ -57,7 +57,10 @@ static int find_flow(const struct judge *judge, const struct packet *packet)
 	return -1;
 }
 
-/* The judge of the port that knows the packet's flow, or NULL. All ports' judges are an array. */
+/*
+ * Returns the judge of the port that knows the packet's flow, or NULL. The judges of all ports
+ * are an array.
+ */
 static struct judge *find_home(struct judge *judge, const struct packet *packet)
 {
 	struct judge *judges = judge - judge->port;
@@ -68,7 +71,7 @@ static struct judge *find_home(struct judge *judge, const struct packet *packet)
 	return NULL;
 }
 
-/* PSN - next PSN, as a signed number of 24 bits. */
+/* Returns PSN - next PSN, as a signed number of 24 bits. */
 static int32_t psn_distance(uint32_t psn, uint32_t next_psn)
 {
 	uint32_t difference = (psn - next_psn) & PACKET_PSN_MASK;
@@ -77,7 +80,7 @@ static int32_t psn_distance(uint32_t psn, uint32_t next_psn)
 	                                        : (int32_t)difference;
 }
 
-/* The message header of a packet that starts a message. */
+/* Returns the message header of a packet that starts a message. */
 static struct ina_wire_header message_header(const struct packet *packet)
 {
 	struct ina_wire_header header;
@@ -86,7 +89,7 @@ static struct ina_wire_header message_header(const struct packet *packet)
 	return header;
 }
 
-/* A message of `type` (JOIN or LEAVE): one packet, a header and a trailer. */
+/* Returns whether the packet is a message of `type` (JOIN or LEAVE): a header and a trailer. */
 static bool is_control(const struct packet *packet, uint8_t type)
 {
 	if (packet->wrong_length || packet->opcode != PACKET_SEND_ONLY ||
@@ -142,7 +145,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	return take(judge, (unsigned)job, packet);
 }
 
-/* The format forbids it: the flow's job is no longer summed. */
+/* The packet is one that the format forbids, so its job is no longer summed. */
 static struct judgement break_and_pass(struct judge *judge, unsigned job)
 {
 	jobs_break(judge->jobs, job);
@@ -150,9 +153,9 @@ static struct judgement break_and_pass(struct judge *judge, unsigned job)
 }
 
 /*
- * Has the sum of the job's JOINs gone out to those below? Before that a live connection sends
- * nothing behind its JOIN: what was learned is a JOIN that came again when this switch had let pass
- * the first.
+ * Returns whether the sum of the job's JOINs has gone out to the ranks below. Before that, a live
+ * connection sends nothing after its JOIN. If the flow does send something, it was learned from a
+ * retransmitted JOIN whose first copy had passed this switch unchanged.
  */
 static bool has_join_sum(const struct judge *judge, unsigned job)
 {
@@ -166,7 +169,10 @@ static struct judgement judge_expected(struct judge *judge, unsigned job, struct
 
 	if (!packet_is_well_formed(packet))
 		return break_and_pass(judge, job);
-	/* Only after faults: a sum from above before this switch has sent its own part up. */
+	/*
+	 * Happens only after faults: a sum from above comes before this switch has sent its part
+	 * up.
+	 */
 	bool is_early = jobs_is_down(entry, judge->port) && !entry->broken &&
 	                queue->tail >= entry->up_count;
 	if (is_early || queue_fill(queue) == queue->block.packets)
@@ -176,7 +182,10 @@ static struct judgement judge_expected(struct judge *judge, unsigned job, struct
 	return take(judge, job, packet);
 }
 
-/* Older than the history. A border's sum is higher up, if it still is anywhere. */
+/*
+ * The packet is older than the history. If the sum of a border's packet still exists, it is
+ * higher up.
+ */
 static struct judgement judge_old(struct judge *judge, unsigned job)
 {
 	bool is_border = jobs_is_border(&judge->jobs->entries[job], judge->port);
@@ -188,7 +197,7 @@ static struct judgement judge_old(struct judge *judge, unsigned job)
 	};
 }
 
-/* Before the next one: -1 for the last taken. */
+/* A duplicate. `distance` is negative: -1 is the packet that was taken last. */
 static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_t distance,
                                        struct packet *packet)
 {
@@ -212,8 +221,8 @@ static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_
 }
 
 /*
- * Past a gap. It may be summed when it comes again, so its own payload must
- * never reach the receiver, however long the network holds it back.
+ * A packet past a gap. It may be summed when it is retransmitted, so its own payload must never
+ * reach the receiver, however long the network holds the packet back.
  */
 static struct judgement judge_ahead(struct judge *judge, unsigned job, const struct packet *packet)
 {
@@ -231,7 +240,7 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, const str
 	return (struct judgement){.verdict = VERDICT_PROBE, .job = (int)job};
 }
 
-/* No window reaches that far: the connection is another one. */
+/* No window reaches this distance, so the packet belongs to another connection. */
 static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
 {
 	int32_t window = (int32_t)judge->queues[job].block.packets;
@@ -240,8 +249,8 @@ static bool is_far(const struct judge *judge, unsigned job, int32_t distance)
 }
 
 /*
- * A probe of a switch before this one: it tells the receiver what it lacks. Where only hosts can
- * send, there is none.
+ * Returns whether the packet is a probe of another switch, which tells the receiver what it
+ * lacks. If only hosts can send to this port, there are no such probes.
  */
 static bool is_probe(const struct judge *judge, int32_t distance)
 {
@@ -251,7 +260,7 @@ static bool is_probe(const struct judge *judge, int32_t distance)
 	       abs(distance - (int32_t)INA_WIRE_PROBE_PSN_OFFSET) < PROBE_REACH;
 }
 
-/* What starts a message says of which job it is. */
+/* A packet that starts a message contains the id of its job. */
 static bool is_of_another_job(const struct judge *judge, unsigned job, const struct packet *packet)
 {
 	uint64_t job_id;
@@ -260,7 +269,7 @@ static bool is_of_another_job(const struct judge *judge, unsigned job, const str
 	return packet_opcode_starts(packet->opcode) && job_id != judge->jobs->entries[job].job_id;
 }
 
-/* Its suspects are counted anew, and its silence begins anew. */
+/* The flow's silence and the count of its suspects start again. */
 static void begin_silence(struct judge *judge, unsigned job, bool contested)
 {
 	judge->flows[job].suspects = 0;
@@ -268,7 +277,7 @@ static void begin_silence(struct judge *judge, unsigned job, bool contested)
 	judge->flows[job].contested = contested;
 }
 
-/* One more packet that is not the flow's own. Do such packets go on although the flow is silent? */
+/* Counts one more suspect. Returns whether it meets the two conditions of an eviction. */
 static bool suspect(struct flow *flow)
 {
 	if (flow->suspects < SUSPECTS_MAX)
@@ -295,8 +304,8 @@ static struct judgement judge_suspect(struct judge *judge, unsigned job)
 }
 
 /*
- * A packet of a flow of the port `home` has come by another one. It may be of the very connection:
- * so the job breaks first, and no sum is under way any more when the flow is put out.
+ * A packet of a flow of the port `home` has come in by another port. It may belong to the same
+ * connection. So the job breaks first, and no sum is under way any more when the flow is evicted.
  */
 static struct judgement judge_elsewhere(struct judge *home, const struct packet *packet)
 {
@@ -315,7 +324,10 @@ static struct judgement judge_elsewhere(struct judge *home, const struct packet 
 	return judgement;
 }
 
-/* The flow is alive, and so is its job if all have joined: else it might wait for nobody. */
+/*
+ * The flow has sent a packet. Its job counts as not silent if all children have joined; otherwise
+ * it might wait forever for one that never joins.
+ */
 static void hear(struct judge *judge, unsigned job)
 {
 	struct job *entry = &judge->jobs->entries[job];
@@ -350,7 +362,10 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	if (is_probe(judge, distance) && !is_control(packet, INA_WIRE_JOIN))
 		return pass();
 
-	/* A job that broke before its JOINs' sum has whatever window others granted. */
+	/*
+	 * If a job broke before the sum of its JOINs went out, its window is what other switches
+	 * granted.
+	 */
 	bool has_window = !judge->jobs->entries[job].broken || has_join_sum(judge, (unsigned)job);
 	bool is_too_far = is_far(judge, (unsigned)job, distance);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/protocol.md, What an aggregator may lack: the RTL's HALF_FORMATS, MAX_MIN and INT32, if 0.
+/*
+ * docs/protocol.md, What an aggregator may lack. A field that is true is an RTL parameter
+ * (HALF_FORMATS, MAX_MIN or INT32) that is 0.
  */
 #ifndef INA_MODEL_LACK_H
 #define INA_MODEL_LACK_H

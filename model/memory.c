@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at each block of a size, from the lowest on. */
+/* Looks at each block of a size, from the lowest on. */
 #include "memory.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ static bool is_free(const struct memory *memory, unsigned first, unsigned grains
 	return true;
 }
 
-/* All of it is one thing, and becomes the other. */
+/* All grains of the block have one state and get the other. */
 static void set(struct memory *memory, struct memory_block block, bool is_used)
 {
 	unsigned first = block.base / memory->grain_packets;

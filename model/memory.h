@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet memory that all jobs share: which part of it belongs to which job. Every port's queue
- * and the histories have as many packets, and a job has the same block in all of them.
+ * The packet memory that all jobs share. It allocates one block to each job. Every port's queue
+ * and each history have that many packets, and a job has the same block in all of them.
  */
 #ifndef INA_MODEL_MEMORY_H
 #define INA_MODEL_MEMORY_H
@@ -9,39 +9,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A power of two of packets that begins at a multiple of its size. */
+/* A power of two of packets, which begins at a multiple of its size. */
 struct memory_block {
 	unsigned base;
 	unsigned packets;
 };
 
 struct memory {
-	bool *is_used; /* a grain each */
+	bool *is_used; /* one entry for each grain */
 	unsigned grain_count;
-	unsigned spare_grains;   /* that are free beyond one for each holder to come */
-	unsigned grain_packets;  /* the smallest block */
-	unsigned window_packets; /* the largest one */
+	unsigned spare_grains;   /* free grains beyond one for each holder without a block */
+	unsigned grain_packets;  /* packets of the smallest block */
+	unsigned window_packets; /* packets of the largest block */
 };
 
 /*
- * The numbers are as aggregator_config has them; each of `holders` has one block at most at a time.
- * False: no memory.
+ * The numbers are those of aggregator_config. Each of `holders` has at most one block at a time.
+ * False: out of memory.
  */
 bool memory_open(struct memory *memory, unsigned holders, unsigned packets, unsigned window_packets,
                  unsigned grain_packets);
 void memory_close(struct memory *memory);
 
 /*
- * For a holder that has none. The largest block that is free, not above what is asked for, and
- * leaves a grain to each other holder that has none; or a grain, of which there always is one. The
- * lowest of them.
+ * Allocates a block for a holder without one: the largest block that is free, not larger than
+ * `asked_packets`, and that leaves a grain to each other holder without a block. If there is
+ * none, it is a grain; one is always free. Of several such blocks it is the lowest.
  */
 struct memory_block memory_take(struct memory *memory, uint64_t asked_packets);
 
-/* What was taken is free again. */
+/* Frees a block. */
 void memory_give(struct memory *memory, struct memory_block block);
 
-/* Where the packet of that number is kept: the number modulo the block's size, in the block. */
+/* Returns the slot of a packet: its number modulo the size of the block, in the block. */
 static inline unsigned memory_slot(struct memory_block block, uint64_t number)
 {
 	return block.base | (unsigned)(number & (block.packets - 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One buffer, with room before the payload for the longest headers. */
+/* One buffer, which has room before the payload for the longest headers. */
 #include "output.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves with a payload of the aggregator's own making. */
+/* Packets that leave with a payload that the aggregator has made. */
 #ifndef INA_MODEL_OUTPUT_H
 #define INA_MODEL_OUTPUT_H
 
@@ -9,23 +9,23 @@
 
 #include "packet.h"
 
-/* An aggregator_emit. */
+/* The same type as aggregator_emit. */
 typedef void output_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
 
 struct output {
 	output_emit *emit;
 	void *context;
-	uint8_t frame[PACKET_FRAME_BYTES]; /* what is being sent */
+	uint8_t frame[PACKET_FRAME_BYTES]; /* the frame that is being sent */
 };
 
-/* Where the next payload is made, and where it stays when it has been sent. */
+/* Returns the buffer of the next payload. The payload stays there after it has been sent. */
 uint8_t *output_payload(struct output *output);
 
-/* Sends that payload behind `header` on `port`. `mark` sets congestion experienced. */
+/* Sends that payload after `header` on `port`. `mark` sets congestion experienced. */
 void output_send(struct output *output, unsigned port, const struct packet_header *header,
                  unsigned payload_bytes, bool mark);
 
-/* Sends a probe in place of a packet: zeros, under a PSN out of reach. */
+/* Sends a probe in place of a packet: zeros, under a PSN that no receiver accepts. */
 void output_probe(struct output *output, unsigned port, const struct packet *packet);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A packet's checks, as a sequence of short functions, each of which rules out one thing. */
+/* The checks of a packet, as a sequence of short functions, each of which excludes one case. */
 #include "packet.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "wire/ina_wire.h"
 
 enum {
-	IPV4_FRAGMENT_MASK = 0x3FFF, /* more fragments, offset */
-	/* In a UDP length: UDP header, BTH, iCRC. */
+	IPV4_FRAGMENT_MASK = 0x3FFF, /* the flag "more fragments", and the offset */
+	/* Bytes of a UDP length besides the payload: UDP header, BTH, iCRC. */
 	UDP_LENGTH_BEYOND_PAYLOAD = PACKET_UDP_BYTES + PACKET_BTH_BYTES + PACKET_ICRC_BYTES,
 };
 
@@ -22,7 +22,9 @@ static uint16_t ethertype(const struct packet_header *header)
 	return packet_be16(header->bytes + header->ip_at - 2);
 }
 
-/* Finds the headers of one of the four forms; what is none is taken for IPv4 and ruled out later.
+/*
+ * Locates the headers of one of the four forms. Any other frame is treated as IPv4 here and
+ * excluded later.
  */
 static void lay_out(struct packet_header *header)
 {
@@ -35,7 +37,7 @@ static void lay_out(struct packet_header *header)
 	header->length_bytes = header->bth_at + PACKET_BTH_BYTES;
 }
 
-/* Not a fragment, and UDP follows the IP header at once. */
+/* Returns whether the frame is no fragment and UDP follows the IP header directly. */
 static bool is_udp(const struct packet_header *header)
 {
 	const uint8_t *ip = header->bytes + header->ip_at;
@@ -53,7 +55,9 @@ static bool is_roce(const struct packet_header *header)
 	       INA_WIRE_UDP_PORT;
 }
 
-/* Requests have PSNs of the sender's numbering; answers repeat those of the other direction. */
+/*
+ * Requests have PSNs of the sender's own sequence; responses repeat those of the other direction.
+ */
 static bool is_rc_request(uint8_t opcode)
 {
 	if (opcode & PACKET_SERVICE_MASK)
@@ -61,11 +65,11 @@ static bool is_rc_request(uint8_t opcode)
 	return opcode < PACKET_READ_RESPONSE_FIRST || opcode > PACKET_ATOMIC_ACK;
 }
 
-/* The DSCP of aggregation traffic. */
+/* Returns whether the frame has the DSCP of aggregation traffic. */
 static bool is_marked(const struct packet_header *header)
 {
 	const uint8_t *ip = header->bytes + header->ip_at;
-	/* IPv6's lies across two bytes, behind the version. */
+	/* IPv6's traffic class is spread over two bytes, after the version. */
 	unsigned traffic_class =
 	        header->is_ipv6 ? packet_be16(ip) >> 4 & 0xFF : ip[PACKET_IPV4_TOS_AT];
 
@@ -83,12 +87,15 @@ static bool can_be_joined(uint8_t opcode)
 	       opcode == PACKET_SEND_LAST || opcode == PACKET_SEND_ONLY;
 }
 
-/* The payload that the headers announce, or 0 where they contradict each other or our limits. */
+/*
+ * Returns the length of the payload that the headers announce, or 0 if they contradict each other
+ * or exceed our limits.
+ */
 static unsigned announced_payload_bytes(const struct packet_header *header)
 {
 	const uint8_t *ip = header->bytes + header->ip_at;
 	unsigned udp_length = packet_be16(header->bytes + header->udp_at + PACKET_UDP_LENGTH_AT);
-	/* IPv4 counts its own header, IPv6 does not. */
+	/* IPv4's length includes the IP header, IPv6's does not. */
 	bool agree = header->is_ipv6 ? packet_be16(ip + PACKET_IPV6_LENGTH_AT) == udp_length
 	                             : packet_be16(ip + PACKET_IPV4_LENGTH_AT) ==
 	                                       udp_length + PACKET_IPV4_BYTES;
@@ -144,7 +151,7 @@ void packet_parse(struct packet *packet, const uint8_t *frame, size_t length_byt
 	packet->marked_request = length_bytes >= header->length_bytes && is_udp(header) &&
 	                         is_roce(header) && is_rc_request(packet->opcode) &&
 	                         is_marked(header);
-	/* One beat cannot hold a payload: the pipeline needs a second one to be a candidate. */
+	/* One beat cannot hold a payload: in the RTL a candidate has at least two. */
 	packet->candidate = packet->marked_request && can_be_joined(packet->opcode) &&
 	                    !is_padded(header) && packet->payload_bytes > 0 &&
 	                    length_bytes > PACKET_BEAT_BYTES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one flow of one job has sent and what has not yet gone out: packets in
- * PSN order, in a ring of slots of the port's memory. A packet's ordinal counts the flow's packets,
- * its JOIN is 0.
+ * The packets of one flow that the aggregator took and that have not left: in PSN order, in a
+ * ring of slots in the port's memory. The ordinal of a packet counts the packets of its flow; its
+ * JOIN is 0.
  */
 #ifndef INA_MODEL_QUEUE_H
 #define INA_MODEL_QUEUE_H
@@ -21,30 +21,30 @@ struct queue_slot {
 };
 
 struct queue {
-	struct queue_slot *slots; /* of the port: the queues of all jobs are in it */
+	struct queue_slot *slots; /* of the port: they hold the queues of all jobs */
 	struct memory_block block;
-	uint64_t head; /* ordinal of the oldest */
-	uint64_t tail; /* ordinal of the next that comes */
+	uint64_t head; /* ordinal of the oldest packet */
+	uint64_t tail; /* ordinal of the next packet to come */
 };
 
-/* Empty, for a new flow, in its job's block. */
+/* Starts empty, for a new flow, in its job's block. */
 void queue_begin(struct queue *queue, struct memory_block block);
 
-/* Empties it. */
+/* Removes all packets. */
 void queue_clear(struct queue *queue);
 
 uint32_t queue_fill(const struct queue *queue);
 
-/* Copies a candidate to the tail. There must be room. */
+/* Copies a candidate to the tail. The queue must have room. */
 void queue_push(struct queue *queue, const struct packet *packet);
 
-/* The packet of an ordinal from head on and before tail. It stays in place until its pop. */
+/* Returns the packet of an ordinal from head to tail - 1. It is valid until it is popped. */
 const struct queue_slot *queue_at(const struct queue *queue, uint64_t ordinal);
 
-/* The oldest packet has gone out. */
+/* Removes the oldest packet, which has left. */
 void queue_pop(struct queue *queue);
 
-/* A message of `type` (JOIN or LEAVE): one packet, a header and a trailer. */
+/* Returns whether the packet is a message of `type` (JOIN or LEAVE): a header and a trailer. */
 bool queue_slot_is_control(const struct queue_slot *slot, uint8_t type);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marking changes the IP checksum by the difference only, as a router does it (RFC 1624). */
+/* Marking updates the IP checksum by the difference only, as a router does (RFC 1624). */
 #include "rebuild.h"
 
 #include <string.h>
@@ -52,13 +52,15 @@ unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, uns
 	uint8_t *ip = frame + header->ip_at;
 
 	memcpy(frame, header->bytes, header->length_bytes);
-	/* RoCEv2 allows no UDP checksum, and that of another payload would be wrong. */
+	/*
+	 * RoCEv2 permits UDP checksum 0, and the old checksum would be wrong for the new payload.
+	 */
 	memset(frame + header->udp_at + PACKET_UDP_CHECKSUM_AT, 0, 2);
 	if (mark && header->is_ipv6)
 		ip[PACKET_IPV6_CLASS_AT] |= PACKET_ECN_CE << PACKET_IPV6_ECN_SHIFT;
 	else if (mark)
 		mark_ipv4(ip);
-	/* It covers nothing of what was changed here. */
+	/* The iCRC covers none of the bytes that were changed here. */
 	uint32_t icrc = icrc_of_packet(header, payload, payload_bytes);
 	memcpy(payload + payload_bytes, &icrc, sizeof(icrc));
 	return header->length_bytes + payload_bytes + PACKET_ICRC_BYTES;

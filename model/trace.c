@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is remembered: a TRACE that the host sends again is filled again. */
+/* There is no state: a TRACE that the host retransmits is filled again. */
 #include "trace.h"
 
 #include <stddef.h>

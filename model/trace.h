@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TRACE: a message by which a host learns through which switches its packets go. */
+/* TRACE: a message by which a host learns which switches its packets pass. */
 #ifndef INA_MODEL_TRACE_H
 #define INA_MODEL_TRACE_H
 
@@ -9,10 +9,10 @@
 #include "packet.h"
 #include "wire/ina_wire.h"
 
-/* A TRACE that came whole, and whose slot of `level` is empty. */
+/* Returns whether the packet is an intact TRACE whose slot of `level` is empty. */
 bool trace_has_room(const struct packet *packet, unsigned level);
 
-/* Copies a TRACE's payload, with `slot` as what the switch of `level` fills in. */
+/* Copies the payload of a TRACE to `payload`, and writes `slot` as the slot of `level`. */
 void trace_fill(uint8_t *payload, const struct packet *packet, unsigned level,
                 const struct ina_wire_trace_slot *slot);
 

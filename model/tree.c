@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each node is a loop over a piece of the elements: simple enough for the compiler to make vectors
- * of it, and short enough for all nodes of a piece to stay in the processor's first cache.
+ * Each node is a loop over a piece of the elements. It is simple enough for the compiler to
+ * vectorize, and short enough for all nodes of a piece to stay in the processor's first-level
+ * cache.
  */
 #include "tree.h"
 
@@ -14,7 +15,7 @@
 #include "wire/ina_wire.h"
 #include "common/vector.h"
 
-/* What becomes of a lane that is no element: the sum, all bits, or the largest. */
+/* The rule of a lane that is no element: the sum, the OR, or the largest value. */
 enum lane_rule { LANE_SUM, LANE_BITS, LANE_LARGEST };
 
 enum {
@@ -44,11 +45,11 @@ uint32_t tree_widen_float16(uint16_t bits)
 		return sign | (exponent + 112) << 23 | fraction << 13;
 	if (fraction == 0)
 		return sign;
-	unsigned zeros = (unsigned)__builtin_clz(fraction) - 22; /* before the leading one of 10 */
+	unsigned zeros = (unsigned)__builtin_clz(fraction) - 22; /* before the 10 bits' first one */
 	return sign | (112 - zeros) << 23 | (fraction << (zeros + 1) & 0x3FF) << 13;
 }
 
-/* `bits` without the lowest `count` ones (1 to 31), to nearest, ties to even. */
+/* Returns `bits` without the lowest `count` bits (1 to 31), rounded to nearest, ties to even. */
 static uint32_t round_off(uint32_t bits, unsigned count)
 {
 	uint32_t half = 1u << (count - 1), lost = bits & (2 * half - 1), kept = bits >> count;
@@ -72,7 +73,7 @@ uint16_t tree_round_float16(uint32_t bits)
 		return (uint16_t)(sign | 0x7C00 | (magnitude >> 13 & 0x3FF));
 	if (exponent >= 143) /* 2^16 */
 		return sign | 0x7C00;
-	if (exponent >= 113) /* 2^-14, the smallest normal number; the carry may reach infinity */
+	if (exponent >= 113) /* 2^-14, the smallest normal number; a carry may reach infinity */
 		return (uint16_t)(sign | round_off(magnitude - (112u << 23), 13));
 	if (exponent < 102) /* less than half of the smallest subnormal, 2^-24 */
 		return sign;
@@ -108,7 +109,7 @@ void tree_set_operand(struct tree *tree, unsigned port, const union payload *pay
 	tree->operands[port] = payload;
 }
 
-/* Two's complement, modulo 2^32. Bit 31 of the result: some lane overflowed. */
+/* Two's complement, modulo 2^32. Bit 31 of the return value: some lane overflowed. */
 INA_VECTOR static uint32_t add_int32(const uint32_t *a, const uint32_t *b,
                                      uint32_t *restrict result, unsigned count)
 {
@@ -117,7 +118,7 @@ INA_VECTOR static uint32_t add_int32(const uint32_t *a, const uint32_t *b,
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t sum = a[i] + b[i];
 
-		/* Both operands have the sign that the sum has not. */
+		/* An addition overflows if both operands have the other sign than the sum. */
 		overflow |= (a[i] ^ sum) & (b[i] ^ sum);
 		result[i] = sum;
 	}
@@ -159,7 +160,7 @@ static inline float one_nan(float value)
 	return value == value ? value : nan;
 }
 
-/* IEEE 754-2019, 9.6: a NaN makes the result one, and -0 is less than +0. */
+/* IEEE 754-2019, 9.6: any NaN makes the result a NaN, and -0 is less than +0. */
 static inline float maximum(float a, float b)
 {
 	if (a == b)
@@ -174,7 +175,7 @@ static inline float minimum(float a, float b)
 	return a < b ? a : b < a ? b : one_nan(NAN);
 }
 
-/* The host's own float32 arithmetic (to nearest even), but for the bits of a NaN. */
+/* The host's float32 arithmetic (to nearest even), except for the bits of a NaN. */
 INA_VECTOR static void combine_floats(enum ina_wire_operation operation, const float *a,
                                       const float *b, float *restrict result, unsigned count)
 {
@@ -216,7 +217,10 @@ static void round_to(enum ina_wire_number_type type, const float *wide, uint8_t 
 	}
 }
 
-/* Are there elements of 16 bits to be combined? A single operand stays as it is, NaNs and all. */
+/*
+ * Returns whether there are elements of 16 bits to be combined. A single operand does not change,
+ * not even its NaNs.
+ */
 static bool has_halves(const struct tree *tree, const struct tree_layout *layout)
 {
 	unsigned operands = 0;
@@ -228,9 +232,9 @@ static bool has_halves(const struct tree *tree, const struct tree_layout *layout
 }
 
 /*
- * One piece: `lanes` lanes of every operand, from lane `begin` on. Every node has the value of the
- * one operand under it, or combines two in a place of its own; NULL where there is none. Returns
- * the int32 overflow of all nodes.
+ * Combines one piece: `lanes` lanes of every operand, from lane `begin` on. Every node has the
+ * value of the only operand below it, or combines two in its own buffer; its value is NULL if it
+ * has no operand. Returns the int32 overflow of all nodes.
  */
 static uint32_t combine_piece(struct tree *tree, const struct tree_layout *layout, unsigned begin,
                               unsigned lanes, uint8_t *sum)
@@ -269,7 +273,10 @@ static uint32_t combine_piece(struct tree *tree, const struct tree_layout *layou
 	return overflow;
 }
 
-/* The operands' lanes: their sum, all their bits, the largest. Their order makes no difference. */
+/*
+ * Combines one lane of the operands: their sum, their OR, or the largest. The order of operands
+ * does not matter.
+ */
 static uint32_t combine_lane(const struct tree *tree, unsigned lane, enum lane_rule rule)
 {
 	uint32_t sum = 0, bits = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Generation of columns: the dual values of the relaxed program are prices, and a tree that costs
- * less than its job pays makes the program better. The cheapest tree is a Steiner tree, which is
- * hard to find, so trees.c grows cheap ones in several orders of the hosts.
+ * Column generation. The dual values of the relaxed program are prices. A tree that costs less than
+ * its job pays improves the program. The cheapest tree is a Steiner tree, which is hard to find, so
+ * trees.c grows cheap trees, with the hosts in several orders.
  */
 #include "candidates.h"
 
@@ -14,19 +14,19 @@
 
 enum { DRAWN = 8, ORDERS = 4, ROUNDS = 20, ROOTS_MOST = 16 };
 
-/* So that of ways that cost nothing the shortest is taken. */
+/* Added to the price of each link, so that the shortest of several free paths is the cheapest. */
 static const double a_cable = 1e-6;
 
 struct maker {
 	struct plan_pool *pool;
 	struct plan_prices *prices;
 	uint64_t random;
-	unsigned roots[PLAN_JOBS_MAX][TOPOLOGY_SWITCHES_MAX]; /* of all-reduces; nodes */
+	unsigned roots[PLAN_JOBS_MAX][TOPOLOGY_SWITCHES_MAX]; /* possible roots; nodes */
 	unsigned root_counts[PLAN_JOBS_MAX];
-	unsigned turns[PLAN_JOBS_MAX]; /* the root that comes first in the next round */
+	unsigned turns[PLAN_JOBS_MAX]; /* index of the first root of the next round */
 };
 
-/* From 0 to less than 1, 53 bits. */
+/* A random number of at least 0 and less than 1, with 53 bits. */
 static double draw(struct maker *maker)
 {
 	return (double)(ina_random(&maker->random) >> 11) * 0x1p-53;
@@ -74,7 +74,7 @@ static void find_roots(struct maker *maker)
 	}
 }
 
-/* Trees of a job at these prices, in its own order first. */
+/* Adds trees of a job at the current prices, first with the hosts in the job's own order. */
 static void grow(struct maker *maker, unsigned job, unsigned orders)
 {
 	unsigned hosts[TOPOLOGY_HOSTS_MAX];
@@ -110,7 +110,7 @@ static void add_baselines(struct maker *maker, struct plan_baselines *baselines)
 	free(loads);
 }
 
-/* The dual values, with the least that keeps ways short. */
+/* Uses the dual values as prices, and adds a small amount so that paths are short. */
 static void take_prices(struct maker *maker, const struct plan_solution *solution)
 {
 	*maker->prices = solution->duals;
@@ -118,7 +118,7 @@ static void take_prices(struct maker *maker, const struct plan_solution *solutio
 		maker->prices->links[link] += a_cable;
 }
 
-/* Does one of the new trees cost less than its job pays? */
+/* True if one of the new trees costs less than its job pays. */
 static bool is_better(const struct maker *maker, const struct plan_solution *solution,
                       unsigned first)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which trees are worth a look: by drawn prices first, then by those of the linear program. */
+/* Finds candidate trees: first with random prices, then with the prices of the linear program. */
 #ifndef INA_PLANNER_CANDIDATES_H
 #define INA_PLANNER_CANDIDATES_H
 
 #include "program.h"
 
-/* What would be done without a plan, by job: numbers of the pool, PLAN_NONE for none. */
+/* The trees without a plan, for each job: numbers in the pool, or PLAN_NONE. */
 struct plan_baselines {
 	unsigned plain[PLAN_JOBS_MAX];
 	unsigned nearest[PLAN_JOBS_MAX];
-	unsigned passed[PLAN_JOBS_MAX]; /* the nearest tree's ways, with nothing added */
+	unsigned passed[PLAN_JOBS_MAX]; /* the nearest tree's paths, without aggregation */
 };
 
 /*
- * Fills the pool: the baselines, trees by drawn prices, and trees that the relaxed program's prices
- * ask for, until they ask for none or the rounds are over. `solution` is the program's last one;
- * its `rates` are allocated here, for the caller to free. False: GLPK found no solution.
+ * Fills the pool with the baselines, trees for random prices, and trees for the prices of the
+ * relaxed program. Stops when no tree costs less than its job pays, or after the last round.
+ * `solution` is the last solution of the program; the caller frees its `rates`. Returns false if
+ * GLPK found no solution.
  */
 bool plan_find_candidates(struct plan_pool *pool, uint64_t seed, struct plan_baselines *baselines,
                           struct plan_solution *solution);

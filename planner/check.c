@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written against README.md, not against trees.c: it includes no more of that than the flows. */
+/* Written from README.md, independently of trees.c: of a tree it uses only the flows. */
 #include "check.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double tolerance = 1e-6; /* relative: what the simplex method leaves */
+static const double tolerance = 1e-6; /* relative; for the rounding errors of the simplex method */
 
 struct ledger {
 	const struct plan_graph *graph;
@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static bool complain(const struct ledger *
 	return false;
 }
 
-/* Where a link begins: straight from the cables. */
+/* The node at which a link begins, directly from the cables. */
 static unsigned begin_of(const struct plan_graph *graph, unsigned link)
 {
 	const struct topology_cable *cable = &graph->topology->cables[link / 2];
@@ -42,7 +42,7 @@ static unsigned begin_of(const struct plan_graph *graph, unsigned link)
 	return link % 2 ? upper : lower;
 }
 
-/* It goes from link to link without a break, up and then down, and to the end that it names. */
+/* A flow's links must connect, lead up and then down, and end at the node that the flow names. */
 static bool check_way(const struct ledger *ledger, const struct plan_flow *flow, unsigned tree)
 {
 	unsigned at = flow->from;
@@ -66,7 +66,7 @@ static bool check_way(const struct ledger *ledger, const struct plan_flow *flow,
 	return at == flow->to || complain(ledger, "tree %u: a flow misses its end", tree);
 }
 
-/* How many of the job's hosts a node's sums have, by way of what flows into it. */
+/* The number of the job's hosts in a node's sum, counted through the flows that end there. */
 static int contributors(const struct plan_tree *tree, unsigned node, unsigned hosts, int depth)
 {
 	int sum = 0;
@@ -86,7 +86,7 @@ static int contributors(const struct plan_tree *tree, unsigned node, unsigned ho
 	return sum;
 }
 
-/* Each host of the job, and each switch into which anything flows, sends exactly one flow. */
+/* Each host of the job, and each switch at which a flow ends, must send exactly one flow. */
 static bool check_tree(const struct ledger *ledger, const struct plan_tree *tree, unsigned number)
 {
 	const unsigned hosts = ledger->graph->topology->host_count;
@@ -141,7 +141,7 @@ static bool check_tree(const struct ledger *ledger, const struct plan_tree *tree
 	    contributors(tree, root, hosts, 0) != (int)job->count)
 		return complain(ledger, "tree %u: the sum at its root is not that of all %u hosts",
 		                number, job->count);
-	/* What libina can open: every switch on the way takes part. */
+	/* libina can open a tree only if every switch on its paths takes part. */
 	for (unsigned i = 0; job->server == PLAN_NONE && i < tree->flow_count; i++)
 		if (tree->flows[i].length != 1)
 			return complain(ledger, "tree %u: a switch on the way takes no part",

@@ -6,8 +6,9 @@
  *               / | \ \/ |\   | \
  *              0  1  2 3 4 5  6  7            all cables but the server's have 3 Gb/s
  *
- * A host has one cable in a fabric of ours, and host 3 (GRID's W4) can go to S1 and S2, so it is at
- * a switch `either` without an aggregator, which has a cable to each.
+ * GRID's worker W4, host 3 here, can reach both S1 and S2. A host has only one cable in our
+ * fabrics, so host 3 is connected to a switch `either` without an aggregator, which has a cable to
+ * each.
  */
 #include "example.h"
 

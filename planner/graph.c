@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways go up and then down, so one sweep over the levels each way finds the cheapest. */
+/* Paths go up and then down, so one sweep over the levels in each direction finds the cheapest. */
 #include "graph.h"
 
 #include <math.h>
@@ -64,13 +64,13 @@ void plan_node_name(const struct plan_graph *graph, unsigned node, char name[TOP
 		snprintf(name, TOPOLOGY_NAME_BYTES, "host%u", node);
 }
 
-/* The best that is known of a node, while still going up, and once going down. */
+/* The best known path to each node: one that only goes up, and one that already goes down. */
 struct search {
 	double costs[2][PLAN_NODES_MAX];
-	unsigned links[2][PLAN_NODES_MAX]; /* the last one */
+	unsigned links[2][PLAN_NODES_MAX]; /* its last link */
 };
 
-/* A link to be taken from a node, in the phase of the link. */
+/* Extends the best path to a link's first node by this link, up or down. */
 static void relax(const struct plan_graph *graph, const struct plan_prices *prices,
                   const struct plan_ends *ends, struct search *search, unsigned link)
 {
@@ -141,7 +141,7 @@ bool plan_find_way(const struct plan_graph *graph, const struct plan_prices *pri
 		*cost = best;
 	if (!(best < INFINITY))
 		return false;
-	/* Backwards, then turned round. */
+	/* Follows the path backwards, then reverses it. */
 	for (unsigned node = way->to; node != from || phase;) {
 		const unsigned link = search.links[phase][node];
 

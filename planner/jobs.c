@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every complaint ends in the value as it stands in the file. */
+/* Every error message ends with the value as it is in the file. */
 #include "jobs.h"
 
 #include <jansson.h>
@@ -11,11 +11,11 @@
 
 #include "common/parse.h"
 
-enum { CONTEXTS_DEFAULT = 4 }; /* those of ina-bridge */
+enum { CONTEXTS_DEFAULT = 4 }; /* that of the planner; ina-bridge has 16 */
 
 static const double link_rate_default = 100e9;
 
-/* What is being read, for complaints. */
+/* The position in the file, for error messages. */
 struct reader {
 	const char *path;
 	const char *error_of; /* "job 'a'", "switch 'S1'" */
@@ -34,7 +34,7 @@ __attribute__((format(printf, 4, 5))) static bool complain(const struct reader *
 	va_end(arguments);
 	if (value)
 		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
-	/* Of a path the end says which; nothing is so long that the reason would be cut off. */
+	/* If the path is long, its end identifies it. All parts fit without cutting the reason. */
 	const size_t length = strlen(reader->path);
 
 	snprintf(reader->error, PLAN_ERROR_BYTES, "jobs %s: %s%s%s%.40s%s%s%.64s%s%s%s",
@@ -46,7 +46,7 @@ __attribute__((format(printf, 4, 5))) static bool complain(const struct reader *
 	return false;
 }
 
-/* A number above 0, or a text with k, M, G or T behind it. */
+/* Reads a number above 0, or a string of a number followed by k, M, G or T. */
 static bool read_quantity(const struct reader *reader, const json_t *object, const char *field,
                           double least, double *quantity)
 {
@@ -139,7 +139,7 @@ static bool read_switches(struct reader *reader, const json_t *root, struct plan
 	return true;
 }
 
-/* A host's number that is in the fabric. */
+/* Reads the number of a host of the fabric. */
 static bool read_host(const struct reader *reader, const char *field, const json_t *value,
                       unsigned hosts, unsigned *host)
 {
@@ -151,7 +151,7 @@ static bool read_host(const struct reader *reader, const char *field, const json
 	return true;
 }
 
-/* Either how many, which take the next numbers, or a list of numbers: as in a fabric's file. */
+/* Reads a count of hosts, which take the next numbers, or a list, as in a fabric's file. */
 static bool read_hosts(const struct reader *reader, const json_t *object, unsigned hosts,
                        unsigned *next, struct plan_job *job)
 {

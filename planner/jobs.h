@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The jobs, and the capacities of links and switches, from one file of JSON (README.md). */
+/* Reads the jobs, and the capacities of links and switches, from a JSON file (README.md). */
 #ifndef INA_PLANNER_JOBS_H
 #define INA_PLANNER_JOBS_H
 
@@ -11,8 +11,8 @@ struct plan_job {
 	char name[PLAN_JOB_NAME_BYTES];
 	unsigned hosts[TOPOLOGY_HOSTS_MAX];
 	unsigned count;
-	unsigned server; /* a host; PLAN_NONE: the hosts all-reduce among themselves */
-	double memory;   /* bytes that it takes in a switch that aggregates for it */
+	unsigned server; /* a host, or PLAN_NONE: the hosts all-reduce among themselves */
+	double memory;   /* bytes that it takes in each switch that aggregates for it */
 };
 
 struct plan_jobs {
@@ -21,8 +21,8 @@ struct plan_jobs {
 };
 
 /*
- * Reads a file, or `text` where that is not NULL (then `path` only names it). The graph takes its
- * capacities from it. False, with one line in `error` that names file, field and value.
+ * Reads a file, or `text` if it is not NULL; then `path` only names it in messages. Also sets the
+ * graph's capacities. Returns false, with one line in `error` that names file, field and value.
  */
 bool plan_jobs_read(struct plan_jobs *jobs, struct plan_graph *graph,
                     const struct topology *topology, const char *path, const char *text,

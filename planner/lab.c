@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All-reduces only: libina has no server. */
+/* For all-reduces only, because libina has no server. */
 #include "lab.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double lab_link_rate = 100e9; /* --link-rate, by default */
+static const double lab_link_rate = 100e9; /* the default of --link-rate */
 
 const struct plan_tree *plan_lab_tree(const struct plan_result *result, unsigned job)
 {
@@ -18,7 +18,7 @@ const struct plan_tree *plan_lab_tree(const struct plan_result *result, unsigned
 	return NULL;
 }
 
-/* Depth first; at each switch by the ports that they come in at. */
+/* Visits the tree depth first; at each switch in the order of ports. */
 static void walk(const struct plan_graph *graph, const struct plan_tree *tree, unsigned node,
                  unsigned *hosts, unsigned *count)
 {

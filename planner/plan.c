@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every choice of trees gets its rates from the program over these alone; the best is the plan. */
+/* The program gives each choice of trees its rates; the best choice is the plan. */
 #include "plan.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "check.h"
 #include "common/random.h"
 
-/* The rates of what is chosen, checked. */
+/* Computes and checks the rates of the chosen trees. */
 static bool value(const struct plan_chooser *chooser, const char *from, struct plan *plan,
                   char *error)
 {
@@ -37,7 +37,7 @@ static bool value(const struct plan_chooser *chooser, const char *from, struct p
 	                  plan->smallest, chooser->trees_most, error);
 }
 
-/* By the smallest rate, then by the sum; what rounding does to them is no difference. */
+/* Compares the smallest rates, then the sums; ignores differences that are rounding errors. */
 static bool is_better(const struct plan *a, const struct plan *b)
 {
 	if (fabs(a->smallest - b->smallest) > 1e-7 * b->smallest)
@@ -45,7 +45,7 @@ static bool is_better(const struct plan *a, const struct plan *b)
 	return a->sum > b->sum * (1 + 1e-7);
 }
 
-/* Takes `other` over. */
+/* Keeps the better plan in `best`, and frees the other. Takes ownership of `other`. */
 static void keep_better(struct plan *best, struct plan *other)
 {
 	if (best->rates && !is_better(other, best)) {
@@ -96,7 +96,7 @@ static bool choose_exact(struct plan_chooser *chooser, struct plan *plan, char *
 	solution->rates = rates;
 	const bool is_solved = plan_solve(pool, PLAN_EXACT, NULL, chooser->trees_most, solution);
 
-	/* What branch and bound takes for 0 is not always 0. */
+	/* In the solution of branch and bound, an unused tree can have a rate slightly above 0. */
 	for (unsigned i = 0; is_solved && i < pool->count; i++)
 		chooser->is_in[i] = rates[i] > 1e-5 * pool->trees[i].most;
 	free(rates);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates, program, rounding, check: from jobs on a fabric to the plans for them. */
+/* Makes plans for jobs on a fabric: candidates, program, rounding, check. */
 #ifndef INA_PLANNER_PLAN_H
 #define INA_PLANNER_PLAN_H
 
 #include "rounding.h"
 
-/* One way to give each job its trees. */
+/* One choice of trees for all jobs. */
 struct plan {
 	const char *from; /* "rounded", "spread", "nearest", "plain", "exact" */
-	double smallest;  /* bits a second */
+	double smallest;  /* rate of a job, bits per second */
 	double sum;       /* of all jobs' rates */
-	double *rates;    /* by tree of the pool */
+	double *rates;    /* indexed by tree of the pool */
 };
 
 struct plan_options {
-	unsigned trees_most; /* of a job */
+	unsigned trees_most; /* per job */
 	unsigned draws;
 	uint64_t seed;
 	bool is_exact;
@@ -23,19 +23,20 @@ struct plan_options {
 struct plan_result {
 	struct plan_pool pool;
 	struct plan_baselines baselines;
-	double bound;        /* of the relaxed program over all candidates */
-	unsigned heaviest;   /* most trees that a job has in it */
-	struct plan best;    /* with up to trees_most trees a job */
-	struct plan single;  /* with one */
-	struct plan nearest; /* what there is without a plan */
-	struct plan plain;   /* and without switches */
-	struct plan exact;   /* as `best`, by branch and bound over the candidates; rates NULL: not
-	                        asked for */
+	double bound;        /* smallest rate in the relaxed program over all candidates */
+	unsigned heaviest;   /* most trees that a job has in that solution */
+	struct plan best;    /* with up to trees_most trees per job */
+	struct plan single;  /* with one tree per job */
+	struct plan nearest; /* the baseline that aggregates at the nearest switch */
+	struct plan plain;   /* the baseline without aggregation */
+	struct plan exact;   /* like `best`, by branch and bound over the candidates; rates is NULL
+	                        if it was not requested */
 };
 
 /*
- * Plans. Every plan in the result has passed plan_check(). False, with one line in `error`: a fault
- * of this program or of GLPK. plan_result_close() in either case.
+ * Makes the plans. Every plan in the result has passed plan_check(). Returns false, with one line
+ * in `error`, after a fault of this program or of GLPK. The caller calls plan_result_close() in
+ * either case.
  */
 bool plan_make(struct plan_result *result, const struct plan_graph *graph,
                const struct plan_jobs *jobs, const struct plan_options *options,

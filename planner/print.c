@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rates are printed in Gb/s with four digits behind the point, so that rounding is not seen. */
+/* Rates are printed in Gb/s with four decimals, which hides rounding errors. */
 #include "print.h"
 
 #include <jansson.h>
@@ -11,13 +11,13 @@
 
 static const double unit = 1e9;
 
-/* What is used up, of all that a job's trees use: the one of which the job has most. */
+/* A resource of the job's trees that is used up: the one of which the job has the largest share. */
 struct limit {
 	enum { LIMIT_NONE, LIMIT_LINK, LIMIT_PROCESSING } kind;
-	unsigned number; /* of the link or switch */
+	unsigned number; /* link or switch */
 	double used;     /* by all jobs */
 	double of;
-	double share; /* the job's */
+	double share; /* the job's share */
 };
 
 static void meet(struct limit *limit, int kind, unsigned number, double used, double of, double own)
@@ -73,7 +73,7 @@ static const char *kind_name(enum plan_kind kind)
 	return kind == PLAN_RING ? "ring" : kind == PLAN_DIRECT ? "direct" : "tree";
 }
 
-/* The plan that a result is about: the exact one, where it was asked for. */
+/* The plan to report: the exact one if it was requested, else the best one. */
 static const struct plan *plan_of(const struct plan_result *result)
 {
 	return result->exact.rates ? &result->exact : &result->best;
@@ -153,7 +153,7 @@ static void print_lab(FILE *file, const struct plan_result *result, const struct
 		        name, names->fabric, names->jobs, name, name);
 }
 
-/* A switch that has no room for the job, of those where one of its candidates would be. */
+/* A switch that has no room for the job, although one of the job's candidate trees uses it. */
 static unsigned full_switch(const struct plan_pool *pool, const struct plan *plan, unsigned job)
 {
 	const struct plan_graph *graph = pool->graph;
@@ -360,8 +360,7 @@ void plan_print_json(FILE *file, const struct plan_result *result, const struct 
 	for (unsigned job = 0; job < result->pool.jobs->count; job++)
 		json_array_append_new(jobs, job_json(result, names, job));
 	json_object_set_new(root, "jobs", jobs);
-	/* Nine digits: more than the simplex method's rounding leaves alone would differ by
-	 * machine. */
+	/* Nine digits: further ones are rounding errors, which differ between machines. */
 	json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	fputc('\n', file);
 	json_decref(root);

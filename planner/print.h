@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result, for a person and for a script. */
+/* Prints a result as text or as JSON. */
 #ifndef INA_PLANNER_PRINT_H
 #define INA_PLANNER_PRINT_H
 
@@ -7,10 +7,10 @@
 
 #include "plan.h"
 
-/* What the command line said, for the lines that say how to run the lab. */
+/* Names from the command line, for the lines that say how to run the lab. */
 struct plan_names {
 	const char *fabric;
-	const char *jobs; /* NULL: none that a command could name */
+	const char *jobs; /* NULL if the jobs are not in a file that a command could name */
 };
 
 void plan_print_text(FILE *file, const struct plan_result *result, const struct plan_names *names);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: the smallest rate, then the trees'; for PLAN_EXACT also whether a tree is used and
- * whether a job is at a switch. All rates are in Gb/s here, so that coefficients are near 1.
+ * The columns are the smallest rate, then the rates of the trees. With PLAN_EXACT there are also
+ * columns that say whether a tree is used and whether a job is at a switch. All rates are in Gb/s
+ * here, so that coefficients are near 1.
  */
 #include "program.h"
 
@@ -16,12 +17,12 @@ static const double unit = 1e9;
 struct build {
 	const struct plan_pool *pool;
 	glp_prob *problem;
-	unsigned *trees; /* of the pool, by column - 2 */
-	unsigned count;  /* of these */
-	int *indices;    /* of the row that is being written, from 1 on */
+	unsigned *trees; /* number in the pool, for column - 2 */
+	unsigned count;  /* of `trees` */
+	int *indices;    /* of the row that is being built, from 1 on */
 	double *values;
 	int length;
-	int *link_rows; /* 0: none */
+	int *link_rows; /* 0: no row */
 	int input_rows[TOPOLOGY_SWITCHES_MAX];
 	int context_rows[TOPOLOGY_SWITCHES_MAX];
 	int job_rows[PLAN_JOBS_MAX];
@@ -44,7 +45,7 @@ static void put(struct build *build, int column, double value)
 	build->values[build->length] = value;
 }
 
-/* Ends the row: at most, or at least. Returns its number, 0 for an empty one. */
+/* Completes the row, with an upper or a lower bound. Returns its number, or 0 for an empty row. */
 static int end_row(struct build *build, int kind, double bound)
 {
 	if (!build->length)
@@ -57,7 +58,7 @@ static int end_row(struct build *build, int kind, double bound)
 	return row;
 }
 
-/* The rate of a job is below that of each of its cables, whatever its trees. */
+/* No choice of trees gives a job a higher rate than the slowest of its hosts' cables. */
 static double most_of_job(const struct plan_pool *pool, unsigned job)
 {
 	const struct plan_job *of = &pool->jobs->jobs[job];
@@ -96,7 +97,7 @@ static void add_rates(struct build *build)
 	}
 }
 
-/* Does any choice of trees need more than this switch has? Only then it is worth rows. */
+/* Finds out whether a choice of trees can exceed this switch's limits; only then it needs rows. */
 static void look_at_switch(const struct build *build, unsigned place, bool *contexts, bool *memory)
 {
 	const struct plan_switch *of = &build->pool->graph->switches[place];
@@ -234,7 +235,7 @@ static void take_duals(struct build *build, struct plan_solution *solution)
 
 		solution->duals.inputs[place] =
 		        inputs ? fmax(0, glp_get_row_dual(problem, inputs)) : 0;
-		/* A share of a context for a rate of 1, roughly: of the slowest job. */
+		/* Roughly: the share of a context that a rate of 1 takes, for job 0. */
 		solution->duals.contexts[place] =
 		        contexts ? fmax(0, glp_get_row_dual(problem, contexts)) /
 		                           most_of_job(build->pool, 0)
@@ -244,7 +245,7 @@ static void take_duals(struct build *build, struct plan_solution *solution)
 		solution->job_duals[job] = fabs(glp_get_row_dual(problem, build->job_rows[job]));
 }
 
-/* The smallest rate first; then, with that as it is, the sum. */
+/* Maximises the smallest rate, then the sum at this smallest rate. */
 static bool solve(struct build *build, enum plan_program program, struct plan_solution *solution)
 {
 	glp_prob *problem = build->problem;
@@ -257,7 +258,7 @@ static bool solve(struct build *build, enum plan_program program, struct plan_so
 
 	if (program == PLAN_RELAXED)
 		take_duals(build, solution);
-	/* Below it by what rounding may do, or there would be no solution at all. */
+	/* The bound is lower by a rounding error, since otherwise no solution might be feasible. */
 	glp_set_col_bnds(problem, SMALLEST, GLP_LO, smallest * (1 - (is_exact ? 1e-6 : 1e-9)), 0);
 	glp_set_obj_coef(problem, SMALLEST, 0);
 	for (unsigned i = 0; i < build->count; i++)
@@ -277,7 +278,7 @@ bool plan_solve(const struct plan_pool *pool, enum plan_program program, const b
 {
 	struct build build = {.pool = pool, .problem = glp_create_prob()};
 
-	/* The longest row may have every tree, and a choice for each, beside the smallest rate. */
+	/* The longest row can have every tree, a choice for each job, and the smallest rate. */
 	build.trees = calloc(pool->count + 1, sizeof(*build.trees));
 	build.indices = calloc(pool->count + 4 + PLAN_JOBS_MAX, sizeof(*build.indices));
 	build.values = calloc(pool->count + 4 + PLAN_JOBS_MAX, sizeof(*build.values));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As GRID rounds: each job draws trees with the probabilities that are their shares of its rate in
- * the relaxed program, and what there is no room for is left out.
+ * Rounds as GRID does. Each job picks trees at random; the probability of a tree is its share of
+ * the job's rate in the relaxed program. Trees for which there is no room are left out.
  *
- * Draw 0 takes each job's heaviest trees. Where contexts and memory do not bind, that alone is at
- * least the bound divided by the most trees that a job has in the relaxed solution: the heaviest
- * of m trees has an m-th of the job's rate or more, and what fitted beside the others fits alone.
+ * Draw 0 takes each job's heaviest tree first. If contexts and memory do not limit the choice, this
+ * draw reaches at least the bound divided by m, the most trees that a job has in the relaxed
+ * solution. The heaviest of m trees has at least 1/m of the job's rate, and the heaviest trees fit
+ * together because they fitted together with the others.
  */
 #include "rounding.h"
 
@@ -24,7 +25,7 @@ static void begin(struct plan_chooser *chooser)
 	memset(chooser->counts, 0, sizeof(chooser->counts));
 }
 
-/* Has each switch of a tree a context and memory for its job? */
+/* True if each switch of a tree has a context and memory for the tree's job. */
 static bool has_room(const struct plan_chooser *chooser, const struct plan_tree *tree)
 {
 	const struct plan_graph *graph = chooser->pool->graph;
@@ -47,7 +48,7 @@ static bool has_room(const struct plan_chooser *chooser, const struct plan_tree 
 	return true;
 }
 
-/* Takes a tree if there is room for it. */
+/* Adds a tree to the choice if there is room for it. */
 static void take(struct plan_chooser *chooser, unsigned number)
 {
 	const struct plan_tree *tree = number == PLAN_NONE ? NULL : &chooser->pool->trees[number];
@@ -61,7 +62,7 @@ static void take(struct plan_chooser *chooser, unsigned number)
 		chooser->is_at[tree->job][i] |= tree->inputs[i] > 0;
 }
 
-/* The heaviest of a job's trees that is not taken. */
+/* The job's heaviest tree that has not been chosen, or PLAN_NONE. */
 static unsigned heaviest(const struct plan_chooser *chooser, unsigned job)
 {
 	unsigned best = PLAN_NONE;
@@ -75,7 +76,7 @@ static unsigned heaviest(const struct plan_chooser *chooser, unsigned job)
 	return best;
 }
 
-/* A tree of a job that is not taken, with the probability that is its share. */
+/* Picks one of the job's unchosen trees at random, in proportion to their rates. */
 static unsigned draw_tree(struct plan_chooser *chooser, unsigned job)
 {
 	const struct plan_pool *pool = chooser->pool;
@@ -98,7 +99,7 @@ static unsigned draw_tree(struct plan_chooser *chooser, unsigned job)
 	return last;
 }
 
-/* The tree that has most by itself, of those for which there is room. */
+/* Of the job's trees for which there is room, the one with the highest rate if it were alone. */
 static unsigned best_alone(const struct plan_chooser *chooser, unsigned job)
 {
 	const struct plan_pool *pool = chooser->pool;
@@ -116,7 +117,7 @@ void plan_choose_rounded(struct plan_chooser *chooser, unsigned draw)
 	const unsigned jobs = chooser->pool->jobs->count;
 
 	begin(chooser);
-	/* Who comes first has the contexts; each draw begins with another job. */
+	/* Earlier jobs take contexts from later ones, so each draw begins with another job. */
 	for (unsigned again = 0; again < chooser->trees_most; again++)
 		for (unsigned i = 0; i < jobs; i++) {
 			const unsigned job = (i + draw) % jobs;
@@ -128,7 +129,7 @@ void plan_choose_rounded(struct plan_chooser *chooser, unsigned draw)
 			take(chooser, best_alone(chooser, (i + draw) % jobs));
 }
 
-/* The eighth power makes nearly only the fullest count. */
+/* With the eighth power, the fullest links and switches determine nearly the whole sum. */
 static double eighth(double value)
 {
 	value *= value;
@@ -142,7 +143,7 @@ struct spread {
 	unsigned slots[PLAN_JOBS_MAX * PLAN_TREES_MOST];
 };
 
-/* How much fuller the fabric is with a share of a tree. */
+/* How much fuller the fabric becomes if a tree carries `share` of its job's data. */
 static double fullness(const struct plan_graph *graph, const struct spread *spread,
                        const struct plan_tree *tree, double share)
 {
@@ -176,7 +177,7 @@ static void load(const struct plan_graph *graph, struct spread *spread,
 		spread->inputs[i] += share * tree->inputs[i];
 }
 
-/* What is in all slots, anew: contexts are let go where no slot needs them any more. */
+/* Builds the choice anew from all slots, which releases contexts that no slot needs any more. */
 static void take_slots(struct plan_chooser *chooser, const struct spread *spread)
 {
 	begin(chooser);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trees are grown host by host, as Takahashi and Matsuyama (1980) grow Steiner trees: the cheapest
- * way to what is there already. Which tree that is depends on the prices and on the order.
+ * Trees grow host by host, as Takahashi and Matsuyama (1980) grow Steiner trees: each host takes
+ * the cheapest path to the tree that exists already. The result depends on the prices and on the
+ * order.
  */
 #include "trees.h"
 
@@ -11,13 +12,13 @@
 
 #include "common/topology_routes.h"
 
-/* A tree while it grows. */
+/* A tree that is being built. */
 struct draft {
 	const struct plan_graph *graph;
 	unsigned count;
 	struct plan_flow flows[2 * PLAN_NODES_MAX];
 	bool aggregates[PLAN_NODES_MAX];
-	unsigned passing[PLAN_NODES_MAX]; /* 1 + the first flow that passes; 0: none does */
+	unsigned passing[PLAN_NODES_MAX]; /* 1 + the first flow that passes the node, or 0 */
 	struct plan_ends ends;
 	struct plan_prices prices;
 };
@@ -66,7 +67,7 @@ static void append(struct draft *draft, const struct plan_flow *flow)
 	}
 }
 
-/* What a rate of 1 takes, from the flows; then what rate the scarcest of it allows. */
+/* Computes what a rate of 1 takes, then the rate that the scarcest resource allows. */
 static void work_out(const struct plan_graph *graph, struct plan_tree *tree, double share)
 {
 	tree->loads = allocate(graph->link_count, sizeof(*tree->loads));
@@ -92,7 +93,7 @@ static void work_out(const struct plan_graph *graph, struct plan_tree *tree, dou
 			        fmin(tree->most, graph->switches[i].processing / tree->inputs[i]);
 }
 
-/* What it takes decides whether it is another one. */
+/* Two trees of a job and kind are the same if they use the same resources. */
 static bool is_same(const struct plan_graph *graph, const struct plan_tree *a,
                     const struct plan_tree *b)
 {
@@ -124,7 +125,9 @@ static unsigned add(struct plan_pool *pool, const struct draft *draft, unsigned 
 	return pool->count++;
 }
 
-/* An all-reduce: every switch on the way takes part, and costs nothing but an input from then on.
+/*
+ * For an all-reduce: every switch on the path takes part. From then on, reaching it costs only an
+ * input.
  */
 static void join_all(struct draft *draft, const struct plan_flow *way)
 {
@@ -143,7 +146,7 @@ static void join_all(struct draft *draft, const struct plan_flow *way)
 	}
 }
 
-/* The flow that passes a switch ends there, and another one begins. */
+/* Splits the flow that passes a switch: it now ends there, and the rest is a new flow. */
 static void split(struct draft *draft, unsigned node)
 {
 	struct plan_flow *whole = &draft->flows[draft->passing[node] - 1];
@@ -158,7 +161,7 @@ static void split(struct draft *draft, unsigned node)
 	whole->length = at + 1;
 	draft->flows[draft->count++] = rest;
 	draft->aggregates[node] = true;
-	/* Which of them passes the switches behind has changed. */
+	/* For the switches on the rest of the path, the passing flow is now the new one. */
 	for (unsigned i = 0; i + 1 < rest.length; i++) {
 		const unsigned next = plan_link_to(draft->graph, rest.links[i]);
 
@@ -167,7 +170,7 @@ static void split(struct draft *draft, unsigned node)
 	}
 }
 
-/* To a server: a way may end at any flow that passes a switch that can aggregate. */
+/* For a server: a path may end at any switch that a flow passes, if the switch can aggregate. */
 static void join_some(struct draft *draft, const struct plan_flow *way)
 {
 	const struct plan_graph *graph = draft->graph;
@@ -219,7 +222,7 @@ unsigned plan_add_tree(struct plan_pool *pool, unsigned job, unsigned root, cons
 
 	for (unsigned i = 0; i < draft->count; i++)
 		inputs += draft->flows[i].to == root;
-	/* With a single input another switch, further down, is the root. */
+	/* With a single input to this root, a lower switch would be the root. */
 	if (good && (!is_all || inputs > 1))
 		number = add(pool, draft, job,
 		             draft->count == of->count && !is_all ? PLAN_DIRECT : PLAN_TREE, root);
@@ -227,7 +230,9 @@ unsigned plan_add_tree(struct plan_pool *pool, unsigned job, unsigned root, cons
 	return number;
 }
 
-/* The shortest ways; of these the one with the least on it already, relative to its links' rates.
+/*
+ * Finds a shortest path. Among several, takes the one with the least load, relative to the rates of
+ * its links.
  */
 static void find_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double share,
                        bool is_mirrored, struct plan_flow *way)
@@ -243,7 +248,7 @@ static void find_plain(struct draft *draft, unsigned from, unsigned to, double *
 	for (unsigned node = 0; node < graph->node_count; node++)
 		draft->ends.costs[node] = INFINITY;
 	draft->ends.costs[to] = 0;
-	/* Every host has a way to every other: topology_open() has made sure of it. */
+	/* Every host has a path to every other host: topology_open() has checked that. */
 	if (!plan_find_way(graph, &draft->prices, &draft->ends, from, way, NULL))
 		abort();
 	for (unsigned i = 0; i < way->length; i++) {
@@ -307,7 +312,7 @@ static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, doub
 		find_plain(draft, node, of->server, loads, 1, true, &way);
 		append(draft, &way);
 	}
-	/* The same ways, with nothing added. */
+	/* The same paths, without aggregation. */
 	for (unsigned i = 0; i < count && has_switch; i++) {
 		struct plan_flow way = draft->flows[i];
 
@@ -352,7 +357,7 @@ double plan_tree_cost(const struct plan_graph *graph, const struct plan_tree *tr
 	return cost;
 }
 
-/* Whether all of a job's hosts are below a switch, by links that lead down. */
+/* True if links that lead down connect the switch to all of the job's hosts. */
 static bool is_above(const struct topology_routes *routes, unsigned place,
                      const struct plan_job *job, unsigned *missing)
 {
@@ -365,7 +370,10 @@ static bool is_above(const struct topology_routes *routes, unsigned place,
 	return true;
 }
 
-/* Up by the first of the ways to a host that is not below yet: what frames for aggregators do. */
+/*
+ * Goes up by the first port of the route to a host that is not below the switch yet, as frames for
+ * aggregators do.
+ */
 static unsigned add_first_ways(struct plan_pool *pool, unsigned job)
 {
 	const struct plan_graph *graph = pool->graph;
@@ -421,7 +429,10 @@ unsigned plan_roots(const struct plan_graph *graph, const struct plan_job *job,
 	return count;
 }
 
-/* From the top down, by first uplinks: equal as far as two hosts are below the same switches. */
+/*
+ * The switch above a host at `level`, by first uplinks; if it is the same for two hosts, both are
+ * below it.
+ */
 static unsigned place_of(const struct topology *topology, unsigned host, unsigned level)
 {
 	unsigned place = topology->host_switch[host];

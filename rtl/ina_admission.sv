@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A JOIN stops its port's ingress (en = 0) from the clock in which it comes to the judge. If its
-// iCRC is wrong or its flow is known it asks for nothing, and the ingress stands still for one
-// clock. Else it waits until ina_jobs has answered and the flow is learned. It is decided in the
-// clock after the answer and leaves with en in the next one, where `settled` says that it has been
-// decided.
+// iCRC is wrong or its flow is known, it does not ask, and the ingress stops for one clock.
+// Otherwise it waits until ina_jobs has answered and the flow is learned. The judge decides it in
+// the clock after the answer. It leaves with en in the next clock, in which `settled` says that it
+// has been decided.
 //
-// Any packet stops the ingress while ina_elsewhere compares its key with flows of other ports. A
-// JOIN does not ask meanwhile; if it has asked, it may stop.
+// Any packet stops the ingress while its key is compared with those of flows of other ports
+// (ina_elsewhere). During that time a JOIN does not ask. If it has asked before, it may stop
+// asking.
 
 `default_nettype none
 
@@ -18,24 +19,24 @@ module ina_admission #(
     input  logic rst,
     output logic en,  // the ingress may advance; a register
 
-    input  logic next_join,   // a JOIN comes to the judge with this clock of en
-    input  logic next_alike,  // ... a packet whose key must be compared
-    input  logic searching,   // that is done now
-    input  logic s_ok,        // the packet there has a right iCRC
-    input  logic hit,         // ... and a flow, here or elsewhere
+    input  logic next_join,   // a JOIN moves to the judge in this clock of en
+    input  logic next_alike,  // a packet that needs a comparison does
+    input  logic searching,   // the comparison is under way
+    input  logic s_ok,        // the packet at the judge has a right iCRC
+    input  logic hit,         // the packet at the judge has a flow, here or elsewhere
 
     output logic             ask_valid,
-    input  logic             answer_valid,  // only to one that asks
+    input  logic             answer_valid,  // only to a port that asks
     input  logic             answer_granted,
     input  logic             answer_held,
     input  logic [JOB_W-1:0] answer_job,
-    output logic             learn,  // its flow, for answer_job
+    output logic             learn,  // learn its flow, for answer_job
 
-    output logic             answered,  // now it is taken, dropped (held), or passes
-    output logic             granted,   // with answered
+    output logic             answered,  // the JOIN is taken, dropped (held) or passed now
+    output logic             granted,   // valid with answered, like held and granted_job
     output logic             held,
     output logic [JOB_W-1:0] granted_job,
-    output logic             settled    // it has been decided
+    output logic             settled    // the JOIN has been decided
 );
   logic is_join;
   logic asks;

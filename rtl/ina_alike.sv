@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the packets that are to be summed: the opcode, partition (P_Key) and length of every
-// packet, and the EQUAL lanes of the first beats where a message starts. The answer comes one clock
-// later.
+// Compares packets that belong together: opcode, partition (P_Key) and length of each packet and,
+// if a message starts, the EQUAL lanes of the first beats. The result comes one clock later.
 //
-// Equal packets have the same bits, so the OR over all of them equals each of them. They differ
-// if one of them lacks a bit of that OR.
+// If all packets have the same bits, the OR over them equals each of them. They differ if one of
+// them lacks a bit of that OR.
 
 `default_nettype none
 
@@ -21,10 +20,10 @@ module ina_alike #(
     input  logic [HEADER_COUNT*ina_pkg::HEADER_T_W-1:0] s_header,
     input  logic [BEAT_COUNT-1:0]                       s_beat_mask,
     input  logic [BEAT_COUNT*EQUAL_W-1:0]               s_lanes,
-    input  logic                                        s_starts,  // they start a message
-    input  logic                                        s_join,    // ... a JOIN: its place may differ
+    input  logic                                        s_starts,  // the packets start a message
+    input  logic                                        s_join,    // a JOIN: places may differ
 
-    output logic m_differs  // stays until the next
+    output logic m_differs  // stays until the next result
 );
 
   localparam int LANE_W     = ina_pkg::LANE_W;
@@ -34,7 +33,7 @@ module ina_alike #(
   localparam int QUADS_AT   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
 
-  // Two lanes in each bit: all in one would be too much for a clock.
+  // Each bit compares two lanes. All lanes in one bit would be too slow for one clock.
   localparam int PAIRS = (ina_pkg::EQUAL_LANES + 1) / 2;
   logic             header_differs;
   logic [PAIRS-1:0] lanes_differ;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks through packets, one beat a clock, without a gap between packets. A packet has two clocks at
-// least, the last of which has its last beat: so no two packets end in clocks that follow each other.
+// Steps through packets, one beat a clock, without a gap between packets. A packet takes at least
+// two clocks, and its last beat is in the last of them. So no two packets end in consecutive
+// clocks.
 
 `default_nettype none
 
 module ina_beats #(
-    parameter int SIDE_W = 1  // what rides along with each beat of a packet
+    parameter int SIDE_W = 1  // width of the side data of a packet
 ) (
     input  logic clk,
     input  logic rst,
@@ -16,13 +17,13 @@ module ina_beats #(
     input  logic [ina_pkg::QUADS_W-1:0] s_quads,
     input  logic [SIDE_W-1:0]           s_side,
 
-    input  logic waits,  // no packet begins in this clock
+    input  logic waits,  // no packet may begin in this clock
 
     output logic                             m_valid,
     output logic [ina_pkg::BEAT_INDEX_W-1:0] m_beat,
     output logic                             m_first,
     output logic                             m_last,
-    output logic [2:0]                       m_quads,  // of the beat
+    output logic [2:0]                       m_quads,  // in this beat
     output logic [SIDE_W-1:0]                m_side,
 
     output logic busy
@@ -32,7 +33,7 @@ module ina_beats #(
   logic [ina_pkg::BEAT_INDEX_W-1:0] last_beat;
   logic [2:0]                       last_quads;
   logic [ina_pkg::BEAT_INDEX_W+1:0] quads_less_1;
-  logic                             unused_borrow;  // a packet has 256 quads at most
+  logic                             unused_borrow;  // a packet has at most 256 quads
 
   assign {unused_borrow, quads_less_1} = s_quads - 1'b1;
   assign m_valid = busy && !pauses && !(m_first && waits);

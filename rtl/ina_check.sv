@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the iCRC of candidates. ina_parse's beats leave two clocks of en later, with m_ok in a
-// register; what the judge must know earlier leaves earlier.
+// Checks the iCRC of candidates. The beats of ina_parse leave two clocks of en later, with m_ok in
+// a register. The fields that the judge needs earlier leave earlier.
 //
-// The CRC runs over headers and payload, and on over the iCRC behind them: of a message and its own
-// CRC it is always the same constant.
+// The CRC covers headers and payload, and continues over the iCRC after them. The CRC of any
+// message followed by its own CRC is the same constant.
 
 `default_nettype none
 
@@ -20,7 +20,7 @@ module ina_check (
     input  logic                       s_first,
     input  logic                       s_last,
     input  ina_pkg::header_t           s_header,
-    input  logic [ina_pkg::BEAT_W-1:0] s_data,       // zeros past the iCRC
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,       // zeros after the iCRC
     input  logic [31:0]                s_after,
     input  logic [2:0]                 s_quads,
     input  logic                       s_candidate,
@@ -28,26 +28,26 @@ module ina_check (
     input  logic                       s_wrong_length,
     input  logic                       s_trailed,
 
-    // The same beats, a clock of en later: a JOIN stops the ingress.
+    // The same beats, one clock of en later, because a JOIN stops the ingress.
     output logic                       next_valid,
     output logic                       next_first,
     output logic                       next_last,
     output logic                       next_candidate,
     output logic [31:0]                next_lane_0,
-    output logic [63:0]                next_job_id,  // where a message starts
+    output logic [63:0]                next_job_id,  // valid if a message starts
 
     // The same beats, two clocks of en later.
     output logic                       m_valid,
     output logic                       m_first,
     output logic                       m_last,
-    output ina_pkg::header_t           m_header,     // a candidate's, stable from m_first to m_last
-    output logic [ina_pkg::BEAT_W-1:0] m_data,       // zeros past the payload's end
+    output ina_pkg::header_t           m_header,     // of a candidate; stable until m_last
+    output logic [ina_pkg::BEAT_W-1:0] m_data,       // zeros after the end of the payload
     output logic                       m_candidate,
     output logic                       m_roce_data,
-    output logic                       m_ok,         // with a candidate's m_last: all is right
-    output logic                       m_trailed,    // ... and bytes follow the iCRC
+    output logic                       m_ok,         // valid with m_last: length and iCRC are right
+    output logic                       m_trailed,    // with m_ok: bytes follow the iCRC
 
-    output logic                       busy          // a beat is in here
+    output logic                       busy          // a beat is in this module
 );
   localparam int LANE_W = ina_pkg::LANE_W;
   localparam int QUAD_W = ina_pkg::LANE_W * 4;
@@ -75,11 +75,11 @@ module ina_check (
       .m_crc  (c_crc)
   );
 
-  // Second clock: the packet's CRC up to this beat, and the verdict. Of headers one knows by now
-  // whether they are a candidate's.
+  // Second clock: the packet's CRC up to this beat, and the verdict. By now it is known whether the
+  // headers are a candidate's.
   logic        counts;
   logic [31:0] packet_crc;
-  logic [31:0] before_crc;  // without this beat: with the first one, of the headers
+  logic [31:0] before_crc;  // before this beat; before the first beat: of the headers
   logic [31:0] expected;
 
   ina_crc_step packet_step (
@@ -97,8 +97,8 @@ module ina_check (
     else if (counts) before_crc <= packet_crc;
   end
 
-  // The register after a message and its CRC, and after zeros up to the end of the beat. With a
-  // full beat the iCRC stands behind it.
+  // The CRC register after a message, its CRC, and zeros up to the end of the beat. If the beat is
+  // full, the iCRC follows it in c_after.
   localparam logic [31:0] RIGHT_1 = ina_crc_pkg::advance(32'hFFFF_FFFF, 3 * QUAD_W);
   localparam logic [31:0] RIGHT_2 = ina_crc_pkg::advance(32'hFFFF_FFFF, 2 * QUAD_W);
   localparam logic [31:0] RIGHT_3 = ina_crc_pkg::advance(32'hFFFF_FFFF, QUAD_W);
@@ -144,7 +144,7 @@ module ina_check (
       if (s_candidate) begin
         c_data  <= s_data;
         c_after <= s_after;
-        // The iCRC, where it is not behind the beat.
+        // Clears the iCRC if it is in this beat.
         for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
           if (s_quads == 3'(q)) c_data[q*QUAD_W +: LANE_W] <= '0;
       end
@@ -158,7 +158,7 @@ module ina_check (
       m_trailed   <= c_trailed;
       if (c_candidate) m_data <= c_data;
       if (c_candidate && c_first) begin
-        m_header     <= s_header;  // still of the same frame, for a candidate has two beats
+        m_header     <= s_header;  // still of this frame: a candidate has two beats or more
         m_header.crc <= before_crc;
       end
     end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the aggregator counts, in the order of model/counters.h. The stages are registers of their
-// own, because events come from far: the events, how many of each there are, the counters.
+// Counts the events of the aggregator, in the order of model/counters.h. The events, the number of
+// events of each kind, and the counters are separate register stages, because events come from far
+// away on the chip.
 
 `default_nettype none
 
@@ -12,7 +13,7 @@ module ina_counters #(
     input  logic clk,
     input  logic rst,
 
-    // From each port: what its judge decided (one bit for each counter), frames passed on, frames
+    // From each port: the events of its judge (one bit for each counter), frames passed, frames
     // newly marked.
     input  logic [PORT_COUNT*ina_pkg::COUNTER_COUNT-1:0] judged,
     input  logic [PORT_COUNT-1:0]                        passed,
@@ -25,13 +26,13 @@ module ina_counters #(
     input  logic [JOB_COUNT-1:0] newly_broken,
     input  logic [JOB_COUNT-1:0] newly_expired,
 
-    // Ports whose retransmission was answered; or not, because its length was not the sum's, or the
-    // sum had left the history.
+    // Ports whose retransmission was answered, or was dropped because its length differs from that
+    // of its sum, or was dropped because its sum had left the history.
     input  logic [PORT_COUNT-1:0] answered,
     input  logic [PORT_COUNT-1:0] differed,
     input  logic [PORT_COUNT-1:0] dropped,
 
-    // A join or raw packet has been popped: its ports and its size.
+    // A joined or raw packet was popped: its ports and its size.
     input  logic                             done_valid,
     input  logic                             done_raw,
     input  logic [PORT_COUNT-1:0]            done_mask,
@@ -39,13 +40,13 @@ module ina_counters #(
     input  logic [2:0]                       done_last_quads,
 
     output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters,
-    output logic                                                 busy  // something is not counted yet
+    output logic                                                 busy  // some are not counted yet
 );
 
   localparam int COUNT_W = $clog2((PORT_COUNT > JOB_COUNT ? PORT_COUNT : JOB_COUNT) + 1);
   localparam int BYTES_W = $clog2(PORT_COUNT + 1) + 13;  // at most PORT_COUNT times 4096 bytes
 
-  // The events, a clock later.
+  // The events, one clock later.
   logic                                         any_event;
   logic [PORT_COUNT*ina_pkg::COUNTER_COUNT-1:0] judged_q;
   logic [PORT_COUNT-1:0]                        passed_q;
@@ -58,9 +59,9 @@ module ina_counters #(
   logic [PORT_COUNT-1:0]                        answered_q;
   logic [PORT_COUNT-1:0]                        differed_q;
   logic [PORT_COUNT-1:0]                        dropped_q;
-  logic [PORT_COUNT-1:0]                        raw;     // ports whose packet was popped, as it is
-  logic [PORT_COUNT-1:0]                        joined;  // or summed
-  logic [12:0]                                  bytes;   // of each of them
+  logic [PORT_COUNT-1:0]                        raw;     // ports that popped a raw packet
+  logic [PORT_COUNT-1:0]                        joined;  // ports that popped a summed packet
+  logic [12:0]                                  bytes;   // of each of these packets
 
   assign any_event = judged_q != '0 || passed_q != '0 || marked_q != '0 || opened_q
       || lacked_q || closed_q != '0 || broken_q != '0 || expired_q != '0 || answered_q != '0
@@ -82,13 +83,13 @@ module ina_counters #(
     joined    <= (done_valid && !done_raw) ? done_mask : '0;
     if (done_valid)
       bytes <= {1'b0, done_last_beat, 6'd0} + {6'd0, done_last_quads, 4'd0};
-    // Bytes too: nothing times an unknown number is unknown to a simulator.
+    // Bytes too: in a simulator zero times an unknown number is unknown.
     if (rst)
       {judged_q, passed_q, marked_q, opened_q, lacked_q, closed_q, broken_q, expired_q,
        answered_q, differed_q, dropped_q, raw, joined, bytes} <= '0;
   end
 
-  // How many of each there are.
+  // The number of events of each kind.
   logic                                      counts;
   logic [ina_pkg::COUNTER_COUNT*COUNT_W-1:0] steps;
   logic [COUNT_W-1:0]                        ports;
@@ -101,14 +102,14 @@ module ina_counters #(
 
     counts <= any_event && !rst;
     if (any_event) begin
-      // What the judges count.
+      // Events of the judges.
       for (int i = 0; i < ina_pkg::COUNTER_COUNT; i++) begin
         step = '0;
         for (int p = 0; p < PORT_COUNT; p++)
           step = step + COUNT_W'(judged_q[p*ina_pkg::COUNTER_COUNT + i]);
         steps[i*COUNT_W +: COUNT_W] <= step;
       end
-      // What others do.
+      // All other events.
       steps[ina_pkg::COUNT_FRAMES_PASSED*COUNT_W +: COUNT_W]   <= ones_of_ports(passed_q);
       steps[ina_pkg::COUNT_ECN_MARKED*COUNT_W +: COUNT_W]      <= ones_of_ports(marked_q);
       steps[ina_pkg::COUNT_JOBS_EXPIRED*COUNT_W +: COUNT_W]    <= ones_of_jobs(expired_q);

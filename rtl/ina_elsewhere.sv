@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is a packet's flow known at another port? Then it must not pass: its receiver could put a message
-// together from it and from sums that come by the other port. Beside ina_flows, in the same clocks.
+// Detects packets whose flow is known at another port. Such a packet must not pass: its receiver
+// could assemble a message from this packet and from sums that come by the other port. The module
+// works in parallel with ina_flows, in the same clocks.
 //
-// Every port shows the others a hash of each flow that it knows. All these are compared with the
-// packet's at once, in the clock in which it goes on to the judge, and the result is registered. What
-// is learned from then on is compared by itself: one flow a clock at most, for ina_jobs answers one
-// JOIN at a time. So a packet is compared with every flow, and what stops the ingress are registers.
+// Every port shows a hash of each of its flows to the other ports. All these hashes are compared
+// with the packet's in one clock, in which the packet moves to the judge, and the result is
+// registered. A flow that is learned later is compared separately. There is at most one in a clock,
+// because ina_jobs answers one JOIN at a time. So every packet is compared with every flow, and the
+// ingress is stopped by registers only.
 //
-// Where a hash is equal and the packet has no flow here, the ingress stands still (ina_admission),
-// and the full keys are compared, one flow after the other (ina_keys): a hash that is equal by
-// chance costs clocks and nothing else. With 240 flows at other ports, that is one key of 70,000.
+// If a hash is equal and the packet has no flow here, the ingress stops (ina_admission), and
+// ina_keys compares the full keys, one flow after the other. So a hash that is equal by chance only
+// costs clocks. With 240 flows at other ports, that happens to one key of 70,000.
 //
-// What counts for a packet are the flows that are known when it comes to the judge. A JOIN that
-// waits for its answer is compared with those that come to be known meanwhile too: of two JOINs
-// with the same key the second sees the first one's flow, and stops asking two clocks after the
-// answer to the first.
+// A packet is judged by the flows that are known when it comes to the judge. A JOIN that waits for
+// its answer is also compared with the flows that are learned during its wait. So of two JOINs with
+// the same key, the second one sees the first one's flow. It stops asking two clocks after the
+// answer to the first one.
 
 `default_nettype none
 
@@ -28,35 +30,38 @@ module ina_elsewhere #(
 ) (
     input  logic clk,
     input  logic rst,
-    input  logic en,  // the packets move by one stage
+    input  logic en,  // all packets move by one stage
 
-    // The first beat of a RoCE request, as ina_flows gets it.
+    // The first beat of a RoCE request, as in ina_flows.
     input  logic                      s_valid,
     input  logic [ina_pkg::KEY_W-1:0] s_key,
-    input  logic                      next_hit,  // a clock of en later: it has a flow here
+    input  logic                      next_hit,  // one clock of en later: it has a flow here
 
-    // This port's flows, each a known_t for the others, and those of the others.
-    input  logic                           learn,  // the packet at m_* opens one
+    // The flows of this port, one known_t each, for the other ports; and the flows of the other
+    // ports.
+    input  logic                           learn,  // the packet at m_* opens a flow
     input  logic [JOB_W-1:0]               learn_job,
     input  logic [JOB_COUNT-1:0]           forget,
     output logic [JOB_COUNT*KNOWN_W-1:0]   known,
     input  logic [OTHER_COUNT*KNOWN_W-1:0] others,
 
-    // To and from ina_keys: is the key of the packet at m_* that of a flow? Held until it is done.
+    // To and from ina_keys: compare the key of the packet at m_* with that of one flow. Held until
+    // done.
     output ina_pkg::search_t search,
     input  ina_pkg::found_t  found,
 
-    // The packet that comes to the judge with this clock of en must stand still there ...
+    // The packet that moves to the judge in this clock of en must stop there.
     output logic next_alike,
 
-    // ... as long as this says, and then it is known.
+    // The packet waits while m_searching = 1. Then m_elsewhere is valid.
     output logic m_searching,
     output logic m_elsewhere
 );
   localparam int KEY_W  = ina_pkg::KEY_W;
   localparam int HASH_W = ina_pkg::HASH_W;
 
-  // Of HASH_W bits each, so that keys which differ in so many bits in a row have other hashes.
+  // The XOR of pieces of HASH_W bits each. So keys that differ only within HASH_W consecutive bits
+  // have different hashes.
   function automatic logic [HASH_W-1:0] hash_of(input logic [KEY_W-1:0] bits);
     hash_of = '0;
     for (int i = 0; i < KEY_W; i++) hash_of[i%HASH_W] = hash_of[i%HASH_W] ^ bits[i];
@@ -117,7 +122,7 @@ module ina_elsewhere #(
         {known_valid[j], known_fresh[j], known_hash[j*HASH_W +: HASH_W]};
   end
 
-  // The flows of the others, and those that have the hash of the packet in stage 1.
+  // The flows of the other ports, and which of them have the hash of the packet in stage 1.
   logic [OTHER_COUNT-1:0] other_valid;
   logic [OTHER_COUNT-1:0] other_fresh;
   logic [OTHER_COUNT-1:0] s1_alike;
@@ -129,12 +134,13 @@ module ina_elsewhere #(
     assign s1_alike[i] = (moves || !ina_pkg::SIMULATED) && other_valid[i] && other_hash == s1_hash;
   end
 
-  // Those that have the hash of the packet at m_*, with the flow that has just been learned.
+  // The flows that have the hash of the packet at m_*, including the flow that has just been
+  // learned.
   logic [OTHER_COUNT-1:0] m_alike;
   logic [OTHER_COUNT-1:0] still;
   logic [OTHER_COUNT-1:0] fresh;
-  logic [OTHER_COUNT-1:0] differs;  // has been compared in full
-  logic                   m_left;   // some are left to be compared
+  logic [OTHER_COUNT-1:0] differs;  // compared in full, and different
+  logic                   m_left;   // some flows are still to be compared
 
   assign fresh      = found.learned_hash == m_hash ? other_fresh : '0;
   assign still      = ((m_alike & ~differs) | fresh) & other_valid;
@@ -146,7 +152,7 @@ module ina_elsewhere #(
     if (rst) m_left <= 1'b0;
   end
 
-  // The lowest of them is compared in full: of the first port, its first job.
+  // The full comparison takes the lowest of them: the first port, and its first job.
   logic                   search_valid;
   logic [OTHER_PORTS-1:0] ports;
   logic [OTHER_PORTS-1:0] port;
@@ -169,8 +175,8 @@ module ina_elsewhere #(
     end
   end
 
-  // The answer means nothing where the flow has ended meanwhile: its place may be another one's.
-  logic [JOB_COUNT-1:0] port_valid;  // of search_port
+  // The answer is invalid if the flow has ended during the search: its place may hold another flow.
+  logic [JOB_COUNT-1:0] port_valid;  // the flows of search_port
   logic                 ended_q;
   logic                 ended;
 
@@ -198,7 +204,7 @@ module ina_elsewhere #(
     if (rst) search_valid <= 1'b0;
   end
 
-  // One of them as a number.
+  // Port and job as numbers.
   logic [3:0] search_port_number;
   logic [5:0] search_job_number;
 

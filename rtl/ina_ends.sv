@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ends of both paths' packets, one a clock: the last beat is in the history, and what waited for
-// it has left. A path's packets never end in clocks that follow each other (ina_beats), so what was
-// relayed waits for one clock at most. The outputs are registers: who is told of an end does much
-// with it.
+// Merges the packet ends of both paths, one a clock. At the end of a packet its last beat is in the
+// history, and the packets that waited for it have left. Packets of one path never end in
+// consecutive clocks (ina_beats), so the end of a relayed packet waits for one clock at most. The
+// outputs are registers, because there is much logic after them.
 
 `default_nettype none
 
@@ -24,7 +24,7 @@ module ina_ends #(
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] join_beat,
     input  logic [2:0]                       join_quads,
 
-    input  logic                             relay_valid,  // but for retransmissions
+    input  logic                             relay_valid,  // not for retransmissions
     input  logic                             relay_raw,
     input  logic                             relay_leave,
     input  logic [JOB_W-1:0]                 relay_job,
@@ -38,13 +38,14 @@ module ina_ends #(
     output logic                             m_raw,
     output logic                             m_up,       // a part has gone up
     output logic                             m_leave,    // a LEAVE has gone out
-    output logic [PORT_COUNT-1:0]            m_left,     // ... whose
+    output logic [PORT_COUNT-1:0]            m_left,     // with m_leave: on these ports
     output logic [JOB_W-1:0]                 m_job,
-    output logic [PORT_COUNT-1:0]            m_mask,     // whose packets have left
-    output logic [PORT_COUNT-1:0]            m_counted,  // whose payloads it took, but for one from above
-    output logic [ina_pkg::BEAT_INDEX_W-1:0] m_beat,     // its last
+    output logic [PORT_COUNT-1:0]            m_mask,     // ports by which it left
+    // Ports whose payloads went into the packet; none for a sum from above.
+    output logic [PORT_COUNT-1:0]            m_counted,
+    output logic [ina_pkg::BEAT_INDEX_W-1:0] m_beat,     // last beat of the packet
     output logic [2:0]                       m_quads,
-    output logic                             busy  // one is to be told, or is being told
+    output logic                             busy  // an end is to be reported, or is at m_*
 );
 
   typedef struct packed {
@@ -58,7 +59,7 @@ module ina_ends #(
 
   end_t joined;
   end_t relayed;
-  end_t late;   // waits for this clock
+  end_t late;   // waited for this clock
   end_t now;
   logic late_valid;
   logic tells;

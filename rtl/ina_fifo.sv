@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one FIFO: a RAM with a registered read, so that m_data is a register (block RAM maps onto
-// it) and m_valid/m_ready a plain handshake. A word written in clock t can be read from t+2 on.
-// Holds DEPTH words in the RAM and one more in the output register; count is their sum.
+// The only FIFO: a RAM with a registered read, so that m_data is a register (block RAM maps onto
+// it) and m_valid/m_ready a plain handshake. A word that is written in clock t can be read from t+2
+// on. It holds DEPTH words in the RAM and one more in the output register; count is their sum.
 
 `default_nettype none
 
@@ -27,7 +27,7 @@ module ina_fifo #(
   localparam int ADDRESS_W = $clog2(DEPTH);
 
   logic [WIDTH-1:0]   ram[0:DEPTH-1];
-  logic [ADDRESS_W:0] write_at;  // one bit more than an address: their difference is the fill
+  logic [ADDRESS_W:0] write_at;  // one bit more than an address: the difference is the fill
   logic [ADDRESS_W:0] read_at;
   logic [ADDRESS_W:0] fill;
   logic               load;
@@ -56,7 +56,7 @@ module ina_fifo #(
   end
 
 `ifdef FORMAL
-  // What tests/formal/ina_fifo.sv cannot see from outside: one slot of the RAM, any.
+  // One arbitrary slot of the RAM, which tests/formal/ina_fifo.sv cannot see from outside.
   (* anyconst *) logic [ADDRESS_W-1:0] proof_address;
   logic [WIDTH-1:0] proof_word;
 

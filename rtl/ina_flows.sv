@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flows that one port has learned, one for each job at most, under the job's number: whose
-// packet is it, and how far is it from the next PSN? The answer takes two clocks of en, as long as
-// ina_check takes for the same packet:
+// The flows that one port has learned: one for each job at most, stored under the number of the
+// job. Finds the flow of a packet, and the distance of its PSN from the flow's next PSN. That takes
+// two clocks of en, as long as ina_check takes for the same packet:
 //
-//   s_*   the packet's key is compared with all flows'
+//   s_*   the packet's key is compared with the keys of all flows
 //   1     the match is registered; the flow's next PSN is read and subtracted
 //   m_*   hit, job and distance are registered, and hold until the next packet
 //
-// A flow that is forgotten is no hit any more at m_* from the next clock on. What is compared in the
-// clock in which it is forgotten is told in stage 1.
+// When a flow is forgotten, m_hit is 0 from the next clock on. If a packet is compared in the clock
+// in which its flow is forgotten, stage 1 removes the match.
 //
-// With `learn` and `advance` stage 1 has no packet behind the one at m_*, since ina_parse leaves a
-// clock of en free behind a contribution's last beat. So stage 1 still holds the key and PSN of the
-// packet at m_*, and the next subtraction is from the new PSN. A flow is learned only while the
-// pipeline stands still (en = 0), so no packet that was compared before can be of that flow.
+// With `learn` and `advance` no packet follows the one at m_* in stage 1, because ina_parse leaves
+// a clock of en free after the last beat of a contribution. So stage 1 still holds the key and the
+// PSN of the packet at m_*, and the next subtraction uses the new next PSN. A flow is learned only
+// while the pipeline is stopped (en = 0), so no packet that was compared before can belong to that
+// flow.
 //
-// Properties, where s_* is fed by packets in order, and `learn` and `advance` obey the rules at
-// their ports:
+// Properties, if packets come to s_* in order, and `learn` and `advance` obey the rules at their
+// ports:
 //
-//   1. No two valid flows have the same key: match has one bit set at most, in every stage.
+//   1. No two valid flows have the same key: in every stage at most one bit of match is set.
 //   2. m_hit = 1 if and only if flow m_job is valid and its key is that of the packet at m_*.
 //   3. m_distance = PSN of that packet - next PSN of that flow, modulo 2^24, while m_hit = 1.
-//   4. Only `learn` makes a flow valid, only `forget` and rst make it invalid; its key never
+//   4. Only `learn` makes a flow valid; only `forget` and rst make it invalid. Its key never
 //      changes while it is valid.
-//   5. A flow's next PSN changes only by `learn` and by `advance`, by one.
+//   5. A flow's next PSN changes only by `learn`, and by `advance`, which adds one.
 
 `default_nettype none
 
@@ -35,36 +36,37 @@ module ina_flows #(
 ) (
     input  logic clk,
     input  logic rst,
-    input  logic en,  // the packets move by one stage
+    input  logic en,  // all packets move by one stage
 
-    // A packet's first beat, as ina_parse gives it.
+    // The first beat of a packet, from ina_parse.
     input  logic             s_valid,
     input  logic [KEY_W-1:0] s_key,
     input  logic [23:0]      s_psn,
 
-    // The job of the packet that is at m_* in the next clock, for reads of the same kind.
+    // The job of the packet that is at m_* in the next clock. Reads that take one clock start with
+    // it.
     output logic [JOB_W-1:0] next_job,
-    output logic             next_hit,  // m_hit then, if it moves
+    output logic             next_hit,  // m_hit in the next clock, if packets move
 
-    // The packet whose beats are with the judge.
+    // The packet that the judge has.
     output logic             m_hit,
     output logic [JOB_W-1:0] m_job,
     output logic [23:0]      m_distance,
 
-    // What becomes of the packet at m_*: advance belongs to a hit.
-    input  logic             learn,    // it opens a flow; only while m_hit = 0 and en = 0
+    // The decision about the packet at m_*. `advance` requires m_hit = 1.
+    input  logic             learn,    // the packet opens a flow; only while m_hit = 0 and en = 0
     input  logic [JOB_W-1:0] learn_job,
-    input  logic             advance,  // it was the expected one; with en = 1. In the clock of
-                                       // either no packet has come right behind it
+    input  logic             advance,  // the packet was the expected one; only with en = 1. With
+                                       // `learn` or `advance`, stage 1 has no packet
 
-    input  logic [JOB_COUNT-1:0] forget  // these flows end; never one that is learned just now
+    input  logic [JOB_COUNT-1:0] forget  // these flows end; never one that is learned in this clock
 );
 
   logic [JOB_COUNT-1:0] flow_valid;
   logic [KEY_W-1:0]     flow_key      [JOB_COUNT];
   logic [23:0]          flow_next_psn [JOB_COUNT];
 
-  // The packet's key against all flows'.
+  // The packet's key is compared with those of all flows.
   logic [JOB_COUNT-1:0] match;
 
   always_comb begin
@@ -73,11 +75,11 @@ module ina_flows #(
       for (int j = 0; j < JOB_COUNT; j++) match[j] = flow_valid[j] && flow_key[j] == s_key;
   end
 
-  // Stage 1. Key and PSN stay until the next packet comes: a flow may be learned from them.
-  logic                 s1_first;  // a packet's first beat is in stage 1
+  // Stage 1. Key and PSN stay until the next packet comes, because a flow may be learned from them.
+  logic                 s1_first;  // the first beat of a packet is in stage 1
   logic [KEY_W-1:0]     s1_key;
   logic [23:0]          s1_psn;
-  logic [JOB_COUNT-1:0] s1_match;  // one bit, or none
+  logic [JOB_COUNT-1:0] s1_match;  // one bit at most
   logic [JOB_W-1:0]     s1_job;
   logic [23:0]          s1_distance;
   logic [JOB_COUNT-1:0] forget_q;
@@ -106,7 +108,7 @@ module ina_flows #(
   assign s1_distance = s1_psn - flow_next_psn[s1_job];
 
   // Stage 2: the outputs.
-  logic                 moves;  // a new packet arrives there
+  logic                 moves;  // a new packet arrives at m_*
   logic [JOB_COUNT-1:0] m_match;
 
   assign moves    = en && s1_first;

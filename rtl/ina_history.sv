@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The latest sums of each job, for retransmissions, as many as its window has packets: the sum of the
-// packets that were at head slot s of the queues is here at slot s of the same block. The hosts' window
-// is why that is enough: a sum is overwritten only after every rank has received it. Behind the end of a
-// sum there may be anything, also of other jobs.
+// The latest sums of each job, for retransmissions: as many as the job's block has packets. The sum
+// of the packets in slot s of the queues is in slot s of the same block here. The hosts' window
+// makes this enough: a sum is overwritten only after every rank has received it. After the end of a
+// sum there may be any bytes, also of other jobs.
 
 `default_nettype none
 
@@ -21,12 +21,12 @@ module ina_history #(
     input  logic                             write_last,
     input  logic [2:0]                       write_quads,
 
-    // The length of a sum comes in the next clock, and stays until the next read.
+    // The length of a sum is valid in the next clock, and stays until the next read.
     input  logic                             peek_read,
     input  logic [INDEX_W-1:0]               peek_index,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
 
-    // The data comes in the next clock.
+    // The data is valid in the next clock.
     input  logic                             read_valid,
     input  logic [INDEX_W-1:0]               read_index,
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] read_beat,

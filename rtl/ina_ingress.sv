@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One port's way in: parse, check and judge advance as one (en), and every frame waits in ina_pass
-// for what the judge decides, which leaves a clock after the packet's last beat has come to it.
-// Packets that are taken go on to the port's queue, retransmissions and probes to ina_resend.
+// The ingress of one port. ina_parse, ina_check and ina_judge advance together (en). Every frame
+// waits in ina_pass for the judge's token, which leaves a clock after the packet's last beat
+// reached the judge. Packets that are taken go to the port's queue, retransmissions and probes to
+// ina_resend.
 //
-// The source of the frames need not be reset with this. A frame that began before a reset had ended
-// is taken and dropped up to its last beat, for its tail would look like a frame of its own.
+// The source of the frames need not be reset together with this module. If a frame began before the
+// end of a reset, its beats are taken and dropped up to the last one. Otherwise the rest of it
+// would look like a frame.
 
 `default_nettype none
 
@@ -32,18 +34,18 @@ module ina_ingress #(
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
 
-    // Frames that pass, and whether one is a TRACE whose slot is to be filled.
+    // Frames that pass. m_trace: the frame is a TRACE whose slot is to be filled.
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
     output logic                           m_trace,
-    input  logic [1:0]                     trace_level,  // of the slot to fill; 0: none
+    input  logic [1:0]                     trace_level,  // level of the slot to fill; 0: fill none
 
     // To and from ina_jobs.
-    input  logic                 trusts_tags,        // a JOIN's VLAN tag counts
-    input  logic [2:0]           priority_untagged,  // ... if it has one, else this
+    input  logic                 trusts_tags,        // the VLAN tag of a JOIN counts
+    input  logic [2:0]           priority_untagged,  // of JOINs without such a tag
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
@@ -94,7 +96,7 @@ module ina_ingress #(
     input  logic                  resend_pop,
     output ina_pkg::resend_t      resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry,
-    output logic                  resend_commit,  // one more waits, its header is commit_header
+    output logic                  resend_commit,  // one more waits; its header is commit_header
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_commit_entry,
     output logic [JOB_COUNT-1:0]  resend_pending,
     output logic [JOB_COUNT-1:0]  resend_behind,
@@ -106,12 +108,12 @@ module ina_ingress #(
 
   logic en;
   logic pass_ready;
-  logic offered;  // and taken with en
+  logic offered;  // a beat is offered; it is taken if en = 1
 
-  // Beats are taken in reset too, and at_first follows them: the one register that no reset
-  // changes. At power-on it says that the first beat is a frame's first.
-  logic at_first = 1'b1;  // the next beat is a frame's first
-  logic stale;            // what comes in began before the reset ended
+  // Beats are taken during reset too, and at_first follows them. It is the only register that reset
+  // does not change. Its power-on value says that the first beat begins a frame.
+  logic at_first = 1'b1;  // the next beat is the first one of a frame
+  logic stale;            // the incoming frame began before the end of the reset
 
   assign s_axis_tready = pass_ready && en;
   assign offered       = s_axis_tvalid && pass_ready && (at_first || !stale);
@@ -185,7 +187,7 @@ module ina_ingress #(
   ina_pkg::resend_t  judge_resend;
   logic              judge_caught_up;
 
-  // The judge looks at the queue with a frame's first and last beats.
+  // The judge reads the state of the queue with the first and the last beat of a frame.
   assign watch_read = en ? next_valid && (next_first || next_last) : checked_valid;
   assign ask = {checked_header.has_vlan && trusts_tags
                     ? {checked_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 8],
@@ -194,7 +196,8 @@ module ina_ingress #(
                 checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
                 checked_data[64 +: 64]};
 
-  // A TRACE whose slot is empty. It has two beats of payload, and the slot of level 3 is in the second.
+  // A TRACE whose slot is empty. It has two beats of payload; the slot of level 3 is in the second
+  // one.
   localparam int TRACE_SLOT_W = ina_pkg::TRACE_SLOT_W;
   logic is_trace;
 
@@ -209,7 +212,7 @@ module ina_ingress #(
           && checked_header.quads == ina_pkg::QUADS_W'(ina_pkg::TRACE_QUADS);
   end
 
-  // In step with the judge's outputs.
+  // Aligned with the judge's outputs.
   always_ff @(posedge clk) begin
     if (checked_valid && checked_candidate) write_data <= checked_data;
     token_trace <= is_trace && !checked_first && checked_ok && !checked_trailed

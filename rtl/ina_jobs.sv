@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of jobs: who may join, who has joined, and which are broken or over.
+// The job table: which ranks may join and which have joined, and which jobs are broken or over.
 //
-// Children are the hosts and switches below that have ranks of a job, each with one flow at a port of
-// its own. The flow of one may be the job's border, and go on upward; then its down flow comes by an
-// uplink (docs/protocol.md, Several switches).
+// Children are the hosts and switches below that have ranks of a job. Each has one flow, on its own
+// port. One of these flows may be the job's border, which continues upward; then the down flow of
+// the job comes in by an uplink (docs/protocol.md, Several switches).
 //
-// A context is freed when the LEAVEs of all its children have gone out: before that, some receiver may
-// still lack a sum, and its retransmission must find the flow known. It is given out again when
-// nothing of the old job is under way any more; until then a JOIN does not wait for it, but takes
-// another or is refused: what is under way may hang on an output that is stuck, and a JOIN that
-// waits stops its port.
+// A context is freed when the LEAVEs of all its children have gone out. Before that some receiver
+// may still lack a sum, and its retransmission must find the flow known. The context is given to
+// another job when no packet of the old job is under way any more. Until then a JOIN does not wait
+// for it, but takes another context or is refused: the packets under way may wait for an output
+// that is stuck, and a JOIN that waits stops its port.
 //
-// Where there are other switches, a broken job that all have left is `over`: it stays for a quiet time,
-// in which its packets are dropped, and is freed then. A receiver elsewhere may not have left: what
-// passed by raw could be put together there with a sum that is still on its way.
+// If there are other switches, a broken job that all children have left is `over`: it stays for a
+// quiet time, in which its packets are dropped, and is freed then. A receiver at another switch may
+// not have left. If packets passed raw, it could combine them with a sum that is still under way.
 //
-// A job of which no packet came between two pulses of `age` has expired: its hosts are dead, or
-// idle for too long. It breaks, so that its packets go out raw, and is freed when none is left. But one
-// that lacks a rank is freed at once, and its JOINs are lost: they come again, and ask again.
+// If no packet of a job came between two pulses of `age`, the job has expired: its hosts are dead
+// or were idle for too long. It breaks, so that its packets are sent raw, and is freed when no
+// packet of it is left. But an expired job that lacks a rank is freed immediately, and its JOINs
+// are lost: their senders retransmit them, and so ask again.
 //
-// What waits of it may wait for an output that takes nothing. At the next pulse such ports are `stuck`, and
-// lose what waits for them (ina_merge), until it is gone: one dead port would else keep all contexts.
+// Packets of an expired job may wait for an output that takes nothing. At the next pulse such a
+// port is `stuck`: it loses the packets that wait for it (ina_merge) until none of the job is left.
+// Otherwise one dead port could hold all contexts.
 //
 // A job has the VLAN and the priority of the JOIN that opened its context.
 //
-// A JOIN that is refused because no context is free, or its VLAN has all that it may, asks for one,
-// unless its port has all that it may: ina_trailer tells one of the jobs that it may have it of. The
-// JOINs of a job's ranks come close together, and ask once: a job that was the last to ask does not
-// ask again.
+// A JOIN that is refused because no context is free, or because its VLAN is at its quota, asks for
+// a context, unless its port is at its quota. ina_trailer then asks one of the jobs that the JOIN
+// may ask. The JOINs of one job's ranks come close together and ask once: the job that asked last
+// does not ask again.
 //
-// A request takes six clocks: chosen by turns, registered, looked up, compared with what its job
-// has, decided, answered. What all jobs have is kept as vectors of JOB_COUNT bits, so that one
-// operation serves all.
+// A request takes six clocks: it is chosen by turns, registered, looked up, compared with the state
+// of its job, decided, and answered. The state of all jobs is kept in vectors of JOB_COUNT bits, so
+// that one operation serves all jobs.
 
 `default_nettype none
 
@@ -44,41 +46,43 @@ module ina_jobs #(
 ) (
     input  logic clk,
     input  logic rst,
-    input  logic age,   // one clock now and then: the end of the time-to-live
+    input  logic age,   // one clock at the end of each time-to-live
     input  logic tick,  // one clock at intervals of the quiet time
 
-    // Where this switch stands; constant.
+    // The place of this switch; constant.
     input  logic [1:0]            level,  // 1 to 3
     input  logic [PORT_COUNT-1:0] uplinks,
-    // Jobs that a port may have opened and that lack a rank; 0, and what is more than that: all but one,
-    // or the only one.
+    // Most jobs lacking a rank that one port may have opened. 0, or a number above the limit: all
+    // but one, or the only one.
     input  logic [6:0]            quota,
-    // Contexts that the jobs of one VLAN may have; 0, and what is more than that: all.
+    // Most contexts of one VLAN's jobs. 0, or a larger number than there are: all.
     input  logic [6:0]            vlan_quota,
 
-    // A JOIN on a port asks for a flow, and holds until answer_valid: five clocks a port at most.
-    // But in the second clock after another port's answer it may stop asking: it was that flow.
+    // A JOIN on a port asks for a flow, and holds its request until answer_valid: at most five
+    // clocks for each port. But in the second clock after another port's answer it may stop asking,
+    // because that answer was for its flow.
     input  logic [PORT_COUNT-1:0]                  ask_valid,
     input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
     output logic [PORT_COUNT-1:0]                  answer_valid,
     output logic                                   answer_granted,
     output logic                                   answer_held,  // not now, but perhaps later
     output logic [JOB_W-1:0]                       answer_job,
-    output logic [JOB_COUNT-1:0]                   context_wanted,  // with it: refused for want of one of these
+    output logic [JOB_COUNT-1:0]                   context_wanted,  // with it: contexts to ask for
 
-    // From each port's judge: a packet of a job has come, the job breaks, its LEAVE has passed by its
-    // queue or its flow is put out.
+    // From each port's judge: a packet of the job has come; the job breaks; its LEAVE has passed by
+    // the queue, or its flow is evicted.
     input  logic [PORT_COUNT-1:0]       hit_valid,
     input  logic [PORT_COUNT-1:0]       break_valid,
     input  logic [PORT_COUNT-1:0]       leave_valid,
     input  logic [PORT_COUNT*JOB_W-1:0] hit_job,
 
-    // From each port's judge too: packets that came by other ports break this job, or put out its flow.
+    // Also from each port's judge: packets that came in by other ports break this job, or evict its
+    // flow.
     input  logic [PORT_COUNT-1:0] contest_breaks,
     input  logic [PORT_COUNT-1:0] contest_leaves,
-    input  logic [JOB_W-1:0]      contest_job,  // of a clock ago; of one port at most
+    input  logic [JOB_W-1:0]      contest_job,  // of the previous clock; one port at most
 
-    // From both paths: the jobs whose packets were not alike break.
+    // From both paths: these jobs break, because their packets differ.
     input  logic [JOB_COUNT-1:0] mismatch,
 
     // From ina_ends: the LEAVEs of these ports have gone out.
@@ -87,30 +91,31 @@ module ina_jobs #(
     input  logic [PORT_COUNT-1:0] done_mask,
 
     input  logic [JOB_COUNT-1:0]            job_begun,      // its JOIN has gone up (ina_parts)
-    input  logic [JOB_COUNT-1:0]            job_quiet,      // nothing of this context is under way
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,  // something of it waits on this port
+    input  logic [JOB_COUNT-1:0]            job_quiet,      // no packet of it is under way
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,  // a packet of it waits on this port
 
     output logic [JOB_COUNT-1:0]            job_valid,
     output logic [JOB_COUNT-1:0]            job_complete,
     output logic [JOB_COUNT-1:0]            job_broken,
-    output logic [JOB_COUNT-1:0]            job_over,  // broken, and all have left
-    // For each port, the jobs
-    output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,    // of which it has a child
-    output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // ... that is the border
-    output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // of which it has the down flow
+    output logic [JOB_COUNT-1:0]            job_over,  // broken, and all children have left
+    // For each port, the jobs that have there:
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,    // a child
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // a child that is the border
+    output logic [PORT_COUNT*JOB_COUNT-1:0] job_down,    // the down flow
     output logic [JOB_COUNT-1:0]            job_freed,   // one clock
-    // How many have a context, a clock ago; and of each job, how many others had one when it got its
-    // own.
+    // The number of jobs that had a context in the previous clock. For each job, how many others
+    // had a context when it got its own.
     output logic [COUNT_W-1:0]              job_count,
     output logic [JOB_COUNT*COUNT_W-1:0]    job_before,
 
-    // Ports that keep contexts from being given out again, since they take nothing: what waits for them is
-    // to be dropped.
+    // Ports that take nothing, and so keep contexts from being given to other jobs. Frames that
+    // wait for them are to be dropped.
     input  logic [PORT_COUNT*JOB_COUNT-1:0] resend_pending,  // an answer of it waits on this port
     output logic [PORT_COUNT-1:0]           stuck,
 
-    // To and from ina_memory: a request asks for a block, which is always there for a context that holds
-    // none; a job that is opened takes it. Contexts of which nothing is under way give it back.
+    // To and from ina_memory. A request asks for a block, and a context without a block always gets
+    // one. A job that is opened takes the block. A context gives its block back when no packet of
+    // it is under way.
     output logic                 look,
     output logic [31:0]          look_asked,
     output logic                 take,
@@ -119,13 +124,13 @@ module ina_jobs #(
     input  logic [JOB_COUNT-1:0] job_held,
 
     // One clock each, for ina_counters.
-    output logic                 opened,  // with the answer
-    output logic                 lacked,  // likewise: refused because no context is free
-    output logic [JOB_COUNT-1:0] newly_closed,  // all have left
+    output logic                 opened,  // valid with the answer
+    output logic                 lacked,  // valid with the answer: no context is free
+    output logic [JOB_COUNT-1:0] newly_closed,  // all children have left
     output logic [JOB_COUNT-1:0] newly_broken,
     output logic [JOB_COUNT-1:0] newly_expired,
 
-    // A job may expire, or has and is not freed yet, or memory of a freed one is to be given back.
+    // A job may expire, or has expired and is not freed yet, or a freed context still holds memory.
     output logic busy
 );
 
@@ -136,12 +141,12 @@ module ina_jobs #(
   logic [15:0]          rank_count  [JOB_COUNT];
   logic [PORTS_W-1:0]   child_count [JOB_COUNT];
   logic [PORTS_W-1:0]   missing     [JOB_COUNT];  // children that have not joined
-  logic [PORT_COUNT*JOB_COUNT-1:0] job_opened;    // of each port, those that its JOINs have opened
-  logic [JOB_COUNT-1:0] bordered;                 // it has a border
-  logic [JOB_COUNT-1:0] downed;                   // and a down flow
+  logic [PORT_COUNT*JOB_COUNT-1:0] job_opened;    // for each port, the jobs that it has opened
+  logic [JOB_COUNT-1:0] bordered;                 // has a border
+  logic [JOB_COUNT-1:0] downed;                   // has a down flow
 
-  // ask_valid comes late in a clock, so it is looked at in the next one. A port that has been
-  // answered meanwhile has nothing more to ask.
+  // ask_valid comes late in a clock, so it is used in the next one. A port that is answered in that
+  // clock asks no more.
   logic [PORT_COUNT-1:0] asked;
   logic [PORT_COUNT-1:0] wanted;
 
@@ -149,7 +154,7 @@ module ina_jobs #(
 
   always_ff @(posedge clk) asked <= rst ? '0 : ask_valid & ~answer_valid;
 
-  // A request's stages, one clock each.
+  // The stages of a request, one clock each.
   logic asks;
   logic choosing;
   logic looking;
@@ -163,7 +168,8 @@ module ina_jobs #(
     if (rst) {choosing, looking, comparing, deciding} <= '0;
   end
 
-  // Taken over, from the ports that ask in turn: none starves while others ask without end.
+  // The request is taken from one of the asking ports. They take turns, so no port starves while
+  // others ask without end.
   logic [PORT_COUNT-1:0] choice;
   logic [PORT_COUNT-1:0] request_port;
   ina_pkg::ask_t         request;
@@ -179,9 +185,10 @@ module ina_jobs #(
     end
   end
 
-  // What its place says of this switch. Without one, the job is of this switch alone.
+  // The part of the place that concerns this switch. Without a place all ranks of the job are at
+  // this switch.
   logic [15:0]        children;
-  logic               is_border;  // its connection turns round further up
+  logic               is_border;  // the connection turns round higher up
   logic               from_above;
   logic [PORTS_W-1:0] child_ports;
 
@@ -199,16 +206,17 @@ module ina_jobs #(
     from_above  <= (request_port & uplinks) != '0;
   end
 
-  // A context that is free and quiet stays so, but in the clock of job_freed, when a judge may still act
-  // for the old job. Then it gives its memory back, and only then it is given out.
+  // A free and quiet context stays free and quiet, except in the clock of job_freed, when a judge
+  // may still act for the old job. The context gives its memory back first, and is given to another
+  // job only then.
   assign job_idle   = ~job_valid & ~job_freed & job_quiet;
   assign look       = looking;
 
-  // Where a child may be a switch, a block holds two windows (docs/protocol.md, The window).
+  // If a child may be a switch, a block holds two windows (docs/protocol.md, The window).
   assign look_asked = level < 2'd2 ? request.window
       : request.window[30] ? {request.window[30:0], 1'b0} : 32'h8000_0000;
 
-  // Looked up: its job, or the lowest context that was free a clock ago.
+  // Looked up: the context of its job, or the lowest context that was free in the previous clock.
   logic             any_free;
   logic [JOB_W-1:0] lowest_free;
   logic             known_q;
@@ -221,7 +229,7 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0] vlan_d;
   logic [JOB_COUNT-1:0] asked_q;  // contexts that it may ask for: of no higher priority
   logic [JOB_COUNT-1:0] asked_d;
-  logic [JOB_COUNT-1:0] knows;    // the context that has its job
+  logic [JOB_COUNT-1:0] knows;    // the context of its job
   logic [JOB_W-1:0] known_index;
 
   always_comb begin
@@ -266,24 +274,23 @@ module ina_jobs #(
     end
   end
 
-  // Compared. The result holds in the next clock too, when it is decided, unless the job breaks or
-  // lapses: only an answer adds flows to a job. One from above is held until
-  // the job's own JOIN has gone up.
+  // Compared. The result still holds in the next clock, when it is decided, unless the job breaks
+  // or lapses: only an answer adds flows to a job. A JOIN from above is held until the job's own
+  // JOIN has gone up.
   //
-  // A port that has opened as many jobs that lack a rank as it may does not get this one, nor does a VLAN
-  // that has as many as it may.
+  // A port at its quota of jobs that lack a rank gets no context, nor does a VLAN at its quota.
   logic [JOB_COUNT-1:0]  index_hot;
-  logic [COUNT_W-1:0]    share;  // constant
+  logic [COUNT_W-1:0]    share;  // quota of a port; constant
   logic [COUNT_W-1:0]    waits_count;
   logic                  has_share;
-  logic [COUNT_W-1:0]    vlan_share;  // constant
+  logic [COUNT_W-1:0]    vlan_share;  // quota of a VLAN; constant
   logic [COUNT_W-1:0]    vlan_count;
   logic                  vlan_full;
   logic                  held;
-  logic [JOB_COUNT-1:0]  lacks_context;  // one of these
-  logic [63:0]           wanted_by;      // the job that was the last to ask
-  logic [JOB_COUNT-1:0]  fits;   // this one, if it is not broken now
-  logic                  opens;  // ... and the request is the first of its job
+  logic [JOB_COUNT-1:0]  lacks_context;  // contexts that it asks for
+  logic [63:0]           wanted_by;      // job id of the last JOIN that asked
+  logic [JOB_COUNT-1:0]  fits;   // the context that may grant it, unless it is broken now
+  logic                  opens;  // it opens that context for its job
   logic                  still_asks;
   logic                  lacks;       // the job lacks this child
   logic                  lacks_free;  // there is no context for the job
@@ -345,7 +352,7 @@ module ina_jobs #(
   logic                 decides;
 
   assign decides = deciding && still_asks;
-  // The job may have broken or lapsed since it was compared.
+  // The job may have broken or lapsed since the comparison.
   assign grants  = decides
       ? fits & ~((job_broken | ~job_valid | lapses) & {JOB_COUNT{known_q}}) : '0;
   assign take    = decides && opens;
@@ -363,7 +370,7 @@ module ina_jobs #(
     if (rst) wanted_by <= '0;
   end
 
-  // Requests are decided six clocks apart, so the count has all that were opened before.
+  // Requests are decided six clocks apart, so the count includes all jobs that were opened before.
   always_ff @(posedge clk) begin : count_jobs
     logic [COUNT_W-1:0] count;
 
@@ -374,14 +381,15 @@ module ina_jobs #(
       if (take && take_job == JOB_W'(j)) job_before[j*COUNT_W +: COUNT_W] <= job_count;
   end
 
-  // Jobs that are heard of before the pulse or in its clock live on. It takes effect a clock later. Of
-  // one that lacks a rank only JOINs of its ranks count, for it may lack it for ever.
-  logic                 age_q;      // the pulse, a clock ago
-  logic [JOB_COUNT-1:0] heard;      // of these, since the pulse before
-  logic [JOB_COUNT-1:0] heard_now;  // ... in this clock
+  // A job that gets a packet before the pulse or in its clock does not expire. A pulse takes effect
+  // one clock later. If a job lacks a rank, only JOINs of its ranks count, because that rank may
+  // never come.
+  logic                 age_q;      // the pulse, one clock later
+  logic [JOB_COUNT-1:0] heard;      // jobs that got a packet since the last pulse
+  logic [JOB_COUNT-1:0] heard_now;  // jobs that get one in this clock
   logic [JOB_COUNT-1:0] expired;
   logic [JOB_COUNT-1:0] expires;
-  logic [JOB_COUNT-1:0] lapses;     // ... and lacks a rank: it is forgotten with all that waits
+  logic [JOB_COUNT-1:0] lapses;     // it expires and lacks a rank: it is forgotten with its packets
 
   always_comb begin
     heard_now = '0;
@@ -390,7 +398,7 @@ module ina_jobs #(
     heard_now = (heard_now & job_complete) | grants;
   end
 
-  // Two clocks later, when all that the port has taken before waits in its queue.
+  // Two clocks later, when all packets that the port took before are in its queue.
   logic                  contested_1;
   logic                  contested_2;
   logic [PORT_COUNT-1:0] contest_leaves_1;
@@ -415,8 +423,8 @@ module ina_jobs #(
   assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0 || contest_breaks != '0
       || contest_leaves != '0 || contested_1 || contested_2;
 
-  // A job that had expired, or ended, before the pulse, and still has something that waits: the port
-  // where it waits takes nothing.
+  // A job that had expired or ended before the pulse, and still has packets that wait: the port
+  // where they wait takes nothing.
   logic [JOB_COUNT-1:0] ends_late;
   logic [JOB_COUNT-1:0] overdue;
 
@@ -429,7 +437,7 @@ module ina_jobs #(
           | resend_pending[p*JOB_COUNT +: JOB_COUNT])) != '0;
   end
 
-  // Breaks that concern a job which is not broken yet.
+  // Jobs that break now and were not broken before.
   logic [JOB_COUNT-1:0] breaks;
 
   always_comb begin
@@ -439,12 +447,12 @@ module ina_jobs #(
     breaks = breaks & job_valid & ~job_broken;
   end
 
-  // For each port the jobs whose LEAVE has gone out, with this clock's.
+  // For each port, the jobs whose LEAVE has gone out, including this clock.
   logic [PORT_COUNT*JOB_COUNT-1:0] left_q;
   logic [PORT_COUNT*JOB_COUNT-1:0] left_d;
-  logic [PORT_COUNT*JOB_COUNT-1:0] gone_q;    // they have left when nothing waits of them any more
+  logic [PORT_COUNT*JOB_COUNT-1:0] gone_q;    // they count as left when no packet of them waits
   logic [JOB_COUNT-1:0]            done_hot;
-  logic [JOB_COUNT-1:0]            waits;     // something of the job is in a queue
+  logic [JOB_COUNT-1:0]            waits;     // a packet of the job is in a queue
   logic [JOB_COUNT-1:0]            all_left;
 
   assign done_hot = done_valid ? JOB_COUNT'(1) << done_job : '0;
@@ -466,10 +474,10 @@ module ina_jobs #(
     all_left = all_left | job_over | lapses | (job_valid & expired & job_quiet & ~waits);
   end
 
-  // Up to the next tick it may be no time at all, up to the one after it is a whole quiet time.
-  logic                 several;  // other switches may have ranks of its jobs; constant
-  logic [JOB_COUNT-1:0] lingers;  // it is over in the next clock
-  logic [JOB_COUNT-1:0] ticked;   // it was over at the last tick
+  // The time to the next tick may be short, but the next two ticks are at least a quiet time apart.
+  logic                 several;  // other switches may have ranks of the jobs here; constant
+  logic [JOB_COUNT-1:0] lingers;  // job_over in the next clock
+  logic [JOB_COUNT-1:0] ticked;   // job_over at the last tick
   logic [JOB_COUNT-1:0] frees;
 
   assign several = level > 2'd1 || uplinks != '0;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the packets that are to be summed, and raw ones of the same ports, through the tree, one beat
-// a clock, without a gap between packets:
+// Runs the packets that are to be summed, and raw packets of the same ports, through the tree: one
+// beat a clock, without a gap between packets.
 //
-//   next      the packet's length comes from the queue
-//   stage 0   reads a beat (and with the first beat the headers) of every port that takes part
-//   stage 1   the RAMs' outputs
-//   stage 2   these in registers, for RAMs are slow; ina_message compares them
-//   stage 3   the operands; with the first beat the packet goes on or is called off
+//   next      the length of the packet comes from the queue
+//   stage 0   reads a beat, and with the first beat the headers, of every port that takes part
+//   stage 1   the outputs of the RAMs
+//   stage 2   the same in registers, because RAMs are slow; ina_message compares them
+//   stage 3   the operands; with the first beat the packet is sent on or cancelled
 //
-// What differs never reaches the tree: the job breaks, and its packets stay in the queues, to go
-// out raw. Sums behind it that were chosen already are called off in the same way.
+// Packets that differ never reach the tree: the job breaks, and its packets stay in the queues, to
+// be sent raw. Sums of the job that were chosen already are cancelled in the same way.
 //
-// m_from are the tree's operands, m_mask the ports that the result goes to, each with its own header.
+// m_from are the operands of the tree. m_mask are the ports that the result goes to, each with its
+// own header.
 
 `default_nettype none
 
@@ -20,7 +21,7 @@ module ina_join #(
     parameter  int PORT_COUNT = 4,
     parameter  int JOB_COUNT  = 4,
     parameter  int SLOT_COUNT = 128,
-    // What is in the tree, as ina_tree has it.
+    // The functions of the tree, as in ina_tree.
     parameter  bit HALF_FORMATS = 1'b1,
     parameter  bit MAX_MIN      = 1'b1,
     parameter  bit INT32        = 1'b1,
@@ -34,14 +35,14 @@ module ina_join #(
     // From ina_pick.
     input  logic                  s_valid,
     output logic                  s_ready,
-    input  logic                  s_raw,   // alone, as it is
+    input  logic                  s_raw,   // one packet, unchanged
     input  logic [JOB_W-1:0]      s_job,
     input  logic [SLOT_W-1:0]     s_slot,
-    input  logic [PORT_COUNT-1:0] s_from,  // whose payloads it takes
-    input  logic [PORT_COUNT-1:0] s_mask,  // where it leaves
+    input  logic [PORT_COUNT-1:0] s_from,  // ports whose payloads it takes
+    input  logic [PORT_COUNT-1:0] s_mask,  // ports by which it leaves
     input  logic                  s_part,  // the sum is a part
 
-    // To all ports' ina_queue, whose results come in the next clock and stay.
+    // To all ports' ina_queue. A result is valid in the next clock and stays.
     output logic                                   peek_read,
     input  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] peek_quads,
     output logic                                   reads_headers,
@@ -53,7 +54,7 @@ module ina_join #(
     input  logic [PORT_COUNT*HEADER_T_W-1:0]       queue_header,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]  queue_data,
 
-    // Jobs, as ina_verdict has them.
+    // Jobs, as in ina_verdict.
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] others_over,
@@ -63,14 +64,15 @@ module ina_join #(
     output logic [JOB_W-1:0]     undo_job,
     output logic [JOB_COUNT-1:0] mismatch,
 
-    // To ina_rebuild: the headers, with the packet's first beat into the tree.
-    output logic [PORT_COUNT-1:0]            settled,       // header_valid, or called off
+    // To ina_rebuild: the headers, in the clock in which the packet's first beat goes into the
+    // tree.
+    output logic [PORT_COUNT-1:0]            settled,       // header_valid, or cancelled
     output logic [PORT_COUNT-1:0]            header_valid,
     output logic [PORT_COUNT*HEADER_T_W-1:0] header,
     output logic                             header_ce,
 
-    // To the tree, and what ina_trailer behind it must know of the beat.
-    output logic                                              m_load,  // m_valid, or called off: known early
+    // To the tree, with the fields of the beat that ina_trailer needs after it.
+    output logic                                              m_load,  // valid, or cancelled
     output logic                                              m_valid,
     output logic [PORT_COUNT-1:0]                             m_mask,
     output logic [PORT_COUNT-1:0]                             m_from,
@@ -85,17 +87,17 @@ module ina_join #(
     output logic                                              m_first,
     output logic                                              m_last,
     output logic [2:0]                                        m_quads,
-    output logic                                              m_starts,   // packet starts a message
-    output logic                                              m_ends,     // packet ends a message
-    output logic                                              m_leave,    // it ends with this LEAVE
+    output logic                                              m_starts,   // starts a message
+    output logic                                              m_ends,     // ends a message
+    output logic                                              m_leave,    // a LEAVE: ends the job
 
     output logic busy
 );
 
   localparam int BEAT_W = ina_pkg::BEAT_W;
 
-  // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in
-  // it.
+  // The packet of a beat, as ina_pick chose it, and the beat's place in it. Both move with the beat
+  // from stage to stage.
   typedef struct packed {
     logic                  raw;
     logic                  part;
@@ -113,13 +115,14 @@ module ina_join #(
     logic [2:0]                       quads;
   } place_t;
 
-  // The next packet. A join's packets are compared later; until then the first one's length holds.
+  // The next packet. The packets of a join are compared later; until then the length of the first
+  // one is used.
   logic                        next_valid;
   logic                        next_pop;
   packet_t                     next;
   logic [ina_pkg::QUADS_W-1:0] next_quads;
 
-  // Not in the clock in which the one before is popped: that is known too late in it.
+  // Not in the clock in which the previous packet is popped, because that is known too late in it.
   assign s_ready   = !next_valid;
   assign peek_read = s_valid && s_ready;
 
@@ -195,7 +198,7 @@ module ina_join #(
 
   // Stage 3: its registers are the outputs to the tree and to ina_rebuild.
   logic s3_valid;
-  logic differs;  // what was to be summed
+  logic differs;  // the packets to be summed do not match
   logic leave;
   logic begins;
 
@@ -217,7 +220,7 @@ module ina_join #(
           m_data[p*BEAT_W +: BEAT_W] <= s2_data[p*BEAT_W +: BEAT_W];
         if (s2.mask[p] && s2_at.first) begin
           header[p*HEADER_T_W +: HEADER_T_W] <= s2_header[p*HEADER_T_W +: HEADER_T_W];
-          // RoCEv2 allows no UDP checksum, and that of another payload would be wrong.
+          // RoCEv2 permits UDP checksum 0, and the old checksum would be wrong for the new payload.
           header[p*HEADER_T_W + ina_pkg::UDP_CHECKSUM_AT*8 +: 16] <= '0;
         end
       end
@@ -233,7 +236,7 @@ module ina_join #(
       .m_differs(differs), .m_marked(header_ce), .m_op, .m_format, .m_starts, .m_ends,
       .m_leave(leave));
 
-  // A part's LEAVE does not end the job: its sum is still to come.
+  // The LEAVE of a part does not end the job: its sum is still to come.
   assign m_leave = leave && !m_part;
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges each packet of one port as an RC responder would, by its distance from the flow's next
-// PSN:
+// Judges each packet of one port as an RC responder would, by the distance of its PSN from the
+// flow's next PSN:
 //
-//   ina_flows           whose packet is it, how far from the next PSN?
-//   ina_elsewhere       or of a flow of another port?
-//   ina_judge_kind      JOIN, LEAVE, well formed? To be dropped in the quiet time?
-//   ina_admission       a JOIN stops the port's ingress until ina_jobs has answered
-//   ina_judge_slot      of a duplicate: is it in the queue, or where in the history?
-//   ina_judge_suspects  does a suspect put its flow out?
+//   ina_flows           finds the packet's flow and the distance
+//   ina_elsewhere       detects packets whose flow is known at another port
+//   ina_judge_kind      JOIN, LEAVE, right length; SENDs within the quiet time
+//   ina_admission       stops the ingress while a JOIN waits for the answer of ina_jobs
+//   ina_judge_slot      locates a duplicate: in the queue, or in which slot of the history
+//   ina_judge_suspects  decides whether a suspect evicts its flow
 //   ina_judge_psn       the decision table
-//   ina_judge_header    the header with which it goes on
+//   ina_judge_header    edits the header with which the packet is sent on
 //
-// The decision falls with a frame's last beat, and all that follows from it leaves a clock later,
-// in registers; what the next packet must know of it meanwhile is told it here. Payload beats are
-// written into the queue's tail slot before that, and count only if the packet is then taken.
+// The decision is made with the last beat of a frame. Its results leave one clock later, in
+// registers. The next packet may need them before that, so this module forwards them. The payload
+// beats are written into the tail slot of the queue before the decision, and count only if the
+// packet is then taken.
 
 `default_nettype none
 
@@ -30,9 +31,9 @@ module ina_judge #(
     input  logic clk,
     input  logic rst,
     input  logic tick,      // one clock at intervals of the quiet time
-    input  logic patience,  // ... of the patience with silent flows
+    input  logic patience,  // one clock at intervals of the patience with silent flows
     input  logic uplink,  // the port leads to a higher switch
-    input  logic probes,  // other switches' probes can come by it
+    input  logic probes,  // other switches' probes can come in by this port
     output logic en,    // the ingress of this port may advance; a register
 
     // From ina_check, two clocks of en before s_*: the first beat of a marked RoCE request.
@@ -43,8 +44,8 @@ module ina_judge #(
     input  logic                       next_valid,
     input  logic                       next_first,
     input  logic                       next_candidate,
-    input  logic [31:0]                next_lane_0,  // of the payload's beat
-    input  logic [63:0]                next_job_id,  // likewise
+    input  logic [31:0]                next_lane_0,  // first lane of the beat of payload
+    input  logic [63:0]                next_job_id,  // job id in the same beat
 
     // From ina_check.
     input  logic                       s_valid,
@@ -60,8 +61,8 @@ module ina_judge #(
     output logic token_valid,
     output logic token_pass,
 
-    // A JOIN asks for a flow; ina_jobs, which sees its message header too, answers later. It
-    // stays at s_* meanwhile.
+    // A JOIN asks for a flow. ina_jobs reads its message header in the same clock and answers
+    // later. The JOIN stays at s_* until then.
     output logic             ask_valid,
     input  logic             answer_valid,
     input  logic             answer_granted,
@@ -69,18 +70,18 @@ module ina_judge #(
     input  logic [JOB_W-1:0] answer_job,
 
     // The state of all jobs.
-    input  logic [JOB_COUNT*SLOT_W-1:0] job_window,  // packets of its ring, less one
+    input  logic [JOB_COUNT*SLOT_W-1:0] job_window,  // packets of the job's ring, less one
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] job_over,    // its packets are to be dropped
-    input  logic [JOB_COUNT-1:0] job_border,  // of which this port has the border
-    input  logic [JOB_COUNT-1:0] job_early,   // ... the down flow, and its next packet is too early
-    input  logic [JOB_COUNT-1:0] job_unanswered,  // ... the border, and the sum of the JOINs is not here
-    input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget its flow
+    input  logic [JOB_COUNT-1:0] job_over,    // packets of these jobs are to be dropped
+    input  logic [JOB_COUNT-1:0] job_border,  // jobs whose border is on this port
+    input  logic [JOB_COUNT-1:0] job_early,   // down flow here, and its next packet is early
+    input  logic [JOB_COUNT-1:0] job_unanswered,  // border here, no sum of the JOINs yet
+    input  logic [JOB_COUNT-1:0] job_freed,  // one clock: forget the flows of these jobs
     output logic                 break_valid,
-    output logic                 leave_valid,  // its LEAVE passes by its queue, or its flow is out
+    output logic                 leave_valid,  // its LEAVE passes by the queue, or it is evicted
     output logic                 hit_valid,    // a packet of this job has come
-    output logic [JOB_W-1:0]     hit_job,      // of all three
+    output logic [JOB_W-1:0]     hit_job,      // valid with break_valid, leave_valid or hit_valid
 
     // The flows of this port and of the others, and ina_keys (see ina_elsewhere).
     output logic [JOB_COUNT*KNOWN_W-1:0]             known,
@@ -88,15 +89,15 @@ module ina_judge #(
     output ina_pkg::search_t                         search,
     input  ina_pkg::found_t                          found,
 
-    // A packet of the flow of this job, if there is one, has come by another port. A clock later: the
-    // job breaks for it, or the flow is put out.
+    // A packet of this job's flow, if it has one, has come in by another port. One clock later: the
+    // job breaks for it, or the flow is evicted.
     input  logic             contest_valid,
     input  logic [JOB_W-1:0] contest_job,
     output logic             contest_breaks,
     output logic             contest_leaves,
 
-    // The port's queue: a beat into the tail slot, and the commit of what is there. The header is
-    // also a retransmission's.
+    // To the port's queue: a beat into the tail slot, and the commit of that slot. A retransmission
+    // uses commit_header too.
     output logic                             write_valid,
     output logic [JOB_W-1:0]                 write_job,
     output logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
@@ -104,8 +105,8 @@ module ina_judge #(
     output logic                             commit_valid,
     output ina_pkg::header_t                 commit_header,
 
-    // The state of the ring of watch_job's, one clock later (ina_queue), with the commit of the
-    // clock in which it was read.
+    // The state of the ring of watch_job (ina_queue). It is read with watch_job, comes one clock
+    // later, and includes a commit in the clock of the read.
     output logic [JOB_W-1:0]                 watch_job,
     input  logic [FILL_W-1:0]                queue_fill,
     input  logic [ina_pkg::RAW_W-1:0]        queue_raw,
@@ -117,9 +118,9 @@ module ina_judge #(
     output logic             resend_valid,
     input  logic             resend_ready,
     output ina_pkg::resend_t resend,
-    output logic             caught_up,  // a packet of hit_job that needs no answer
+    output logic             caught_up,  // a packet of hit_job needs no answer
 
-    output logic [ina_pkg::COUNTER_COUNT-1:0] events  // what this clock adds one to
+    output logic [ina_pkg::COUNTER_COUNT-1:0] events  // counters that this clock increments
 );
 
   // Fields of a frame's header.
@@ -127,9 +128,9 @@ module ina_judge #(
     psn_of = {bytes[7:0], bytes[15:8], bytes[23:16]};
   endfunction
 
-  // IPv4's addresses stand in the last 8 of IPv6's 32 bytes. Of the 24 before them, 12 are zeros in
-  // an IPv4 record, and 12 fields that differ from packet to packet and do not count. The VLAN's id
-  // is the lower 12 bits of a big-endian field.
+  // IPv4's addresses are in the last 8 of IPv6's 32 bytes. Of the 24 bytes before them, 12 are
+  // zeros in an IPv4 record. The other 12 are fields that differ from packet to packet and are not
+  // part of the key. The VLAN id is the lower 12 bits of a big-endian field.
   localparam int LONG_AT = 24 + (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
   localparam int LONG_W  = (ina_pkg::IPV4_SOURCE_AT - ina_pkg::IPV4_AT) * 8;
   logic [ina_pkg::KEY_W-1:0] early_key;
@@ -150,14 +151,14 @@ module ina_judge #(
   logic [7:0] early_opcode;
   logic       next_join;
   logic       in_quiet_time;
-  logic       in_quiet;  // it comes within the switch's quiet time
-  logic       quiet;     // ... or within its job's
+  logic       in_quiet;  // the packet came within the switch's quiet time
+  logic       quiet;     // or within the quiet time of its job
   logic       well_formed;
   logic       is_join;
   logic       is_leave;
-  logic       other_job;  // it starts a message of another job than its flow's
+  logic       other_job;  // starts a message of another job than the flow's
 
-  // The job of each flow.
+  // The job id of each flow.
   logic [63:0] job_id [JOB_COUNT];
 
   always_ff @(posedge clk) if (learn) job_id[answer_job] <= s_job_id;
@@ -170,7 +171,7 @@ module ina_judge #(
       .flow_job_id(job_id[watch_job]), .next_join,
       .quiet(in_quiet_time), .well_formed, .is_join, .is_leave, .other_job);
 
-  // The flow, if it is a known one. It is looked up while ina_check has the packet.
+  // The flow, if it is known. It is looked up while ina_check has the packet.
   logic             flow_hit;
   logic [JOB_W-1:0] flow_job;
   logic             hit;
@@ -178,24 +179,25 @@ module ina_judge #(
   logic             learn;
   logic             advance;
 
-  // The mark is of no interest here, and the CRC not known yet.
+  // These fields are not used here. The CRC is not known yet.
   logic unused;
   assign unused = &{early_header.congested, early_header.crc, early_header.filler};
 
-  // In the last clock the previous packet may have broken the job or removed the flow. job_broken
-  // and flow_hit do not show that yet, so it is taken from verdict_q. Nor does flow_hit show that the
-  // job is freed in this clock. Packets that were taken need no such care: ina_parse leaves a clock of
-  // en without a beat behind every contribution, so queue_fill counts all of them.
+  // In the previous clock the packet before this one may have broken the job or evicted the flow.
+  // job_broken and flow_hit do not show that yet, so it is taken from verdict_q. flow_hit does not
+  // show either that the job is freed in this clock. Packets that were taken need no such care:
+  // ina_parse leaves a clock of en without a beat after every contribution, so queue_fill counts
+  // all of them.
   logic [JOB_W-1:0]     job_d;
   logic [JOB_W-1:0]     job_q;
   ina_pkg::verdict_t    verdict_q;
   logic                 broken;
   logic [JOB_COUNT-1:0] put_out;
   logic [JOB_W-1:0]     contest_job_q;
-  logic                 same;       // job_q is the job of the packet that is here
-  logic                 contested;  // ... and contest_job_q is
+  logic                 same;       // job_q is the job of the packet at s_*
+  logic                 contested;  // contest_job_q is the job of the packet at s_*
 
-  // Of the job of the packet that is here.
+  // The window of the job of the packet at s_*.
   logic [SLOT_W-1:0] window;
 
   always_ff @(posedge clk) window <= job_window[watch_job*SLOT_W +: SLOT_W];
@@ -208,7 +210,7 @@ module ina_judge #(
   assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && same)
       && !(contest_leaves && contested) && !job_freed[flow_job];
 
-  // Compared one clock early: hit, and all that is derived from it, arrives late in its clock.
+  // Compared one clock early, because hit and everything derived from it arrive late in a clock.
   always_comb begin
     job_d = job_q;
     if (s_valid) job_d = opens ? granted_job : flow_job;
@@ -229,7 +231,7 @@ module ina_judge #(
       .m_hit(flow_hit), .m_job(flow_job), .m_distance(distance),
       .learn, .learn_job(answer_job), .advance, .forget(job_freed | put_out));
 
-  // A flow of another port.
+  // Flows of other ports.
   logic next_hit;
   logic next_alike;
   logic searching;
@@ -247,10 +249,10 @@ module ina_judge #(
   logic [JOB_COUNT-1:0] flow_known;
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_flow_known
-    assign flow_known[j] = known[j*KNOWN_W + KNOWN_W - 1];  // known_t's first field
+    assign flow_known[j] = known[j*KNOWN_W + KNOWN_W - 1];  // the first field of known_t
   end
 
-  // Beats of an expected packet are stored if there was room when its first beat came.
+  // The beats of the expected packet are stored if the queue had room at its first beat.
   logic room;
   logic stored;
   logic stored_q;
@@ -266,12 +268,12 @@ module ina_judge #(
     end
   end
 
-  // A JOIN of a flow that is not known waits for ina_jobs.
-  logic             answered;  // in the clock before: now it is taken, or passes
+  // A JOIN whose flow is not known waits for ina_jobs.
+  logic             answered;  // in the previous clock: the JOIN is taken, held or passed now
   logic             granted;
   logic             held;
   logic [JOB_W-1:0] granted_job;
-  logic             settled;   // it has been
+  logic             settled;   // the JOIN has been decided
 
   ina_admission #(.JOB_W(JOB_W)) admission (
       .clk, .rst, .en,
@@ -323,7 +325,7 @@ module ina_judge #(
       .gap(verdict_q.probe && events_q[ina_pkg::COUNT_GAPS]), .job(job_q),
       .m_header(commit_header));
 
-  // What follows from it.
+  // The results of the decision.
   logic suspect_q;
   logic opens_q;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header with which a packet goes on, with the two edits that the judge makes, each with what
-// it changes in the iCRC:
+// The header with which a packet is sent on. The judge makes two edits, and updates the CRC for
+// each:
 //
-//   AckReq  set in every answer from the history, and in what is taken behind a gap until the
-//           sender asks itself: a sender that has gone back heeds no other NAK until an ACK comes
-//   PSN     of a probe: PROBE_PSN_OFFSET is added, so no receiver ever accepts it
+//   AckReq  is set in every answer from the history. After a gap it is also set in every packet
+//           that is taken, up to the next one that already has the bit: a sender that has gone
+//           back ignores further NAKs until an ACK comes
+//   PSN     of a probe: PROBE_PSN_OFFSET is added, so no receiver ever accepts the probe
 
 `default_nettype none
 
@@ -18,12 +19,12 @@ module ina_judge_header #(
     input  ina_pkg::header_t s_header,
     input  logic             s_decide,
 
-    // What was decided a clock ago, with m_header.
+    // The decision of the previous clock. m_header is valid with it.
     input  logic             take,
-    input  logic             opens,   // ... a JOIN, its flow's first packet
+    input  logic             opens,   // with take: a JOIN, the first packet of its flow
     input  logic             resend,
     input  logic             probe,   // with resend
-    input  logic             gap,     // ... for a packet past a gap
+    input  logic             gap,     // with probe: in place of a packet past a gap
     input  logic [JOB_W-1:0] job,
 
     output ina_pkg::header_t m_header
@@ -31,17 +32,19 @@ module ina_judge_header #(
   localparam int ACK_AT = ina_pkg::BTH_ACK_AT*8 + 7;
   localparam int PSN_AT = ina_pkg::BTH_PSN_AT*8;
 
-  // What a bit of the headers adds to their CRC. AckReq is 32 bits before their end; of a probe's
-  // PSN the two highest bits change, in the first of its three bytes.
+  // The change of the CRC when one bit of the headers is inverted. AckReq is 32 bits before the end
+  // of the headers. In a probe only the two highest bits of the PSN change, in the first of its
+  // three bytes.
   localparam logic [31:0] ACK_CRC    = ina_crc_pkg::advance(32'h80, 32);
   localparam logic [31:0] PSN_22_CRC = ina_crc_pkg::advance(32'h40, 24);
   localparam logic [31:0] PSN_23_CRC = ina_crc_pkg::advance(32'h80, 24);
 
-  logic [JOB_COUNT-1:0] recovers;  // there was a gap, and nothing that asks was taken since
-  logic                 asks;      // for an ACK by itself
-  logic                 ask;       // is made to
+  // After a gap in the job's flow, no packet that asks for an ACK has been taken yet.
+  logic [JOB_COUNT-1:0] recovers;
+  logic                 asks;      // the packet itself asks for an ACK
+  logic                 ask;       // the judge makes it ask
 
-  // What is to be edited is known late in the clock of the decision: it is done in the next one.
+  // The edits are known late in the clock of the decision, so they are made in the next clock.
   ina_pkg::header_t header_q;
   logic [7:0]       psn_high;
   logic [7:0]       probe_psn_high;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a packet is, by its headers two clocks of en before the judge has it, and by its message
-// header one clock before. All packets here are marked RoCE requests, if they are RoCE at all.
+// Classifies a packet: by its headers two clocks of en before the judge has it, and by its message
+// header one clock before. If a packet here is RoCE at all, it is a marked request.
 
 `default_nettype none
 
@@ -9,7 +9,7 @@ module ina_judge_kind (
     input  logic clk,
     input  logic rst,
     input  logic en,
-    input  logic tick,  // the second one after a reset ends the quiet time
+    input  logic tick,  // the second tick after a reset ends the quiet time
 
     input  logic                        early_valid,
     input  logic [7:0]                  early_opcode,
@@ -17,21 +17,21 @@ module ina_judge_kind (
     input  logic                        next_valid,
     input  logic                        next_first,
     input  logic                        next_candidate,
-    input  logic [31:0]                 next_lane_0,  // of the payload's beat
-    input  logic [63:0]                 next_job_id,  // likewise
-    input  logic [63:0]                 flow_job_id,  // of its flow's JOIN, if it has a flow
+    input  logic [31:0]                 next_lane_0,  // first lane of the beat of payload
+    input  logic [63:0]                 next_job_id,  // job id in the same beat
+    input  logic [63:0]                 flow_job_id,  // of the packet's flow, if it has one
 
     output logic next_join,
-    // With the packet at the judge:
-    output logic quiet,        // a SEND of the quiet time
-    output logic well_formed,  // as long as its opcode needs
+    // Valid with the packet at the judge:
+    output logic quiet,        // a SEND within the quiet time
+    output logic well_formed,  // at least as long as its opcode needs
     output logic is_join,
     output logic is_leave,
-    output logic other_job     // it starts a message of another job than its flow's
+    output logic other_job     // starts a message of another job than the flow's
 );
 
-  // Ticks that are left of the quiet time, a bit each. Without quiet time `tick` is always there,
-  // in the reset too.
+  // The remaining ticks of the quiet time, one bit each. Without quiet time `tick` is always 1,
+  // during reset too.
   logic [1:0] quiet_ticks;
 
   always_ff @(posedge clk) begin
@@ -41,8 +41,8 @@ module ina_judge_kind (
 
   logic next_quiet;
   logic next_well_formed;
-  logic next_starts;   // First or Only: its payload begins with a message's header
-  logic next_control;  // JOIN or LEAVE: one packet of 48 bytes
+  logic next_starts;   // First or Only: the payload begins with a message header
+  logic next_control;  // has the size of a JOIN or LEAVE: one packet of 48 bytes
 
   assign next_join = next_valid && next_candidate && next_first && next_control
       && next_lane_0 == {ina_pkg::TYPE_JOIN, ina_pkg::MESSAGE_MAGIC_VERSION};

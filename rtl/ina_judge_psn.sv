@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The decision table: what becomes of a packet, by its PSN, as an RC responder would decide
+// The decision table: takes, drops, passes or answers a packet by its PSN, as an RC responder would
 // (docs/protocol.md, PSNs). Combinational.
 //
 //   distance = PSN - next PSN    the packet is
-//   0                            the expected one: taken. A border's breaks its job, as below
-//   positive                     past a gap: a probe goes in its place, which draws the NAK. Before
-//                                the sum of its JOIN has gone out no live connection sends it: its
-//                                job breaks
-//   negative                     a duplicate. One that still waits in the queue is dropped; one
-//                                that left as a sum is answered with that sum; one that was sent
-//                                raw passes; a probe goes in place of what is older than all these
-//                                (but a border's passes: what it needs is higher up)
-//   2^22, or nearly              another switch's probe, where one can come from, unless it is a JOIN:
-//                                it passes, and is no sign of the flow's life
+//   0                            expected: it is taken. If it is a border's, its job breaks unless
+//                                the sum of the JOINs has gone out
+//   positive                     past a gap: a probe is sent in its place, and its receiver answers
+//                                with a NAK. Before the sum of its JOIN has gone out, no live
+//                                connection sends such a packet: its job breaks
+//   negative                     a duplicate. If it still waits in the queue, it is dropped. If it
+//                                left as a sum, that sum answers it. If it was sent raw, it passes.
+//                                If it is older than all these, a probe is sent in its place; but a
+//                                border's packet passes, because what it needs is higher up
+//   near 2^22                    another switch's probe, if one can come by this port and it is no
+//                                JOIN: it passes, and does not count as a packet of the flow
 //
-// What no window reaches, a request or length that is no contribution's, and what starts a message of
-// another job cannot be the flow's own: suspects, which are dropped, and put the flow out in the end.
-// But a job
-// that broke before the sum of its JOINs went out has no window here: others granted it theirs, and
-// what is too far for this one passes.
+// A packet is a suspect if it is far (no window reaches its PSN), if its opcode or length cannot be
+// a contribution's, or if it starts a message of another job. Suspects are dropped, and in the end
+// evict the flow. But a job that broke before the sum of its JOINs went out has no window here: its
+// window is what other switches granted, so its far packets pass.
 //
-// One version for each PSN: a packet that was summed is only ever sent with the sum, one that went
-// raw only ever raw, and a packet past a gap, whose fate is open, not at all: no receiver will ever
-// accept its probe's PSN. So whatever the network delays, a receiver cannot put a message together
-// from raw packets and a summed trailer.
+// Each PSN has one payload. A packet that was summed is sent only with the sum, and a packet that
+// was sent raw only raw. A packet past a gap, which may still be summed, is not sent at all: no
+// receiver will ever accept the PSN of its probe. So, however long the network delays packets, a
+// receiver cannot assemble a message from raw packets and a summed trailer.
 
 `default_nettype none
 
@@ -33,53 +33,54 @@ module ina_judge_psn #(
     localparam int SLOT_W     = $clog2(SLOT_COUNT)
 ) (
     // The port.
-    input  logic uplink,  // it leads to a higher switch
-    input  logic probes,  // other switches' probes can come by it
+    input  logic uplink,  // the port leads to a higher switch
+    input  logic probes,  // other switches' probes can come in by it
 
-    input  logic decide,  // the packet's last beat is here
+    input  logic decide,  // the last beat of the packet is here
 
     // A JOIN that ina_jobs has answered.
     input  logic answered,
     input  logic granted,
-    input  logic held,  // dropped, to come again
+    input  logic held,  // dropped; the sender's retransmission asks again
 
     // The packet.
-    input  logic candidate,  // a contribution by its shape
-    input  logic quiet,      // it comes in a quiet time that it falls under
+    input  logic candidate,  // has the form of a contribution
+    input  logic quiet,      // within a quiet time that applies to it
     input  logic icrc_ok,
     input  logic well_formed,
     input  logic is_join,
     input  logic is_leave,
 
     // Its flow and its job.
-    input  logic        hit,        // it has a flow
+    input  logic        hit,        // has a flow on this port
     input  logic [SLOT_W-1:0] window,  // packets, less one
-    input  logic        elsewhere,  // it has one at another port
-    input  logic [23:0] distance,  // from the flow's next PSN, as a signed number
-    input  logic        other_job,  // it starts a message of another one
-    input  logic        puts_out,   // a suspect ends the flow now
-    input  logic        border,     // it is sent on as a part of the sum
-    input  logic        begun,      // its JOIN has gone out as a sum; a border's: of all ranks
+    input  logic        elsewhere,  // has a flow on another port
+    input  logic [23:0] distance,  // of the PSN from the flow's next PSN, signed
+    input  logic        other_job,  // starts a message of another job than the flow's
+    input  logic        puts_out,   // a suspect would evict the flow now
+    input  logic        border,     // the flow is its job's border
+    input  logic        begun,      // its JOIN has left as a sum; a border: the sum of all ranks
     input  logic        job_broken,
     input  logic        job_complete,
 
-    // Its place.
+    // The places in which the packet may be.
     input  logic stored,      // the expected packet: all its beats are in the queue
-    input  logic in_queue,    // a duplicate: it waits for other ranks
-    input  logic in_raw,      // a duplicate: it was sent on raw
-    input  logic in_history,  // a duplicate: its sum is there
+    input  logic in_queue,    // a duplicate that waits for other ranks
+    input  logic in_raw,      // a duplicate that was sent raw
+    input  logic in_history,  // a duplicate whose sum is in the history
 
-    // With a hit.
-    output logic own,      // it is the flow's
-    output logic suspect,  // it cannot be
-    output logic advance,  // it is taken; known before the rest
+    // Valid with a hit.
+    output logic own,      // the packet belongs to the flow
+    output logic suspect,  // the packet is a suspect
+    output logic advance,  // the packet is taken; known before the other outputs
 
     output ina_pkg::verdict_t                 verdict,
     output logic [ina_pkg::COUNTER_COUNT-1:0] events
 );
 
-  // Another switch's probe is less than 2^14 from where this one's own would be, at PROBE_PSN_OFFSET:
-  // a multiple of 2^14, so the upper bits tell, and no subtraction is needed.
+  // Another switch's probe has a distance less than 2^14 from PROBE_PSN_OFFSET, which would be the
+  // distance of this switch's own probe. The offset is a multiple of 2^14, so comparing the upper
+  // bits is enough, without a subtraction.
   localparam int PROBE_REACH_W = 14;
   localparam logic [23-PROBE_REACH_W:0] PROBE_AT = ina_pkg::PROBE_PSN_OFFSET[23:PROBE_REACH_W];
 
@@ -88,23 +89,24 @@ module ina_judge_psn #(
   assign probe = probes && !is_join && (distance[23:PROBE_REACH_W] == PROBE_AT
       || (distance[23:PROBE_REACH_W] == PROBE_AT - 1'b1 && distance[PROBE_REACH_W-1:0] != '0));
 
-  // No window reaches so far: the addresses now belong to another connection.
-  // ~distance is how far behind the packet before the next one it is.
+  // No window reaches this distance: the addresses now belong to another connection. For a negative
+  // distance, ~distance is the number of packets between this packet and the next PSN.
   logic far;
-  logic windowless;  // it broke before it had one
+  logic windowless;  // the job broke before it had a window
 
   assign windowless = job_broken && !begun;
   assign far = distance[23] ? ~distance > {24'(window) + 24'd1} << 1 : distance > 24'(window);
 
-  // What is stored is the expected packet, so it is not far.
+  // A stored packet is the expected one, so it is not far.
   assign advance = decide && stored && well_formed && icrc_ok && !answered && !quiet && !elsewhere
       && !other_job;
 
-  // hit and quiet arrive late in the clock, and a duplicate's place (in_queue, in_raw, in_history: at
-  // most one of them is 1) arrives last. So they are added behind all other conditions.
-  (* keep *) logic fits;  // the conditions of own but hit and quiet; `keep` stops synthesis from mixing them in
+  // hit and quiet arrive late in the clock. A duplicate's place (in_queue, in_raw, in_history: at
+  // most one of them is 1) arrives last. So these are the last inputs of the logic. `fits` has the
+  // conditions of own except hit and quiet; `keep` stops synthesis from mixing those in.
+  (* keep *) logic fits;
   logic duplicate;
-  logic passes;  // the packet passes, and not because of a duplicate's place
+  logic passes;  // the packet passes, for a reason other than a duplicate's place
 
   assign fits = decide && !answered && !elsewhere && candidate && icrc_ok && !probe && !far
       && !other_job;
@@ -123,14 +125,14 @@ module ina_judge_psn #(
         events[ina_pkg::COUNT_JOINS_GRANTED]   = granted;
         events[ina_pkg::COUNT_JOINS_REFUSED]   = !granted && !held;
         events[ina_pkg::COUNT_JOINS_HELD]      = held && !uplink;
-        events[ina_pkg::COUNT_NO_ROOM_DROPPED] = held && uplink;  // its switch is not so far
+        events[ina_pkg::COUNT_NO_ROOM_DROPPED] = held && uplink;  // the down flow may not join yet
       end else if (quiet) begin
         events[ina_pkg::COUNT_QUIET_DROPPED] = 1'b1;
       end else if (elsewhere) begin
         events[ina_pkg::COUNT_ELSEWHERE_DROPPED] = 1'b1;
       end else if (!hit) begin
         passes = 1'b1;
-      end else if (!candidate) begin  // its iCRC is unknown
+      end else if (!candidate) begin  // its iCRC has not been checked
         suspect = 1'b1;
       end else if (!icrc_ok) begin
         events[ina_pkg::COUNT_ICRC_DROPPED] = 1'b1;

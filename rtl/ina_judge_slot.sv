@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a duplicate is: still in the queue, sent raw, or its sum in the history, and there in which
-// slot. All is counted backwards in packets, from what the queue says of its ring:
+// Locates a duplicate: it still waits in the queue, or was sent raw, or its sum is in a slot of the
+// history. All distances count packets backwards, from the state of the queue's ring:
 //
 //         sums             raw            fill
 //   |--- history ---|-- sent raw --|--- waiting ---| next PSN
@@ -17,28 +17,29 @@ module ina_judge_slot #(
     input  logic clk,
 
     input  logic [SLOT_W-1:0]             window,    // of the job: packets, less one
-    input  logic [23:0]                   distance,  // from the next PSN: -1 is the last one taken
+    input  logic [23:0]                   distance,  // from the next PSN; -1: the latest packet
     input  logic [FILL_W-1:0]             fill,
     input  logic [ina_pkg::RAW_W-1:0]     raw,
     input  logic [FILL_W-1:0]             sums,
     input  logic [ina_pkg::ORDINAL_W-1:0] sum_count,
-    input  logic [SLOT_W-1:0]             sum_slot,  // of the next sum
+    input  logic [SLOT_W-1:0]             sum_slot,  // slot of the next sum
 
     output logic in_queue,
     output logic in_raw,
     output logic in_history,
 
-    // Of the packet that was decided a clock ago.
+    // Of the packet that was decided in the previous clock.
     input  logic                          decide,
     output logic [SLOT_W-1:0]             slot,
     output logic [ina_pkg::ORDINAL_W-1:0] ordinal
 );
 
-  logic signed [25:0] from_head;  // from the oldest packet in the queue
-  logic signed [25:0] reach;      // from the next packet to leave as a sum: -1 is the latest sum
+  logic signed [25:0] from_head;  // distance from the oldest packet in the queue
+  logic signed [25:0] reach;      // from the next packet to leave as a sum; -1: the latest sum
   logic [ina_pkg::ORDINAL_W-1:0] reach_q;
   logic signed [25:0] oldest;     // from the oldest sum in the history
-  logic signed [25:0] eldest;     // from the oldest one that is a window back: older ones are gone
+  // From the oldest sum within a window: earlier sums have been overwritten.
+  logic signed [25:0] eldest;
 
   assign from_head  = $signed({{2{distance[23]}}, distance}) + $signed(26'(fill));
   assign reach      = from_head + $signed(26'(raw));

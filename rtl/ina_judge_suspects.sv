@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a flow of one port is put out (docs/protocol.md, Suspects): by the fourth suspect since its
-// last packet, if that packet came before the last two ends of patience, so at least as long ago.
+// Decides when the flows of one port are evicted (docs/protocol.md, Suspects): by the fourth
+// suspect since the flow's last packet, if that packet came before the last two pulses of
+// `patience`. So it came at least one interval of patience ago.
 //
-// A packet of it that comes by another port counts too. But it may be of the very connection, so where
-// such a packet is the fourth one the job breaks, and silence and count begin anew; the next time the
-// flow is put out.
+// A packet of the flow that comes in by another port counts as a suspect too. But it may belong to
+// the same connection. So the first time that such a packet meets the conditions, its job breaks,
+// and the silence and the count start again. The next time it evicts the flow.
 
 `default_nettype none
 
@@ -14,9 +15,10 @@ module ina_judge_suspects #(
     localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1
 ) (
     input logic clk,
-    input logic patience,  // its end
+    input logic patience,  // pulse at the end of each interval of patience
 
-    // The packet decided a clock ago belongs to the flow of this job, or is a suspect there.
+    // The packet that was decided in the previous clock: it belongs to this job's flow, or is a
+    // suspect.
     input logic [JOB_W-1:0] decided_job,
     input logic             own,
     input logic             suspect,
@@ -24,36 +26,37 @@ module ina_judge_suspects #(
     input logic             learn,  // a flow begins
     input logic [JOB_W-1:0] learn_job,
 
-    // The one that is decided now, of the flow of this job, puts it out if it is a suspect.
+    // For the packet that is decided now, of this job's flow: if it is a suspect, it evicts the
+    // flow.
     input  logic [JOB_W-1:0] job,
     output logic             puts_out,
 
-    // A packet of the flow of this job has come by another port, if there is such a flow.
+    // A packet of this job's flow, if it has one, has come in by another port.
     input  logic                 contest_valid,
     input  logic [JOB_W-1:0]     contest_job,
     input  logic [JOB_COUNT-1:0] known,     // these jobs have a flow
-    input  logic [JOB_COUNT-1:0] job_over,  // packets of these count for nothing
-    output logic                 breaks,    // a clock later: the job of contest_job breaks
-    output logic                 leaves     // ... or its flow is put out
+    input  logic [JOB_COUNT-1:0] job_over,  // packets of these jobs do not count
+    output logic                 breaks,    // one clock later: the job of contest_job breaks
+    output logic                 leaves     // one clock later: its flow is evicted
 );
 
-  logic [1:0]           suspects [JOB_COUNT];  // in this silence of the flow, at most 3
-  logic [JOB_COUNT-1:0] heard;                 // the silence began since the last end
-  logic [JOB_COUNT-1:0] heard_before;          // ... or between that and the one before it
-  logic [JOB_COUNT-1:0] contested;             // ... when its job broke for what came elsewhere
+  logic [1:0]           suspects [JOB_COUNT];  // since the flow's last packet, at most 3
+  logic [JOB_COUNT-1:0] heard;                 // the silence began after the last pulse
+  logic [JOB_COUNT-1:0] heard_before;          // the silence began in the interval before it
+  logic [JOB_COUNT-1:0] contested;             // in this silence the job broke for other ports
 
-  // Behind a packet of a flow there is a clock without a beat (ina_parse), but not behind a suspect.
-  logic third;  // the suspect of a clock ago was the third
+  // After a packet of a flow there is a clock without a beat (ina_parse), but not after a suspect.
+  logic third;  // the suspect of the previous clock was the third one
   logic three;
 
   assign third    = suspect && decided_job == job && suspects[job] == 2'd2;
   assign three    = suspects[job] == 2'd3 || third;
   assign puts_out = three && !heard[job] && !heard_before[job];
 
-  // At another port. The flow's own packet of the clock before has not been counted yet.
+  // Packets at other ports. The flow's own packet of the previous clock has not been counted yet.
   logic       contests;
   logic       silent;
-  logic       both;  // of the same flow
+  logic       both;  // own suspect and contest are of the same flow
   logic [2:0] more;
 
   assign both     = contests && decided_job == contest_job;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keys of all ports' flows, for the comparisons that ina_elsewhere asks for: a RAM and one
-// comparator for all ports, which are served in turn.
+// Stores the keys of all ports' flows, and makes the comparisons that ina_elsewhere asks for: one
+// RAM and one comparator, which serve the ports in turn.
 //
-// A port's key goes in when its JOIN is granted, in the clock after the answer. A comparison takes
-// four clocks: the port is chosen, its key and the flow's are read, they are compared. The hash of
-// what is learned is shown to all ports in the clock after the answer (ina_elsewhere). And the port of
-// the flow that is equal is told, a clock after the comparison, that another port wants it.
+// A port's key is written in the clock after the answer that grants its JOIN. A comparison takes
+// four clocks: a port is chosen, its key and the flow's key are read, and they are compared. In the
+// clock after the answer all ports get the hash of the new flow (ina_elsewhere). If the keys are
+// equal, the port of the flow gets a notice, one clock after the comparison, that a packet of its
+// flow came in by another port.
 
 `default_nettype none
 
@@ -20,15 +21,16 @@ module ina_keys #(
     input  logic clk,
     input  logic rst,
 
-    // This port learns the key of the packet that stands still there; one port at most.
+    // This port learns the key of the packet that it holds. At most one port does in a clock.
     input  logic [PORT_COUNT-1:0] learn,
     input  logic [JOB_W-1:0]      learn_job,
 
-    // Of each port a search_t, and a found_t for it. A port asks until its search is done.
+    // A search_t from each port, and a found_t for it. A port asks until its search is done.
     input  logic [PORT_COUNT*SEARCH_W-1:0] search,
     output logic [PORT_COUNT*FOUND_W-1:0]  found,
 
-    // A packet of this port's flow, if that has not ended meanwhile, has come by another port.
+    // A packet of this port's flow has come in by another port. The flow may have ended in the
+    // meantime.
     output logic [PORT_COUNT-1:0] contest_valid,
     output logic [JOB_W-1:0]      contest_job
 );
@@ -39,7 +41,8 @@ module ina_keys #(
 
   logic [KEY_W-1:0] ram [0:(1<<ADDRESS_W)-1];
 
-  // What the ports say: fields side by side. A flow's port is counted from the one that asks.
+  // The requests of the ports, with the same field of all ports in one vector. The port of a flow
+  // is counted round from the asking port.
   logic [PORT_COUNT-1:0]        search_valid;
   logic [PORT_COUNT*PORT_W-1:0] search_port;
   logic [PORT_COUNT*JOB_W-1:0]  search_job;
@@ -63,7 +66,7 @@ module ina_keys #(
     end
   end
 
-  // What is learned, a clock later.
+  // The port and the flow that are learned, one clock later.
   logic [PORT_COUNT-1:0] writer;
   logic [JOB_W-1:0]      write_job;
   logic                  writes;
@@ -84,7 +87,7 @@ module ina_keys #(
       if (learn[p]) learned_hash_d = learned_hash_d | hash[p*HASH_W +: HASH_W];
   end
 
-  // A search's stages. While a key is written, reading waits.
+  // The stages of a search. While a key is written, reading waits.
   logic                  asks;
   logic                  choosing;
   logic                  reading;
@@ -105,7 +108,7 @@ module ina_keys #(
     if (rst) {choosing, reading, comparing} <= '0;
   end
 
-  // The key of the port whose turn it is, and the flow of which it asks.
+  // The key of the port whose turn it is, and the flow that it asks about.
   logic [PORT_COUNT-1:0] owner;
   logic [KEY_W-1:0]      owner_key;
   logic [PORT_W-1:0]     write_port;

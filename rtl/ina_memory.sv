@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The packet memory that all jobs share: which part of it belongs to which job. Every port's queue
-// and the histories have MEMORY packets, and a job has the same block in all of them.
+// The packet memory that all jobs share: allocates one block to each job. Every port's queue and
+// each history have MEMORY packets, and a job has the same block in all of them.
 //
-// A block is a power of two of packets, a grain at least and SLOT_COUNT at most, and begins at a
-// multiple of its size. So the slot of a job's packet is the block's first, with the packet's number,
-// modulo the size, in the bits below.
+// A block is a power of two of packets, at least a grain and at most SLOT_COUNT, and begins at a
+// multiple of its size. So the slot of a job's packet is the first slot of the block with the
+// packet's number, modulo the block's size, in the lower bits.
 //
-// Each context that holds nothing has a grain set aside. So no job is refused for want of memory, and
-// a block takes only what is beyond these grains.
+// For each context without a block one grain is reserved. So no job is refused for lack of memory,
+// and a larger block only takes grains that are not reserved.
 //
-//   free        a bit a grain
-//   spare       grains that are free and not set aside
-//   whole       for each size, the blocks that are free as a whole    registers, a clock later
-//   any, first  whether there is one that may be had, and the lowest  registers, a clock later
+//   free        one bit a grain
+//   spare       number of grains that are free and not reserved
+//   whole       for each size, the blocks that are entirely free    registers, one clock later
+//   any, first  whether a block may be taken, and the lowest one    registers, one clock later
 //
-// A context holds its block until it is idle: nothing of its job is under way any more. Then it gives
-// it back, one context after the other, a block every second clock. `any` has it two clocks after the
-// context holds nothing: in time for a look that comes a clock after that.
+// A context holds its block until it is idle: no packet of its job is under way any more. Then the
+// block is freed, one context after the other, one block every second clock. `any` includes the
+// block two clocks after `held` has fallen, in time for a `look` one clock after that.
 //
 // Properties:
 //
 //   1. No two contexts that hold a block have a slot in common.
 //   2. Every block is inside the memory, a power of two, and begins at a multiple of its size.
-//   3. Where nothing is held, all is free: what is given back is the whole block.
-//   4. A context that holds nothing finds a grain.
-//   5. Once the last change is three clocks ago, what is taken is the largest block that is asked for,
-//      free, leaves a grain to each other context that holds nothing, and is no more than a context's
-//      share where there are shares.
+//   3. If no context holds a block, all grains are free: blocks are given back whole.
+//   4. A context without a block always finds a grain.
+//   5. From three clocks after the last change on, a context gets the largest block that is no
+//      larger than it asks for, is free, and leaves a grain to each other context without a block.
+//      If there are shares, it is no larger than a context's share.
 
 `default_nettype none
 
 module ina_memory #(
     parameter  int JOB_COUNT  = 16,
-    parameter  int SLOT_COUNT = 128,  // of a job at most: a power of two
-    parameter  int MEMORY     = 512,  // packets: a multiple of GRAIN, JOB_COUNT * GRAIN at least
-    parameter  int GRAIN      = 8,    // the smallest block: a power of two
+    parameter  int SLOT_COUNT = 128,  // most packets of one job: a power of two
+    parameter  int MEMORY     = 512,  // packets: a multiple of GRAIN, at least JOB_COUNT * GRAIN
+    parameter  int GRAIN      = 8,    // packets of the smallest block: a power of two
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int SLOT_W     = $clog2(SLOT_COUNT),
     localparam int INDEX_W    = $clog2(MEMORY)
@@ -43,23 +43,24 @@ module ina_memory #(
     input  logic clk,
     input  logic rst,
 
-    input  logic shares,  // constant: no context has more than its share of the memory
+    input  logic shares,  // constant: no context gets more than its share of the memory
 
-    // A JOIN asks for a block. It is taken two clocks later or more, if no other was taken since, for a
-    // context that held none a clock before `look`.
+    // A JOIN asks for a block with `look`. The block is taken two clocks later or more, if no other
+    // block was taken since. The context must have held no block one clock before `look`.
     input  logic             look,
     input  logic [31:0]      asked,  // minus the packets
     input  logic             take,
     input  logic [JOB_W-1:0] take_job,
 
-    input  logic [JOB_COUNT-1:0] idle,  // what these contexts hold is theirs no longer; stays
+    // These contexts no longer need their blocks. Stays 1 until the block is given back.
+    input  logic [JOB_COUNT-1:0] idle,
     output logic [JOB_COUNT-1:0] held,
 
-    // Of what a context holds, or held last.
-    output logic [JOB_COUNT*INDEX_W-1:0] job_base,    // the first packet of the memory
-    output logic [JOB_COUNT*SLOT_W-1:0]  job_window,  // packets, less one
+    // The block that a context holds, or held last.
+    output logic [JOB_COUNT*INDEX_W-1:0] job_base,    // its first packet in the memory
+    output logic [JOB_COUNT*SLOT_W-1:0]  job_window,  // its packets, less one
 
-    output logic busy  // something is to be given back
+    output logic busy  // a block is to be given back
 );
 
   localparam int GRAIN_W = $clog2(GRAIN);
@@ -70,16 +71,16 @@ module ina_memory #(
   logic [GRAINS-1:0]  free;
   logic [FIRST_W-1:0] spare;
 
-  // What is free of each size.
-  logic [1:0]               changed;  // a clock ago, two clocks ago
+  // The free blocks of each size.
+  logic [1:0]               changed;  // bit 0: one clock ago; bit 1: two clocks ago
   logic [SIZES-1:0]         any;
-  logic [SIZES*FIRST_W-1:0] first;    // its first grain
+  logic [SIZES*FIRST_W-1:0] first;    // first grain of the lowest free block
 
   for (genvar s = 0; s < SIZES; s++) begin : gen_size
     localparam int BLOCKS = GRAINS >> s;
 
     logic [BLOCKS-1:0]  whole;
-    logic [BLOCKS-1:0]  alone;  // its lowest bit: a carry chain is faster than a chain of choices
+    logic [BLOCKS-1:0]  alone;  // lowest bit of whole: a carry chain beats priority logic
     logic [FIRST_W-1:0] lowest;
 
     assign alone = whole & -whole;
@@ -100,7 +101,8 @@ module ina_memory #(
     end
   end
 
-  // What is asked for: this size, or a larger one. Less than a grain gets one.
+  // Bit s: the JOIN asks for this size or a larger one. A request for less than a grain gets a
+  // grain.
   logic             looked;
   logic [SIZES-1:0] asks;
 
@@ -138,9 +140,9 @@ module ina_memory #(
     end
   end
 
-  // The lowest context that has something to give back. `idle` comes late in a clock, so it is looked at
-  // in the next one. What was given back meanwhile is held no more.
-  logic [JOB_COUNT-1:0] over_q;  // held by a job that is over, a clock ago
+  // The lowest context that has a block to give back. `idle` comes late in a clock, so it is used
+  // in the next one. A block that was given back in that clock is no longer held.
+  logic [JOB_COUNT-1:0] over_q;  // in the previous clock: held, and the context was idle
   logic [JOB_COUNT-1:0] over;
   logic [JOB_W-1:0]     lowest_over;
   logic                 gives;
@@ -162,8 +164,8 @@ module ina_memory #(
     gives_job <= lowest_over;
   end
 
-  // The grains that are taken, and those that are given back: a block has one that was set aside, and
-  // is again.
+  // The grains that are taken, and those that are given back. One grain of each block was reserved
+  // before, and is reserved again.
   logic [INDEX_W-1:0] gives_base;
   logic [SLOT_W-1:0]  gives_window;
   logic [GRAINS-1:0]  taken;
@@ -179,9 +181,9 @@ module ina_memory #(
     assign given[g] = gives && (AT & ~(INDEX_W'(gives_window))) == gives_base;
   end
 
-  // `take` comes late in a clock, so it only chooses.
-  logic [FIRST_W-1:0] spare_then;  // with what is given back
-  logic [FIRST_W-1:0] spare_less;  // ... and without what would be taken
+  // `take` comes late in a clock, so it only selects.
+  logic [FIRST_W-1:0] spare_then;  // after the block is given back
+  logic [FIRST_W-1:0] spare_less;  // and after a block is taken
 
   assign spare_then = spare + (gives ? FIRST_W'(32'(gives_window) >> GRAIN_W) : '0);
   assign spare_less = spare_then - FIRST_W'(32'(window_q) >> GRAIN_W);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two streams of frames onto one port, a frame of each in turn. One clock of latency.
+// Merges two streams of frames onto one port. The streams take turns, one whole frame each. One
+// clock of latency.
 //
-// Rebuilt frames that have a VLAN tag get it here, where one more source of each bit costs nothing:
-// what stands behind the MAC addresses moves on by four bytes, and the four that a beat has no room
-// for go into the next.
+// Rebuilt frames that have a VLAN tag get it here, because one more source for each bit costs
+// nothing in this module. The bytes after the MAC addresses move by four bytes, and the four bytes
+// that do not fit into a beat go into the next one.
 //
-// With `drops`, a beat that finds the output taken is lost, and so is the rest of its frame. The part that
-// has left by then gets an end, one byte that is none of the frame's: so it is no frame that anybody takes
-// for a whole one, for it is not as long as its headers say.
+// With `drops`, a beat is lost if the output register is occupied, and so is the rest of its frame.
+// If a part of the frame has left, it gets an end of one byte that is not the frame's. So its
+// length does not match its headers, and no receiver accepts it as a whole frame.
 
 `default_nettype none
 
@@ -16,7 +17,7 @@ module ina_merge (
     input  logic clk,
     input  logic rst,
 
-    // Rebuilt frames, and the tag of the frame whose beat is offered.
+    // Rebuilt frames. The tag is that of the frame whose beat is offered.
     input  logic                           s0_axis_tvalid,
     output logic                           s0_axis_tready,
     input  logic [ina_pkg::BEAT_W-1:0]     s0_axis_tdata,
@@ -32,7 +33,7 @@ module ina_merge (
     input  logic [ina_pkg::BEAT_BYTES-1:0] s1_axis_tkeep,
     input  logic                           s1_axis_tlast,
 
-    output logic                           m_axis_tvalid,  // also says that something is in here
+    output logic                           m_axis_tvalid,  // part of `busy` too
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
@@ -46,28 +47,29 @@ module ina_merge (
   localparam int TAG_W      = TAG_BYTES * 8;
   localparam int TAG_AT     = 12 * 8;
 
-  logic in_frame;  // between a frame's first beat and its last: `owner` keeps its turn
+  logic in_frame;  // between the first and the last beat of a frame, which `owner` sends
   logic owner;
-  logic turn;      // whose turn it is now
+  logic turn;      // stream that sends now
   logic free;      // the output register can be loaded
   logic accepts;   // a beat can be taken
   logic take;
-  logic losing;    // the frame that is being taken is lost, from some beat on
-  logic loses;     // ... and so is this beat
-  logic is_cut;    // the frame at the output has yet to get an end
+  logic losing;    // the rest of the current frame is lost
+  logic loses;     // this beat is lost
+  logic is_cut;    // the frame at the output still lacks an end
 
-  logic [TAG_W-1:0]     over;       // the last bytes of the rebuilt beat before
+  logic [TAG_W-1:0]     over;       // the last bytes of the previous rebuilt beat
   logic [TAG_BYTES-1:0] over_keep;
-  logic                 spills;     // they are their frame's last, and go alone
-  logic                 moves;      // what the rebuilt stream has moves on, from behind the MACs
-  logic                 moves_all;  // ... of all of the beat
-  logic                 ends;       // the beat that goes is its frame's last
+  logic                 spills;     // they are the last of their frame, and go alone
+  logic                 moves;      // the bytes of the rebuilt frame after the MACs move
+  logic                 moves_all;  // all bytes of the beat move
+  logic                 ends;       // the output beat is the last one of its frame
 
   assign free           = (!m_axis_tvalid || m_axis_tready) && !is_cut;
   assign accepts        = free || drops || losing;
   assign loses          = losing || !free;
   assign turn           = in_frame ? owner : owner ? !s0_axis_tvalid : s1_axis_tvalid;
-  // !turn where s0_axis_tvalid, which is left out, since what waits for ready comes late.
+  // Equals !turn if s0_axis_tvalid. s0_axis_tvalid is left out, because a tvalid that depends on
+  // ready comes late.
   assign s0_axis_tready = accepts && !spills && !(in_frame ? owner : !owner && s1_axis_tvalid);
   assign s1_axis_tready = accepts && turn;
   assign take           = accepts && (spills || (turn ? s1_axis_tvalid : s0_axis_tvalid));

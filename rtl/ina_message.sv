@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the headers and first beats of the packets that are to be joined, one of each port: whether
-// they are alike and can be summed, and what the tree does with each lane of their beats. The answer
-// comes one clock later.
+// Reads the headers and first beats of the packets that are to be joined, one from each port.
+// Checks that they match and can be summed, and derives the operation of the tree on each lane of
+// their beats. The result comes one clock later.
 
 `default_nettype none
 
 module ina_message #(
     parameter  int PORT_COUNT = 4,
     parameter  int JOB_COUNT  = 4,
-    // What is in the tree, as ina_tree has it.
+    // The functions of the tree, as in ina_tree.
     parameter  bit HALF_FORMATS = 1'b1,
     parameter  bit MAX_MIN      = 1'b1,
     parameter  bit INT32        = 1'b1,
@@ -20,25 +20,26 @@ module ina_message #(
 
     input  logic [JOB_COUNT-1:0] job_valid,  // a job begins outside of any message
 
-    // The beats of chosen packets; the headers count with the first.
+    // The beats of chosen packets. The headers are valid with the first beat.
     input  logic                                      s_valid,
-    input  logic                                      s_raw,  // alone, as it is
+    input  logic                                      s_raw,  // one packet, unchanged
     input  logic [JOB_W-1:0]                          s_job,
-    input  logic [PORT_COUNT-1:0]                     s_from,  // who takes part
+    input  logic [PORT_COUNT-1:0]                     s_from,  // ports that take part
     input  logic                                      s_first,
     input  logic                                      s_last,
     input  logic [2:0]                                s_quads,
     input  logic [PORT_COUNT*ina_pkg::HEADER_T_W-1:0] s_header,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_data,
 
-    // Of the beat that came in the clock before. m_differs and m_marked are for a sum's first.
-    output logic                                              m_differs,  // not to be summed
+    // Results for the beat of the previous clock. m_differs and m_marked are valid for the first
+    // beat of a sum.
+    output logic                                              m_differs,  // must not be summed
     output logic                                              m_marked,  // one has ECN = 3
     output logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] m_op,
     output logic [ina_pkg::FORMAT_W-1:0]                      m_format,
-    output logic                                              m_starts,  // packet starts a message
-    output logic                                              m_ends,    // packet ends a message
-    output logic                                              m_leave    // packet is a LEAVE
+    output logic                                              m_starts,  // starts a message
+    output logic                                              m_ends,    // ends a message
+    output logic                                              m_leave    // is a LEAVE
 );
 
   localparam int BEAT_W     = ina_pkg::BEAT_W;
@@ -51,12 +52,12 @@ module ina_message #(
   localparam int QUADS_W    = ina_pkg::QUADS_W;
 
   logic begins;  // the first beat of a packet
-  logic joins;   // ... of a join
+  logic joins;   // the first beat of a join
 
   assign begins = s_valid && s_first;
   assign joins  = begins && !s_raw;
 
-  // What the ports say.
+  // The fields of the packets. If they match, the OR is the common value.
   logic [7:0]         opcode;
   logic [QUADS_W-1:0] quads;
   logic [31:0]        identity;  // magic, version, type
@@ -85,7 +86,7 @@ module ina_message #(
     end
   end
 
-  // A packet that starts a message must be one that can be summed, or a JOIN or LEAVE.
+  // A packet that starts a message must be DATA that can be summed, or a JOIN or LEAVE.
   logic       starts;
   logic       ends;
   logic [7:0] message_type;
@@ -112,11 +113,11 @@ module ina_message #(
       ? (identified && number_known && operation_known)
       : (control && (message_type == ina_pkg::TYPE_JOIN || message_type == ina_pkg::TYPE_LEAVE));
 
-  // What differs.
+  // The comparison.
   localparam int EQUAL_W = ina_pkg::EQUAL_LANES * LANE_W;
   logic [PORT_COUNT*EQUAL_W-1:0] lanes;
   logic                          differs;
-  logic                          unfit;  // unknown, or not what the message goes on with
+  logic                          unfit;  // unknown, or not the expected part of a message
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_lanes
     assign lanes[p*EQUAL_W +: EQUAL_W] = s_data[p*BEAT_W +: EQUAL_W];
@@ -134,8 +135,8 @@ module ina_message #(
     if (begins) m_marked <= joins && marked;
   end
 
-  // The message that each job is in, and what is done with its elements. A join that is called off
-  // counts too: nothing of its job is summed after it.
+  // Whether each job is inside a message, and the operation and format of its elements. A cancelled
+  // join counts too, because no packet of its job is summed after it.
   logic [JOB_COUNT-1:0]                      in_message;
   logic [JOB_COUNT*(LANE_OP_W+FORMAT_W)-1:0] rules;
   logic [LANE_OP_W-1:0]                      header_op;
@@ -147,7 +148,8 @@ module ina_message #(
   logic                                      starts_d;
   logic                                      ends_d;
 
-  // What is not known does not enter the tree: the bits that tell known ones apart are enough.
+  // A message that is not known does not enter the tree, so the bits that distinguish the known
+  // ones are enough.
   logic is_int32;
   logic is_max;
   logic is_min;
@@ -179,8 +181,8 @@ module ina_message #(
     if (rst) in_message <= '0;
   end
 
-  // Each lane's rule (docs/protocol.md, A message). What comes alone goes through the tree as it
-  // is.
+  // The rule of each lane (docs/protocol.md, A message). A raw packet goes through the tree
+  // unchanged.
   always_ff @(posedge clk) begin
     if (s_valid) begin
       op_q             <= op_d;

@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One node of the adder tree, for all lanes of a beat: five clocks for every operation. A sum of
-// floats is IEEE 754 float32 addition, to nearest, ties to even, subnormals kept; every NaN that is
-// made here is 0x7FC00000.
+// One node of the adder tree, for all lanes of a beat: five clocks for every operation. Floats are
+// added as IEEE 754 float32, to nearest, ties to even, with subnormals. Every NaN that the node
+// makes is 0x7FC00000.
 //
-//   order   the operand of larger magnitude first; or the word which is the result
-//   add     align the smaller one, add or subtract
-//   count   the zeros before the leading one
-//   shift   the leading one to the top, but never past exponent 1: subnormals stay so
+//   order   puts the operand of larger magnitude first, or the word that is the result
+//   add     aligns the smaller operand, adds or subtracts
+//   count   counts the zeros before the leading one
+//   shift   shifts the leading one to the top, but never past exponent 1: subnormals stay subnormal
 //   round
 //
-// A lane that adds no floats has its result after the first stage. The later stages add nothing to
-// it, which leaves all its bits as they are, as long as exponent 255 is not taken for a special
-// one.
+// A lane that adds no floats has its result after the first stage. The later stages add zero to it,
+// which leaves all its bits unchanged, as long as they do not treat exponent 255 as special.
 //
-// A stage is one loop over the lanes, each value in 32 bits of a vector of all lanes though most
-// need fewer (synthesis drops what is constant): then Verilator's C++ is the same operations on
-// adjacent words, which a compiler makes into vector instructions. So there are no `if`s and no two
-// choices by one condition (Verilator makes an `if` of them), comparisons are signed, and amounts
-// of shifts have five bits.
+// A stage is one loop over the lanes. Each value has 32 bits in a vector of all lanes, although
+// most values need fewer (synthesis removes constant bits). So Verilator's C++ does the same
+// operations on adjacent words, and a compiler makes vector instructions of them. For that reason
+// there are no `if`s, and no two selections by one condition (Verilator makes an `if` of these);
+// comparisons are signed, and shift amounts have five bits.
 
 `default_nettype none
 
 module ina_node #(
-    parameter bit                         HAS_INT     = 1'b1,  // max of int32, or
+    parameter bit                         HAS_INT     = 1'b1,  // max of int32, and OR
     parameter bit [ina_pkg::LANE_COUNT-1:0] ADD_INT     = '1,    // lanes that add int32
     parameter bit                         HAS_MAX_MIN = 1'b1   // min, and max of floats
 ) (
     input  logic clk,
-    // step[i]: stage i takes a beat in this clock. step[0] goes with the operands; the tree shifts
-    // it along, so that all nodes of a level share one set of valid bits.
+    // step[i]: stage i takes a beat in this clock. step[0] goes with the operands. The tree shifts
+    // the bits along, so that all nodes of a level share one set of valid bits.
     input  logic [4:0] step,
 
     input  logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] s_op,  // ina_pkg::LANE_*
-    input  logic                           s_a_valid,  // a missing operand is a bypass of the other
+    input  logic                           s_a_valid,  // a missing operand: the other one passes
     input  logic                           s_b_valid,
     input  logic [ina_pkg::BEAT_W-1:0]     s_a,
     input  logic [ina_pkg::BEAT_W-1:0]     s_b,
-    input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,  // in a node before this one
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,  // in an earlier node
 
     output logic [ina_pkg::BEAT_W-1:0]     m_y,
-    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow  // of int32, there or here
+    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow  // of int32, in this node or an earlier one
 );
   localparam int LANES  = ina_pkg::LANE_COUNT;
   localparam int BEAT_W = ina_pkg::BEAT_W;
@@ -50,26 +49,27 @@ module ina_node #(
   localparam logic [31:0] MAGNITUDE = 32'h7FFF_FFFF;
   localparam logic [31:0] INFINITE  = 32'h7F80_0000;
   localparam logic [31:0] FRACTION  = 32'h007F_FFFF;
-  localparam logic [31:0] ONE       = 32'h0080_0000;  // the leading one, and 1 in the exponent
+  localparam logic [31:0] ONE       = 32'h0080_0000;  // the leading one; also 1 in the exponent
   localparam logic [31:0] NAN       = 32'h7FC0_0000;
 
-  // Beside a_shift: no float is added.
+  // This bit of a_shift: the lane adds no floats.
   localparam logic [31:0] WORD = 32'h0000_0100;
 
   logic both;
   logic mixed;
   assign both  = s_a_valid && s_b_valid;
-  // Some lane may do something else than add floats. To know better saves time in simulation.
+  // Some lane may do another operation than adding floats. The exact value saves time in
+  // simulation.
   assign mixed = !ina_pkg::SIMULATED || s_op != {LANES{ina_pkg::LANE_ADD_FLOAT}};
 
   // Stage 0.
   logic [BEAT_W-1:0] a_high;
   logic [BEAT_W-1:0] a_low;    // significand; bit 31: subtract
-  logic [BEAT_W-1:0] a_shift;  // at 31 nothing but the sticky bit is left of a_low
+  logic [BEAT_W-1:0] a_shift;  // at 31 only the sticky bit of a_low is left
   logic [LANES-1:0]  a_overflow;
 
   always_ff @(posedge clk) begin : order
-    logic [BEAT_W-1:0] swap;  // what makes one operand the other
+    logic [BEAT_W-1:0] swap;  // the XOR that exchanges the operands, or 0
     logic [31:0]       a;
     logic [31:0]       b;
     logic [31:0]       low;
@@ -89,7 +89,8 @@ module ina_node #(
         swap[32*i +: 32] = $signed(a & MAGNITUDE) < $signed(b & MAGNITUDE) ? a ^ b : 32'd0;
       end
       if (mixed && (HAS_INT || HAS_MAX_MIN)) begin
-        // The largest or smallest. In two's complement magnitudes of one sign are in order too.
+        // The largest or smallest. If both signs are equal, the magnitudes of two's complement
+        // numbers are in order too.
         for (int i = 0; i < LANES; i++) begin
           a      = s_a[32*i +: 32];
           b      = s_b[32*i +: 32];
@@ -174,12 +175,12 @@ module ina_node #(
         low      = a_low[32*i +: 32] << 3;
         lost     = low & ~(32'hFFFF_FFFF << a_shift[32*i +: 5]);
         low      = (low >> a_shift[32*i +: 5]) | (lost != 0 ? 32'd1 : 32'd0);
-        // One adder: bit 0 is the carry that makes the complement a negative.
+        // One adder does both: bit 0 is the carry that turns the complement into the negative.
         sum      = (((high & FRACTION) << 4) | (exponent != 0 ? 32'h0800_0001 : 32'd1))
             + ((low << 1) ^ minus);
         b_sum[32*i +: 32]  <= sum & 32'h1FFF_FFFE;
         b_head[32*i +: 32] <= (high & SIGN) | (exponent != 0 ? exponent : 32'd1);
-        // Infinity less infinity is none; both have exponent 255.
+        // Infinity minus infinity is a NaN: then both exponents are 255.
         special  = (exponent | (a_shift[32*i +: 32] & WORD)) == 32'hFF ? 32'd3 : 32'd0;
         nan      = (high & FRACTION) | (a_shift[32*i +: 32] == 0 ? minus : 32'd0);
         b_kind[32*i +: 32] <= (special & (nan != 0 ? 32'd3 : 32'd1)) | (minus & 32'd4);
@@ -187,7 +188,7 @@ module ina_node #(
     end
   end
 
-  // Stage 2. There are 31 zeros where there is no one.
+  // Stage 2. If the sum is zero, the number of zeros is 31.
   logic [BEAT_W-1:0] c_head;
   logic [BEAT_W-1:0] c_kind;
   logic [BEAT_W-1:0] c_sum;
@@ -215,14 +216,14 @@ module ina_node #(
         more  = (rest & 32'hC000_0000) == 0 ? 32'd2 : 32'd0;
         rest  = rest << more[4:0];
         c_zeros[32*i +: 32] <= zeros | more | (~rest >> 31);
-        // A carry out of the largest exponent: infinity.
+        // A carry out of the largest exponent makes infinity.
         c_kind[32*i +: 32]  <= b_kind[32*i +: 32]
             | ((b_head[32*i +: 32] & 32'hFF) == 32'hFE ? b_sum[32*i +: 32] >> 28 : 32'd0);
       end
     end
   end
 
-  // Stage 3. The leading one, at bit 28 now, is to be added to an exponent that is one less.
+  // Stage 3. The leading one, now at bit 28, is added to an exponent that is smaller by one.
   logic [BEAT_W-1:0] d_word;
   logic [BEAT_W-1:0] d_more;  // bit 23: the leading one; bit 0: round up
   logic [LANES-1:0]  d_overflow;
@@ -259,7 +260,7 @@ module ina_node #(
     end
   end
 
-  // Stage 4. The carry of rounding runs into the exponent by itself.
+  // Stage 4. The carry of the rounding runs into the exponent.
   always_ff @(posedge clk) begin : round
     if (step[4]) begin
       m_overflow <= d_overflow;

@@ -1,58 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one path has for one port: the headers of its packets, their beats, and a CRC each, queued
-// apart, until ina_rebuild puts them together.
+// The packets of one path for one port: queues of their headers, their beats, and one CRC each,
+// until ina_rebuild assembles the frames.
 
 `default_nettype none
 
 module ina_outbox #(
-    parameter int MTU = 4096  // the largest payload, in bytes
+    parameter int MTU = 4096  // largest payload in bytes
 ) (
     input  logic clk,
     input  logic rst,
 
-    // The header of the next packet in the path's stream that goes to this port, in their order.
-    // It may come long before the packet's first beat, and comes in the clock before it at the latest.
-    // s_header_valid also reserves the room of the packet's beats. A packet whose header was given must follow in full.
+    // The header of the next packet of the path that leaves by this port, in the order of the
+    // packets. It comes at the latest in the clock before the packet's first beat, and may come
+    // long before. s_header_valid also reserves room for the packet's beats. After a header all
+    // beats of its packet must follow.
     input  logic             s_header_valid,
     input  ina_pkg::header_t s_header,
-    input  logic             s_header_ce,  // leave with ECN = 3, if it is ECN-capable
+    input  logic             s_header_ce,  // if ECN-capable, send it with ECN = 3
 
-    // The path's beats; s_valid only for packets of this port (mask bit set).
+    // The beats of the path; s_valid only for packets of this port (its mask bit is set).
     input  logic                       s_valid,
     input  logic                       s_last,
     input  logic [ina_pkg::BEAT_W-1:0] s_data,
-    input  logic [31:0]                s_crc,    // ina_payload_crc's, with s_last
+    input  logic [31:0]                s_crc,    // from ina_payload_crc, with s_last
 
-    // room: besides everything whose header has been given, three more packets of the largest size
-    // fit. It falls two clocks after s_header_valid at the earliest.
+    // Besides the packets whose headers have come, there is room for three more packets of the
+    // largest size. `room` falls two clocks after s_header_valid at the earliest.
     output logic room,
 
-    // The oldest of each. Who takes a header knows from elsewhere that it is there.
+    // The oldest of each. There is no valid for the header: the module that takes it knows that it
+    // has come.
     input  logic             m_header_ready,
-    output ina_pkg::header_t m_header,  // `congested`: it is to be marked
+    output ina_pkg::header_t m_header,  // `congested` means: set ECN = 3
     output logic                       m_beat_valid,
     input  logic                       m_beat_ready,
     output logic [ina_pkg::BEAT_W-1:0] m_beat,
     input  logic                       m_crc_ready,
-    output logic [31:0]                m_crc,  // with a packet's last beat
+    output logic [31:0]                m_crc,  // valid with the last beat of a packet
 
-    output logic busy  // something is in here, or its header is
+    output logic busy  // holds something, or waits for beats
 );
   localparam int PACKET_BEATS = MTU / ina_pkg::BEAT_BYTES;
-  // Four packets; where they are small, what is under way from the join to here, and some more.
+  // Four packets; for small ones, the beats under way from the join to here, and some more.
   localparam int BEAT_DEPTH   = PACKET_BEATS > 32 ? 4 * PACKET_BEATS : 128;
   localparam int PACKET_DEPTH = 32;
   localparam int HEADER_COUNT_W = $clog2(PACKET_DEPTH + 2);
   localparam int BEAT_COUNT_W   = $clog2(BEAT_DEPTH + 2);
 
-  // Every packet between its header and its last beat out of the beat queue, in beats.
+  // The number of beats of all packets whose headers have come, without the beats that have left.
   localparam int RESERVED_W = $clog2(BEAT_DEPTH + 1);
   logic [RESERVED_W-1:0] reserved;
   logic [RESERVED_W-1:0] packet_beats;
   assign packet_beats = RESERVED_W'((s_header.quads + 9'd3) >> 2);
 
-  // To be marked: the frame is ECN-capable and not marked yet, so its ECN is 1 or 2.
+  // The frame is to be marked: it is ECN-capable and not marked yet, so its ECN is 1 or 2.
   logic [1:0] ecn;
   logic       marks;
 
@@ -60,7 +62,7 @@ module ina_outbox #(
                                   : s_header.bytes[ina_pkg::IPV4_TOS_AT*8 +: 2];
   assign marks = s_header_ce && ^ecn;
 
-  // Who minds `room` never finds a queue full.
+  // If the paths respect `room`, no queue is ever full.
   localparam int HEADER_FIFO_W = 32 + 3 + ina_pkg::QUADS_W + ina_pkg::HEADER_W;
   logic                      header_ready;
   logic                      header_valid;
@@ -92,7 +94,7 @@ module ina_outbox #(
   assign unused   = &{s_header.filler, s_header.congested, header_ready, header_valid,
                       beat_ready, beat_count, crc_ready, crc_valid, crc_count};
 
-  // What leaves counts a clock later: that is known late.
+  // A beat that leaves counts one clock later, because that is known late in a clock.
   logic beat_popped;
 
   always_ff @(posedge clk) begin

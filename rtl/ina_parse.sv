@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Splits a frame into its header record (ina_pkg) and its payload, and realigns both to byte 0 of a
-// beat. What lies where on the wire; ina_rebuild and ina_merge put it together again:
+// beat. These are the positions of the fields on the wire; ina_rebuild and ina_merge build the same
+// layout:
 //
 //   form            EtherType  IP  UDP  BTH  payload
 //   IPv4                 12    14   34   42   54
@@ -9,15 +10,16 @@
 //   IPv6                 12    14   54   62   74
 //   IPv6 with VLAN       16    18   58   66   78
 //
-// As many beats come out as go in: first the end of the headers, which stand right before the
+// The output has as many beats as the input: first the end of the headers, which precede the
 // payload in every form, then the payload. So headers and payload share one multiplexer, and every
-// form runs at a beat a clock: IPv6's headers end in the second beat, but then the payload is a
-// beat behind too. A beat waits for the next one of its frame.
+// form runs at a beat a clock. IPv6's headers end in the second beat, but then the payload is a
+// beat later too. A beat waits for the next one of its frame.
 //
-// A packet's last beat comes out two clocks of en after its frame's last beat went in, or sooner where
-// bytes follow the iCRC: these are not the packet's, and come to nobody. Every frame has at least one
-// beat; one that is no candidate exactly one (first = last = 1). The next frame's
-// header follows a candidate's last beat, so there is a clock of en without a beat.
+// The last beat of a packet leaves two clocks of en after the last beat of its frame came in, or
+// sooner if bytes follow the iCRC. These bytes are not part of the packet, and no module gets them.
+// Every frame has at least one beat at the output. A frame that is no candidate has exactly one,
+// with first = last = 1. The header of the next frame follows a candidate's last beat, so there is
+// a clock of en without a beat after it.
 
 `default_nettype none
 
@@ -28,14 +30,14 @@ module ina_parse #(
     input  logic rst,
     input  logic en,  // every register holds while en = 0
 
-    // Input beats: one that is there with en = 1 is taken.
+    // Input beats: a valid beat is taken if en = 1.
     input  logic                            s_valid,
     input  logic                            s_last,
     input  logic [ina_pkg::BEAT_W-1:0]      s_data,
     input  logic [ina_pkg::BEAT_BYTES-1:0]  s_keep,
 
-    // Before a frame's first beat at m_*: its headers are in m_data, which is byte 14 of the record
-    // and what follows, with zeros before IP.
+    // Precedes the first beat of a frame at m_*. m_data has the end of the headers: the record from
+    // byte 14 on, with zeros in all bytes before IP.
     output logic                       m_head,
     output logic                       m_head_ipv6,
 
@@ -43,15 +45,15 @@ module ina_parse #(
     output logic                       m_first,
     output logic                       m_last,
     output ina_pkg::header_t           m_header,        // stable over the packet
-    output logic [ina_pkg::BEAT_W-1:0] m_data,          // zeros past the iCRC
+    output logic [ina_pkg::BEAT_W-1:0] m_data,          // zeros after the iCRC
     output logic [31:0]                m_after,         // the four bytes that follow m_data
-    output logic [2:0]                 m_quads,         // of a candidate: 1 to 4 valid quads in it
-    output logic                       m_candidate,     // has the shape of a contribution
-    output logic                       m_roce_data,     // marked RC request: m_header means something
-    output logic                       m_wrong_length,  // with its m_last: shorter than UDP says
-    output logic                       m_trailed,       // ... or longer, or so it seems: wrong too
+    output logic [2:0]                 m_quads,         // quads of a candidate in m_data: 1 to 4
+    output logic                       m_candidate,     // has the form of a contribution
+    output logic                       m_roce_data,     // a marked RC request: m_header is valid
+    output logic                       m_wrong_length,  // with m_last: shorter than UDP says
+    output logic                       m_trailed,       // with m_last: not as long as UDP says
 
-    output logic                       busy             // a beat comes without another one going in
+    output logic                       busy             // a beat will leave although none comes in
 );
   localparam int BEAT_W  = ina_pkg::BEAT_W;
   localparam int QUADS_W = ina_pkg::QUADS_W;
@@ -61,18 +63,18 @@ module ina_parse #(
   localparam logic [15:0] ETHERTYPE_IPV6 = 16'h86DD;
   localparam logic [7:0]  PROTOCOL_UDP   = 8'd17;
 
-  // The UDP length has 24 bytes besides the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
-  // IPv4's total length counts its own header, IPv6's payload length does not.
+  // The UDP length counts 24 bytes besides the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
+  // IPv4's total length includes the IPv4 header; IPv6's payload length does not include IPv6's.
   localparam logic [3:0]  UDP_REST      = 4'd8;
   localparam logic [11:0] UDP_QUADS_MAX = 12'(MTU / 16 + 1);
   localparam logic [15:0] IPV4_OVERHEAD = 16'd20;
 
-  // A field of the wire, whose first byte is the high one.
+  // A field of the wire, whose first byte is the most significant one.
   function automatic logic [15:0] wire16(input logic [15:0] bytes);
     wire16 = {bytes[7:0], bytes[15:8]};
   endfunction
 
-  // RC packets that take a PSN of the sender's own: all but read responses, ACK and atomic ACK.
+  // RC packets that take one of the sender's PSNs: all except read responses, ACK and atomic ACK.
   function automatic logic is_request(input logic [7:0] opcode);
     is_request = opcode[7:5] == 3'b000 && (opcode < 8'h0D || opcode > 8'h12);
   endfunction
@@ -82,8 +84,8 @@ module ina_parse #(
         || opcode == ina_pkg::RC_SEND_LAST || opcode == ina_pkg::RC_SEND_ONLY;
   endfunction
 
-  // First clock: the beat as it came, with what is left of the one before.
-  logic              at_first;  // the next beat that comes in is a frame's first
+  // First clock: the beat as it came, and the rest of the beat before it.
+  logic              at_first;  // the next input beat is the first one of a frame
   logic              a_valid;
   logic              a_first;
   logic              a_last;
@@ -92,10 +94,10 @@ module ina_parse #(
   logic [1:0]        form;
   logic              unlike;    // form[1] != form[0]
   logic              is_ip;
-  logic              whole;     // the headers are complete, if they end in this beat
-  logic [3:0]        reaches;   // the frame has 4 bytes past a quad's border, the ith
-  logic [3:0]        ends;      // ... and no more
-  logic              advance;   // to the second clock
+  logic              whole;     // if the headers end in this beat: they are complete
+  logic [3:0]        reaches;   // bit i: the frame has the 4 bytes after border i of a quad
+  logic [3:0]        ends;      // bit i: the frame ends right after these 4 bytes
+  logic              advance;   // moves to the second clock
 
   assign advance = en && a_valid && (a_last || s_valid);
   assign busy    = (a_valid && a_last) || m_head;
@@ -110,8 +112,8 @@ module ina_parse #(
     end
   end
 
-  // Quads of the payload begin at byte 6 (IPv4), 10, 10 or 14 of a beat, each the first byte of its
-  // form or 16 more.
+  // A quad of the payload begins at byte 6 of a beat (IPv4), 10 (IPv4 with VLAN), 10 (IPv6) or 14
+  // (IPv6 with VLAN), and at every 16th byte from there.
   always_ff @(posedge clk) begin
     if (en && s_valid) begin
       a_first  <= at_first;
@@ -143,7 +145,7 @@ module ina_parse #(
     end
   end
 
-  // Second clock: the header, when it is at m_data. What stands before IP is beside it.
+  // Second clock: the header, when it is at m_data. m_ethernet holds the bytes before IP.
   localparam int HEAD_AT    = ina_pkg::HEADER_BYTES - ina_pkg::BEAT_BYTES;  // byte 0 in the record
   localparam int ETHERNET_W = ina_pkg::IP_AT * 8;
 
@@ -151,16 +153,16 @@ module ina_parse #(
   logic                         m_has_vlan;
   logic                         m_is_ip;
   logic                         m_complete;
-  logic                         m_alone;     // the frame has one beat
-  logic                         udp;         // without options, fragments, extension headers
+  logic                         m_alone;     // the frame has only one beat
+  logic                         udp;         // no IP options, fragments, extension headers
   logic [15:0]                  port;
   logic [15:0]                  udp_length;
-  logic [15:0]                  ip_length;   // as UDP must say it
+  logic [15:0]                  ip_length;   // the UDP length that the IP length implies
   logic [7:0]                   opcode;
   logic [1:0]                   ecn;
   logic [5:0]                   dscp;
   logic [1:0]                   pad;
-  logic [QUADS_W-1:0]           quads;       // of a candidate
+  logic [QUADS_W-1:0]           quads;       // quads of payload, if it is a candidate
   logic                         request;
   logic                         candidate;
 
@@ -185,7 +187,7 @@ module ina_parse #(
         udp       = m_data[(ina_pkg::IP_AT-HEAD_AT)*8+4 +: 4] == 4'd6
             && m_data[(ina_pkg::IP_AT-HEAD_AT+6)*8 +: 8] == PROTOCOL_UDP;
         ecn       = m_data[(ina_pkg::IP_AT-HEAD_AT+1)*8+4 +: 2];
-        // Across two bytes, behind the version.
+        // Spread over two bytes, after the version.
         dscp      = {m_data[(ina_pkg::IP_AT-HEAD_AT)*8 +: 4],
                      m_data[(ina_pkg::IP_AT-HEAD_AT+1)*8+6 +: 2]};
         ip_length = wire16(m_data[(ina_pkg::IP_AT-HEAD_AT+4)*8 +: 16]);
@@ -226,7 +228,7 @@ module ina_parse #(
     end
     if (en && m_head && m_is_ip) begin
       m_header.filler    <= '0;
-      m_header.crc       <= '0;  // not known yet
+      m_header.crc       <= '0;  // ina_check fills it in
       m_header.congested <= ecn == 2'b11;
       m_header.is_ipv6   <= m_head_ipv6;
       m_header.has_vlan  <= m_has_vlan;
@@ -235,18 +237,18 @@ module ina_parse #(
     end
   end
 
-  // The payload. Where its last quads are complete before the frame's last beat has come, they wait
-  // at m_data for the next one, which has the iCRC or half of it, or what follows the packet.
-  logic               body_valid;  // a beat of the frame, behind its first
+  // The payload. If its last quads are complete before the frame's last beat has come, they wait at
+  // m_data for the next beat. That beat has the iCRC or half of it, or the bytes after the packet.
+  logic               body_valid;  // a beat of the frame, but not the first one
   logic [QUADS_W-1:0] left;        // quads of the payload that have not left
-  logic [QUADS_W-1:0] now_left;    // ... before this beat, if there are any
+  logic [QUADS_W-1:0] now_left;    // the same before this beat, if any are left
   logic               any_left;
-  logic               final_one;   // all that are left are in this beat
+  logic               final_one;   // all remaining quads are in this beat
   logic               held;        // they wait at m_data
   logic               first;       // no beat has left
   logic               emit;
-  logic [1:0]         end_at;      // which of `ends` would be right behind the iCRC
-  logic               next_too;    // the iCRC of the last quads ends in the beat that follows theirs
+  logic [1:0]         end_at;      // which bit of `ends` means that the frame ends with the iCRC
+  logic               next_too;    // the iCRC ends in the beat after that of the last quads
 
   assign body_valid = advance && !a_first;
   assign now_left   = m_head ? quads : left;
@@ -295,21 +297,23 @@ module ina_parse #(
     end
   end
 
-  // Past the iCRC there are zeros: in a last beat of fewer than four quads it is in m_data too. In
-  // a header, what the record has not, or has in m_ethernet.
+  // Bytes after the iCRC are zeros. In a last beat of fewer than four quads the iCRC is in m_data
+  // too. In a header, bytes that the record does not have, or that m_ethernet has, are zeros.
   localparam int BYTES_W    = 80 + BEAT_W + 18 * 8;
   localparam int ALIGNED_W  = BEAT_W + 32;
-  localparam int IPV4_FROM  = 0;       // of `bytes`: byte 54 of the beat before
-  localparam int IPV6_FROM  = 20 * 8;  // byte 10 of this one
-  localparam int TAG_W      = 4 * 8;   // a VLAN tag moves them on
-  logic [2:0] absent;  // quads from the second on, their first lane apart
+  localparam int IPV4_FROM  = 0;       // first byte in `bytes`: byte 54 of the previous beat
+  localparam int IPV6_FROM  = 20 * 8;  // byte 10 of this beat
+  localparam int TAG_W      = 4 * 8;   // a VLAN tag shifts them by this much
+  // Quads 1 to 3 of the beat that the payload does not have. Their first lane may hold the iCRC.
+  logic [2:0] absent;
 
   for (genvar q = 0; q < 3; q++) begin : gen_quad
     assign absent[q] = !a_first && now_left <= QUADS_W'(q + 1);
   end
 
-  // Four to one is a LUT of six inputs a bit: asked for `unlike` and not for form[0], the pairs of
-  // IPv4 are not those of IPv6, so that no mapper shares them at twice the cost.
+  // A multiplexer of four inputs is a LUT of six inputs for each bit. The pairs are selected by
+  // `unlike`, not by form[0]. So the pairs of IPv4 are not those of IPv6, and no mapper shares them
+  // at twice the cost.
   always_ff @(posedge clk) begin : align
     logic [BYTES_W-1:0] bytes;
     if (advance && !held && (a_first || m_head || left != '0)) begin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far each job's parts are ahead of the sums that come down for them (docs/protocol.md, Several
-// switches): a packet of the down flow is early until the part of the same number has gone up. And
-// whether a sum of all has gone out at all: the first is that of the JOINs.
+// Counts how far each job's parts are ahead of the sums that come down for them (docs/protocol.md,
+// Several switches). A packet of the down flow is early until the part of the same number has gone
+// up. Also records whether any sum of all ranks has gone out; the first one is that of the JOINs.
 
 `default_nettype none
 
@@ -17,19 +17,19 @@ module ina_parts #(
     input  logic [JOB_W-1:0] opened_job,
     input  logic             up_valid,  // a part has gone up
     input  logic [JOB_W-1:0] up_job,
-    input  logic             sum_valid,  // a sum of all has gone out
+    input  logic             sum_valid,  // a sum of all ranks has gone out
     input  logic [JOB_W-1:0] sum_job,
 
-    // What each port's queue takes counts where it is the job's down flow.
+    // The packets that each port's queue takes count if they are of the job's down flow.
     input  logic [PORT_COUNT-1:0]           commit_valid,
     input  logic [PORT_COUNT*JOB_W-1:0]     commit_job,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] job_down,
 
     output logic [JOB_COUNT-1:0] begun,     // the job's JOIN has gone up
-    output logic [JOB_COUNT-1:0] early,     // the next packet of its down flow is
+    output logic [JOB_COUNT-1:0] early,     // the next packet of its down flow is early
     output logic [JOB_COUNT-1:0] answered   // the sum of its JOINs has gone out
 );
-  // As many as PSNs: who sends more without a sum is no host that keeps to its window.
+  // As many bits as a PSN. A host that keeps to its window stays far below this limit.
   localparam int COUNT_W = 24;
 
   logic [COUNT_W-1:0]   ahead [JOB_COUNT];

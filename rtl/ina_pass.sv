@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps every frame of a port as it came until ina_judge has decided: a token for each frame, in
-// the order of the frames, lets it go on unchanged or discards it. Frames that go on leave at a beat
-// a clock, whatever their length; one that is discarded takes a clock.
+// Stores every frame of a port unchanged until ina_judge has decided. One token for each frame, in
+// the order of the frames, passes or discards it. Frames that pass leave at a beat a clock,
+// whatever their length. A discarded frame takes one clock.
 
 `default_nettype none
 
@@ -10,10 +10,10 @@ module ina_pass (
     input  logic clk,
     input  logic rst,
 
-    // Accepted input beats: s_valid only with s_ready = 1 (the top ANDs s_ready with the ingress
-    // pipeline's en to make tready).
+    // Accepted input beats: s_valid only with s_ready = 1. ina_ingress ANDs s_ready with the en of
+    // its pipeline to make tready.
     input  logic                           s_valid,
-    output logic                           s_ready,  // a register; 1 in reset, when all is lost
+    output logic                           s_ready,  // a register; 1 during reset (beats are lost)
     input  logic                           s_last,
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_keep,
@@ -21,40 +21,42 @@ module ina_pass (
     // One token a frame. It may come before the frame's last beat. There is no ready: no more
     // frames are accepted than there is room for tokens.
     input  logic token_valid,
-    input  logic token_pass,  // 1: the frame goes on; 0: it is discarded
-    input  logic token_trace, // it is a TRACE to write into
+    input  logic token_pass,  // 1: the frame passes; 0: it is discarded
+    input  logic token_trace, // it is a TRACE whose slot is to be filled
 
-    output logic passed,      // one clock a frame that goes on; one past 256 beats never does
-    output logic busy,        // a frame is on its way out, or a token waits and its frame is whole
+    // One clock for each frame that passes; never for a frame of more than 256 beats.
+    output logic passed,
+    // A frame is on its way out, or a whole frame and its token wait.
+    output logic busy,
 
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
-    output logic                           m_trace  // with all beats of a frame
+    output logic                           m_trace  // valid with all beats of a frame
 );
   localparam int BEAT_DEPTH      = 512;
   localparam int FRAME_BEATS_MAX = 256;
-  localparam int FRAME_DEPTH     = 64;   // whole frames that wait here
-  localparam int TOKEN_DEPTH     = 128;  // more than the frames, and one that is still coming in
+  localparam int FRAME_DEPTH     = 64;   // most whole frames that wait here
+  localparam int TOKEN_DEPTH     = 128;  // more than FRAME_DEPTH + 1: one more frame is coming in
   localparam int ADDRESS_W       = $clog2(BEAT_DEPTH);
-  localparam int AT_W            = ADDRESS_W + 1;  // a bit more: differences are numbers of beats
+  localparam int AT_W            = ADDRESS_W + 1;  // one bit more: differences count beats
 
   logic [ina_pkg::BEAT_W-1:0]     data_ram[0:BEAT_DEPTH-1];
   logic [ina_pkg::BEAT_BYTES-1:0] keep_ram[0:BEAT_DEPTH-1];
 
   logic [AT_W-1:0] write_at;
-  logic [AT_W-1:0] frame_at;  // where the frame that is coming in begins
+  logic [AT_W-1:0] frame_at;  // where the incoming frame begins
   logic [AT_W-1:0] read_at;
-  logic            too_long;  // it is past FRAME_BEATS_MAX: it leaves nothing behind
-  logic            overruns;  // with this beat it is
+  logic            too_long;  // the frame is longer than FRAME_BEATS_MAX: none of it is kept
+  logic            overruns;  // it is, with this beat
   logic            write;
 
   assign overruns = too_long || write_at - frame_at == AT_W'(FRAME_BEATS_MAX);
   assign write    = s_valid && !overruns;
 
-  // Where each whole frame ends, and what becomes of it.
+  // Where each whole frame ends, and its decision.
   logic            end_ready;
   logic            end_valid;
   logic            decide;
@@ -78,7 +80,8 @@ module ina_pass (
       .m_valid(decided_valid), .m_ready(decide), .m_data({decided_trace, decided_pass}),
       .count(token_count));
 
-  // Neither counts the beat that goes in with this clock: room is there for one more.
+  // Neither fill nor end_count includes the beat that comes in with this clock, so room is kept for
+  // one more.
   logic [AT_W-1:0] fill;
 
   assign fill = write_at - read_at;
@@ -106,12 +109,13 @@ module ina_pass (
     end
   end
 
-  // The way out: read_at runs to stop_at through a frame that passes, and jumps over others. A
-  // frame's last beat leaves no clock free behind it: the next decision falls while it is read.
+  // The way out: read_at runs to stop_at through a frame that passes, and jumps over a discarded
+  // one. The next decision is made while the last beat of a frame is read, so no clock is lost
+  // after it.
   logic [AT_W-1:0] stop_at;
   logic [AT_W-1:0] next_at;
   logic            read;
-  logic            trace;  // the frame up to stop_at is one
+  logic            trace;  // the frame up to stop_at is a TRACE
 
   assign next_at = read_at + 1'b1;
   assign read    = read_at != stop_at && (!m_axis_tvalid || m_axis_tready);
@@ -144,7 +148,7 @@ module ina_pass (
     end
   end
 
-  // Ends find room while s_ready = 1, and tokens as long as there is one a frame.
+  // end_ready is always 1 while s_ready = 1. token_ready is always 1 if there is one token a frame.
   logic unused;
   assign unused = end_ready || token_ready;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CRC of the payload that all output ports share, from start state 0 and not complemented: the
-// linear part of the iCRC. The beats leave two clocks later, with m_crc in the packet's last beat.
+// Computes the CRC of the payload once for all output ports, from start state 0 and without the
+// final complement: the linear part of the iCRC. The beats leave two clocks later; m_crc is valid
+// with the packet's last beat.
 
 `default_nettype none
 
 module ina_payload_crc #(
-    parameter int SIDE_W = 1  // what rides along with each beat
+    parameter int SIDE_W = 1  // width of the side data of each beat
 ) (
     input  logic clk,
     input  logic rst,
@@ -15,18 +16,18 @@ module ina_payload_crc #(
     input  logic                       s_first,
     input  logic                       s_last,
     input  logic [2:0]                 s_quads,  // 1 to 4; 4 unless s_last
-    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // zeros past the end
+    input  logic [ina_pkg::BEAT_W-1:0] s_data,   // zeros after the end
     input  logic [SIDE_W-1:0]          s_side,
 
-    output logic                       begins,   // in the next clock, a packet's first beat leaves
+    output logic                       begins,   // a packet's first beat leaves in the next clock
     output logic [SIDE_W-1:0]          begins_side,
     output logic                       m_valid,
     output logic                       m_last,
     output logic [ina_pkg::BEAT_W-1:0] m_data,
     output logic [SIDE_W-1:0]          m_side,
-    output logic [31:0]                m_crc,    // with m_last
+    output logic [31:0]                m_crc,    // valid with m_last
 
-    output logic                       busy      // a beat is in here
+    output logic                       busy      // a beat is in this module
 );
   // First clock: the CRC of the beat alone.
   logic                       c_valid;
@@ -46,7 +47,8 @@ module ina_payload_crc #(
       .m_crc   (c_crc)
   );
 
-  // Second clock: of the packet up to this beat, with zeros that fill it up.
+  // Second clock: the CRC of the packet up to this beat, including the zeros that fill the last
+  // beat.
   logic [1:0]  m_absent;
   logic [31:0] next_crc;
   logic [31:0] filled_crc;
@@ -59,7 +61,7 @@ module ina_payload_crc #(
       .m_crc    (next_crc)
   );
 
-  // And before them.
+  // The same before these zeros.
 `ifdef SYNTHESIS
   logic [31:0] half_crc;
   for (genvar r = 0; r < 32; r++) begin : row

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses whose packet goes next on which of two paths: the next ones of a whole job, or the head of
-// one queue of a broken job, through ina_join; what came from above for a job, or a retransmission,
-// through ina_relay. The queues of uplinks are ina_relay's, raw packets too.
+// Chooses the next packet of each of two paths. ina_join takes the sum of a whole job's next
+// packets, or the head of one queue of a broken job. ina_relay takes a packet from above for a job,
+// or a retransmission; it also takes the raw packets of uplinks, because it alone reads their
+// queues.
 //
-//   scan    what could be chosen, and has room wherever it leaves (ina_pick_ready)
-//   choose  one of them, on a path that is free, by turns (ina_pick_turns)
-//   issue   its queues move on, its slot is read; it waits as m_* in the next clock (ina_pick_issue)
+//   scan    which packets are ready and have room at every output they need (ina_pick_ready)
+//   choose  one of them whose path is free, by turns (ina_pick_turns)
+//   issue   its queues move on, and its slot is read; it is at m_* in the next clock
+//           (ina_pick_issue)
 //
-// So at most every second clock brings a packet, and a job's next packet comes three clocks after
-// the last. No frame with a payload is shorter than two beats, so no line is faster than that.
+// So a packet is chosen at most every second clock, and the next packet of the same job three
+// clocks later. No frame with a payload is shorter than two beats, so no line delivers packets
+// faster.
 //
-// Only what has room on every port that it leaves on is chosen, so nothing behind this module ever
-// waits. No sum is chosen of a job whose receivers are behind (ina_resend).
+// A packet is chosen only if every port by which it leaves has room, so no module after this one
+// ever waits. No sum is chosen for a job whose receivers are behind (ina_resend).
 //
-// Hosts that go back together ask for the same sums: a retransmission is chosen together with those
-// of all other ports that want the same packet of the history. One whose sum was overwritten since
-// it was judged is marked as dropped: ina_relay takes it out, and nothing is sent. The sums that could
-// overwrite it count when they are chosen: all that come later wait until it has been read, for its
-// job is behind.
+// Hosts that go back together ask for the same sums. So a retransmission is chosen together with
+// those of all other ports that want the same packet of the history. If its sum was overwritten
+// since it was judged, it is marked as dropped: ina_relay removes it, and nothing is sent. A sum
+// that could overwrite it counts from its choice on. Later sums wait until it has been read,
+// because its job is behind.
 
 `default_nettype none
 
@@ -38,36 +41,36 @@ module ina_pick #(
     input  logic [JOB_COUNT-1:0]            job_complete,
     input  logic [JOB_COUNT-1:0]            job_broken,
     input  logic [JOB_COUNT-1:0]            job_closing,
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,       // of each port, the jobs with a child there
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_border,     // ... with their border
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_down,       // ... with their down flow
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,    // ... with a packet to be summed there
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,  // ... with any packet there
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,       // by port: jobs with a child
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_border,     // by port: jobs with their border
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] job_down,       // by port: jobs with their down flow
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,    // by port: jobs with a packet to sum
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,  // by port: jobs with any packet
     input  logic                            opened,         // a context has a new job
     input  logic [JOB_W-1:0]                opened_job,
 
-    // The oldest retransmission of each port, and its removal once it has begun. Two that want the
-    // same sum may be of different lengths, for a host can send anything again.
+    // The oldest retransmission of each port, and its removal once its packet has begun. Two that
+    // want the same sum may have different lengths, because a host can retransmit anything.
     input  logic [PORT_COUNT-1:0]                     resend_valid,
     input  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend,
-    input  logic [PORT_COUNT*JOB_COUNT-1:0]           resend_pending,  // the jobs of all that wait
-    input  logic [PORT_COUNT*JOB_COUNT-1:0]           resend_behind,   // jobs whose sums should wait
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           resend_pending,  // jobs of all that wait
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           resend_behind,   // jobs whose sums wait
     input  logic [PORT_COUNT-1:0]                     resend_pop,
 
-    // Room, and the chosen packets' progress, on each path.
+    // Room, and the progress of the chosen packets, on each path.
     input  logic [PORT_COUNT-1:0] uplinks,
     input  logic [PORT_COUNT-1:0] join_room,
     input  logic [PORT_COUNT-1:0] join_settled,   // ina_rebuild has the header, or never gets it
-    input  logic                  join_undo,      // a chosen sum was called off
+    input  logic                  join_undo,      // a chosen sum was cancelled
     input  logic [JOB_W-1:0]      join_undo_job,
     input  logic [PORT_COUNT-1:0] relay_room,
     input  logic [PORT_COUNT-1:0] relay_settled,
     input  logic                  relay_undo,
     input  logic [JOB_W-1:0]      relay_undo_job,
-    input  logic                  done_valid,     // one has ended that is no retransmission
+    input  logic                  done_valid,     // a packet that is no retransmission has ended
     input  logic [JOB_W-1:0]      done_job,
 
-    // To these ports' queues: the next packet of the job. Its slot comes with m_*_valid.
+    // To these ports' queues: take the next packet of the job. Its slot comes with m_*_valid.
     output logic [PORT_COUNT-1:0]        join_issue,
     output logic                         join_issue_raw,
     output logic [JOB_W-1:0]             join_issue_job,
@@ -81,8 +84,8 @@ module ina_pick #(
     output logic                  m_join_raw,
     output logic [JOB_W-1:0]      m_join_job,
     output logic [SLOT_W-1:0]     m_join_slot,
-    output logic [PORT_COUNT-1:0] m_join_from,  // whose payloads it takes
-    output logic [PORT_COUNT-1:0] m_join_mask,  // where it leaves
+    output logic [PORT_COUNT-1:0] m_join_from,  // ports whose payloads it takes
+    output logic [PORT_COUNT-1:0] m_join_mask,  // ports by which it leaves
     output logic                  m_join_part,  // the sum is a part
 
     output logic                        m_relay_valid,
@@ -90,21 +93,21 @@ module ina_pick #(
     output logic [1:0]                  m_relay_kind,
     output logic [JOB_W-1:0]            m_relay_job,
     output logic [SLOT_W-1:0]           m_relay_slot,
-    output logic [PORT_COUNT-1:0]       m_relay_from,     // also the headers of retransmissions
+    output logic [PORT_COUNT-1:0]       m_relay_from,     // ports whose packets it takes
     output logic [PORT_COUNT-1:0]       m_relay_mask,
-    output logic                        m_relay_above,    // of a retransmission: its sum came from above
+    output logic                        m_relay_above,    // the sum it wants came from above
     output logic                        m_relay_probe,
     output logic                        m_relay_dropped,
     output logic [ina_pkg::QUADS_W-1:0] m_relay_quads,
 
-    output logic [JOB_COUNT-1:0]  job_quiet,  // nothing of it is chosen, or asked for from history
-    output logic [PORT_COUNT-1:0] dropped,    // one clock, for ina_counters: of which ports
-    output logic                  busy        // there is something to choose
+    output logic [JOB_COUNT-1:0]  job_quiet,  // no packet or answer of it is under way
+    output logic [PORT_COUNT-1:0] dropped,    // one clock, for ina_counters: on these ports
+    output logic                  busy        // there are packets to choose
 );
 
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
 
-  // Scan.
+  // The scan.
   logic                            any;
   logic                            held;
   logic                            scan;
@@ -120,7 +123,7 @@ module ina_pick #(
   logic                            any_resend;
   logic                            choice_valid;
 
-  // Of each path: what has been chosen and is issued next.
+  // For each path: the packet that has been chosen and is issued next.
   logic                  join_free;
   logic                  join_valid;
   logic                  join_new;
@@ -137,7 +140,7 @@ module ina_pick #(
   logic [PORT_COUNT-1:0] relay_mask;
   logic                  relay_issues;
   logic [PORT_COUNT-1:0] relay_credit;
-  logic [PORT_COUNT-1:0] relay_resends;  // whose retransmissions are chosen
+  logic [PORT_COUNT-1:0] relay_resends;  // ports whose retransmissions are chosen
   ina_pkg::resend_t      relay_resend;
 
   assign busy = any || held || join_valid || relay_valid || m_join_valid || m_relay_valid;
@@ -152,10 +155,10 @@ module ina_pick #(
       .resend_pop, .done_valid, .done_job, .join_undo, .join_undo_job, .relay_undo, .relay_undo_job,
       .any_ahead, .resending);
 
-  // Where the sum of a job leaves: one that goes up with its border, else with all it came from; one
-  // that came from above with its own flow and all that went into the part but the border. It is as it
-  // was a clock ago, and so is whether the job is complete or has a down flow: neither counts before
-  // the ports with which it came.
+  // The ports by which a job's sum leaves. A part leaves with the border; any other sum leaves with
+  // all packets that went into it. A sum from above leaves with its own flow, and with all packets
+  // that went into the part except the border's. The ports are registered, and so is whether the
+  // job is complete or has a down flow: neither counts before the ports with which it came.
   logic [JOB_COUNT-1:0]            complete_q;
   logic [JOB_COUNT-1:0]            part_d;
   logic [JOB_COUNT-1:0]            job_part;
@@ -198,7 +201,7 @@ module ina_pick #(
   logic [PORT_COUNT-1:0] choice_from;
   logic [PORT_COUNT-1:0] choice_mask;
   ina_pkg::resend_t      choice_resend;
-  logic                  choice_relay;  // the path
+  logic                  choice_relay;  // its path is ina_relay
 
   ina_pick_turns #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) turns (
       .clk, .rst, .uplinks, .scan, .join_free, .relay_free, .any_join, .any_down, .any_resend, .joins,
@@ -254,8 +257,9 @@ module ina_pick #(
         if (m_relay_from[p]) m_relay_slot = issue_slot[p*SLOT_W +: SLOT_W];
   end
 
-  // The sums of each job that have been chosen, those from above apart, and how many of them came
-  // after the one that a retransmission wants: a window of them fills its history.
+  // The number of sums of each job that have been chosen, counted separately for sums from above,
+  // and how many of them came after the one that a retransmission wants. A window of sums fills the
+  // history.
   logic [ORDINAL_W-1:0] here_chosen  [JOB_COUNT];
   logic [ORDINAL_W-1:0] above_chosen [JOB_COUNT];
   logic [ORDINAL_W-1:0] m_sums_since;
@@ -279,7 +283,7 @@ module ina_pick #(
           ? above_chosen[relay_issue_job] : here_chosen[relay_issue_job]) - relay_resend.ordinal;
     if (counts_here) here_chosen[join_issue_job] <= here_chosen[join_issue_job] + 1'b1;
     if (counts_above) above_chosen[relay_issue_job] <= above_chosen[relay_issue_job] + 1'b1;
-    // Of the same job: one less and one more.
+    // If both concern the same job, one is subtracted and one is added.
     if (join_undo)
       here_chosen[join_undo_job] <= here_chosen[join_undo_job]
           - ORDINAL_W'(!(counts_here && join_undo_job == join_issue_job));

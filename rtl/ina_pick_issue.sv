@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One path's packet from its choice until the path takes it, and the path's credit on each port: at
-// most CHOSEN_MAX packets a port may be chosen while ina_rebuild does not know of them, which is
-// what its `room` promises.
+// Holds the packet of one path from its choice until the path takes it, and counts the path's
+// credit on each port. At most CHOSEN_MAX packets of a port may be chosen before ina_rebuild gets
+// their headers; the `room` of ina_rebuild has space for them.
 
 `default_nettype none
 
@@ -15,7 +15,7 @@ module ina_pick_issue #(
     input  logic rst,
 
     // The choice.
-    output logic                  free,  // one may be made
+    output logic                  free,  // a packet may be chosen
     input  logic                  s_valid,
     input  logic [1:0]            s_kind,
     input  logic [JOB_COUNT-1:0]  s_jobs,
@@ -25,16 +25,16 @@ module ina_pick_issue #(
     input  logic [PORT_COUNT-1:0] s_mask,
     input  ina_pkg::resend_t      s_resend,
 
-    // Chosen, and issued with `issue`: its queues move on.
+    // Chosen, and issued with `issue`, when its queues move on.
     output logic                  chosen_valid,
-    output logic                  chosen_new,   // since this clock
+    output logic                  chosen_new,   // chosen in the previous clock
     output logic [1:0]            chosen_kind,
-    output logic [JOB_COUNT-1:0]  chosen_jobs,  // the job of a sum or raw packet
+    output logic [JOB_COUNT-1:0]  chosen_jobs,  // one-hot: the job of a sum or raw packet
     output logic [JOB_W-1:0]      chosen_job,
     output logic [PORT_COUNT-1:0] chosen_mask,
     output ina_pkg::resend_t      chosen_resend,
     output logic                  issue,
-    output logic [PORT_COUNT-1:0] issue_heads,  // whose queues move on: none of a retransmission
+    output logic [PORT_COUNT-1:0] issue_heads,  // ports whose queues move on; 0: a retransmission
 
     input  logic [PORT_COUNT-1:0] room,
     input  logic [PORT_COUNT-1:0] settled,  // ina_rebuild has the header, or never gets it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Round robin, as ina_turn, of four kinds of packets. Here it is known late who wants a turn, so
-// `choice` is the register, behind one table of six inputs.
+// Round robin over four kinds of packets, like ina_turn. `wanted` comes late in a clock here, so
+// `choice` is a register after one table of six inputs.
 
 `default_nettype none
 
@@ -11,11 +11,11 @@ module ina_pick_kind (
 
     input  logic       asks,
     input  logic [3:0] wanted,
-    output logic [3:0] choice,  // one of them, or none where none was wanted
-    input  logic       served   // the choice is, in this clock
+    output logic [3:0] choice,  // one-hot; 0 if none was wanted
+    input  logic       served   // the choice is served in this clock
 );
 
-  logic [1:0] first;  // the one behind the one that was served last
+  logic [1:0] first;  // the kind after the one that was served last
   logic [3:0] choice_d;
 
   always_comb begin

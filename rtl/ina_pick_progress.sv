@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the packets that were issued on both paths: how many of each job have not ended
-// yet, and which ports' oldest retransmission is on its way.
+// Tracks the packets that were issued on both paths: how many packets of each job have not ended
+// yet, and on which ports the oldest retransmission is on its way.
 
 `default_nettype none
 
@@ -15,7 +15,7 @@ module ina_pick_progress #(
     input  logic clk,
     input  logic rst,
 
-    // Issued in this clock: the jobs of a sum or raw packet of each path, and the ports of a
+    // Issued in this clock: the job of a sum or raw packet on each path, and the ports of a
     // retransmission.
     input  logic [JOB_COUNT-1:0]  join_jobs,
     input  logic [JOB_COUNT-1:0]  relay_jobs,
@@ -36,7 +36,7 @@ module ina_pick_progress #(
 
   localparam int AHEAD_W = FILL_W + 1;
 
-  // Issued and not yet ended, on the way up and down.
+  // The number of packets that were issued and have not ended, up and down.
   logic [AHEAD_W-1:0] ahead [JOB_COUNT];
 
   always_ff @(posedge clk) begin : count_ahead

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What could be chosen, and of it what has room wherever it leaves: bits for all jobs and ports side
-// by side. What is chosen and not yet issued has not moved its queues, and does not count.
+// Finds the packets that are ready, and those of them that have room at every output they need: one
+// bit for each job and port. A packet that is chosen and not yet issued has not moved its queues;
+// it does not count.
 
 `default_nettype none
 
@@ -13,48 +14,48 @@ module ina_pick_ready #(
 
     input  logic [PORT_COUNT-1:0]           uplinks,
     input  logic [JOB_COUNT-1:0]            job_valid,
-    input  logic [JOB_COUNT-1:0]            job_open,   // ... and not closing
+    input  logic [JOB_COUNT-1:0]            job_open,   // valid, and not closing
     input  logic [JOB_COUNT-1:0]            job_complete,
     input  logic [JOB_COUNT-1:0]            job_broken,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] job_down,
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] join_out,  // of each port, the jobs whose sums leave there
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] down_out,  // ... and those that came from above
-    input  logic [PORT_COUNT*JOB_COUNT-1:0] next_join_out,  // in the next clock
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] join_out,  // by port, the jobs whose sums leave by it
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] down_out,  // the same for sums from above
+    input  logic [PORT_COUNT*JOB_COUNT-1:0] next_join_out,  // join_out in the next clock
     input  logic [PORT_COUNT*JOB_COUNT-1:0] next_down_out,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_ready,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] queue_waiting,
     input  logic [PORT_COUNT-1:0]           resend_valid,
     input  logic [PORT_COUNT*JOB_COUNT-1:0] resend_behind,
 
-    // Of each path: the job of a sum or raw packet that is chosen and not yet issued, whether another
-    // may be chosen, and which ports have room (ina_pick_issue). Sums and retransmissions are ready
-    // whether their path is free or not.
+    // For each path: the job of a sum or raw packet that is chosen and not yet issued, whether
+    // another packet may be chosen, and which ports have room (ina_pick_issue). Sums and
+    // retransmissions are ready whether their path is free or not.
     input  logic [JOB_COUNT-1:0]  join_jobs,
     input  logic                  join_free,
     input  logic [PORT_COUNT-1:0] join_credit,
     input  logic [JOB_COUNT-1:0]  relay_jobs,
     input  logic                  relay_free,
     input  logic [PORT_COUNT-1:0] relay_credit,
-    input  logic [PORT_COUNT-1:0] relay_resends,  // of a retransmission, its ports
+    input  logic [PORT_COUNT-1:0] relay_resends,  // ports of a chosen retransmission
 
-    // What was issued (ina_pick_progress).
+    // Packets that were issued (ina_pick_progress).
     input  logic [JOB_COUNT-1:0]  any_ahead,
     input  logic [PORT_COUNT-1:0] resending,
 
-    output logic                            any,        // something could be chosen, if it had room
-    output logic                            held,       // ... or once no receiver is behind
+    output logic                            any,        // a packet is ready, with or without room
+    output logic                            held,       // a job waits: some receiver is behind
     output logic [JOB_COUNT-1:0]            joins,      // jobs whose sums have room
-    output logic [JOB_COUNT-1:0]            downs,      // ... that came from above
-    output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready,  // of each port, whether it has room or not
+    output logic [JOB_COUNT-1:0]            downs,      // jobs whose sums from above have room
+    output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready,  // by port, with or without room
     output logic [PORT_COUNT-1:0]           raw_room,
     output logic [PORT_COUNT-1:0]           resends,
-    output logic                            any_join,   // ... of joins, downs and resends
+    output logic                            any_join,   // any of joins, downs, resends
     output logic                            any_down,
     output logic                            any_resend
 );
 
-  logic [JOB_COUNT-1:0]  join_behind;  // a receiver of it was, a clock ago
+  logic [JOB_COUNT-1:0]  join_behind;  // in the previous clock a receiver of it was behind
   logic [JOB_COUNT-1:0]  down_behind;
   logic [JOB_COUNT-1:0]  join_ready;
   logic [JOB_COUNT-1:0]  join_room;
@@ -104,8 +105,8 @@ module ina_pick_ready #(
     down_ready = down_ready & job_open & ~relay_jobs & ~job_broken & ~down_behind;
   end
 
-  // Where nothing of a job is under way, its packets go on waiting: it is enough that they waited a
-  // clock ago, if none has been chosen since.
+  // If no packet of a job is under way, its packets keep waiting. So it is enough that they waited
+  // in the previous clock and none has been chosen since.
   assign raw_d = {PORT_COUNT{raw_jobs}} & queue_waiting & (job_mask | job_down);
 
   always_ff @(posedge clk) raw_q <= raw_d;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses one packet of what is ready: the kinds take turns, and of each kind who was served last
-// waits longest. What is ready is registered with `scan`; the choice stands in the next clock.
-// Whose turn it is of the raw packets of each port was found out in the two clocks before.
+// Chooses one ready packet. The kinds take turns, and so do the jobs or ports of each kind: the one
+// that was served last waits longest. The ready packets are registered with `scan`, and the choice
+// is valid in the next clock. The turns of each port's raw packets were computed in the two clocks
+// before.
 
 `default_nettype none
 
@@ -16,9 +17,9 @@ module ina_pick_turns #(
 
     input  logic [PORT_COUNT-1:0]                     uplinks,
     input  logic                                      scan,
-    input  logic                                      join_free,  // another may be chosen for it
+    input  logic                                      join_free,  // its path may get another packet
     input  logic                                      relay_free,
-    input  logic                                      any_join,   // of joins
+    input  logic                                      any_join,   // any of joins
     input  logic                                      any_down,
     input  logic                                      any_resend,
     input  logic [JOB_COUNT-1:0]                      joins,
@@ -26,30 +27,30 @@ module ina_pick_turns #(
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           raw_ready,
     input  logic [PORT_COUNT-1:0]                     raw_room,
     input  logic [PORT_COUNT-1:0]                     resends,
-    input  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend,  // of each port
+    input  logic [PORT_COUNT*ina_pkg::RESEND_T_W-1:0] resend,  // for each port
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           job_mask,
     input  logic [PORT_COUNT*JOB_COUNT-1:0]           job_down,
     input  logic [JOB_COUNT-1:0]                      job_part,  // its sums are parts
-    input  logic [PORT_COUNT*JOB_COUNT-1:0]           join_out,  // of each port, whose leave there
-    input  logic [PORT_COUNT*JOB_COUNT-1:0]           down_out,  // ... of those from above
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           join_out,  // by port, the jobs whose sums go
+    input  logic [PORT_COUNT*JOB_COUNT-1:0]           down_out,  // the same for sums from above
 
     output logic                  m_valid,
-    output logic                  m_relay,  // its path
+    output logic                  m_relay,  // its path is ina_relay
     output logic [1:0]            m_kind,
-    output logic [JOB_COUNT-1:0]  m_jobs,   // of a sum or raw packet: one bit
+    output logic [JOB_COUNT-1:0]  m_jobs,   // a sum or raw packet: its job, one-hot
     output logic [JOB_W-1:0]      m_job,
     output logic                  m_part,
     output logic [PORT_COUNT-1:0] m_from,
     output logic [PORT_COUNT-1:0] m_mask,
-    output ina_pkg::resend_t      m_resend  // of a retransmission
+    output ina_pkg::resend_t      m_resend  // valid for a retransmission
 );
   localparam int RESEND_W = ina_pkg::RESEND_T_W;
 
   logic                             scan_q;
-  logic [PORT_COUNT*JOB_COUNT-1:0]  raw_turns;  // of each port the job whose turn it is
+  logic [PORT_COUNT*JOB_COUNT-1:0]  raw_turns;  // by port, the job whose turn it is
   logic [PORT_COUNT*JOB_COUNT-1:0]  raws_q;
   logic [PORT_COUNT-1:0]            raw_ports;
-  logic [PORT_COUNT*PORT_COUNT-1:0] alike_q;    // of each port, whose retransmissions want the same
+  logic [PORT_COUNT*PORT_COUNT-1:0] alike_q;    // by port, those that want the same sum
 
   always_comb begin
     for (int p = 0; p < PORT_COUNT; p++)
@@ -57,7 +58,7 @@ module ina_pick_turns #(
           && (raw_ready[p*JOB_COUNT +: JOB_COUNT] & raw_turns[p*JOB_COUNT +: JOB_COUNT]) != '0;
   end
 
-  // One sum of the history serves all that want it, each with its own header.
+  // One sum of the history serves all ports that want it, each with its own header.
   always_ff @(posedge clk) begin
     scan_q <= scan && !rst;
     if (scan) begin
@@ -69,8 +70,8 @@ module ina_pick_turns #(
     end
   end
 
-  // Of the kinds, of the jobs, of the ports.
-  logic [3:0]            kind;  // down, resend, raw, join
+  // Turns of the kinds, of the jobs, and of the ports.
+  logic [3:0]            kind;  // one-hot: down, resend, raw, join
   logic [JOB_COUNT-1:0]  join_choice;
   logic [JOB_COUNT-1:0]  down_choice;
   logic [PORT_COUNT-1:0] raw_port;
@@ -110,7 +111,7 @@ module ina_pick_turns #(
                  : kind[2] ? ina_pkg::KIND_RESEND
                  : kind[1] ? ina_pkg::KIND_RAW : ina_pkg::KIND_JOIN;
 
-  // What each of them would bring, side by side; then one.
+  // The packet of each kind is computed in parallel, and then one is selected.
   logic [JOB_W-1:0]            join_job;
   logic [PORT_COUNT-1:0]       join_from;
   logic [PORT_COUNT-1:0]       join_mask;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each port has of its own: the way in, the queue in front of the join, and the way out. All
-// ports share what lies between: jobs, choice, join, tree, history and the payload's CRC.
+// The modules that every port has: the ingress, the queue before the join, and the egress. The
+// modules between them are shared by all ports: jobs, pick, join, tree, history and the payload's
+// CRC.
 
 `default_nettype none
 
@@ -29,19 +30,19 @@ module ina_port #(
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
 
-    output logic                           m_axis_tvalid,  // also says that something is here
+    output logic                           m_axis_tvalid,  // part of `busy` too
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
-    input  logic                           drops,  // what m_axis does not take is lost
+    input  logic                           drops,  // beats that m_axis does not take are lost
 
     input  logic            fills_traces,
     input  ina_pkg::trace_t trace_mark,
 
     // To and from ina_jobs.
-    input  logic                 trusts_tags,        // a JOIN's VLAN tag counts
-    input  logic [2:0]           priority_untagged,  // ... if it has one, else this
+    input  logic                 trusts_tags,        // the VLAN tag of a JOIN counts
+    input  logic [2:0]           priority_untagged,  // of JOINs without such a tag
     output logic                 ask_valid,
     output ina_pkg::ask_t        ask,
     input  logic                 answer_valid,
@@ -89,7 +90,7 @@ module ina_port #(
     output logic                          join_room,
     output logic                          relay_room,
 
-    // Reads of the queue, as it has them.
+    // Reads of the queue (see ina_queue).
     input  logic                             peek_read,
     input  logic [INDEX_W-1:0]               peek_index,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
@@ -103,7 +104,7 @@ module ina_port #(
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
     input  logic                             resend_pop,
 
-    // A transaction of this port: its headers and beats by each path, and its end.
+    // A packet that leaves by this port: its headers and beats from each path, and its end.
     input  logic                       join_header_valid,
     input  ina_pkg::header_t           join_header,
     input  logic                       join_header_ce,

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One port's packets that were taken and have not left: for each job a ring of packets in PSN order,
-// with three places in it:
+// The packets of one port that were taken and have not left: for each job a ring of packets in PSN
+// order, with three places:
 //
 //   tail   where the next packet that is taken goes
-//   next   the oldest packet whose payload ina_pick has not chosen for a sum
-//   head   the oldest packet that has not left. What left as a sum is in the history, so a
-//          retransmission finds a packet either here or there
+//   next   the oldest packet that ina_pick has not chosen for a sum
+//   head   the oldest packet that has not left. A packet that left as a sum is in the history, so
+//          a retransmission finds its packet either here or there
 //
-// Between head and next is what is on its way, and what waits for the sum of all ranks from above. If
-// the job breaks, it goes out raw, from the head on.
+// The packets between head and next are on their way, or wait for the sum of all ranks from above.
+// If the job breaks, its packets are sent raw, from the head on.
 //
-// A place counts the job's packets modulo twice the largest ring, which tells a full ring from an empty
-// one; a slot is a place modulo the ring, which is a power of two. A ring begins anew with the JOIN of
-// its flow.
+// A place counts the packets of its job modulo twice the largest ring, so that a full ring differs
+// from an empty one. A slot is a place modulo the ring, which is a power of two. A ring starts
+// again with the JOIN of its flow.
 
 `default_nettype none
 
 module ina_queue #(
     parameter  int JOB_COUNT  = 4,
-    parameter  int SLOT_COUNT = 128,  // of a job at most: a power of two
+    parameter  int SLOT_COUNT = 128,  // most packets of one job: a power of two
     parameter  int MEMORY     = 512,  // packets of all jobs
     parameter  int MTU        = 4096,
     localparam int JOB_W      = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
@@ -30,43 +30,44 @@ module ina_queue #(
     input  logic clk,
     input  logic rst,
 
-    input  logic [JOB_COUNT-1:0] job_valid,  // a free context has nothing to be chosen
+    input  logic [JOB_COUNT-1:0] job_valid,  // no packet of a free context is chosen
 
-    // From ina_memory, where each job's ring is: its first packet in the memory, and its packets less
-    // one.
+    // From ina_memory: the ring of each job, as its first packet in the memory, and its packets
+    // less one.
     input  logic [JOB_COUNT*INDEX_W-1:0] job_base,
     input  logic [JOB_COUNT*SLOT_W-1:0]  job_window,
 
-    // From ina_judge: a beat into the tail slot, and the commit of the slot; or the header of a
-    // retransmission, which waits here at the number of its entry in ina_resend.
+    // From ina_judge: a beat into the tail slot, and the commit of that slot; or the header of a
+    // retransmission, which is stored under the number of its entry in ina_resend.
     input  logic                             write_valid,
     input  logic [JOB_W-1:0]                 write_job,
-    input  logic                             write_opens,  // it is a JOIN: the first of its ring
+    input  logic                             write_opens,  // a JOIN: the first packet of its ring
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] write_beat,
     input  logic [ina_pkg::BEAT_W-1:0]       write_data,
     input  logic                             commit_valid,
     input  logic                             resend_valid,
     input  logic [ina_pkg::RESEND_ENTRY_W-1:0] resend_entry,
-    input  ina_pkg::header_t                 commit_header,  // of either
+    input  ina_pkg::header_t                 commit_header,  // of the packet or the retransmission
 
-    // From ina_pick: the packet at `next` is chosen, its slot is known in the next clock and stays
-    // until the next choice. `next` moves on in that clock: two choices of a job are two clocks
-    // apart at least. Raw packets are chosen at the head, when none of the job is on its way.
+    // From ina_pick: the packet at `next` is chosen. Its slot is valid in the next clock and stays
+    // until the next choice. `next` moves on in that clock, so two choices of one job are at least
+    // two clocks apart. A raw packet is chosen at the head, when no packet of its job is on its
+    // way.
     input  logic              issue_valid,
     input  logic              issue_raw,
     input  logic [JOB_W-1:0]  issue_job,
     output logic [SLOT_W-1:0] issue_slot,
 
     output logic [JOB_COUNT-1:0] ready,    // jobs that have a packet at `next`
-    output logic [JOB_COUNT-1:0] waiting,  // ... or at the head
+    output logic [JOB_COUNT-1:0] waiting,  // jobs that have a packet at the head
 
     // A packet of this port has left.
     input  logic             pop_valid,
     input  logic             pop_raw,
     input  logic [JOB_W-1:0] pop_job,
 
-    // Reads of a slot of the memory: the result comes in the next clock, and stays until the next read.
-    // With header_resend, the header of the retransmission at header_entry.
+    // Reads of a slot of the memory. The result is valid in the next clock, and stays until the
+    // next read. With header_resend: the header of the retransmission at header_entry.
     input  logic                             peek_read,    // the length of a packet
     input  logic [INDEX_W-1:0]               peek_index,
     output logic [ina_pkg::QUADS_W-1:0]      peek_quads,
@@ -80,10 +81,10 @@ module ina_queue #(
     input  logic [ina_pkg::BEAT_INDEX_W-1:0] beat_at,
     output logic [ina_pkg::BEAT_W-1:0]       read_data,
 
-    // For the judge, the state of one job's ring, read in every clock of watch_read: with it come,
-    // in the next clock, the packets in the ring; those that have left raw, since the job broke (at
-    // most RAW_MAX); those that left as sums before that, SLOT_COUNT at most; the number
-    // of sums so far, and the slot behind the last of them.
+    // For the judge: the state of one job's ring, read in every clock of watch_read and valid in
+    // the next clock. It is the number of packets in the ring; of packets that were sent raw since
+    // the job broke (at most RAW_MAX); of packets that left as sums before that (at most
+    // SLOT_COUNT); of all sums up to now; and the slot after that of the last sum.
     input  logic                          watch_read,
     input  logic [JOB_W-1:0]              watch_job,
     output logic [FILL_W-1:0]             fill,
@@ -97,20 +98,20 @@ module ina_queue #(
   localparam int BEATS_W   = $clog2(BEATS);
   localparam int PLACE_W   = 1 + SLOT_W;
   localparam int ORDINAL_W = ina_pkg::ORDINAL_W;
-  // No PSN is further back.
+  // No PSN is farther back.
   localparam logic [ina_pkg::RAW_W-1:0] RAW_MAX = ina_pkg::RAW_W'(1) << (ina_pkg::RAW_W - 1);
 
-  // Retransmissions have the places behind the slots.
+  // The headers of retransmissions follow the slots.
   localparam int HEADERS   = MEMORY + ina_pkg::RESEND_DEPTH;
   localparam int HEADER_INDEX_W = $clog2(HEADERS);
 
-  // yosys 0.23 would make an array of header_t one register.
+  // yosys 0.23 would make one register of an array of header_t.
   logic [ina_pkg::BEAT_W-1:0]     payloads [MEMORY*BEATS];
   logic [ina_pkg::HEADER_T_W-1:0] headers  [HEADERS];
   logic [ina_pkg::QUADS_W-1:0]    lengths  [MEMORY];
 
   logic [PLACE_W-1:0]   tail_place    [JOB_COUNT];
-  logic [PLACE_W-1:0]   newest_place  [JOB_COUNT];  // before the tail: so it need not be worked out
+  logic [PLACE_W-1:0]   newest_place  [JOB_COUNT];  // tail_place - 1, stored to save a subtraction
   logic [PLACE_W-1:0]   next_place    [JOB_COUNT];
   logic [PLACE_W-1:0]   head_place    [JOB_COUNT];
   logic [ina_pkg::RAW_W-1:0]     raw_of        [JOB_COUNT];
@@ -175,7 +176,7 @@ module ina_queue #(
   logic unused;
   assign unused = &{write_beat, beat_at};
 
-  // The places. issue_valid comes late in a clock: `next` moves on after it.
+  // The places. issue_valid comes late in a clock, so `next` moves on one clock later.
   logic             opens;
   logic             issue_q;
   logic [JOB_W-1:0] issue_job_q;
@@ -196,8 +197,8 @@ module ina_queue #(
     if (opens) next_place[write_job] <= '0;
   end
 
-  // issue_valid comes late in a clock, so it counts last.
-  (* keep *) logic      is_last;  // else synthesis mixes issue_valid into the comparison
+  // issue_valid comes late in a clock, so it is the last input of the logic.
+  (* keep *) logic      is_last;  // stops synthesis from mixing issue_valid into it
   logic                 pops_last;
   logic [JOB_COUNT-1:0] emptied;
   logic [JOB_COUNT-1:0] popped;
@@ -216,7 +217,7 @@ module ina_queue #(
     if (rst) waiting <= '0;
   end
 
-  // What has left.
+  // The packets that have left.
   always_ff @(posedge clk) begin
     if (pop_valid) begin
       head_place[pop_job] <= place_after(head_place[pop_job]);
@@ -237,7 +238,7 @@ module ina_queue #(
     end
   end
 
-  // The watched ring, with what this clock does to it.
+  // The watched ring, including the changes of this clock.
   logic               watch_push;
   logic               watch_pop;
   logic [PLACE_W-1:0] tail_then;

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds one port's frames: its own headers in front of the shared payload, with a fresh iCRC, in
-// the form in which the port's packet came. Sums and what is relayed come by a path each, and leave
-// in the order in which they begin here: so no sum overtakes the answers that it has waited for.
+// Builds the frames of one port: its own header, in its original form, the shared payload, and a
+// fresh iCRC. Each of the two paths brings packets. Frames leave in the order in which their
+// packets begin here, so no sum overtakes the answers that it has waited for.
 //
-// A VLAN tag leaves beside the frame, and ina_merge inserts it: so there are two layouts here,
-// IPv4's and IPv6's. Only ina_parse, this module and ina_merge know what lies where on the wire.
+// A VLAN tag leaves alongside its frame, and ina_merge inserts it. So this module has only two
+// layouts, IPv4's and IPv6's. Only ina_parse, this module and ina_merge know the positions of the
+// fields on the wire.
 
 `default_nettype none
 
 module ina_rebuild #(
-    parameter int MTU = 4096  // the largest payload, in bytes
+    parameter int MTU = 4096  // largest payload in bytes
 ) (
     input  logic clk,
     input  logic rst,
 
-    // By each path, headers and beats as in ina_outbox; and the clock before a packet's first beat.
+    // For each path: headers and beats, as in ina_outbox; s*_begins comes one clock before the
+    // first beat of a packet.
     input  logic                       s0_header_valid,
     input  ina_pkg::header_t           s0_header,
     input  logic                       s0_header_ce,
@@ -35,22 +37,22 @@ module ina_rebuild #(
     input  logic [31:0]                s1_crc,
     output logic                       s1_room,
 
-    output logic marked,  // one clock for each frame that a header_ce changed to ECN = 3
-    output logic busy,    // something is in here, or its header is
+    output logic marked,  // one clock for each frame whose ECN header_ce changed to 3
+    output logic busy,    // holds something, or waits for beats
 
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic                           m_axis_tlast,
-    output logic                           m_tagged,  // with all beats of a frame
+    output logic                           m_tagged,  // valid with all beats of a frame
     output logic [31:0]                    m_tag
 );
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int HEADER_W   = ina_pkg::HEADER_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
 
-  // The paths, and which of them a packet is taken from.
+  // The paths, and the one that a packet is taken from.
   ina_pkg::header_t header_0;
   ina_pkg::header_t header_1;
   logic             beat_valid_0;
@@ -64,10 +66,10 @@ module ina_rebuild #(
   logic             header_pop;
   logic             beat_pop;
   logic             crc_pop;
-  logic             turn;       // of the header that is taken
-  logic             next_path;  // of the one that was taken last
-  logic             path_q;     // of the frame that is on its way out
-  logic             path;       // of the beat that it takes
+  logic             turn;       // path of the header that is taken
+  logic             next_path;  // path of the header that was taken last
+  logic             path_q;     // path of the frame that is on its way out
+  logic             path;       // path of the payload beat that is taken
 
   ina_outbox #(.MTU(MTU)) outbox_0 (
       .clk, .rst, .s_header_valid(s0_header_valid), .s_header(s0_header), .s_header_ce(s0_header_ce),
@@ -83,13 +85,14 @@ module ina_rebuild #(
       .m_beat_valid(beat_valid_1), .m_beat_ready(beat_pop && path), .m_beat(beat_1),
       .m_crc_ready(crc_pop && path), .m_crc(crc_1), .busy(busy_1));
 
-  // Two packets that begin at once are one word: that of path 0 goes first.
+  // The order of the packets. Two packets that begin in the same clock are one word; that of path 0
+  // goes first.
   localparam int ORDER_DEPTH = 64;
   logic                             order_ready;
   logic                             order_valid;
   logic                             both;
-  logic                             one;      // the path of a single one
-  logic                             both_q;   // the first of both has gone
+  logic                             one;      // path of a single packet
+  logic                             both_q;   // the first one of both has gone
   logic [$clog2(ORDER_DEPTH+2)-1:0] order_count;
 
   ina_fifo #(.WIDTH(2), .DEPTH(ORDER_DEPTH)) order (
@@ -108,11 +111,11 @@ module ina_rebuild #(
   assign beat        = path ? beat_1 : beat_0;
   assign payload_crc = path ? crc_1 : crc_0;
 
-  // The next packet's header, marked (the iCRC does not cover the mark), and the CRC after it. That
-  // moves on by the quads of a last beat that is not full in advance, one a clock, so that the
-  // frame's beats move it on by whole beats only.
+  // The header of the next packet, marked if necessary (the iCRC does not cover the mark), and the
+  // CRC after it. If the last beat is not full, the CRC is advanced by its quads beforehand, one a
+  // clock. So the beats of the frame advance it by whole beats only.
   logic                next_valid;
-  logic                next_ready;  // next_crc has moved on
+  logic                next_ready;  // next_crc has been advanced
   logic [1:0]          next_steps;
   logic                next_ipv6;
   logic                next_vlan;
@@ -122,7 +125,7 @@ module ina_rebuild #(
   logic [31:0]         stepped_crc;
   logic                next_pop;
 
-  // Not in the clock in which the one before is taken: that is known too late in it.
+  // Not in the clock in which the previous header is taken, because that is known too late in it.
   assign header_pop = !next_valid && order_valid;
   assign next_ready = next_steps == '0;
 
@@ -149,7 +152,8 @@ module ina_rebuild #(
     end
   end
 
-  // RFC 1624: the checksum's complement grows by as much as the header does. IPv6 has none.
+  // RFC 1624: the complement of the checksum grows by as much as the header does. IPv6 has no
+  // checksum.
   always_ff @(posedge clk) begin : mark
     logic [1:0]  growth;
     logic [16:0] sum;
@@ -176,9 +180,9 @@ module ina_rebuild #(
     if (!next_ready) next_crc <= stepped_crc;
   end
 
-  // The frame on its way out. An output beat has the upper bytes of the payload beat before, or of
-  // the header, and the lower ones of the beat that is taken. IPv4's header leaves room for
-  // payload in the first beat, IPv6's fills it and goes on in the second.
+  // The frame on its way out. The lower bytes of an output beat come from the previous payload beat
+  // or from the header, the upper bytes from the payload beat that is taken. IPv4's header leaves
+  // room for payload in the first beat. IPv6's header fills the first beat and ends in the second.
   localparam int HEADER_4_W = 54 * 8;
   localparam int HEADER_6_W = 74 * 8;
   localparam int REST_W     = HEADER_4_W;
@@ -188,24 +192,24 @@ module ina_rebuild #(
     AT_START,    // next: the header
     AT_TAIL,     // next: the rest of IPv6's header, and payload
     IN_PAYLOAD,  // next: more payload
-    AT_END       // next: what did not fit into the beat with the last of the payload
+    AT_END       // next: the bytes that did not fit into the beat with the last payload
   } state_t;
   state_t state;
 
   logic               ipv6_q;
-  logic [REST_W-1:0]  rest;        // of the payload beat before
-  logic [QUADS_W-1:0] left;        // quads of payload whose beats have not been taken
-  logic [2:0]         last_quads;  // of the beat taken last
+  logic [REST_W-1:0]  rest;        // of the previous payload beat
+  logic [QUADS_W-1:0] left;        // quads of payload that have not been taken
+  logic [2:0]         last_quads;  // of the payload beat that was taken last
   logic               free;        // the output register can be loaded
-  logic               first;       // the packet's first payload beat has not been taken
+  logic               first;       // no payload beat of the packet has been taken
   logic               ipv6_d;
   logic [QUADS_W-1:0] now_left;
   logic [2:0]         now_quads;
-  logic               last;        // the payload beat to be taken is the packet's last
-  logic               wants;       // what the next beat is made of is there
-  logic               has_payload;  // it has some: all but IPv6's first, and the end
-  logic               ends;        // it is the frame's last
-  logic               load;         // it leaves
+  logic               last;        // the next payload beat is the packet's last one
+  logic               wants;       // the inputs of the next output beat are valid
+  logic               has_payload;  // takes a payload beat: not IPv6's first, nor the end
+  logic               ends;        // the output beat is the frame's last one
+  logic               load;         // the output beat is loaded
   logic [31:0]        frame_crc;
   logic [31:0]        now_crc;
   logic [31:0]        stepped_frame_crc;
@@ -231,11 +235,11 @@ module ina_rebuild #(
       .s_valid  (beat_pop),
       .s_state  (now_crc),
       .s_advance(now_quads == 3'd4),
-      .s_crc    (32'd0),  // linear: the payload's part is added at the end
+      .s_crc    (32'd0),  // linear: the CRC of the payload is added at the end
       .m_crc    (stepped_frame_crc)
   );
 
-  // The CRC of the payload has come with its last beat.
+  // The CRC of the payload is valid with its last beat.
   assign now_crc = first ? next_crc : frame_crc;
   assign icrc    = ~(now_crc ^ payload_crc);
 
@@ -250,7 +254,7 @@ module ina_rebuild #(
     end
   end
 
-  // The iCRC stands behind the last quad of the payload: in the same beat, or alone in the next.
+  // The iCRC follows the last quad of the payload: in the same beat, or alone in the next one.
   always_ff @(posedge clk) begin : put_together
     logic [HEADER_6_W-1:0] header_6;
     logic [HEADER_4_W-1:0] header_4;
@@ -278,7 +282,7 @@ module ina_rebuild #(
     end
   end
 
-  // A frame ends 10 bytes into a quad with IPv4, 14 with IPv6.
+  // A frame ends 10 bytes into a quad with IPv4, and 14 bytes with IPv6.
   logic [1:0] end_quad;
   assign end_quad = state != AT_END ? now_quads[1:0] : ipv6_q ? 2'd0 : 2'(last_quads - 3'd1);
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the packets that need no adding past the tree, so that they cost it nothing: sums that came
-// from above, retransmissions with their sum from the history, and raw packets of the uplinks. One
+// Runs the packets that need no addition past the tree, so that they do not occupy it: sums from
+// above, retransmissions with a sum from the history, probes, and raw packets of the uplinks. One
 // beat a clock, without a gap between packets:
 //
-//   next      the packet's length comes from the queue, and that of what the history has
-//   stage 0   reads a beat, and with the first beat the headers; that waits while ina_join reads some
-//   stage 1   the RAMs' outputs
-//   stage 2   these in registers, for RAMs are slow; ina_alike compares them
-//   stage 3   with the first beat the packet goes on or is called off
-//   out       the beat, with zeros past the packet's end
+//   next      reads the packet's length from the queue, and its sum's or part's from the history
+//   stage 0   reads a beat, and with the first beat the headers; waits while ina_join reads headers
+//   stage 1   the outputs of the RAMs
+//   stage 2   the same in registers, because RAMs are slow; ina_alike compares them
+//   stage 3   with the first beat the packet is sent on or cancelled
+//   out       the beat, with zeros after the end of the packet
 //
-// A sum from above leaves with the headers of all packets that have waited for it. It is held
-// against their lengths and opcodes, and against the part of the same number, which is read from the
-// history beside it. What differs breaks the job, as in ina_join.
+// A sum from above leaves with the headers of all packets that have waited for it. It is compared
+// with their opcodes and lengths, and with the part of the same number, which is read from the
+// history in the same clocks. If they differ, the job breaks, as in ina_join.
 //
-// A retransmission of another length than its sum's is called off too: behind the end of the sum the
-// history has what others left there.
+// A retransmission whose length differs from that of its sum is cancelled too: after the end of the
+// sum the history holds bytes of other packets.
 
 `default_nettype none
 
@@ -37,19 +37,20 @@ module ina_relay #(
     input  logic [1:0]                  s_kind,     // DOWN, RESEND or RAW
     input  logic [JOB_W-1:0]            s_job,
     input  logic [SLOT_W-1:0]           s_slot,
-    input  logic [PORT_COUNT-1:0]       s_from,     // whose payload it takes; or headers of retransmissions
-    input  logic [PORT_COUNT-1:0]       s_mask,     // where it leaves
-    input  logic                        s_above,    // of a retransmission: its sum came from above
-    input  logic                        s_probe,    // ... it is a probe
-    input  logic                        s_dropped,  // ... the sum has left the history: only taken out
-    input  logic [ina_pkg::QUADS_W-1:0] s_quads,    // ... its length
+    // Ports whose payload it takes; or the ports of retransmissions, whose headers it takes.
+    input  logic [PORT_COUNT-1:0]       s_from,
+    input  logic [PORT_COUNT-1:0]       s_mask,     // ports by which it leaves
+    input  logic                        s_above,    // a retransmission: its sum came from above
+    input  logic                        s_probe,    // a probe
+    input  logic                        s_dropped,  // its sum was overwritten: only remove it
+    input  logic [ina_pkg::QUADS_W-1:0] s_quads,    // a retransmission or probe: its length
 
-    // To all ports' ina_queue, whose results come in the next clock and stay.
+    // To all ports' ina_queue. A result is valid in the next clock and stays.
     output logic                                   peek_read,
     input  logic [PORT_COUNT*ina_pkg::QUADS_W-1:0] peek_quads,
-    input  logic                                   others_read,  // ina_join reads headers in this clock
+    input  logic                                   others_read,  // ina_join reads headers now
     output logic [PORT_COUNT-1:0]                  header_read,
-    output logic                                   read_resend,  // ... those of retransmissions
+    output logic                                   read_resend,  // those of retransmissions
     output logic [PORT_COUNT-1:0]                  beat_read,
     output logic [JOB_W-1:0]                       read_job,
     output logic [SLOT_W-1:0]                      read_slot,
@@ -57,22 +58,23 @@ module ina_relay #(
     input  logic [PORT_COUNT*HEADER_T_W-1:0]       queue_header,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]  queue_data,
 
-    // To both histories, at the same place: of what was summed here, and of what came from above.
+    // To both histories, at the same place: that of the sums made here, and that of the sums from
+    // above.
     output logic                        history_read,
     input  logic [ina_pkg::BEAT_W-1:0]  here_data,
-    input  logic [ina_pkg::QUADS_W-1:0] here_quads,  // the length, as peek_quads
+    input  logic [ina_pkg::QUADS_W-1:0] here_quads,  // length, read with peek_read
     input  logic [ina_pkg::BEAT_W-1:0]  above_data,
     input  logic [ina_pkg::QUADS_W-1:0] above_quads,
 
-    // Each port's oldest retransmission is removed when its packet begins.
+    // Removes the oldest retransmission of these ports, when its packet begins.
     output logic [PORT_COUNT-1:0] resend_pop,
 
-    // One clock, for ina_counters: the ports whose retransmission is answered, or dropped because
-    // its length is not the sum's.
+    // One clock, for ina_counters: ports whose retransmission is answered, and ports whose
+    // retransmission is dropped because its length differs from that of its sum.
     output logic [PORT_COUNT-1:0] resend_answered,
     output logic [PORT_COUNT-1:0] resend_differed,
 
-    // Jobs, as ina_verdict has them.
+    // Jobs, as in ina_verdict.
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] others_over,
@@ -82,8 +84,8 @@ module ina_relay #(
     output logic [JOB_W-1:0]     undo_job,
     output logic [JOB_COUNT-1:0] mismatch,
 
-    // To ina_rebuild: the headers, before the packet's first beat.
-    output logic [PORT_COUNT-1:0]            settled,       // header_valid, or called off
+    // To ina_rebuild: the headers, before the first beat of the packet.
+    output logic [PORT_COUNT-1:0]            settled,       // header_valid, or cancelled
     output logic [PORT_COUNT-1:0]            header_valid,
     output logic [PORT_COUNT*HEADER_T_W-1:0] header,
     output logic                             header_ce,
@@ -100,7 +102,7 @@ module ina_relay #(
     output logic                             m_last,
     output logic [2:0]                       m_quads,
     output logic                             m_leave,  // the packet is a LEAVE
-    output logic                             m_marked,  // with KIND_DOWN: it came with ECN = 3
+    output logic                             m_marked,  // KIND_DOWN: came with ECN = 3
 
     output logic busy
 );
@@ -110,8 +112,8 @@ module ina_relay #(
   localparam int EQUAL_W = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
   localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
 
-  // What goes with a beat from stage to stage: its packet, as ina_pick chose it, and its place in
-  // it.
+  // The packet of a beat, as ina_pick chose it, and the beat's place in it. Both move with the beat
+  // from stage to stage.
   typedef struct packed {
     logic [1:0]            kind;
     logic [JOB_W-1:0]      job;
@@ -121,7 +123,7 @@ module ina_relay #(
     logic                  above;
     logic                  probe;
     logic                  dropped;
-    logic                  differs;  // in length from what the history has
+    logic                  differs;  // its length differs from that in the history
   } packet_t;
   localparam int PACKET_W = 2 + JOB_W + SLOT_W + 2 * PORT_COUNT + 4;
 
@@ -141,7 +143,7 @@ module ina_relay #(
   logic [QUADS_W-1:0] next_quads;
   logic               next_resends;
 
-  // Not in the clock in which the one before is popped: that is known too late in it.
+  // Not in the clock in which the previous packet is popped, because that is known too late in it.
   assign s_ready      = !next_valid;
   assign peek_read    = s_valid && s_ready;
   assign next_resends = next.kind == ina_pkg::KIND_RESEND;
@@ -199,7 +201,7 @@ module ina_relay #(
   packet_t           s1;
   place_t            s1_at;
   logic              s1_resends;
-  logic [BEAT_W-1:0] s1_queue;  // the one port's that it takes
+  logic [BEAT_W-1:0] s1_queue;  // the beat of the port that it takes
 
   assign s1_resends = s1.kind == ina_pkg::KIND_RESEND;
 
@@ -225,15 +227,17 @@ module ina_relay #(
   place_t                           s2_at;
   logic [PORT_COUNT*HEADER_T_W-1:0] s2_header;
   logic [BEAT_W-1:0]                s2_data;
-  logic [EQUAL_W-1:0]               s2_part;  // of the part, the lanes that it must share
-  logic [ina_pkg::LANE_W-1:0]       s2_part_window;  // ... and the one of a JOIN's window
+  // The lanes of the part that must be equal in the sum from above.
+  logic [EQUAL_W-1:0]               s2_part;
+  // The part's lane of the window, if it is a JOIN.
+  logic [ina_pkg::LANE_W-1:0]       s2_part_window;
 
   always_ff @(posedge clk) begin
     s2_valid <= s1_valid && !rst;
     if (s1_valid) begin
       s2    <= s1;
       s2_at <= s1_at;
-      // A probe has no payload of its own: zeros.
+      // A probe has zeros as payload.
       s2_data <= !s1_resends ? s1_queue : s1.probe ? '0 : s1.above ? above_data : here_data;
       for (int p = 0; p < PORT_COUNT; p++)
         if ((s1.from[p] || s1.mask[p]) && s1_at.first)
@@ -245,7 +249,7 @@ module ina_relay #(
     end
   end
 
-  // Who it came from says what it is.
+  // The fields of the packet from above.
   logic [7:0]         opcode;
   logic [QUADS_W-1:0] quads;
   logic [7:0]         message_type;
@@ -275,11 +279,12 @@ module ina_relay #(
   logic [BEAT_W-1:0] s3_data;
   logic              s3_leave;
   logic              s3_goes_on;
-  logic              downs;    // the first beat of what came from above
+  logic              downs;    // the first beat of a packet from above
   logic              differs;
-  logic              grants_more;  // than the part does: its sum was made without that
+  // A JOIN from above grants more than the part: its sum was made without this part.
+  logic              grants_more;
   logic              begins;
-  logic              answers;  // the first beat of a retransmission whose sum is there
+  logic              answers;  // the first beat of an answer with a sum
 
   assign downs = s2_valid && s2_at.first && s2.kind == ina_pkg::KIND_DOWN;
 
@@ -307,7 +312,8 @@ module ina_relay #(
         for (int p = 0; p < PORT_COUNT; p++) begin
           if (s2.mask[p]) begin
             header[p*HEADER_T_W +: HEADER_T_W] <= s2_header[p*HEADER_T_W +: HEADER_T_W];
-            // RoCEv2 allows no UDP checksum, and that of another payload would be wrong.
+            // RoCEv2 permits UDP checksum 0, and the old checksum would be wrong for the new
+            // payload.
             header[p*HEADER_T_W + ina_pkg::UDP_CHECKSUM_AT*8 +: 16] <= '0;
           end
         end
@@ -328,7 +334,7 @@ module ina_relay #(
   assign resend_answered = (answers && !s3.differs) ? s3.mask : '0;
   assign resend_differed = (answers && s3.differs) ? s3.mask : '0;
 
-  // Out.
+  // The output.
   always_ff @(posedge clk) begin
     m_valid <= s3_goes_on && !rst;
     if (s3_valid) begin

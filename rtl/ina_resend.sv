@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A port's retransmissions and probes, in order, until the join has time for them. Each has the
-// ordinal of its sum, by which ina_pick sees whether the sum is still in the history. Its header is
-// in ina_queue, at the number of its entry here.
+// Queues the retransmissions and probes of a port, in order, until ina_relay can send them. Each
+// has the number of its sum, from which ina_pick sees whether the sum is still in the history. Its
+// header is in ina_queue, under the number of its entry here.
 //
-// `pending` says which jobs they belong to: while a job's history is asked for, its context is not
-// given to another.
+// `pending` tells to which jobs the entries belong. While entries of a job wait for its history,
+// its context is not given to another job.
 //
-// `behind` says which jobs' sums should wait. A host that goes back sends again, in order, all that
-// its receiver may lack; a fresh sum that overtook these answers would be past a gap there: another
-// NAK, and the host goes back again. So sums wait from the first answer on, until a packet has come
-// that needs none, or no answer for PATIENCE ticks; and until all that waits here has left. Each job
-// has its own of all this: one that goes back does not hold the sums of others.
+// `behind` tells for which jobs sums should wait. A host that goes back resends, in order, all
+// packets that its receiver may lack. If a fresh sum overtook the answers, it would be past a gap
+// at the receiver, which would send another NAK, and the host would go back again. So fresh sums
+// wait from the first answer on, until a packet has come that needs no answer, or until no answer
+// has come for PATIENCE ticks; and in both cases until all entries of the job have left. Each job
+// has this state separately: a host that goes back does not hold back the sums of other jobs.
 
 `default_nettype none
 
@@ -28,32 +29,32 @@ module ina_resend #(
     output logic                               s_ready,
     input  ina_pkg::resend_t                   s_resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] s_entry,
-    input  logic                               s_caught_up,  // its job has a packet that needs no answer
+    input  logic                               s_caught_up,  // a packet of its job needs no answer
 
     output logic                               m_valid,
     input  logic                               m_ready,
     output ina_pkg::resend_t                   m_resend,
     output logic [ina_pkg::RESEND_ENTRY_W-1:0] m_entry,
 
-    output logic [JOB_COUNT-1:0] pending,  // something of this job is in here
-    output logic [JOB_COUNT-1:0] behind    // its sums should wait
+    output logic [JOB_COUNT-1:0] pending,  // an entry of this job is in this module
+    output logic [JOB_COUNT-1:0] behind    // fresh sums of this job should wait
 );
 
   localparam int DEPTH   = ina_pkg::RESEND_DEPTH;
   localparam int WIDTH   = 2 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W + ina_pkg::QUADS_W;
   localparam int COUNT_W = $clog2(DEPTH) + 1;
-  // 4096 clocks (four of the largest packets at 10 Gb/s), and up to one tick more.
+  // 4096 clocks (the time of four of the largest packets at 10 Gb/s), and up to one tick more.
   localparam int TICK_W     = 10;
   localparam int PATIENCE   = 4;
   localparam int PATIENCE_W = $clog2(PATIENCE + 1);
 
   logic [COUNT_W-1:0] count;
-  logic full;  // all entries have their numbers
+  logic full;  // all entry numbers are in use
   logic push;
   logic pop;
   logic unused_ready;  // the FIFO has room for one more
 
-  // What a FIFO of these parameters holds of a resend_t.
+  // The fields of a resend_t that the FIFO stores, as wide as these parameters need.
   logic                          m_probe;
   logic                          m_part;
   logic [JOB_W-1:0]              m_job;
@@ -78,7 +79,7 @@ module ina_resend #(
 
   assign m_resend = {m_probe, m_part, 6'(m_job), 15'(m_slot), m_ordinal, m_quads};
 
-  // What is counted of each job hangs on s_ready, so it is a register.
+  // s_ready drives the counts of all jobs, so it comes from a register.
   always_ff @(posedge clk) begin
     if (push != pop) full <= push && count == COUNT_W'(DEPTH - 1);
     if (pop) m_entry <= m_entry + 1'b1;
@@ -88,7 +89,7 @@ module ina_resend #(
     end
   end
 
-  // What has left counts for a clock more.
+  // An entry that has left still counts for one clock.
   logic [COUNT_W-1:0] counts [JOB_COUNT];
   logic               left;
   logic [JOB_W-1:0]   left_job;
@@ -110,9 +111,9 @@ module ina_resend #(
   end
 
   logic                  answer;
-  logic [JOB_COUNT-1:0]  going_back;  // more answers are to come
+  logic [JOB_COUNT-1:0]  going_back;  // more answers are expected
   logic [TICK_W-1:0]     clocks;
-  logic [PATIENCE_W-1:0] patience [JOB_COUNT];  // with them, in ticks
+  logic [PATIENCE_W-1:0] patience [JOB_COUNT];  // remaining ticks to wait for them
 
   assign answer = s_valid && !s_resend.probe;
 

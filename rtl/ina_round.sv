@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A beat on its way out of the tree, two clocks: whole words stay as they are, two numbers of
-// float32 are rounded to half precision: to nearest, ties to even, overflow to infinity,
-// subnormals kept. A NaN keeps its sign and the upper bits of its fraction: those that reach this
-// place, ina_widen's and the canonical one, have no others.
+// Rounds a beat after the tree, in two clocks. Whole words do not change. Two float32 numbers are
+// rounded to half precision: to nearest, ties to even, overflow to infinity, with subnormals. A NaN
+// keeps its sign and the upper bits of its fraction. All NaNs that reach this module, those of
+// ina_widen and the canonical one, have zeros in the lower bits.
 
 `default_nettype none
 
@@ -11,30 +11,31 @@ module ina_round (
     input  logic clk,
     input  logic [1:0] step,  // step[i]: stage i takes a beat in this clock
 
-    input  logic                           s_half,   // as it went into ina_widen
+    input  logic                           s_half,   // as at the input of ina_widen
     input  logic [ina_pkg::LANE_COUNT-1:0] s_pairs,
     input  logic                           s_float16,
     input  logic [ina_pkg::BEAT_W-1:0]     s_low,
     input  logic [ina_pkg::BEAT_W-1:0]     s_high,
-    input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,  // rides along
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,  // delayed with the beat
 
     output logic [ina_pkg::BEAT_W-1:0]     m_data,
     output logic [ina_pkg::LANE_COUNT-1:0] m_overflow
 );
   localparam int LANES = ina_pkg::LANE_COUNT;
 
-  // Rounded down in magnitude, and above that bit whether one is to be added. The carry runs into
-  // the exponent by itself, as far as infinity.
+  // The magnitude rounded down, and above it one bit that says whether 1 is to be added. The carry
+  // runs into the exponent, up to infinity.
   function automatic logic [16:0] cut_bfloat16(input logic [31:0] x);
     cut_bfloat16 = {x[30:23] != 8'hFF && x[15] && (x[16] || x[14:0] != 15'd0), x[31:16]};
   endfunction
 
-  // Exponents in float32: 143 is 2^16, too large; 113 is 2^-14, the smallest normal one; below 101
-  // there is less than half of the smallest subnormal. A subnormal's bits stand 112 - exponent
-  // places lower than those of 2^-15, 0 to 11: the exponent's lowest four bits tell how many.
+  // Exponents in float32: 143 is 2^16, too large; 113 is 2^-14, the smallest normal number; below
+  // 101 the number is less than half of the smallest subnormal. The bits of a subnormal are 112 -
+  // exponent places lower than those of 2^-15, 0 to 11. The lowest four bits of the exponent give
+  // this number.
   function automatic logic [16:0] cut_float16(input logic [31:0] x);
     logic [3:0]  places;
-    logic [34:0] shifted;  // 10 bits, and 25 that are lost
+    logic [34:0] shifted;  // 10 bits, and 25 that are dropped
     places  = -x[26:23];
     shifted = {1'b1, x[22:0], 11'd0} >> places;
     cut_float16[15] = x[31];

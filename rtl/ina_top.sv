@@ -1,58 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The aggregator, in the order of a packet's life:
+// The aggregator. The modules stand in the order in which a packet passes them:
 //
-//   ina_port: ina_ingress                    one a port     is it ours, intact, expected?
-//             ina_queue                      one a port     waits for the other ranks
-//   ina_jobs, ina_pick                       shared         meets them
-//   ina_join, ina_tree, ina_trailer          shared         is added to theirs
-//   ina_relay                                shared         or is a sum already, from above or before
-//   ina_history, ina_payload_crc             one a path     is remembered
-//   ina_port: ina_rebuild, ina_merge         one a port     goes on in its own headers
+//   ina_port: ina_ingress                    one a port     parses, checks and judges the packet
+//             ina_queue                      one a port     stores it until the other ranks' arrive
+//   ina_jobs, ina_pick                       shared         choose the packets to be summed
+//   ina_join, ina_tree, ina_trailer          shared         sum them
+//   ina_relay                                shared         relays sums that exist already
+//   ina_history, ina_payload_crc             one a path     store the sum, compute its CRC
+//   ina_port: ina_rebuild, ina_merge         one a port     send it on in each packet's own headers
 
 `default_nettype none
 
 module ina_top #(
     parameter int PORT_COUNT = 4,    // 2 to 16
     parameter int JOB_COUNT  = 16,   // contexts, and flows of each port: 1 to 64
-    parameter int SLOT_COUNT = 128,  // packets of a job at most: a power of two, 2 to 32768
-    parameter int MEMORY     = 512,  // packets of each port's queue and of each history, for all jobs
-    parameter int GRAIN      = 8,    // packets of a job at least: a power of two
-    parameter int MTU        = 4096, // the largest payload in bytes: 256, 512, 1024, 2048 or 4096
-    // What the tree can do; a message that needs what is not there breaks its job.
+    parameter int SLOT_COUNT = 128,  // most packets of one job: a power of two, 2 to 32768
+    // Packets of each port's queue and of each history, shared by all jobs.
+    parameter int MEMORY     = 512,
+    parameter int GRAIN      = 8,    // fewest packets of one job: a power of two
+    parameter int MTU        = 4096, // largest payload in bytes: 256, 512, 1024, 2048 or 4096
+    // Functions of the tree. A message that needs one that is not built in breaks its job.
     parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
     parameter bit MAX_MIN      = 1'b1,  // operations max and min
     parameter bit INT32        = 1'b1,  // int32 elements
-    parameter bit UPLINKS      = 1'b1   // there may be some: a history of parts
+    parameter bit UPLINKS      = 1'b1   // uplinks are possible: a history of the sums from above
 ) (
     input  logic clk,
     input  logic rst,
 
-    // One clock now and then, from a timer: jobs that were silent since the last time have expired. From a
-    // shorter one while contexts are lacked, which is counted (docs/protocol.md, Silent jobs).
+    // One clock at intervals of the time-to-live, from a timer: jobs that were silent since the
+    // last pulse expire. While contexts are lacked, which a counter shows, the timer should use a
+    // shorter interval (docs/protocol.md, Silent jobs).
     input  logic age,
-    // One clock at intervals of the quiet time, from a timer. Always 1: there is no quiet time.
+    // One clock at intervals of the quiet time, from a timer. If it is always 1, there is no quiet
+    // time.
     input  logic tick,
-    // One clock at intervals of the patience with silent flows (docs/protocol.md, Suspects), from a timer.
-    // Always 1: there is none.
+    // One clock at intervals of the patience with silent flows, from a timer (docs/protocol.md,
+    // Suspects). If it is always 1, there is no patience.
     input  logic patience,
 
-    // Where it stands in a tree of switches (docs/protocol.md, Several switches); zeros: alone. They
-    // stay as they are while it runs.
-    input  logic [1:0]            place_level,    // 1 for a switch of hosts (1 also as 0)
-    input  logic [PORT_COUNT-1:0] place_uplinks,  // the ports that lead up; not all ports
-    input  logic [63:0]           place_id,       // what it writes into a TRACE; 0: nothing
-    // Jobs that a port may have opened and that lack a rank; 0: all but one. Stays likewise.
+    // Place of this switch in a tree of switches (docs/protocol.md, Several switches). If all are
+    // 0, the switch is alone. Constant during operation.
+    input  logic [1:0]            place_level,    // 1 if only hosts are below; 0 means 1
+    input  logic [PORT_COUNT-1:0] place_uplinks,  // ports that lead up; never all ports
+    input  logic [63:0]           place_id,       // id written into TRACEs; 0: fills no TRACE
+    // Most jobs lacking a rank that one port may have opened; 0: all but one. Constant.
     input  logic [6:0]            quota,
-    input  logic [6:0]            vlan_quota,     // jobs that one VLAN may have; 0: all. Likewise
-    // Ports whose JOINs' VLAN tags count: to which VLAN a job belongs, and its priority. Likewise.
+    input  logic [6:0]            vlan_quota,     // most jobs of one VLAN; 0: all. Constant
+    // Ports where the VLAN tag of a JOIN sets the VLAN and the priority of its job. Constant.
     input  logic [PORT_COUNT-1:0] trusted_ports,
-    // Of a port's JOINs whose tag does not count, or that have none, port 0's in the lowest 3 bits; 0: the
-    // lowest. Likewise.
+    // Priority of a port's JOINs that have no tag, or one that is not trusted: 0 (lowest) to 7.
+    // Port 0 has the lowest 3 bits. Constant.
     input  logic [PORT_COUNT*3-1:0] port_priority,
 
-    // Ethernet frames without FCS; port p has slice p of each bus, the first byte in its lowest 8
-    // bits. tkeep must be all ones but in a frame's last beat.
+    // Ethernet frames without FCS. Port p has slice p of each bus, with the first byte in its
+    // lowest 8 bits. tkeep must be all ones except in the last beat of a frame.
     input  logic [PORT_COUNT-1:0]                     s_axis_tvalid,
     output logic [PORT_COUNT-1:0]                     s_axis_tready,
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]     s_axis_tdata,
@@ -65,7 +68,7 @@ module ina_top #(
     output logic [PORT_COUNT*ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
     output logic [PORT_COUNT-1:0]                     m_axis_tlast,
 
-    // More clocks would move something. Packets that wait for other ranks do not count.
+    // More clocks would change something. Packets that wait for other ranks do not count.
     output logic                                                 busy,
     output logic [ina_pkg::COUNTER_COUNT*ina_pkg::COUNTER_W-1:0] counters  // 64 bits each
 );
@@ -140,14 +143,15 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_held;
   logic [JOB_COUNT*MEMORY_W-1:0]   job_base;
   logic [JOB_COUNT*SLOT_W-1:0]     job_window;
-  logic [JOB_COUNT*SLOT_W-1:0]     job_granted;  // half of that where a child may be a switch
+  // The window that the job is granted: half of its block if a child may be a switch.
+  logic [JOB_COUNT*SLOT_W-1:0]     job_granted;
   logic                            job_opened;
   logic                            job_lacked;
   logic [JOB_COUNT-1:0]            job_newly_closed;
   logic [JOB_COUNT-1:0]            job_newly_broken;
   logic [JOB_COUNT-1:0]            job_newly_expired;
 
-  // The flows of each port, and those of the other ports: first those of the port behind it.
+  // The flows of each port, and those of the other ports in turn, from the next port on.
   localparam int OTHER_PORTS = PORT_COUNT - 1;
   localparam int KNOWN_W     = JOB_COUNT * ina_pkg::KNOWN_T_W;
   localparam int SEARCH_W    = ina_pkg::SEARCH_T_W;
@@ -175,7 +179,7 @@ module ina_top #(
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_pending;
   logic [PORT_COUNT*JOB_COUNT-1:0]          resend_behind;
 
-  // The chosen packets, and the reads for them, of each path.
+  // The packet that each path has chosen, and the reads for it.
   logic                        join_pick_valid;
   logic                        join_pick_ready;
   logic                        join_pick_raw;
@@ -217,7 +221,7 @@ module ina_top #(
   logic [INDEX_W-1:0]          relay_read_beat;
   logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
 
-  // What each path says of jobs.
+  // What each path reports about jobs.
   logic [JOB_COUNT-1:0] join_over;
   logic [JOB_COUNT-1:0] join_closing;
   logic                 join_undo;
@@ -237,15 +241,15 @@ module ina_top #(
   logic [MEMORY_W-1:0] relay_peek_index;
   logic [MEMORY_W-1:0] relay_read_index;
 
-  // The histories: of what was summed here, and of what came from above.
+  // The histories of the sums made here and of those from above.
   logic                        history_read;
   logic [BEAT_W-1:0]           here_data;
   logic [ina_pkg::QUADS_W-1:0] here_quads;
   logic [BEAT_W-1:0]           above_data;
   logic [ina_pkg::QUADS_W-1:0] above_quads;
 
-  // Beats into the tree, out of it, behind the trailer, and with their CRC.
-  typedef struct packed {  // what rides along with them
+  // Beats into the tree, out of it, after the trailer, and with their CRC.
+  typedef struct packed {  // accompanies each beat
     logic                  raw;
     logic                  part;
     logic [JOB_W-1:0]      job;
@@ -330,7 +334,7 @@ module ina_top #(
   logic [PORT_COUNT-1:0] relay_out_mask;
   logic [31:0]           relay_out_crc;
 
-  // The end of a transaction.
+  // The end of a packet (ina_ends).
   logic                  done_valid;
   logic                  done_raw;
   logic                  done_up;
@@ -378,8 +382,8 @@ module ina_top #(
   logic                  ends_busy;
   logic                  counters_busy;
 
-  // Who is busy says so late in a clock, so it counts from the next one on; what comes from outside
-  // counts from the edge that takes it, and bridges that clock. A tick may end a job that is over.
+  // Submodules raise `busy` late in a clock, so it counts from the next clock on. Inputs count from
+  // the edge that takes them, which bridges that clock. A tick may free a job that has ended.
   localparam int PARTS = PORT_COUNT + 11;
   logic             input_d;
   logic             input_q;
@@ -409,7 +413,7 @@ module ina_top #(
       .opened(job_opened), .lacked(job_lacked), .newly_closed(job_newly_closed),
       .newly_broken(job_newly_broken), .newly_expired(job_newly_expired), .busy(jobs_busy));
 
-  // Constant: some quota is less than what there is without one.
+  // Constant: some quota is below its default.
   always_ff @(posedge clk)
     has_quota <= (quota != '0 && 32'(quota) + 1 < JOB_COUNT)
         || (vlan_quota != '0 && 32'(vlan_quota) < JOB_COUNT);
@@ -424,7 +428,7 @@ module ina_top #(
     assign base_of[j] = job_base[j*MEMORY_W +: MEMORY_W];
   end
 
-  // Once for all ports: whose turn it is to read is known late in a clock.
+  // Computed once for all ports, because it is known late in a clock which job is read.
   assign join_peek_index  = base_of[join_pick_job] | MEMORY_W'(join_pick_slot);
   assign join_read_index  = base_of[join_read_job] | MEMORY_W'(join_read_slot);
   assign relay_peek_index = base_of[relay_pick_job] | MEMORY_W'(relay_pick_slot);
@@ -439,7 +443,8 @@ module ina_top #(
       .clk, .rst, .learn(answer_granted ? answer_valid : '0), .learn_job(answer_job),
       .search, .found, .contest_valid, .contest_job);
 
-  // Known a clock later, for ina_pick does much with it: what it has chosen meanwhile is called off.
+  // Registered, because ina_pick has much logic after it. ina_pick cancels what it has chosen in
+  // the clock of delay.
   always_ff @(posedge clk) job_closing <= join_closing | relay_closing;
 
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) pick (
@@ -526,8 +531,8 @@ module ina_top #(
       .m_last(relay_last), .m_quads(relay_quads), .m_leave(relay_leave), .m_marked(relay_marked),
       .busy(relay_busy));
 
-  // A LEAVE is one beat: its header says how many ranks there are, its trailer how many have added to
-  // it. If a rank is missing, a switch below was reset: the job breaks, a clock before it ends.
+  // A LEAVE is one beat: its header has the rank count, its trailer the contributors. If they
+  // differ, a switch below was reset: the job breaks, one clock before it ends.
   localparam int RANKS_AT        = 48;
   localparam int CONTRIBUTORS_AT = 256;
 
@@ -600,7 +605,7 @@ module ina_top #(
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     logic [OTHER_PORTS*KNOWN_W-1:0] others;
-    logic                           header_relay;  // whose turn the headers are
+    logic                           header_relay;  // ina_relay reads the headers now
 
     assign header_relay = relay_header_read[p];
 

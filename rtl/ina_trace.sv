@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fills this switch's slot in the TRACEs among the frames that pass (docs/protocol.md, TRACE). Every
-// frame leaves a clock later, and a TRACE takes no longer than its beats.
+// Fills this switch's slot in the TRACEs among the frames that pass (docs/protocol.md, TRACE).
+// Every frame leaves one clock later, and a TRACE takes no longer than its beats.
 //
 // The slot is zero before it is filled (ina_ingress), so filling it is an XOR. The CRC is linear:
-// the iCRC differs in the CRC of the slot, which ina_trace_mark has computed.
+// the iCRC changes by the CRC of the slot, which ina_trace_mark has computed.
 
 `default_nettype none
 
@@ -19,7 +19,7 @@ module ina_trace (
     input  logic [ina_pkg::BEAT_W-1:0]     s_axis_tdata,
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
-    input  logic                           s_trace,  // with all beats of a TRACE whose slot is to be filled
+    input  logic                           s_trace,  // with all beats of a TRACE to be filled
 
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
@@ -30,13 +30,13 @@ module ina_trace (
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int SLOT_W     = ina_pkg::TRACE_SLOT_W;
 
-  // Positions in bytes. With IPv4 and no tag the payload begins at byte 54. The first slot
-  // follows the message header; the trailer and the iCRC follow the last slot.
+  // Positions in bytes. With IPv4 and no tag the payload begins at byte 54. The first slot follows
+  // the message header; the trailer and the iCRC follow the last slot.
   localparam int PAYLOAD_AT   = 54;
   localparam int VLAN_BYTES   = 4;
   localparam int IPV6_BYTES   = 20;
-  localparam int SLOTS_AT     = 32;  // from the payload's first byte
-  localparam int CHECKSUM_AT  = -14; // of UDP
+  localparam int SLOTS_AT     = 32;  // relative to the payload
+  localparam int CHECKSUM_AT  = -14; // of UDP; also relative
   localparam int FORM_COUNT   = 4;
   localparam int TRACE_BEATS  = 3;
 
@@ -45,8 +45,8 @@ module ina_trace (
   assign s_axis_tready = !m_axis_tvalid || m_axis_tready;
   assign load          = s_axis_tvalid && s_axis_tready;
 
-  // Bit 0 of the form: a VLAN tag. Bit 1: IPv6.
-  logic [1:0] beat;  // of the frame; stays at the last one of a TRACE
+  // The form of the frame. Bit 0: it has a VLAN tag. Bit 1: it is IPv6.
+  logic [1:0] beat;  // index in the frame; stops at the last beat of a TRACE
   logic [1:0] form;
   logic [1:0] form_q;
   logic [7:0] type_byte;
@@ -57,11 +57,12 @@ module ina_trace (
     if (beat == '0) form = {type_byte == 8'h86, s_axis_tdata[12*8+:8] == 8'h81};
   end
 
-  // The number of jobs may change between a frame's beats, so it is held with its CRC.
+  // The number of jobs may change between the beats of a frame, so it is held together with its
+  // CRC.
   logic [6:0]  jobs;
   logic [31:0] crc;
 
-  // From the first slot to the iCRC.
+  // The bytes from the first slot to the iCRC.
   logic [4*SLOT_W+32-1:0] slots;
 
   always_comb begin

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each port writes into a TRACE (docs/protocol.md, TRACE): its slot, and the CRC in which the
-// TRACE's iCRC differs then. One for the switch. A change of `jobs` is in m_marks a clock later.
+// Computes the data that each port writes into a TRACE (docs/protocol.md, TRACE): its slot, and the
+// change of the TRACE's iCRC. There is one such module in a switch. m_marks follows a change of
+// `jobs` one clock later.
 
 `default_nettype none
 
@@ -19,8 +20,9 @@ module ina_trace_mark #(
 );
   localparam int SLOT_W = ina_pkg::TRACE_SLOT_W;
 
-  // From the first slot to the trailer there are four quads, a beat. What is in front of a slot is
-  // zero as well, and zeros add nothing to a CRC. The port, which differs, is added below.
+  // From the first slot to the trailer there are four quads, which is one beat. The bytes before a
+  // slot are zeros too, and zeros add nothing to a CRC. The port number differs from port to port,
+  // and is added below.
   logic [ina_pkg::BEAT_W-1:0] slots;
   logic [31:0]                crc;
   logic [6:0]                 crc_jobs;
@@ -36,7 +38,7 @@ module ina_trace_mark #(
 
   always_ff @(posedge clk) crc_jobs <= jobs;
 
-  // A port is at bit 64 of its slot.
+  // The port number is at bit 64 of its slot.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
     localparam logic [31:0] AT_LEVEL_1 = ina_crc_pkg::advance(32'(p), 4 * SLOT_W - 64);
     localparam logic [31:0] AT_LEVEL_2 = ina_crc_pkg::advance(32'(p), 3 * SLOT_W - 64);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Behind the tree, completes what only the switch knows. One clock of latency.
+// Completes sums after the tree with facts that only the switch knows. One clock of latency.
 //
 //   trailer, flags bit 0  an int32 sum of the message has overflowed
 //   trailer, flags bit 2  a packet of the job has met congestion since the job's last trailer
-//   trailer, flags bit 3  another job was refused because all contexts are taken; only one of the
-//                         jobs that have a context gets this bit
-//   JOIN                  the job's window here and, if all its ranks are below this switch, how many
-//                         other jobs had a context before it
-//   a packet's last beat  bytes past its end become zeros, for ina_payload_crc
+//   trailer, flags bit 3  another job was refused for lack of a context; only one of the jobs that
+//                         may be asked gets this bit
+//   JOIN                  lowers the window to the job's window here; if all ranks of the job are
+//                         below this switch, writes how many jobs had a context before it
+//   a packet's last beat  bytes after its end become zeros, for ina_payload_crc
 
 `default_nettype none
 
 module ina_trailer #(
     parameter  int JOB_COUNT = 4,
-    parameter  int SIDE_W    = 1,  // what rides along with each beat
+    parameter  int SIDE_W    = 1,  // width of the side data of each beat
     parameter  int SLOT_W    = 7,
     localparam int JOB_W     = JOB_COUNT > 1 ? $clog2(JOB_COUNT) : 1,
     localparam int COUNT_W   = $clog2(JOB_COUNT + 1)
@@ -27,8 +27,8 @@ module ina_trailer #(
     input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
     input  logic [JOB_COUNT*COUNT_W-1:0] job_before,  // jobs that had a context before it
 
-    input  logic [JOB_COUNT-1:0] context_wanted,  // from ina_jobs: one of these
-    // From ina_relay: what came for this job from above has met congestion.
+    input  logic [JOB_COUNT-1:0] context_wanted,  // from ina_jobs: ask one of these jobs
+    // From ina_relay: a packet of this job from above has met congestion.
     input  logic             down_marked,
     input  logic [JOB_W-1:0] down_job,
 
@@ -36,9 +36,9 @@ module ina_trailer #(
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
     input  logic [ina_pkg::LANE_COUNT-1:0] s_overflow,
     input  logic [SIDE_W-1:0]              s_side,
-    input  logic                           s_raw,     // no sum
-    input  logic                           s_part,    // the sum of some ranks
-    input  logic                           s_marked,  // with s_first: one of its packets is
+    input  logic                           s_raw,     // not a sum
+    input  logic                           s_part,    // a sum of some ranks only
+    input  logic                           s_marked,  // with s_first: a packet has ECN = 3
     input  logic [JOB_W-1:0]               s_job,
     input  logic                           s_first,
     input  logic                           s_last,
@@ -53,17 +53,17 @@ module ina_trailer #(
 
   localparam int QUAD_W = 4 * ina_pkg::LANE_W;
 
-  logic [JOB_COUNT-1:0]           overflowed;  // in the message that each job is in
+  logic [JOB_COUNT-1:0]           overflowed;  // in the current message of each job
   logic [ina_pkg::LANE_COUNT-1:0] elements;
   logic                           now;
-  logic [JOB_COUNT-1:0]           congested;   // what each job's next trailer is to say
+  logic [JOB_COUNT-1:0]           congested;   // the next trailer of each job is to say so
   logic                           congested_now;
   logic                           ends;
-  logic [JOB_COUNT-1:0]           wanted;      // one of these: their first trailer of DATA says so
+  logic [JOB_COUNT-1:0]           wanted;      // the first DATA trailer of one of these asks
   logic                           wanted_now;
   logic                           is_control;  // a JOIN or LEAVE
 
-  // The lanes that are neither the message's header nor its trailer.
+  // The lanes that are neither in the message's header nor in its trailer.
   always_comb begin
     elements = '1;
     if (s_first && s_starts) elements[7:0] = '0;
@@ -77,8 +77,9 @@ module ina_trailer #(
   assign wanted_now = ends && !is_control && wanted[s_job];
   assign is_control = s_first && s_starts && s_data[24 +: 8] != ina_pkg::TYPE_DATA;
 
-  // A JOIN's lane is the largest of minus all windows: of the ranks', that is in the sum, and of the
-  // job's. It is larger where it has ones wherever the job's has.
+  // A JOIN's lane becomes the largest value of minus all windows: the ranks' windows, which are in
+  // the sum already, and the job's. The job's value is larger if it has a one where the sum has a
+  // zero.
   localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
 
   logic [ina_pkg::LANE_W-1:0] asked;
@@ -91,7 +92,7 @@ module ina_trailer #(
   assign is_join = s_first && s_starts && s_data[24 +: 8] == ina_pkg::TYPE_JOIN;
   assign lowers  = is_join && !s_raw && asked[ina_pkg::LANE_W-1] && (granted & ~asked) != '0;
 
-  // Where its sum is made, a JOIN's flags have the number in their upper half.
+  // If the sum of all ranks is made here, the upper half of the JOIN's flags gets this number.
   logic [15:0] earlier;
 
   assign earlier = (is_join && !s_part) ? 16'(job_before[s_job*COUNT_W +: COUNT_W]) : '0;
@@ -116,7 +117,7 @@ module ina_trailer #(
     end
   end
 
-  // A context is given to another job without what its last one met or was asked for.
+  // The next job of a context does not inherit the congestion or the request of the previous job.
   always_ff @(posedge clk) begin
     wanted <= rst ? '0 : ((wanted_now ? '0 : wanted) | context_wanted) & job_valid;
     if (s_valid && !s_raw) congested[s_job] <= congested_now && !ends;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The balanced adder tree over the ports, by port number: ((p0+p1)+(p2+p3))+((p4+p5)+(p6+p7)),
-// padded with missing operands to a power of two. Never stalls.
+// padded with missing operands to a power of two. It never stalls.
 //
-// Numbers of 16 bits come two in a lane. They are widened to float32 before the first level, the
-// upper ones have a tree of their own, and both are rounded once, after the last level.
+// Two numbers of 16 bits share a lane. They are widened to float32 before the first level. The
+// upper ones have a second tree, and both are rounded once, after the last level.
 //
-// Latency: five clocks a level, and three to widen and round where HALF_FORMATS has it done; the
-// same for every operation.
+// Latency: five clocks a level, and with HALF_FORMATS three more to widen and round. It is the same
+// for every operation.
 
 `default_nettype none
 
@@ -16,31 +16,31 @@ module ina_tree #(
     parameter bit HALF_FORMATS = 1'b1,  // bfloat16 and float16
     parameter bit MAX_MIN      = 1'b1,  // operations max and min
     parameter bit INT32        = 1'b1,  // int32 elements
-    parameter int SIDE_W       = 1      // what rides along with each beat
+    parameter int SIDE_W       = 1      // width of the side data of each beat
 ) (
     input  logic clk,
     input  logic rst,
 
-    input  logic                                           s_load,  // with s_valid; may be without
+    input  logic                                           s_load,  // valid, or cancelled; early
     input  logic                                           s_valid,
     input  logic [PORT_COUNT-1:0]                          s_mask,  // the ports that contribute
     input  logic [PORT_COUNT*ina_pkg::BEAT_W-1:0]          s_data,
     input  logic [ina_pkg::LANE_COUNT*ina_pkg::LANE_OP_W-1:0] s_op,
-    input  logic [ina_pkg::FORMAT_W-1:0]                   s_format,  // of the lanes of floats
+    input  logic [ina_pkg::FORMAT_W-1:0]                   s_format,  // of the float lanes
     input  logic [SIDE_W-1:0]                              s_side,
 
     output logic                           m_valid,
     output logic [ina_pkg::BEAT_W-1:0]     m_data,
-    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow,  // an int32 addition in the lane did
+    output logic [ina_pkg::LANE_COUNT-1:0] m_overflow,  // an int32 addition in the lane overflowed
     output logic [SIDE_W-1:0]              m_side,
 
-    output logic                           busy  // a beat is in here
+    output logic                           busy  // a beat is in the tree
 );
-  localparam int NODE_LATENCY = 5;  // ina_node's
-  localparam int ROUND_CLOCKS = 2;  // ina_round's
+  localparam int NODE_LATENCY = 5;  // of ina_node
+  localparam int ROUND_CLOCKS = 2;  // of ina_round
   localparam int LEVELS       = $clog2(PORT_COUNT);
   localparam int LEAVES       = 1 << LEVELS;
-  localparam int FIRST_ENTRY  = HALF_FORMATS ? 1 : 0;  // where the first level begins
+  localparam int FIRST_ENTRY  = HALF_FORMATS ? 1 : 0;  // stage in which the first level begins
   localparam int ROUND_ENTRY  = FIRST_ENTRY + LEVELS * NODE_LATENCY;
   localparam int LATENCY      = ROUND_ENTRY + (HALF_FORMATS ? ROUND_CLOCKS : 0);
   localparam int BEAT_W       = ina_pkg::BEAT_W;
@@ -48,7 +48,7 @@ module ina_tree #(
   localparam int LANE_OP_W    = ina_pkg::LANE_OP_W;
   localparam int OP_W         = LANE_COUNT * LANE_OP_W;
 
-  // valid[i] belongs to the beat that entered i clocks ago, and so does what it takes along.
+  // valid[i] is for the beat that entered i clocks ago, and so is the side data of stage i.
   logic [LATENCY-1:0] entered;
   logic [LATENCY:0]   valid;
   assign valid = {entered, s_valid};
@@ -57,7 +57,7 @@ module ina_tree #(
     else entered <= valid[LATENCY-1:0];
   end
 
-  // As far as the last level needs them.
+  // Operations and masks, up to the stage in which the last level needs them.
   for (genvar i = 0; i <= ROUND_ENTRY - NODE_LATENCY; i++) begin : ride
     logic [OP_W-1:0]   op;
     logic [LEAVES-1:0] mask;
@@ -83,8 +83,8 @@ module ina_tree #(
     end
   end
 
-  // Of a beat with numbers of 16 bits: valid[i]; the lanes with two of them; which format. For
-  // HALF_FORMATS only.
+  // For HALF_FORMATS only, of a beat with numbers of 16 bits: its valid bits, as valid[i]; the
+  // lanes that hold two of them; which format.
   logic [LATENCY-1:0]    half_entered;
   logic [LATENCY:0]      half_valid;
   logic [LANE_COUNT-1:0] pairs;
@@ -103,20 +103,20 @@ module ina_tree #(
     else half_entered <= half_valid[LATENCY-1:0];
   end
 
-  // Node `i` of level l adds leaves i * 2^l to (i + 1) * 2^l - 1. Level 0 are the operands: words,
-  // or the lower halves; `high` are the upper halves, zeros where there are none.
+  // Node `i` of level l adds leaves i * 2^l to (i + 1) * 2^l - 1. Level 0 has the operands: words,
+  // or the lower halves. `high` has the upper halves; without HALF_FORMATS it is 0.
   for (genvar l = 0; l <= LEVELS; l++) begin : level
     for (genvar i = 0; i < (PORT_COUNT + (1 << l) - 1) >> l; i++) begin : node
       logic [BEAT_W-1:0]     y;
       logic [BEAT_W-1:0]     high;
       logic [LANE_COUNT-1:0] overflow;
-      localparam int SPAN  = (1 << l) / 2;  // leaves of an operand
+      localparam int SPAN  = (1 << l) / 2;  // leaves below one operand
       localparam int ENTRY = FIRST_ENTRY + (l - 1) * NODE_LATENCY;
 
       if (l == 0) begin : leaf
         assign overflow = '0;
         if (HALF_FORMATS) begin : upper
-          // What it loads does not matter without s_valid, which comes late in a clock.
+          // s_valid comes late in a clock. Without it the loaded data does not matter.
           ina_widen widen (
               .clk(clk), .step(s_load), .s_half(s_format != ina_pkg::FORMAT_WORD), .s_pairs(pairs),
               .s_float16(float16), .s_data(s_data[i*BEAT_W+:BEAT_W]), .m_low(y), .m_high(high));
@@ -126,7 +126,7 @@ module ina_tree #(
         end
 
       end else if (i * 2 * SPAN + SPAN >= PORT_COUNT) begin : alone
-        // Nothing will ever be added: as many registers.
+        // This node never has a second operand: registers with the same latency.
         for (genvar stage = 0; stage < NODE_LATENCY; stage++) begin : wait_
           logic [BEAT_W-1:0]     word;
           logic [LANE_COUNT-1:0] word_overflow;
@@ -169,8 +169,8 @@ module ina_tree #(
         logic b_valid;
         assign a_valid = ride[ENTRY].mask[2*i*SPAN+:SPAN] != '0;
         assign b_valid = ride[ENTRY].mask[(2*i+1)*SPAN+:SPAN] != '0;
-        // The trailer's contributors are added in every configuration. (yosys 0.23 would make
-        // '1 a single one here.)
+        // The trailer's contributors are added in every configuration. (yosys 0.23 would make '1 a
+        // single one here.)
         ina_node #(.HAS_INT(1'b1), .ADD_INT(INT32 ? {LANE_COUNT{1'b1}} : {LANE_COUNT/4{4'b0001}}),
                    .HAS_MAX_MIN(MAX_MIN)) add (
             .clk(clk), .step(valid[ENTRY+:NODE_LATENCY]), .s_op(ride[ENTRY].op),
@@ -193,7 +193,7 @@ module ina_tree #(
   end
 
   if (HALF_FORMATS) begin : halves
-    // What ina_round must know of such a beat.
+    // The data of the beat that ina_round needs.
     for (genvar i = 1; i <= ROUND_ENTRY; i++) begin : mark
       logic [LANE_COUNT-1:0] its_pairs;
       logic                  its_float16;

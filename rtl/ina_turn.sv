@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Round robin: of those that want a turn, the first behind the one that was served last. `wanted`
-// is registered with `asks`; `choice` stands from the next clock on, until the next `asks`.
+// Round-robin arbiter: grants the first requester after the one that was served last. `wanted` is
+// registered with `asks`. `choice` is valid from the next clock on, until the next `asks`.
 
 `default_nettype none
 
@@ -13,12 +13,12 @@ module ina_turn #(
 
     input  logic             asks,
     input  logic [WIDTH-1:0] wanted,
-    output logic [WIDTH-1:0] choice,  // one of them, or none where none was wanted
-    input  logic             served,  // this one is, in this clock: the choice, or one of before
+    output logic [WIDTH-1:0] choice,  // one-hot; 0 if none was wanted
+    input  logic             served,  // `which` is served in this clock: a choice, now or before
     input  logic [WIDTH-1:0] which
 );
 
-  logic [WIDTH-1:0] above;  // those behind the one that was served last
+  logic [WIDTH-1:0] above;  // requesters after the one that was served last
   logic [WIDTH-1:0] preferred;
 
   assign choice = preferred & (~preferred + 1'b1);

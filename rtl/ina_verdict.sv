@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Says with a packet's first beat whether the packet goes on, and what its job learns from it: a job
-// whose packets were not alike is over at once, and one whose LEAVEs have gone on is closing. Both
-// paths have one of these; what one of them knows of a job, the other knows two clocks later. What is
-// known of a packet's job is looked up a clock before the packet begins, for much hangs on the answer;
-// with what the path's own packet says that begins in that clock.
+// Decides at a packet's first beat whether the packet is sent on, and updates the state of its job.
+// If the packets of a job differ, nothing of the job is summed from then on (`over`). If its LEAVEs
+// have been sent on, the job is closing. Each path has one of these modules; the other path sees a
+// change two clocks later. The state of a packet's job is looked up one clock before the packet
+// begins, because much logic follows. It includes the change by a packet of the same path that
+// begins in that clock.
 
 `default_nettype none
 
@@ -19,31 +20,31 @@ module ina_verdict #(
     input  logic [JOB_COUNT-1:0] job_broken,
     input  logic [JOB_COUNT-1:0] others_over,  // `over` of the other path
 
-    input  logic [JOB_W-1:0] s_next_job,  // of the beat that may come in the next clock
+    input  logic [JOB_W-1:0] s_next_job,  // job of the beat that may come in the next clock
     input  logic             s_valid,
     input  logic             s_first,
     input  logic [JOB_W-1:0] s_job,
-    input  logic             s_sums,    // it is one that only a job in order may send on
-    input  logic             s_wrong,   // ... and is not what it must be
-    input  logic             s_leave,   // ... and is a LEAVE, the job's last
-    input  logic             s_refuse,  // something else keeps it from going on
+    input  logic             s_sums,    // the packet is a sum: its job must be in order
+    input  logic             s_wrong,   // with s_sums: the packets differ
+    input  logic             s_leave,   // with s_sums: it is a LEAVE, the last of its job
+    input  logic             s_refuse,  // the packet is cancelled for another reason
 
-    output logic begins,   // a packet does
-    output logic m_valid,  // the beat goes on
+    output logic begins,   // a packet begins
+    output logic m_valid,  // the beat is sent on
 
-    output logic [JOB_COUNT-1:0] over,     // closing, or had packets that were not alike
+    output logic [JOB_COUNT-1:0] over,     // closing, or its packets differed
     output logic [JOB_COUNT-1:0] closing,
 
-    // In the clock after `begins`:
-    output logic                 undo_valid,  // one with s_sums was called off
+    // Valid in the clock after `begins`:
+    output logic                 undo_valid,  // a sum was cancelled
     output logic [JOB_W-1:0]     undo_job,
     output logic [JOB_COUNT-1:0] mismatch     // the job that breaks
 );
 
   logic [JOB_COUNT-1:0] differed;
-  logic [JOB_COUNT-1:0] lost;   // nothing of it is summed any more
-  logic                 stale;  // chosen before its job was
-  logic                 last;   // nothing of its job is summed behind it
+  logic [JOB_COUNT-1:0] lost;   // no packet of it is summed any more
+  logic                 stale;  // chosen before its job was lost
+  logic                 last;   // no packet of its job is summed after this one
   logic                 undo;
   logic                 refuse_d;
   logic                 refuse_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A port's beat on its way into the tree, one clock: whole words stay as they are, two
-// half-precision numbers in a lane become two of float32, exactly. A NaN keeps sign and fraction,
-// so that ina_round gives back the same 16 bits.
+// Widens a port's beat before it enters the tree, in one clock. Whole words do not change. Two
+// half-precision numbers in a lane become two float32 numbers, exactly. A NaN keeps its sign and
+// fraction, so ina_round restores the same 16 bits.
 
 `default_nettype none
 
@@ -10,13 +10,13 @@ module ina_widen (
     input  logic clk,
     input  logic step,  // there is a beat
 
-    input  logic                           s_half,     // with two numbers of 16 bits
-    input  logic [ina_pkg::LANE_COUNT-1:0] s_pairs,    // in these lanes; in the others one word
+    input  logic                           s_half,     // the beat has numbers of 16 bits
+    input  logic [ina_pkg::LANE_COUNT-1:0] s_pairs,    // lanes with two of them; others: a word
     input  logic                           s_float16,  // IEEE 754 binary16; else bfloat16
     input  logic [ina_pkg::BEAT_W-1:0]     s_data,
 
-    output logic [ina_pkg::BEAT_W-1:0] m_low,  // the words, or the numbers of the lower halves
-    output logic [ina_pkg::BEAT_W-1:0] m_high  // those of the upper halves; kept where there is none
+    output logic [ina_pkg::BEAT_W-1:0] m_low,  // the words, or the lower halves widened
+    output logic [ina_pkg::BEAT_W-1:0] m_high  // the upper halves widened; else unchanged
 );
 
   // binary16: exponent bias 15, 10 bits of fraction. Subnormals become normal in float32: with z

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """bench-rtl.py BUILD: runs the programs that measure the RTL in clocks, prints a table, and writes
-BUILD/bench-rtl.json. All numbers are counts of clocks in a simulation: the same on every machine.
-The exit code is 1 where a target is missed."""
+BUILD/bench-rtl.json. All figures count clocks of a simulation, so they are the same on every machine.
+The exit code is 1 if a target is missed."""
 
 import json
 import pathlib
@@ -10,16 +10,16 @@ import subprocess
 import sys
 
 PORTS = (2, 3, 4, 6, 8, 16)
-TIMEOUT_S = 1800  # of the measurements of one number of ports
+TIMEOUT_S = 1800  # for all measurements with one number of ports
 
-# What must hold of one job on eight ports; test_ina_load asserts it for every number of ports.
+# The targets for one job on eight ports; test_ina_load asserts them for every number of ports.
 TARGET_PORTS = 8
 TARGET_FORMAT = "float32"
 TARGET_MTUS = (1024, 4096)
 BEATS_PER_CLOCK_LEAST = 0.98
 LATENCY_CLOCKS_MOST = 40
-TARGET_LEAVES = (8, 16)  # ports, one of which leads up; same MTUs, beats and clocks
-PASSING_BEATS_PER_CLOCK = 1.0  # of frames that pass, of every length, at every number of ports
+TARGET_LEAVES = (8, 16)  # ports, one of which leads up; with the same MTUs, beats and clocks
+PASSING_BEATS_PER_CLOCK = 1.0  # for frames that pass, of every length, with every number of ports
 
 HEADING = (
     f"{'ports':>5}  {'format':<9} {'MTU':>5} {'jobs':>5}  {'in':>7}  {'out':>7}  {'latency':>7}"
@@ -28,7 +28,7 @@ HEADING = (
 
 
 def measure(build, ports):
-    """The objects that one program prints, one a line."""
+    """Returns the objects that one program prints, one on each line."""
     program = build / f"bench_ina_top.ports{ports}"
     try:
         lines = subprocess.run(
@@ -44,7 +44,7 @@ def measure(build, ports):
 
 
 def verdict(result):
-    """pass, FAIL, or None where there is no target."""
+    """Returns pass, FAIL, or None if there is no target."""
     if (result["ports"], result["format"], result["jobs"]) != (TARGET_PORTS, TARGET_FORMAT, 1):
         return None
     if result["mtu"] not in TARGET_MTUS:
@@ -64,12 +64,12 @@ def row(result):
 
 
 def slowest(result):
-    """Beats a clock on the slowest port, in or out."""
+    """Beats per clock on the slowest port, in or out."""
     return min(result["beats_per_clock_in"] + result["beats_per_clock_out"])
 
 
 def leaf_row(result):
-    """A row of what goes up and down at the same time, and whether it is good enough; None: no target."""
+    """Returns a row for traffic that goes up and down at the same time, and whether it meets the target (None: no target)."""
     good = slowest(result) >= BEATS_PER_CLOCK_LEAST and max(
         result["up_clocks"], result["down_clocks"]) <= LATENCY_CLOCKS_MOST
     judged = result["ports"] in TARGET_LEAVES and result["mtu"] in TARGET_MTUS

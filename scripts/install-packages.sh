@@ -3,12 +3,12 @@
 #
 #     scripts/install-packages.sh GROUP...
 #
-# Installs the Debian packages of these groups, as far as they are missing. Where none is, it says
-# nothing and needs no root. Without an argument it lists the groups.
+# Installs those Debian packages of these groups that are missing. If none is missing, it prints
+# nothing and does not need root. Without an argument it lists the groups.
 
 set -euo pipefail
 
-# Name, use, packages. Whoever wants more than the demo names that group too: `demo test`.
+# Name, use, packages. For more than the demo, name that group as well: `demo test`.
 groups=(
 	demo "compilers, the hosts and their kernel, verbs, the bridge and the simulated RTL"
 	"build-essential cmake ninja-build pkg-config python3
@@ -86,7 +86,7 @@ printf '%s\n' "${reasons[@]}"
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-	# sudo may ask for a password where there is somebody to ask.
+	# sudo may ask for a password only if there is a terminal.
 	if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && ! [ -t 0 ]; }; then
 		fail "neither root nor sudo; ask somebody who is to run:" \
 			"apt-get install --no-install-recommends ${missing[*]}"
@@ -94,8 +94,8 @@ if [ "$(id -u)" -ne 0 ]; then
 	as_root=(sudo)
 fi
 
-# Debian's lists of packages may be missing or old: then the installation fails, and is tried once
-# more with new ones. tshark would ask a question.
+# If Debian's package lists are missing or old, the installation fails, and is tried again with new
+# lists. DEBIAN_FRONTEND keeps tshark from asking a question.
 install() {
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 \
 		--no-install-recommends "${missing[@]}" </dev/null >/dev/null

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs what draws random numbers, each with a new seed: benches of the RTL, and units of model and
-# library. What fails is named with the command that runs it again.
+# Runs the randomised tests, each with a new seed: benches of the RTL, and units of model and library.
+# Names each failed test with the command that repeats it.
 #
 # usage: scripts/new-seeds.sh <build folder> [rounds]
 

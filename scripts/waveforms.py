@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""waveforms.py: traces the RTL (tests/rtl/trace_ina_top.cpp) and draws rtl/sim/wave_*.svg, each with its WaveDrom source
-beside it. No build needs it: run it after a change of the pipeline, from anywhere, and commit what it writes."""
+"""waveforms.py: traces the RTL (tests/rtl/trace_ina_top.cpp) and draws rtl/sim/wave_*.svg, and writes the WaveDrom source of
+each picture next to it. No build needs it. Run it after a change of the pipeline, from any folder, and commit its output."""
 
 import json
 import pathlib
@@ -13,13 +13,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
 SIZE = {"PORT_COUNT": 2, "JOB_COUNT": 1, "SLOT_COUNT": 8, "MEMORY": 8, "GRAIN": 8}
 COLUMN, ROW, LABEL = 15, 24, 178  # pixels
-TEXT, SIGNAL, GRID = "#7d8590", "#2f81f7", "#7d859040"  # on light and on dark ground
+TEXT, SIGNAL, GRID = "#7d8590", "#2f81f7", "#7d859040"  # on a light and on a dark background
 
 IN, OUT = [("s_axis, port 0", "in0"), ("s_axis, port 1", "in1")], [("m_axis, port 0", "out0"), ("m_axis, port 1", "out1")]
 SUM = [("join_pick_valid", "join_pick"), ("join_valid", "join"), ("sum_valid", "sum")]
 RELAY = [("relay_pick_valid", "relay_pick"), ("relay_pick_kind", "kind"), ("history_read", "history"), ("relay_valid", "relay")]
 JUDGE = [("checked_valid, port 0", "checked0"), ("distance, port 0", "distance0"), ("decide, port 0", "decide0")]
-VALID_WITH = {"distance0": "checked0", "kind": "relay_pick"}  # elsewhere they mean nothing
+VALID_WITH = {"distance0": "checked0", "kind": "relay_pick"}  # the signals mean nothing while these are 0
 FIGURES = {
     "admission": ("join", IN + [
         ("ask_valid, port 0", "ask0"), ("en, port 0", "en0"), ("answer_valid, port 0", "answer0"), ("job_valid", "job_valid"),
@@ -33,7 +33,7 @@ FIGURES = {
 
 
 def trace():
-    """What the RTL did: of each heading a list of clocks, each {signal: value}."""
+    """Runs the RTL. Returns, for each heading, a list of clocks, each of which is {signal: value}."""
     macros = " ".join(f"-DINA_{name}={value}" for name, value in SIZE.items())
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
@@ -53,7 +53,7 @@ def trace():
 
 
 def shown(clocks, signals):
-    """From the clock before the first beat comes to the clock after the last one has left."""
+    """Returns the signals from the clock before the first beat arrives to the clock after the last one has left."""
     busy = [i for i, clock in enumerate(clocks) if any(clock[name] == "1" for name in ("in0", "in1", "out0", "out1"))]
     clocks = clocks[max(busy[0] - 1, 0):busy[-1] + 2]
     return [(label, [clock[name] if clock[VALID_WITH.get(name, "clk")] == "1" else "x" for clock in clocks])

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# waves.sh [BUILD]: one all-reduce of 4 KiB on two hosts through a bridge that writes down every
-# signal of the RTL; says how to look at them. To be run from the root of the repository.
+# waves.sh [BUILD]: runs one all-reduce of 4 KiB on two hosts through a bridge that records every
+# signal of the RTL, and says how to view them. Run it from the root of the repository.
 set -euo pipefail
 build=${1:-build}
 file=$build/waves/allreduce.fst

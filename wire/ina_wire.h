@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The message format of docs/protocol.md, for everything in C.
+ * The message format of docs/protocol.md, for all C code.
  *
- * All fields are little-endian. So are all hosts that this code builds for,
- * and the assertion below holds us to that.
+ * All fields are little-endian. All hosts for which this code is built are little-endian too, as
+ * the assertion below ensures.
  */
 #ifndef INA_WIRE_H
 #define INA_WIRE_H
@@ -25,18 +25,18 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire format is use
 
 #define INA_WIRE_UDP_PORT 4791u
 
-/* The UDP source ports of aggregation traffic: tree t has the t-th from here (Trees). */
+/* The UDP source ports of aggregation traffic: tree t uses this port plus t (Trees). */
 #define INA_WIRE_TREE_PORT 49152u
 #define INA_WIRE_TREES     64u
 
-/* Added to the PSN of a probe: ahead of all that a receiver may expect (docs/protocol.md, PSNs). */
+/* Added to the PSN of a probe, so it is beyond every PSN that a receiver may expect (PSNs). */
 #define INA_WIRE_PROBE_PSN_OFFSET 0x400000u
 
 enum ina_wire_type {
 	INA_WIRE_JOIN = 1,
 	INA_WIRE_DATA = 2,
 	INA_WIRE_LEAVE = 3,
-	INA_WIRE_TRACE = 4, /* asks switches where the sender is */
+	INA_WIRE_TRACE = 4, /* asks the switches where the sender is in the network */
 };
 
 enum ina_wire_number_type {
@@ -56,12 +56,12 @@ enum ina_wire_operation {
 
 enum ina_wire_flags {
 	INA_WIRE_OVERFLOW = 1u << 0,  /* an int32 sum of this message overflowed */
-	INA_WIRE_REJOIN = 1u << 1,    /* of the ring: JOIN again; in a sum: go by ring, soon */
+	INA_WIRE_REJOIN = 1u << 1,    /* on the ring: JOIN again; in a sum: use the ring soon */
 	INA_WIRE_CONGESTED = 1u << 2, /* packets of the job have met congestion */
 	INA_WIRE_WANTED = 1u << 3,    /* an aggregator has refused a job for want of a context */
 };
 
-/* The upper half of a JOIN's flags: jobs that had a context at the top before this one. */
+/* The upper half of a JOIN's flags: jobs that already had a context at the top-level switch. */
 #define INA_WIRE_BEFORE_SHIFT 16u
 
 struct ina_wire_header {
@@ -99,25 +99,25 @@ static_assert(offsetof(struct ina_wire_trailer, flags) == 4, "docs/protocol.md, 
 static_assert(offsetof(struct ina_wire_trailer, message_number) == 8, "docs/protocol.md, Trailer");
 static_assert(offsetof(struct ina_wire_trailer, rank) == 12, "docs/protocol.md, Trailer");
 
-/* Levels of switches that a JOIN can tell of. */
+/* The number of levels of switches that a JOIN can describe. */
 #define INA_WIRE_LEVELS 3u
 
-/* The elements of a TRACE: a slot for each level, from 1 on. */
+/* The elements of a TRACE: one slot for each level, starting with level 1. */
 struct ina_wire_trace_slot {
-	uint64_t id;   /* of the switch, or 0: none has written here */
-	uint32_t port; /* by which the TRACE entered it */
-	uint32_t jobs; /* that have a context there */
+	uint64_t id;   /* of the switch, or 0 if no switch has filled in this slot */
+	uint32_t port; /* the port on which the TRACE entered the switch */
+	uint32_t jobs; /* jobs that have a context there */
 };
 
 static_assert(sizeof(struct ina_wire_trace_slot) == INA_WIRE_ALIGNMENT, "docs/protocol.md, TRACE");
 
-/* A JOIN's place: the level of the switch where the sender's connection turns round. */
+/* A JOIN's place: the level of the switch at which the sender's connection turns down again. */
 static inline unsigned ina_wire_turn(uint32_t place)
 {
 	return place >> 24;
 }
 
-/* A JOIN's place: how many children of the job the sender's switch of `level` (from 1) has. */
+/* A JOIN's place: how many children of the job the sender's switch at `level` (from 1) has. */
 static inline unsigned ina_wire_children(uint32_t place, unsigned level)
 {
 	return place >> (8 * (level - 1)) & 0xFF;

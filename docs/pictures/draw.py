@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""draw.py [DATA.json]: draws system.svg, results.svg from results.json and fabric.svg from fabric.json, into its own folder, and
-puts the figures of results.json into the tables of ../results.md.
+"""draw.py [DATA.json]: draws system.svg, results.svg from results.json and fabric.svg from fabric.json in its own folder, and
+writes the figures of results.json into the tables of ../results.md.
 
-`tests/bench/virtual.py --parts charts --json docs/pictures/results.json` makes the data; `make charts` does both.
+`tests/bench/virtual.py --parts charts --json docs/pictures/results.json` measures the data; `make charts` runs both.
 `tests/bench/fabric.py --parts speed --fabrics leaf-spine:2x2,leaf-spine:4x4,leaf-spine:8x8 --largest 16M --json
-docs/pictures/fabric.json` makes those of several switches.
-The pictures have a background of their own, light or dark as the reader's screen is.
+docs/pictures/fabric.json` measures the data for several switches.
+The pictures have their own background, which is light or dark like the reader's screen.
 """
 import json
 import math
@@ -52,7 +52,7 @@ def write(name, width, height, title, parts):
 
 
 def system():
-    """Hosts in a row, the switch below, the aggregator in it."""
+    """Hosts in a row, the switch below them, and the aggregator in the switch."""
     parts = []
     for rank in range(4):
         x = 25 + 190 * rank
@@ -121,7 +121,7 @@ def results(rows):
 
 
 def fabric(rows):
-    """Leaves under one spine: speed-up against the number of hosts."""
+    """Leaves under one spine: the speed-up against the number of hosts."""
     rows = sorted(rows, key=lambda row: row["hosts"])
     most = rows[-1]["hosts"]
     x_at, y_at = scale(2, most, 70, 350, True), scale(0, 2, 280, 60, False)
@@ -142,7 +142,7 @@ def size_text(size):
 
 
 def tables(rows):
-    """Each row of results.md's section that begins with a size or a number of hosts that was measured."""
+    """Updates the rows of results.md's section for each measured size or number of hosts."""
     page = FOLDER.parent / "results.md"
     before, title, rest = page.read_text().partition("### Time against size")
     section, end, after = rest.partition("\n### ")

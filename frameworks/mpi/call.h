@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A collective as the program has called it, in the one form that the rest works on, and what has
- * been decided about it. What MPI calls the buffer of a broadcast, and count and type of a
- * reduction, are recv, recv_count, recv_type.
+ * A collective as the program has called it, in one form for all collectives, and the decision
+ * about it. The buffer of a broadcast, and the count and the type of a reduction, are recv,
+ * recv_count and recv_type.
  */
 #ifndef INA_MPI_CALL_H
 #define INA_MPI_CALL_H
@@ -29,36 +29,37 @@ enum ina_mpi_kind {
 
 struct ina_mpi_call {
 	enum ina_mpi_kind kind;
-	bool started; /* MPI_Iallreduce and the like */
+	bool started; /* a nonblocking call, such as MPI_Iallreduce */
 	MPI_Comm comm;
 	const void *send;
-	int send_count;         /* MPI_Allgather alone */
-	MPI_Datatype send_type; /* the same */
+	int send_count;         /* MPI_Allgather only */
+	MPI_Datatype send_type; /* MPI_Allgather only */
 	void *recv;
 	int recv_count;
-	const int *recv_counts; /* MPI_Reduce_scatter: in place of recv_count */
+	const int *recv_counts; /* MPI_Reduce_scatter, instead of recv_count */
 	MPI_Datatype recv_type;
 	MPI_Op op;
 	int root;
 };
 
 /*
- * Where a call is among those of its communicator, from 1 on. Ranks that call the same have the
- * same places; a rank that does by MPI what others do by libina falls behind in the second number.
+ * A call's place in the sequence of calls on its communicator, from 1 on. If all ranks make the
+ * same calls, their places are equal. If a rank uses MPI for a call for which others use libina,
+ * its second number stays lower.
  */
 struct ina_mpi_place {
-	uint64_t calls;  /* of all collectives that the interposer knows */
-	uint64_t by_ina; /* of those that libina does */
+	uint64_t calls;  /* all collectives that the interposer handles */
+	uint64_t by_ina; /* those that libina carries out */
 };
 
-/* Which way it goes: by libina, or by MPI for this reason. */
+/* Whether libina carries out a call, or the reason why MPI does. */
 enum ina_mpi_why {
 	INA_MPI_BY_INA,
-	/* Why libina did it among the hosts, known at its end. */
+	/* Reasons why libina let the hosts sum; known when the call has finished. */
 	INA_MPI_UNFIT,
 	INA_MPI_HALVED,
 	INA_MPI_WITHOUT,
-	/* Why it is MPI's. */
+	/* Reasons why MPI carries out the call. */
 	INA_MPI_SMALL,
 	INA_MPI_TYPE,
 	INA_MPI_OP,
@@ -77,17 +78,17 @@ enum ina_mpi_why {
 };
 
 struct ina_mpi_plan {
-	enum ina_mpi_why why; /* INA_MPI_BY_INA: all that follows is set */
-	size_t bytes;         /* of the elements that it is about, always set */
-	size_t count;         /* of elements, or bytes where nothing is combined; a block's */
-	size_t element_bytes; /* 1 where nothing is combined */
+	enum ina_mpi_why why; /* if INA_MPI_BY_INA, all fields below are set */
+	size_t bytes;         /* of all elements of the call; always set */
+	size_t count;         /* of elements, or of bytes if it only moves them; of one block */
+	size_t element_bytes; /* 1 if the call only moves elements */
 	enum ina_type type;
 	enum ina_op op;
 	struct ina_mpi_channel *channel;
-	int rank; /* in it */
+	int rank; /* in the channel */
 	int ranks;
 	struct ina_mpi_place place;
-	bool is_astray; /* the channel is: it is to fail */
+	bool is_astray; /* the channel is astray, so the call must fail */
 };
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MPI has all ranks of a collective give the same count, type signature, operation and root. In a
- * broadcast and an all-gather only the signature is the same: one rank may have a derived type
- * where another one has many of a predefined one. So these are judged by their bytes alone.
+ * MPI requires that all ranks of a collective give the same count, type signature, operation and
+ * root. For a broadcast and an all-gather only the signature must be the same: one rank may give
+ * one element of a derived type and another rank many elements of a predefined type. So only the
+ * number of bytes decides about these two.
  */
 #include "decide.h"
 
@@ -17,7 +18,10 @@ static bool is_reduction(enum ina_mpi_kind kind)
 	return kind != INA_MPI_BCAST && kind != INA_MPI_ALLGATHER && kind != INA_MPI_BARRIER;
 }
 
-/* What MPI refuses, or may refuse, is for MPI to refuse. Blocks, and of how many elements. */
+/*
+ * Finds the number of blocks, the elements of a block, and whether all blocks are equal. Returns
+ * false for arguments that MPI refuses or may refuse, so that MPI itself refuses them.
+ */
 static bool measure(const struct ina_mpi_call *call, size_t *blocks, size_t *count, bool *equal)
 {
 	int ranks;
@@ -76,7 +80,7 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 		plan.count *= (size_t)size;
 		plan.element_bytes = 1;
 	}
-	/* One of the ranks may have a derived type, and MPI_Pack() counts in int. */
+	/* A rank may have a derived type, and MPI_Pack() counts in int. */
 	if (!is_reduction(call->kind) && plan.count > INT_MAX)
 		plan.why = INA_MPI_HUGE;
 	plan.channel = ina_mpi_channel_of(call->comm);

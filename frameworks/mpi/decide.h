@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a call goes to libina or to MPI: by what is equal on all of its ranks, and nothing else.
- */
+/* Decides between libina and MPI, only by properties of the call that are equal on all ranks. */
 #ifndef INA_MPI_DECIDE_H
 #define INA_MPI_DECIDE_H
 

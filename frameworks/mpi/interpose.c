@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program calls in MPI's place. Both names of each function are ours: MPI's bindings for
- * Fortran call the one or the other, so they come here too, with C's arguments.
+ * The functions that the program calls instead of MPI's. This file defines both names of each
+ * function, MPI_ and PMPI_. MPI's bindings for Fortran call one of them, so their calls arrive here
+ * too, with C's arguments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * What a started operation has failed of, where this thread is inside of a function that waits for
- * it. MPI's own way, an error of the query function, would go to MPI_COMM_WORLD's error handler.
+ * The error of a nonblocking operation, for the function in which this thread waits for it. MPI's
+ * own mechanism, an error of the query function, would call MPI_COMM_WORLD's error handler.
  */
 static _Thread_local MPI_Comm failed_comm;
 static _Thread_local int failed_code;
 
-/* A generalized request asks this at its end. */
+/* MPI calls this when a generalized request has completed. */
 static int query(void *context, MPI_Status *status)
 {
 	const struct ina_mpi_op *op = context;
@@ -47,7 +48,7 @@ static int let_go(void *context)
 	return MPI_SUCCESS;
 }
 
-/* As MPI has it: a collective cannot be cancelled. */
+/* Does nothing, since MPI does not allow cancelling a collective. */
 static int cancel(void *context, int complete)
 {
 	(void)context;
@@ -67,7 +68,7 @@ static int out_of_memory(MPI_Comm comm)
 	return raise_error(comm, MPI_ERR_NO_MEM);
 }
 
-/* Returns false where the call is for MPI after all. */
+/* Returns false if MPI has to carry out the call after all. */
 static bool do_blocking(const struct ina_mpi_call *call, const struct ina_mpi_plan *plan, int *code)
 {
 	struct ina_mpi_op op = {.call = *call, .plan = *plan};
@@ -112,7 +113,10 @@ static int start(const struct ina_mpi_call *call, const struct ina_mpi_plan *pla
 	return MPI_SUCCESS;
 }
 
-/* Where the call goes to; what goes to MPI is counted here, the rest when it is done. */
+/*
+ * Decides about a call. Counts it in the report if MPI carries it out; other calls are counted when
+ * they finish.
+ */
 static bool is_ours(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 {
 	*plan = ina_mpi_decide(call);
@@ -121,7 +125,7 @@ static bool is_ours(const struct ina_mpi_call *call, struct ina_mpi_plan *plan)
 	return plan->why == INA_MPI_BY_INA;
 }
 
-/* A call of MPI that may wait for other ranks, and its code. */
+/* Enclose a call of MPI that may wait for other ranks. */
 static void go_inside(void)
 {
 	atomic_fetch_add(&ina_mpi_world.entered, 1);
@@ -141,8 +145,8 @@ static int come_out(int code)
 INA_MPI_FUNCTIONS(BOTH_NAMES)
 
 /*
- * A collective's two functions. FIELDS: what the call is, as members of struct ina_mpi_call;
- * ARGUMENTS: as MPI has them.
+ * Defines a collective's blocking and nonblocking functions. The last arguments describe the call,
+ * as members of struct ina_mpi_call; `arguments` is MPI's argument list.
  */
 #define PARENTHESES(...) __VA_ARGS__
 #define INSIDE(call)     (go_inside(), come_out(call))
@@ -203,7 +207,7 @@ COLLECTIVE(Allgather, Iallgather,
            .kind = INA_MPI_ALLGATHER, .send = send, .send_count = send_count,
            .send_type = send_type, .recv = recv, .recv_count = recv_count, .recv_type = recv_type)
 
-/* code_of_many: what such a function returns where one of several has failed. */
+/* code_of_many: the code to return if the function has several requests and one of them failed. */
 static int after_wait(int code, int code_of_many)
 {
 	if (code != MPI_SUCCESS || failed_code == MPI_SUCCESS)
@@ -248,7 +252,7 @@ static void begin(int provided)
 	}
 }
 
-/* Started operations are finished by a thread of ours, which calls MPI. */
+/* A thread of the interposer finishes nonblocking operations and calls MPI. */
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	int code;

@@ -15,10 +15,10 @@
 #include "talk.h"
 #include "world.h"
 
-/* How long a caller sleeps before it lets MPI get on. */
+/* How long a caller sleeps between two calls that let MPI progress. */
 #define CALLER_MS 1
 
-/* With the lock. */
+/* Called with the lock held. */
 static void begin(struct ina_mpi_channel *channel)
 {
 	if (ina_mpi_opening_start(channel) != 0) {
@@ -44,7 +44,7 @@ enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
 	if (why == INA_MPI_BY_INA && (call->root < 0 || call->root >= channel->ranks))
 		why = INA_MPI_ARGUMENT;
 	pthread_mutex_lock(&channel->lock);
-	/* A barrier alone is not worth that a communicator is opened for it. */
+	/* A communicator is not opened for a barrier alone. */
 	if (why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER && channel->place.by_ina == 0)
 		why = INA_MPI_UNOPENED;
 	plan->is_astray = channel->is_astray;
@@ -72,7 +72,7 @@ bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 
 		pthread_mutex_unlock(&channel->lock);
 		ina_mpi_poke();
-		poll(&fd, 1, CALLER_MS); /* before it is opened, fd is -1, which poll() skips */
+		poll(&fd, 1, CALLER_MS); /* before opening, fd is -1, which poll() ignores */
 		pthread_mutex_lock(&channel->lock);
 		ina_mpi_queue_advance(channel);
 	}
@@ -80,7 +80,7 @@ bool ina_mpi_channel_do(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 	return started || !op->is_left;
 }
 
-/* By world ranks and what each has said in MPI_Init: nothing is sent. */
+/* Uses the addresses that all ranks exchanged in MPI_Init, so it sends nothing. */
 static void look_at_ranks(struct ina_mpi_channel *channel)
 {
 	const struct ina_mpi_world *world = &ina_mpi_world;
@@ -97,7 +97,7 @@ static void look_at_ranks(struct ina_mpi_channel *channel)
 			channel->why = INA_MPI_FOREIGN;
 		else if ((address = world->addresses[*world_rank]) == 0)
 			channel->why = INA_MPI_UNABLE;
-		/* One of those ranks says so. */
+		/* A rank that is unable itself reports the reason. */
 		if (channel->why == INA_MPI_UNABLE && r == channel->rank)
 			snprintf(channel->text, sizeof(channel->text), "rank %d: %s", world->rank,
 			         world->unable);
@@ -111,9 +111,9 @@ static void look_at_ranks(struct ina_mpi_channel *channel)
 }
 
 /*
- * Each channel has a cookie, whether it is opened or not: so all ranks take part in this at the
- * same call, whatever they then do with it. A started broadcast, which no blocking call of the
- * program can be taken for.
+ * Every channel gets a cookie, even if it is never opened. So all ranks take part in this broadcast
+ * at the same call, whatever they decide about that call. The broadcast is nonblocking, so it
+ * cannot be confused with a blocking call of the program.
  */
 static void draw_cookie(struct ina_mpi_channel *channel)
 {
@@ -175,8 +175,9 @@ struct ina_mpi_channel *ina_mpi_channel_of(MPI_Comm comm)
 }
 
 /*
- * A rank closes a channel when all do, also one that was never opened: until then another one may
- * wait there for a call that this one has done by MPI, and asks about it (talk.h).
+ * A rank closes a channel together with all other ranks, even a channel that was never opened.
+ * Until then another rank may wait in it for a call for which this rank used MPI, and ask about it
+ * (talk.h).
  */
 static void ask_to_close(struct ina_mpi_channel *channel)
 {
@@ -188,7 +189,7 @@ static void ask_to_close(struct ina_mpi_channel *channel)
 	pthread_mutex_unlock(&channel->lock);
 }
 
-/* With the lock. Where the channel is astray, not all ranks may come to the barrier. */
+/* Called with the lock held. If the channel is astray, some ranks may never enter the barrier. */
 static bool is_closed(struct ina_mpi_channel *channel)
 {
 	int done = 1;
@@ -214,7 +215,7 @@ static void await_end(struct ina_mpi_channel *channel)
 	}
 }
 
-/* Of one that is not in the list any more. */
+/* Frees a channel that is no longer in the list. */
 static void free_channel(struct ina_mpi_channel *channel)
 {
 	if (channel->phase != INA_MPI_UNBEGUN)
@@ -252,8 +253,8 @@ void ina_mpi_channel_close(MPI_Comm comm)
 }
 
 /*
- * All at the same time: ranks may have opened them in different orders. Communicators of MPI are
- * left for MPI_Finalize() to free.
+ * Closes all channels at the same time, since ranks may have opened them in different orders.
+ * MPI_Finalize() frees the MPI communicators.
  */
 void ina_mpi_channel_close_all(void)
 {

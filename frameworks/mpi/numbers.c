@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types by what they are and how long: Fortran's are as long as the compiler makes them. */
+/* Compares types by kind and size, because the size of a Fortran type depends on the compiler. */
 #include "numbers.h"
 
 #include <stddef.h>
@@ -45,7 +45,7 @@ static const struct {
         {MPI_UINT64_T, UNSIGNED},
 };
 
-/* 16 bits are never floats here: MPI has none. */
+/* A type of 16 bits is always an integer: MPI has no such float. */
 static const struct {
 	enum sort sort;
 	int bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI's predefined types and operations, and libina's: the one place that converts them. */
+/* The only place that converts MPI's predefined types and operations to those of libina. */
 #ifndef INA_MPI_NUMBERS_H
 #define INA_MPI_NUMBERS_H
 
@@ -8,11 +8,11 @@
 
 #include "hostlib/include/ina.h"
 
-/* Returns whether libina has such a type, or such an operation. */
+/* Return whether libina has the type, or the operation. */
 bool ina_mpi_type(MPI_Datatype type, enum ina_type *ina);
 bool ina_mpi_op(MPI_Op op, enum ina_op *ina);
 
-/* Does memory hold elements of the type without gaps, in the order in which they are sent? */
+/* True if elements are in memory without gaps, in the order in which MPI sends them. */
 bool ina_mpi_is_dense(MPI_Datatype type);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each collective by libina's. Derived types are packed: in a broadcast and an all-gather another
- * rank may describe the same elements by other types.
+ * Carries out each collective with the corresponding call of libina. Derived types are packed,
+ * because in a broadcast and an all-gather other ranks may describe the same elements by other
+ * types.
  */
 #include "op.h"
 
@@ -12,7 +13,7 @@
 #include "numbers.h"
 #include "world.h"
 
-/* Only these take derived types; their elements are bytes. */
+/* True for the collectives that accept derived types; their elements are treated as bytes. */
 static bool is_gathered(const struct ina_mpi_op *op)
 {
 	return op->call.kind == INA_MPI_BCAST || op->call.kind == INA_MPI_ALLGATHER;
@@ -34,7 +35,7 @@ static bool is_root(const struct ina_mpi_op *op)
 	return op->call.root == op->plan.rank;
 }
 
-/* Of this rank's block behind those of the ranks before it. */
+/* The offset of this rank's block, after the blocks of lower ranks, in bytes. */
 static size_t own_offset(const struct ina_mpi_op *op)
 {
 	return (size_t)op->plan.rank * op->plan.count * op->plan.element_bytes;
@@ -65,7 +66,7 @@ static void unpack(const struct ina_mpi_op *op)
 	}
 }
 
-/* In place, MPI_Allgather's own block is where it comes to. */
+/* With MPI_IN_PLACE, a rank's own block of MPI_Allgather is already at its place in recv. */
 static void pack_own(const struct ina_mpi_op *op)
 {
 	const struct ina_mpi_call *call = &op->call;
@@ -112,7 +113,7 @@ enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op)
 	if (call->kind == INA_MPI_ALLGATHER)
 		op->from = (char *)op->scratch + own_offset(op);
 	pack_own(op);
-	/* The program may free the types as soon as it has started the call. */
+	/* The program may free the types as soon as a nonblocking call has returned. */
 	PMPI_Type_dup(call->recv_type, &call->recv_type);
 	if (has_send_type(call))
 		PMPI_Type_dup(call->send_type, &call->send_type);
@@ -185,7 +186,7 @@ void ina_mpi_op_end(struct ina_mpi_op *op)
 			PMPI_Type_free(&op->call.send_type);
 		free(op->scratch);
 	}
-	/* MPI has the result of a reduce-scatter in place in front, libina where its block was. */
+	/* For an in-place reduce-scatter, MPI puts the result at the start, libina at the block. */
 	if (is_scattered(op) && op->call.send == MPI_IN_PLACE && by_ina)
 		memmove(op->call.recv, op->to, op->plan.count * op->plan.element_bytes);
 }

@@ -10,21 +10,21 @@
 #include "queue.h"
 #include "world.h"
 
-/* How long the thread sleeps before it looks again at calls of libina, and at those of MPI. */
+/* How long the thread sleeps between looks at operations of libina, and at those of MPI. */
 #define INA_MS 200
 #define MPI_MS 1
 
-/* For ina_open(): all ranks call it at the same time. */
+/* The timeout of ina_open(), which all ranks call at the same time. */
 #define OPEN_MS 20000
 
-/* With the lock: the other ranks may need as long as they like. */
+/* Called with the lock held. There is no timeout: other ranks may reach this point much later. */
 static void await_phase(struct ina_mpi_channel *channel, enum ina_mpi_phase phase)
 {
 	while (channel->phase < phase && !channel->is_astray)
 		pthread_cond_wait(&channel->wake, &channel->lock);
 }
 
-/* Returns with the lock. */
+/* Returns with the lock held. */
 static void open_channel(struct ina_mpi_channel *channel)
 {
 	struct ina_options options;
@@ -58,7 +58,7 @@ static void open_channel(struct ina_mpi_channel *channel)
 	channel->phase = INA_MPI_TRIED;
 }
 
-/* With the lock, which it releases while it waits: the thread alone closes. */
+/* Called with the lock held; releases it while it waits. Only the channel's thread closes. */
 static void close_comm(struct ina_mpi_channel *channel)
 {
 	ina_comm *comm = channel->comm;
@@ -69,7 +69,7 @@ static void close_comm(struct ina_mpi_channel *channel)
 	pthread_mutex_lock(&channel->lock);
 }
 
-/* With the lock, which it releases while it waits: at all ranks, each in its thread. */
+/* Called with the lock held; releases it while it waits. The threads of all ranks do this. */
 static void leave_to_mpi(struct ina_mpi_channel *channel)
 {
 	MPI_Group group;
@@ -86,7 +86,7 @@ static void leave_to_mpi(struct ina_mpi_channel *channel)
 	ina_mpi_queue_inherit_errhandler(channel);
 }
 
-/* With the lock, which it releases while it waits. */
+/* Called with the lock held; releases it while it waits. */
 static void open_or_leave(struct ina_mpi_channel *channel)
 {
 	await_phase(channel, INA_MPI_OPENING);

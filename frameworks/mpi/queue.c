@@ -19,8 +19,9 @@ static void record_error(struct ina_mpi_op *op, const char *text)
 }
 
 /*
- * Several may have ended since this was last asked: what libina has counted and the table has not
- * is taken for one of them, the aggregator's first.
+ * The reason for the operation that has just ended. Several may have ended since the last call. So
+ * a call that libina has counted and the report has not is attributed to this one, aggregated calls
+ * first.
  */
 static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
 {
@@ -43,7 +44,7 @@ static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
 	return INA_MPI_WITHOUT;
 }
 
-/* The first operation is at its end: its caller, or whoever waits for its handle, goes on. */
+/* The first operation has ended: lets its caller, or the thread that waits for it, continue. */
 static void finish_first(struct ina_mpi_channel *channel)
 {
 	struct ina_mpi_op *op = channel->first;
@@ -60,13 +61,13 @@ static void finish_first(struct ina_mpi_channel *channel)
 	ina_mpi_op_end(op);
 	if (op->call.started) {
 		channel->started--;
-		PMPI_Grequest_complete(op->handle); /* it may be gone now */
+		PMPI_Grequest_complete(op->handle); /* op may be freed by now */
 	} else {
 		op->is_done = true;
 	}
 }
 
-/* How far the operation is, which is the first. */
+/* True if the operation, which is the first one, has ended. */
 static bool is_at_its_end(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
 {
 	int done = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of a channel that are under way, in order. A thread that waits in a call takes all
- * of them further, and the channel's thread does if nobody waits.
+ * The operations of a channel that are in progress, in order. A thread that waits in a call
+ * advances all of them; if no thread waits, the channel's thread does.
  */
 #ifndef INA_MPI_QUEUE_H
 #define INA_MPI_QUEUE_H
@@ -12,24 +12,24 @@
 #include "channel.h"
 #include "op.h"
 
-/* With the channel's lock. */
+/* Appends an operation. Called with the channel's lock held. */
 void ina_mpi_queue_put(struct ina_mpi_channel *channel, struct ina_mpi_op *op);
 
-/* With the channel's lock. Takes all as far as it goes without waiting. */
+/* Advances all operations as far as possible without waiting. Called with the lock held. */
 void ina_mpi_queue_advance(struct ina_mpi_channel *channel);
 
-/* With the channel's lock. All that is under way fails, and all later calls do. */
+/* Makes all operations in progress and all later calls fail. Called with the lock held. */
 void ina_mpi_queue_lead_astray(struct ina_mpi_channel *channel, const char *text);
 
 /*
- * Started calls if libina could not be opened. Ranks learn of that between different calls, so all
- * of these go to a separate communicator, so that they stay in order among themselves. Returns
- * false if libina could be, or if operations are to be handed to MPI before it.
+ * Starts a nonblocking call in MPI if libina could not be opened. Ranks learn about that between
+ * different calls, so all these calls use a separate communicator, in which they stay in order.
+ * Returns false if libina was opened, or if earlier operations have not been passed to MPI yet.
  */
 bool ina_mpi_queue_start_by_mpi(struct ina_mpi_channel *channel, const struct ina_mpi_call *call,
                                 MPI_Request *request, int *code);
 
-/* With the channel's lock. The program's error handler is for that communicator too. */
+/* Copies the program's error handler to that communicator. Called with the channel's lock held. */
 void ina_mpi_queue_inherit_errhandler(struct ina_mpi_channel *channel);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row for each call, size and reason that has come up. */
+/* The report has a row for each combination of call, size and reason that has occurred. */
 #include "report.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "world.h"
 
-#define SIZES 65 /* 0 bytes, and from each power of two up to the next one */
+#define SIZES 65 /* 0 bytes, and a range for each power of two */
 
 static const char *const NAMES[INA_MPI_KINDS][2] = {
         [INA_MPI_ALLREDUCE] = {"MPI_Allreduce", "MPI_Iallreduce"},
@@ -74,8 +74,10 @@ static void print_row(FILE *out, const char *name, int size, enum ina_mpi_why wh
 	        by_aggregator || by_hosts ? 0 : count, REASONS[why]);
 }
 
-/* At the end of this rank's file, if there is one; else on stderr, where a launcher may mix the
- * lines of several ranks. */
+/*
+ * Appends the text to this rank's file, if there is one. Otherwise writes to stderr, where a
+ * launcher may mix the lines of several ranks.
+ */
 static void put(const char *text)
 {
 	const char *folder_and_name = ina_mpi_world.verbose;

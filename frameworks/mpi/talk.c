@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of the talk in one thread: it alone sends and receives, so nothing else has to wait for MPI.
- */
+/* A single thread sends and receives all messages, so no other thread has to wait for MPI. */
 #include "common/interrupted.h"
 #include "common/thread.h"
 #include "talk.h"
@@ -18,7 +17,7 @@
 #include "queue.h"
 #include "world.h"
 
-/* How often the thread looks: while a channel is opened, and else. */
+/* How often the thread looks at the channels: while one is being opened, and otherwise. */
 #define HURRIED_MS 1
 #define IDLE_MS    250
 
@@ -28,8 +27,8 @@ struct word {
 	uint64_t cookie; /* of the channel */
 	enum kind kind;
 	enum ina_status status;     /* TRIED, DECIDED */
-	struct ina_mpi_place place; /* WAITING, ASTRAY: of the call that is waited in */
-	int rank;                   /* who waits in it */
+	struct ina_mpi_place place; /* WAITING, ASTRAY: of the call in which a rank waits */
+	int rank;                   /* the rank that waits */
 	char text[INA_ERROR_SIZE];  /* the reason of a failure */
 };
 
@@ -42,7 +41,7 @@ static int bell = -1;
 
 static void hear(struct ina_mpi_channel *channel, const struct word *word);
 
-/* Without the channel's lock: this rank hears its own messages immediately. */
+/* Called without the channel's lock, since a message to this rank itself is handled directly. */
 static void say(struct ina_mpi_channel *channel, int to, struct word *word)
 {
 	word->cookie = channel->cookie;
@@ -64,7 +63,7 @@ static void say_to_successor(struct ina_mpi_channel *channel, struct word *word)
 	say(channel, (channel->rank + 1) % channel->ranks, word);
 }
 
-/* With the lock. */
+/* Called with the lock held. True if this rank used MPI for this call or an earlier one. */
 static bool went_to_mpi(const struct ina_mpi_channel *channel, const struct ina_mpi_place *place)
 {
 	return (channel->place.calls >= place->calls || channel->is_closing) &&
@@ -151,7 +150,10 @@ static void hear(struct ina_mpi_channel *channel, const struct word *word)
 	}
 }
 
-/* A rank that does not know the channel yet has called nothing on it, and gets it again later. */
+/*
+ * Handles all messages that have arrived. A message for an unknown channel is dropped: this rank
+ * has made no call on that channel, and the sender repeats the message.
+ */
 static void hear_all(void)
 {
 	const struct ina_mpi_world *world = &ina_mpi_world;
@@ -182,7 +184,7 @@ bool ina_mpi_talk_knows(struct ina_mpi_channel *channel)
 	return done;
 }
 
-/* With the lock. Is this rank to tell rank 0 how far it is, and what? */
+/* Called with the lock held. If this rank has reached a step that rank 0 must know, fills *word. */
 static bool has_come_further(struct ina_mpi_channel *channel, struct word *word)
 {
 	if (channel->is_astray)
@@ -202,7 +204,7 @@ static bool has_come_further(struct ina_mpi_channel *channel, struct word *word)
 	return false;
 }
 
-/* With the lock. Is this rank to tell its successor of its wait, and what? */
+/* Called with the lock held. If this rank has waited long enough to report it, fills *word. */
 static bool has_waited(struct ina_mpi_channel *channel, int64_t now_ms, struct word *word)
 {
 	const struct ina_mpi_op *op = channel->first;
@@ -231,8 +233,8 @@ static bool has_waited(struct ina_mpi_channel *channel, int64_t now_ms, struct w
 }
 
 /*
- * With the lock. This rank went to MPI with a call that others did by libina. If it waits there for
- * them, no error can come back from that call.
+ * Called with the lock held. For a call for which others used libina, this rank used MPI. If it
+ * waits for them there, that call cannot return an error, so this ends the program.
  */
 static void end_if_stuck(struct ina_mpi_channel *channel, int64_t now_ms)
 {
@@ -250,7 +252,7 @@ static void end_if_stuck(struct ina_mpi_channel *channel, int64_t now_ms)
 	}
 }
 
-/* Returns whether it is to be looked at again soon. */
+/* Returns whether the channel should be looked at again soon. */
 static bool look_at(struct ina_mpi_channel *channel)
 {
 	struct word further = {0};

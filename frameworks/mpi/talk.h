@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between the interposers of a channel's ranks, sent and received by a thread: on a
+ * Messages between the interposers of a channel's ranks. A thread sends and receives them, on a
  * separate MPI communicator, which no call of the program can match.
  *
- * Opening: each rank tells rank 0 that it is here; when all are, rank 0 has them open; each tells
- * rank 0 what came of it; and rank 0 decides for all: by libina, or, if one has failed, left to
- * MPI.
+ * Opening: each rank tells rank 0 that it has a call for libina. When all ranks have done so, rank
+ * 0 tells them to open. Each rank tells rank 0 the result, and rank 0 decides for all: they use
+ * libina, or, if one has failed, they leave the calls to MPI.
  *
  * Waiting: a rank that waits in libina for longer than INA_MPI_PATIENCE_MS tells its successor in
- * which call it does. Where the successor has called as many collectives but fewer of them by
- * libina, it went to MPI with one, and the calls differ: it tells all, and all fail. Going round
- * the ranks, one that waits in libina must come before one that went to MPI, so asking the
- * successor is enough.
+ * which call it waits. If the successor has made as many collective calls, but fewer of them with
+ * libina, it used MPI for one of them, so the calls differ. It then tells all ranks, and all calls
+ * fail. In the order of the ranks, one that waits in libina must precede one that used MPI, so it
+ * is enough to ask the successor.
  */
 #ifndef INA_MPI_TALK_H
 #define INA_MPI_TALK_H
@@ -23,14 +23,14 @@
 
 #define INA_MPI_PATIENCE_MS 2000
 
-/* All channels: the thread looks at each of them. */
+/* The list of all channels; the thread looks at each of them. */
 struct ina_mpi_channels {
-	pthread_mutex_t lock; /* taken before that of a channel */
+	pthread_mutex_t lock; /* taken before the lock of a channel */
 	struct ina_mpi_channel *first;
 };
 extern struct ina_mpi_channels ina_mpi_channels;
 
-/* With the channel's lock. Does this rank know the channel's cookie yet? */
+/* True if this rank has received the channel's cookie. Called with the channel's lock held. */
 bool ina_mpi_talk_knows(struct ina_mpi_channel *channel);
 
 /* Returns whether the thread could be started. */
@@ -39,7 +39,7 @@ bool ina_mpi_talk_begin(void);
 /* Does nothing if the thread was not started. */
 void ina_mpi_talk_end(void);
 
-/* A channel is to be opened: look at it soon. */
+/* Makes the thread look at the channels now, because one is to be opened. */
 void ina_mpi_talk_hurry(void);
 
 #endif

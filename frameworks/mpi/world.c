@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI's own functions, and what all ranks agree on when MPI begins. */
+/* MPI's own functions, and the values on which all ranks agree when MPI begins. */
 #include "world.h"
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 #include "common/parse.h"
 #include "hostlib/rdma/device.h"
 
-/* The other MPI's library: one process cannot have both. */
+/* The library of the other MPI: a process must not have both. */
 #ifdef OPEN_MPI
 #define NAME  "libina-mpi-openmpi.so"
 #define OTHER "libmpich.so.12"
@@ -23,13 +23,15 @@
 #define OTHER "libmpi.so.40"
 #endif
 
-/* Below it, a message is mostly latency, and MPI's algorithms for short ones are as good. */
+/* Shorter messages cost mostly latency, and MPI's algorithms for them are as good. */
 #define DEFAULT_THRESHOLD 16384
 
 struct ina_mpi_real ina_mpi_real;
 struct ina_mpi_world ina_mpi_world;
 
-/* By its second name: a tool that is preloaded too may have the first, and would be called twice.
+/*
+ * Finds MPI's function by its second name, PMPI_...: a tool that is also preloaded may define the
+ * first name, and would be called twice.
  */
 static void *find(const char *name)
 {
@@ -46,7 +48,7 @@ static void *find(const char *name)
 
 __attribute__((constructor)) static void find_all(void)
 {
-	/* POSIX lets data pointers hold functions, ISO C does not. */
+	/* POSIX allows data pointers to hold functions; ISO C does not. */
 #define FIND(name) *(void **)&ina_mpi_real.name = find("PMPI_" #name);
 	INA_MPI_FUNCTIONS(FIND)
 #undef FIND
@@ -63,8 +65,8 @@ static bool is_of_this_host(const struct sockaddr_in *address)
 }
 
 /*
- * By which other ranks find this one, or 0 with the reason. INA_BIND may be another host's: some
- * launchers give all ranks their own environment.
+ * The IPv4 address by which other ranks reach this one, or 0 with the reason. INA_BIND may be the
+ * address of another host, because some launchers pass their own environment to all ranks.
  */
 static uint32_t own_address(int provided, const char **reason)
 {
@@ -126,8 +128,10 @@ void ina_mpi_world_begin(int provided)
 	PMPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &world->quiet);
-	/* MPICH 4 makes a communicator's group when it is asked for. MPI_Comm_create_group() on one
-	 * without it ends by SIGSEGV. */
+	/*
+	 * MPICH 4 creates the group of a communicator on request. Without it, a call of
+	 * MPI_Comm_create_group() on the communicator ends with SIGSEGV.
+	 */
 	PMPI_Comm_group(world->quiet, &world->group);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &world->talk);
 	PMPI_Comm_set_errhandler(world->talk, MPI_ERRORS_RETURN);
@@ -166,7 +170,10 @@ void ina_mpi_say_left(const char *reason)
 		fprintf(stderr, "ina-mpi: large collectives are left to MPI: %s\n", reason);
 }
 
-/* Where a probe finds a message it may return at once, and MPICH asks no network about oneself. */
+/*
+ * Lets MPI progress by a probe that never finds a message: a probe that finds one may return
+ * without progress, and for messages to the rank itself MPICH does not look at the network.
+ */
 void ina_mpi_poke(void)
 {
 	int ignored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known from MPI_Init to MPI_Finalize, and the functions of MPI that are wrapped. */
+/* The state from MPI_Init to MPI_Finalize, and the functions of MPI that are wrapped. */
 #ifndef INA_MPI_WORLD_H
 #define INA_MPI_WORLD_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Everything that the interposer defines in MPI's place. */
+/* All functions that the interposer defines instead of MPI. */
 #define INA_MPI_FUNCTIONS(X)                                                                       \
 	X(Init)                                                                                    \
 	X(Init_thread)                                                                             \
@@ -49,32 +49,34 @@ extern struct ina_mpi_real ina_mpi_real;
 
 struct ina_mpi_world {
 	bool is_open;        /* between MPI_Init and MPI_Finalize */
-	const char *unable;  /* why this rank cannot take part; NULL: it can */
-	const char *verbose; /* INA_MPI_VERBOSE of this rank alone; NULL: it is not set, or 0 */
-	size_t threshold;    /* bytes; what is smaller is MPI's. The same on all ranks */
+	const char *unable;  /* why this rank cannot take part, or NULL */
+	const char *verbose; /* this rank's INA_MPI_VERBOSE; NULL if it is not set, or 0 */
+	size_t threshold;    /* bytes; MPI carries out smaller calls. Equal on all ranks */
 	int rank;            /* in MPI_COMM_WORLD */
-	uint32_t *addresses; /* of the RDMA side of each rank of it; 0: it has none */
+	uint32_t *addresses; /* the RDMA address of each rank in it; 0: not known */
 	MPI_Group group;
-	MPI_Comm quiet;  /* its ranks, and no messages: for ina_mpi_poke(), and to make others of */
-	MPI_Comm talk;   /* its ranks, and the interposer's own messages (talk.h) */
-	int keyval;      /* of an MPI communicator: its channel */
-	int error_class; /* what an error of libina is for MPI */
-	/* Threads of the program inside of MPI's own functions that may wait for other ranks, and
-	   how often one came there. */
+	MPI_Comm quiet;  /* all ranks, no messages: for ina_mpi_poke(), and to create others */
+	MPI_Comm talk;   /* all ranks: for the interposer's own messages (talk.h) */
+	int keyval;      /* of the attribute that holds an MPI communicator's channel */
+	int error_class; /* MPI's class for errors of libina */
+	/* Threads of the program that are inside MPI functions that may wait for other ranks, and
+	   the number of times that a thread has entered one. */
 	atomic_uint inside;
 	atomic_uint entered;
 };
 extern struct ina_mpi_world ina_mpi_world;
 
-/* provided: what MPI_Init_thread() said. Collective. */
+/* provided: the thread level that MPI_Init_thread() returned. Collective. */
 void ina_mpi_world_begin(int provided);
 void ina_mpi_world_end(void);
 
-/* Says, once in a process, why MPI does collectives that libina could do. */
+/* Prints, once in each process, why MPI carries out collectives that libina could. */
 void ina_mpi_say_left(const char *reason);
 
-/* Lets MPI get on with what it has under way, where the program waits for libina: others may wait
- * for a message of this rank. */
+/*
+ * Lets MPI progress while the program waits for libina: other ranks may wait for a message from
+ * this one.
+ */
 void ina_mpi_poke(void);
 
 #endif

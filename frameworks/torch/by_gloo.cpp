@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives of the process group that go to its inner gloo group, and why. gloo takes a
-// tensor's address and number of elements, and looks at the layout of few.
+// The collectives of the process group for which it uses its inner gloo group, and the reasons.
+// gloo uses a tensor's address and number of elements, and checks the layout in few calls only.
 #include "process_group.hpp"
 
 #include <numeric>
@@ -13,8 +13,8 @@ namespace torch_ina
 namespace
 {
 
-// A recv() of gloo's: what came is copied when somebody waits for it, as gloo's own is complete
-// only then.
+// A recv() of gloo. The received data is copied when a thread waits for the work, because gloo's
+// own work completes only then.
 class Received : public c10d::Work
 {
       public:
@@ -97,12 +97,12 @@ WorkPointer ProcessGroupIna::allgather_coalesced(std::vector<Tensors> &outputs, 
 
 	for (const Tensors &list : outputs)
 		for (const at::Tensor &tensor : list)
-			contiguous.check_writable(tensor); // gloo itself copies to it
+			contiguous.check_writable(tensor); // gloo itself copies into it
 	return by_gloo("all_gather_coalesced", first(inputs), NOT_IN_LIBINA)
 	        ->allgather_coalesced(outputs, in, options);
 }
 
-// What is between two ranks, or of different sizes, is no aggregator's work.
+// Aggregators cannot carry out calls between two ranks, or with different sizes.
 
 WorkPointer ProcessGroupIna::gather(std::vector<Tensors> &outputs, Tensors &inputs,
                                     const c10d::GatherOptions &options)
@@ -147,7 +147,7 @@ WorkPointer ProcessGroupIna::alltoall_base(at::Tensor &output, at::Tensor &input
 	                           ->alltoall_base(out, in, output_sizes, input_sizes, options));
 }
 
-// gloo has it for one tensor that is cut.
+// gloo has this only for a single tensor that it splits, so the tensors are joined.
 WorkPointer ProcessGroupIna::alltoall(Tensors &outputs, Tensors &inputs,
                                       const c10d::AllToAllOptions &options)
 {

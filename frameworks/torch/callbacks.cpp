@@ -52,7 +52,7 @@ struct Server {
 	std::deque<std::function<void()>> waiting;
 };
 
-// Its threads never end, so neither does it.
+// Its threads never end, so it is never destroyed.
 Server &server(size_t depth)
 {
 	static auto *const mutex = new std::mutex;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives of the process group that libina does.
+// The collectives of the process group that libina carries out.
 #include <memory>
 #include <utility>
 
@@ -24,13 +24,13 @@ const at::Tensor &only(const char *call, const Tensors &tensors)
 	return tensors[0];
 }
 
-// Whether libina has the type and the operation.
+// True if libina has both the type and the operation.
 bool can_reduce(const at::Tensor &tensor, const c10d::ReduceOp &op)
 {
 	return type_of(tensor.scalar_type()) && op_of(op);
 }
 
-// The list of tensors, one a rank, that is one rank's.
+// Checks that a rank has given one list with one tensor for each rank, and returns the list.
 const Tensors &list(const char *call, const std::vector<Tensors> &lists, int ranks,
                     const at::Tensor &one)
 {
@@ -128,7 +128,7 @@ WorkPointer ProcessGroupIna::reduce(Tensors &tensors, const c10d::ReduceOptions 
 	              contiguous);
 }
 
-// What is only moved is bytes, whatever its type.
+// Collectives that only move elements treat them as bytes, whatever their type is.
 
 WorkPointer ProcessGroupIna::broadcast(Tensors &tensors, const c10d::BroadcastOptions &options)
 {

@@ -20,9 +20,9 @@ namespace
 
 using Milliseconds = std::chrono::milliseconds;
 
-// How long communicators of this process may still wait for ranks that do not close theirs. A
-// script has a communicator for each group, and a rank that does not close one of them may well
-// close none.
+// How long all communicators of this process together may still wait for ranks that do not close
+// theirs. A script has a communicator for each group, and a rank that does not close one of them
+// may not close any.
 class Patience
 {
       public:
@@ -49,9 +49,9 @@ Patience patience;
 
 } // namespace
 
-// The thread and the communicator's owner hold it: a thread that is left behind keeps what it uses.
+// The thread and the communicator share ownership, so a thread that is left running keeps its data.
 struct Communicator::Shared {
-	// Without a request it is finished, as status and why say.
+	// If there is no request, the call has finished, with this status and reason.
 	struct Started {
 		Call call;
 		ina_request *request = nullptr;
@@ -63,8 +63,8 @@ struct Communicator::Shared {
 	{
 		char why[INA_ERROR_SIZE];
 
-		// Other ranks may need this one while it computes, or waits in gloo: one that has
-		// lost the aggregator gets the sums that it lacks from those that have them.
+		// Other ranks may need this rank while it computes or waits in gloo: a rank that
+		// has lost the aggregator gets missing sums from ranks that have them.
 		options.progress_thread = 1;
 		const ina_status status = ina_open(&options, &comm, why, sizeof(why));
 		if (status != INA_OK)
@@ -80,8 +80,8 @@ struct Communicator::Shared {
 	ina_comm *comm = nullptr;
 	const pid_t owner = getpid();
 
-	// It is held in each call but ina_wait() and ina_close(), so that calls are queued as they
-	// were started, and texts of errors stay until they have been read.
+	// Held during all calls except ina_wait() and ina_close(). So calls are queued in the order
+	// in which they were started, and the text of an error stays valid until it has been read.
 	std::mutex mutex;
 	std::condition_variable changed;
 	std::deque<Started> started;
@@ -148,7 +148,7 @@ void Communicator::Shared::run()
 
 Communicator::Communicator(const ina_options &options) : shared(std::make_shared<Shared>(options))
 {
-	patience.restore(); // all ranks were there just now
+	patience.restore(); // all ranks were alive at this moment
 	std::thread([kept = shared] { kept->run(); }).detach();
 }
 
@@ -175,7 +175,7 @@ void Communicator::ask(const std::function<void(ina_comm *comm)> &question)
 
 void Communicator::close()
 {
-	// A forked child has the object, and neither its thread nor its communicator.
+	// A forked child has a copy of the object, but neither its thread nor its communicator.
 	if (getpid() != shared->owner)
 		return;
 	std::unique_lock<std::mutex> lock(shared->mutex);

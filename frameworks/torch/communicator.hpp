@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A communicator of libina, which goes on by a thread of libina's (progress_thread): what others
-// submit is started at once. A thread of this one's waits for it, and tells of its end, in the
-// order in which it came.
+// A communicator of libina. A thread of libina makes progress (progress_thread), so submitted calls
+// start immediately. A thread of this class waits for their ends, and reports them in the order of
+// submission.
 #ifndef INA_TORCH_COMMUNICATOR_HPP
 #define INA_TORCH_COMMUNICATOR_HPP
 
@@ -16,8 +16,8 @@
 namespace torch_ina
 {
 
-// One call: how it is started, in submit(), and what is told of its end, in the communicator's
-// thread. One without a request is finished as soon as it has been started.
+// One call: submit() runs `start`, and the communicator's thread runs `done` when the call has
+// ended. A call without a request has ended as soon as it has been started.
 struct Call {
 	std::function<ina_status(ina_comm *comm, ina_request **request)> start;
 	std::function<void(ina_status status, const std::string &why)> done;
@@ -29,25 +29,26 @@ class Communicator
 	// Collective: opens the communicator. Throws std::runtime_error.
 	explicit Communicator(const ina_options &options);
 
-	// Closes it, when all that was submitted is finished. Collective, but if the other ranks
-	// do not come within CLOSE_PATIENCE, the thread is left behind waiting for them. All
-	// communicators of the process share that time, since the last one was opened.
+	// Closes the communicator when all submitted calls have finished. Collective; but if the
+	// other ranks do not close within CLOSE_PATIENCE, the thread is left running and waits for
+	// them. All communicators of the process share this time, which starts anew whenever one is
+	// opened.
 	~Communicator();
 
 	Communicator(const Communicator &) = delete;
 	Communicator &operator=(const Communicator &) = delete;
 
-	// Throws std::runtime_error where the communicator is another process's, or closed.
+	// Throws std::runtime_error if the communicator belongs to another process, or is closed.
 	void submit(Call call);
 
-	// What there is to ask libina at once, ahead of what has been submitted. Throws as well.
+	// Runs a query of libina immediately, ahead of submitted calls. Throws like submit().
 	void ask(const std::function<void(ina_comm *comm)> &question);
 
-	// What the destructor does, earlier.
+	// Closes the communicator before the destructor does.
 	void close();
 
-	// Leaves it as it is, for a process that is about to end: the other ranks hear of that at
-	// once.
+	// Leaves the communicator open, for a process that is about to end: the other ranks are
+	// notified of its end immediately.
 	void abandon();
 
 	static constexpr std::chrono::seconds CLOSE_PATIENCE{10};

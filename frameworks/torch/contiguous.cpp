@@ -11,20 +11,21 @@ namespace torch_ina
 namespace
 {
 
-// Whether the memory holds the elements as they are: a tensor may also stand for its conjugates or
-// negatives.
+// True if the memory holds the elements themselves: a tensor may also stand for the conjugates or
+// negatives of its memory.
 bool as_they_are(const at::Tensor &tensor)
 {
 	return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
 }
 
-// False only where no two elements have the same address: a step along a dimension goes beyond all
-// elements of the dimensions with smaller strides. That holds for each view of a contiguous tensor
-// but those of expand(), of unfold() into windows that overlap, and some of as_strided().
+// Returns false only if no two elements have the same address, because a step along a dimension
+// goes beyond all elements of the dimensions with smaller strides. That holds for every view of a
+// contiguous tensor except those of expand(), of unfold() with overlapping windows, and some of
+// as_strided().
 bool may_share_memory(const at::Tensor &tensor)
 {
 	std::vector<std::pair<int64_t, int64_t>> steps; // stride, size
-	int64_t last = 0;                               // offset of the last element so far
+	int64_t last = 0;                               // offset of the last element up to here
 
 	if (tensor.numel() == 0)
 		return false;
@@ -121,8 +122,8 @@ std::function<void()> Contiguous::copy_back() const
 	if (copies.empty())
 		return nullptr;
 	return [copies = copies] {
-		// As a collective that writes to the tensor's memory, this is nothing that autograd
-		// knows of.
+		// Like a collective that writes to the tensor's memory, this must be invisible to
+		// autograd.
 		const at::AutoDispatchBelowADInplaceOrView guard;
 
 		for (const auto &[to, from] : copies)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensors of one call as libina and gloo take them, which see an address and a number of
-// elements: contiguous, in the order of their indices. A tensor that is not so is replaced by a
-// contiguous copy, and an output is copied back when the call has finished. So the layouts of a
-// tensor on different ranks need not be the same.
+// Prepares the tensors of one call for libina and gloo, which use only an address and a number of
+// elements: tensors must be contiguous, in the order of their indices. Another tensor is replaced
+// by a contiguous copy, and outputs are copied back when the call has finished. So a tensor may
+// have different layouts on different ranks.
 #ifndef INA_TORCH_CONTIGUOUS_HPP
 #define INA_TORCH_CONTIGUOUS_HPP
 
@@ -18,8 +18,8 @@ namespace torch_ina
 
 using Tensors = std::vector<at::Tensor>;
 
-// Each of these throws where a tensor is undefined, not dense or not on the CPU; for one that is
-// written, also where elements of it share memory.
+// Each of these functions throws if a tensor is undefined, not dense or not on the CPU. For a
+// tensor that is written, it also throws if elements share memory.
 class Contiguous
 {
       public:
@@ -29,7 +29,7 @@ class Contiguous
 
 	at::Tensor read(const at::Tensor &tensor) const;
 	at::Tensor write(const at::Tensor &tensor);
-	at::Tensor update(const at::Tensor &tensor); // read, and then written
+	at::Tensor update(const at::Tensor &tensor); // first read, then written
 
 	Tensors read(const Tensors &tensors) const;
 	Tensors write(const Tensors &tensors);
@@ -37,10 +37,10 @@ class Contiguous
 
 	void check_writable(const at::Tensor &tensor) const;
 
-	// Has the contents of `from` copied to the tensor when the call has finished.
+	// Copies the contents of `from` to the tensor when the call has finished.
 	void write_from(const at::Tensor &tensor, const at::Tensor &from);
 
-	// What has to be done when the call has finished; null if there is nothing to copy.
+	// The function to call when the call has finished; null if there is nothing to copy.
 	std::function<void()> copy_back() const;
 
       private:
@@ -50,7 +50,7 @@ class Contiguous
 	std::vector<std::pair<at::Tensor, at::Tensor>> copies; // to, from
 };
 
-// One tensor of the elements of several contiguous ones.
+// Returns one tensor with the elements of several contiguous ones.
 at::Tensor joined(const Tensors &tensors);
 
 } // namespace torch_ina

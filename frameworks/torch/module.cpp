@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What torch_ina/__init__.py calls. Calls that wait give up the interpreter's lock meanwhile.
+// The functions that torch_ina/__init__.py calls. Calls that wait release the interpreter's lock.
 #include <algorithm>
 #include <climits>
 

@@ -31,7 +31,7 @@ std::exception_ptr error_of(const std::string &name, ina_status status, const st
 	        c10::str("torch_ina: ", name, ": ", why, " (", ina_status_name(status), ")")));
 }
 
-// The calls of one work: it is complete when the last of them is.
+// The calls of one work, which is complete when the last of them is.
 struct Pending {
 	void finish(const std::exception_ptr &failed)
 	{
@@ -54,7 +54,7 @@ struct Pending {
 	std::exception_ptr error = nullptr;
 };
 
-// The groups that may be there still when Python ends.
+// The groups that may still exist when Python ends.
 struct Groups {
 	std::mutex mutex;
 	std::set<ProcessGroupIna *> all;
@@ -67,11 +67,11 @@ Groups &groups()
 	return *groups;
 }
 
-// A host that forks workers of DataLoader while it is short of processors or memory may answer
-// nothing for seconds. The end of a process is told at once, whatever this is.
+// A host that is short of processors or memory while it forks workers of DataLoader may not answer
+// for seconds. This does not delay the report that a process has ended.
 constexpr int PEER_TIMEOUT_MS = 30000;
 
-// The strings stay the caller's.
+// The caller keeps ownership of the strings.
 ina_options options_of(const Settings &settings)
 {
 	ina_options options;
@@ -98,8 +98,8 @@ ProcessGroupIna::ProcessGroupIna(const Settings &settings, GroupPointer gloo)
 	groups().all.insert(this);
 }
 
-// It may be Python that lets go of the group, with the interpreter's lock; this waits for other
-// ranks, and for gloo's threads, which may want that lock.
+// Python may call this while it holds the interpreter's lock. It waits for other ranks and for
+// gloo's threads, which may need that lock, so it releases the lock.
 ProcessGroupIna::~ProcessGroupIna()
 {
 	std::optional<pybind11::gil_scoped_release> released;
@@ -123,7 +123,7 @@ void ProcessGroupIna::end_all(bool well)
 			group->communicator.close();
 		else
 			group->communicator.abandon();
-		GroupPointer(group->gloo).release(); // nobody waits for gloo's threads
+		GroupPointer(group->gloo).release(); // do not wait for gloo's threads
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// torch's process group on libina. What libina does not do goes to an inner gloo group: route.hpp.
+// torch's process group on libina. An inner gloo group carries out all other calls: route.hpp.
 #ifndef INA_TORCH_PROCESS_GROUP_HPP
 #define INA_TORCH_PROCESS_GROUP_HPP
 
@@ -20,20 +20,20 @@ namespace torch_ina
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 
-// What a process group is opened with.
+// The values with which a process group is opened.
 struct Settings {
 	int rank;
 	int size;
 	int timeout_ms;
 	std::string root;   // address of rank 0
-	std::string cookie; // of this group alone
+	std::string cookie; // different for each group
 };
 
 class ProcessGroupIna : public c10d::ProcessGroup
 {
       public:
 	ProcessGroupIna(const Settings &settings, GroupPointer gloo);
-	// Closes the communicator, ends gloo's threads, and lets go of the store.
+	// Closes the communicator, ends gloo's threads, and releases the store.
 	~ProcessGroupIna() override;
 
 	const std::string getBackendName() const override
@@ -74,22 +74,22 @@ class ProcessGroupIna : public c10d::ProcessGroup
 	void setSequenceNumberForGroup() override;
 	uint64_t getSequenceNumberForGroup() override;
 
-	// What has happened on the communicator, and how its ranks are connected.
+	// Counters of the communicator, and a text about how its ranks are connected.
 	ina_stats stats();
 	std::string explain();
 
-	// For a process that is about to end: closes all its groups. If it does not end well, it
-	// leaves them open, and the other ranks get an error as soon as the process has ended.
+	// For a process that is about to end: closes all its groups. If `well` is false, it leaves
+	// them open, and the other ranks get an error as soon as the process has ended.
 	static void end_all(bool well);
 
       private:
 	using Start = std::function<ina_status(ina_comm *comm, ina_request **request)>;
 
-	// A work by libina, of one call or several. call and tensor are what errors name.
+	// Makes a work of one or several calls of libina. Errors name `call` and `tensor`.
 	WorkPointer submit(c10d::OpType type, const char *call, const at::Tensor &tensor,
 	                   Tensors outputs, std::vector<Start> starts,
 	                   const Contiguous &contiguous);
-	// gloo's work, or, if outputs must be copied back, one that completes after that.
+	// Returns gloo's work or, if outputs must be copied back, a work that completes after that.
 	WorkPointer copied_back(c10d::OpType type, const char *call, Tensors outputs,
 	                        const Contiguous &contiguous, const WorkPointer &work) const;
 	WorkPointer gather_into(const char *call, const at::Tensor &all, const at::Tensor &input,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which collective goes by libina, and which by gloo. It depends only on what is equal on all
-// ranks: call, type and operation.
+// Decides which collectives libina carries out and which gloo. The decision depends only on values
+// that are equal on all ranks: call, type and operation.
 #ifndef INA_TORCH_ROUTE_HPP
 #define INA_TORCH_ROUTE_HPP
 
@@ -17,15 +17,15 @@
 namespace torch_ina
 {
 
-// Why gloo has to do it.
+// The reasons for using gloo.
 constexpr const char *NOT_ADDED = "libina adds no such type, or has no such operation";
 constexpr const char *NOT_IN_LIBINA = "libina has no such call";
 
-// 0: libina has none of it.
+// Return 0 if libina does not have the type or the operation.
 ina_type type_of(at::ScalarType type);
 ina_op op_of(const c10d::ReduceOp &op);
 
-// One line to stderr for each different text, where INA_LOG=info asks for it.
+// Prints one line to stderr for each different text, if INA_LOG=info.
 class Log
 {
       public:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel of torch_ina, with libina inside. CMake builds it, and says which files are in it; this says what is to be known of it.
+"""Builds the wheel of torch_ina, which contains libina. CMake builds and selects the files; this script has the metadata.
 
     /usr/bin/python3 -m pip install --no-build-isolation frameworks/torch
 
-INA_BUILD names a folder in which CMake has been configured already; without it, that is build/wheel.
+INA_BUILD names a folder that CMake has already configured; without it the folder is build/wheel.
 """
 import os
 import re
@@ -28,13 +28,13 @@ class ByCMake(build_py):
 
 
 class Binary(Distribution):
-    """For one version of Python on one kind of machine."""
+    """Marks the wheel as specific to one version of Python and one kind of machine."""
 
     def has_ext_modules(self):
         return True
 
 
-# What setuptools leaves behind is to lie beside CMake's.
+# The files that setuptools leaves go next to those of CMake.
 (BUILD / "python").mkdir(parents=True, exist_ok=True)
 setup(
     name="torch_ina",
@@ -45,7 +45,7 @@ setup(
     license="Apache-2.0",
     packages=["torch_ina"],
     py_modules=["torch_ina_hook"],
-    install_requires=["torch==1.13.*"],  # the extension fits no other
+    install_requires=["torch==1.13.*"],  # the extension works with no other version
     cmdclass={"build_py": ByCMake},
     distclass=Binary,
     options={"build": {"build_base": str(BUILD / "python")}, "egg_info": {"egg_base": str(BUILD / "python")}},

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All-reduce in the network for DistributedDataParallel, as a communication hook: for any PyTorch, and any backend of its group.
+"""All-reduce in the network for DistributedDataParallel, as a communication hook, for any PyTorch and any backend of the group.
 
     state = torch_ina_hook.State()
     model.register_comm_hook(state, torch_ina_hook.all_reduce)
 
-It is Python alone, and calls libina by ctypes. The process group is asked once, for rank 0's address; afterwards gradients go by
-libina, and the rest of training by the group's own backend. Gradients are to be on the CPU.
+It is written in Python alone and calls libina by ctypes. The process group is used once, to exchange rank 0's address. After that
+libina all-reduces the gradients, and the group's own backend does the rest. Gradients must be on the CPU.
 """
 import atexit
 import ctypes
@@ -23,19 +23,19 @@ import torch.distributed as dist
 
 __all__ = ["State", "all_reduce"]
 
-# Of enum ina_type, ina_op and ina_algorithm.
+# Values of enum ina_type, ina_op and ina_algorithm.
 TYPES = {torch.float32: 2, torch.bfloat16: 3, torch.float16: 4, torch.float64: 5}
 SUM = 1
 ALGORITHMS = {1: "ina", 2: "ring"}
 ERROR_BYTES = 512
 CLOSE_PATIENCE_S = 10
-_patience_s = CLOSE_PATIENCE_S  # what is left of it, for all states of the process
-PEER_TIMEOUT_MS = 30000  # a host short of processors or memory may answer nothing for seconds; the end of a process is told at once
-_DISCARD_PORT = 9  # nothing is sent there: any port does to ask for the way to a host
+_patience_s = CLOSE_PATIENCE_S  # the rest of it, for all states of the process together
+PEER_TIMEOUT_MS = 30000  # a host short of processors or memory may not answer for seconds; the end of a process is reported immediately
+_DISCARD_PORT = 9  # nothing is sent to it: any port serves to find the route to a host
 
 
 class Options(ctypes.Structure):
-    """struct ina_options of ina.h, as far as this file knows it; the library is told how far that is."""
+    """struct ina_options of ina.h, as far as this file knows it; struct_size tells the library how far that is."""
     _fields_ = [("struct_size", c_size_t), ("rank", c_int), ("ranks", c_int), ("root", c_char_p), ("bind", c_char_p), ("device", c_char_p),
                 ("algorithm", c_int), ("schedule", c_int), ("window", c_uint), ("message_bytes", c_uint), ("poll_count", c_uint),
                 ("cache_entries", c_uint), ("ack_timeout", c_uint), ("fixed_point", c_int), ("open_timeout_ms", c_int),
@@ -51,7 +51,7 @@ class Stats(ctypes.Structure):
 
 
 def _load():
-    """libina of the wheel, of the build folder or of the prefix that this file is in, or the system's."""
+    """Loads libina from the wheel, from the build folder or prefix that contains this file, or from the system."""
     here = Path(__file__).resolve().parent
     names = [str(folder / "libina.so.0") for folder in (here / "torch_ina", here.parents[1])]
     try:
@@ -70,7 +70,7 @@ def _load():
 
 
 def _way_to(host):
-    """This host's address on the way to another."""
+    """Returns this host's address on the route to another host."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect((host, _DISCARD_PORT))
@@ -80,21 +80,21 @@ def _way_to(host):
 
 
 def own_address(store):
-    """The address by which others may reach this host: that of the way to the store, where torch's ranks meet, if nobody says."""
+    """Returns the address by which other ranks may reach this host: INA_BIND, or the address on the route to torch's store."""
     while isinstance(store, dist.PrefixStore):
         store = store.underlying_store
     return os.environ.get("INA_BIND") or _way_to(getattr(store, "host", None) or os.environ.get("MASTER_ADDR") or socket.gethostname())
 
 
 def seen_by_others(address, others):
-    """Debian's hosts have a name for themselves that is 127.0.1.1, where none of the others is: the way to one of those says more."""
+    """Replaces a loopback address. Debian's hosts have a name that is 127.0.1.1, so this uses the route to a rank with another address."""
     if address.startswith("127."):
         return next((_way_to(other) for other in others if not other.startswith("127.")), address)
     return address
 
 
 def new_cookie():
-    """What tells a communicator from all others."""
+    """Returns a text that distinguishes a communicator from all others."""
     return uuid.uuid4().hex
 
 
@@ -104,9 +104,9 @@ def _set_patience(seconds):
 
 
 class State:
-    """A communicator of the group's ranks (the default group's, if none is named), for the hook. Collective, as is close().
+    """A communicator of the group's ranks (by default those of the default group), for the hook. Collective, like close().
 
-    timeout_s: of an all-reduce, and until all ranks have come. RuntimeError says what failed, and names the rank whose fault it is.
+    timeout_s applies to each all-reduce, and to the wait for all ranks. RuntimeError describes a failure and names the rank at fault.
     """
 
     def __init__(self, group=None, timeout_s=1800):
@@ -124,8 +124,9 @@ class State:
         status = self._library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)
         if status:
             raise self._error("open", status, why.value)
-        _set_patience(CLOSE_PATIENCE_S)  # all ranks were there just now
-        # Held in all calls but ina_wait() and ina_close(): calls are queued as they were started, and texts of errors stay until read.
+        _set_patience(CLOSE_PATIENCE_S)  # all ranks were alive at this moment
+        # Held during all calls except ina_wait() and ina_close(), so that calls are queued in the order of their start and the text
+        # of an error stays valid until it is read.
         self._lock, self._started, self._closed = threading.Lock(), queue.SimpleQueue(), False
         self._thread = threading.Thread(target=self._wait, name="torch_ina_hook", daemon=True)
         self._thread.start()
@@ -139,7 +140,7 @@ class State:
             raise RuntimeError("torch_ina_hook: the state has been closed")
 
     def start(self, tensor):
-        """Starts the average of all ranks' tensors, in place; a future of it. All ranks start the same ones in the same order."""
+        """Starts averaging the tensors of all ranks, in place. Returns a future. All ranks start the same ones in the same order."""
         what = f"all_reduce of {tensor.numel()} {tensor.dtype}"
         if tensor.dtype not in TYPES or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous() or tensor.is_neg():
             raise TypeError(f"torch_ina_hook: {what}, {tensor.layout} on {tensor.device}: "
@@ -147,7 +148,7 @@ class State:
         future, request = torch.futures.Future(), c_void_p()
         with self._lock:
             self._check_open()
-            # As DDP's own: first divided, so that float16 does not overflow.
+            # As in DDP's own hook, the division comes first, so that float16 does not overflow.
             status = self._library.ina_allreduce_start(self._communicator, tensor.div_(self.ranks).data_ptr(), tensor.data_ptr(), tensor.numel(),
                                                        TYPES[tensor.dtype], SUM, byref(request))
             if status:
@@ -156,7 +157,7 @@ class State:
         return future.then(_value)
 
     def _wait(self):
-        """In a thread: finishes what has been started, in that order."""
+        """Runs in a thread: finishes the started all-reduces in order."""
         while (started := self._started.get()) is not None:
             request, tensor, what, future = started
             status = self._library.ina_wait(request)
@@ -166,7 +167,7 @@ class State:
         self._library.ina_close(self._communicator)
 
     def stats(self):
-        """What has happened so far: docs/pytorch.md."""
+        """Returns counters since the communicator was opened: docs/pytorch.md."""
         stats = Stats()
         with self._lock:
             self._check_open()
@@ -175,7 +176,7 @@ class State:
         return {**values, "algorithm": ALGORITHMS[stats.algorithm], "device": stats.device.decode()}
 
     def explain(self):
-        """For people: which switches sum what, or why none does."""
+        """Returns a text for people: which switches sum, or why none does."""
         with self._lock:
             self._check_open()
             size = self._library.ina_comm_explain(self._communicator, None, 0) + 1
@@ -184,8 +185,8 @@ class State:
         return text.value.decode()
 
     def close(self):
-        """Ends what has been started, then the communicator. Ranks that do not come within 10 s are not waited for; all states of the
-        process share that time, since the last one was opened."""
+        """Finishes all started calls, then closes the communicator. Waits at most 10 s for ranks that do not close theirs; all states
+        of the process share this time, which starts anew whenever one is opened."""
         with self._lock:
             if self._closed:
                 return
@@ -198,13 +199,13 @@ class State:
             _set_patience(max(_patience_s - patience_s, 0))
 
     def _end(self):
-        """A script that ends by an exception is gone at once: the other ranks are to hear of it."""
+        """If a script ends by an exception, leaves the communicator open, so that the other ranks are notified immediately."""
         if not hasattr(sys, "last_type"):
             self.close()
 
 
 def _value(future):
-    """Raises in the future that DDP waits for: a Python exception that a future holds as its value would not reach it."""
+    """Raises an error in the future on which DDP waits: DDP would not see a Python exception that is a future's value."""
     value = future.value()
     if isinstance(value, Exception):
         raise value

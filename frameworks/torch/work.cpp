@@ -57,7 +57,7 @@ void InaWork::complete(std::exception_ptr error)
 		}
 	}
 	cv_.notify_all();
-	// The communicator's thread waits for no callback: that may itself wait for the
+	// The communicator's thread must not wait for a callback, which may itself wait for the
 	// communicator.
 	if (asked_for)
 		run_callbacks(depth, [self = c10::intrusive_ptr<InaWork>::reclaim_copy(this)] {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The all-reduce of a single rank: its result is what it contributed. */
+/* The all-reduce of a single rank: the result is the rank's contribution. */
 #ifndef INA_ALGORITHMS_ALONE_H
 #define INA_ALGORITHMS_ALONE_H
 

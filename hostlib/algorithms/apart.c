@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beside the aggregator: connections that are made late, and then as ever. */
+/*
+ * All-reduces that bypass the aggregator: opens their connections on first use, and then works like
+ * the all-reduce among the hosts.
+ */
 #include "apart.h"
 
 #include "hostlib/rdma/manager.h"
@@ -15,7 +18,9 @@ static bool is_opening(const struct ina_apart *apart)
 	return apart->stage == INA_APART_GATHERING || apart->stage == INA_APART_CONNECTING;
 }
 
-/* Slots for messages in both directions, staging for those received, copies of those sent. */
+/*
+ * Slots for messages in both directions, staging for received elements, copies of elements to send.
+ */
 static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_failure *failure)
 {
 	struct ina_fabric *fabric = fabric_of(apart);
@@ -58,7 +63,10 @@ static enum ina_status go_on_connecting(struct ina_apart *apart, struct ina_fail
 
 	if (status != INA_OK || !ready)
 		return status;
-	/* Little memory may be locked: the device has let go of some by now. */
+	/*
+	 * The process may be allowed to lock only little memory, so first deregister memory that
+	 * the device no longer needs.
+	 */
 	ina_memory_release(apart->beside->memory, ina_innet_acknowledged(apart->beside));
 	status = share_memory_out(apart, failure);
 	if (status != INA_OK)
@@ -85,7 +93,7 @@ static enum ina_status go_on_gathering(struct ina_apart *apart, struct ina_failu
 	switch (ina_agree_poll(apart->hosts.completing.completions->control, &vote,
 	                       apart->turn->deadline_ms, &ignored, failure)) {
 	case INA_PENDING:
-	case INA_DISTURBED: /* the engine sees to that first; the votes stay */
+	case INA_DISTURBED: /* the engine handles this first; the votes stay valid */
 		return INA_OK;
 	case INA_NOT_AGREED:
 		return failure->status;
@@ -127,7 +135,7 @@ void ina_apart_attach(struct ina_apart *apart, const struct ina_completions *com
 	apart->like = like;
 }
 
-/* The row of the table of algorithms. */
+/* The row of functions. */
 
 static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
                                  struct ina_failure *failure)
@@ -153,7 +161,10 @@ static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
 
 	if (status != INA_OK || *moved || !is_opening(apart))
 		return status;
-	/* What these wait for are no completions. */
+	/*
+	 * Opening waits for the control channel and the connection manager, which cause no
+	 * completions.
+	 */
 	status = ina_apart_go_on(apart, failure);
 	*moved = !is_opening(apart);
 	return status;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduces among the hosts where there is an aggregator, too, which is not asked: it cannot add
- * what they are of. What the aggregator's sums are recovered by, after a fault, is the ring that
- * takes over, and the memory of both; a rank may be in need of that when another one has gone on
- * to such an all-reduce. So this has a ring of connections and memory of its own, and shares but
- * recursive doubling: a rank comes to that only when it has all sums of the all-reduces before.
+ * All-reduces among the hosts that bypass the aggregator, because it cannot combine their elements.
+ * After a fault, the aggregator's sums are recovered through the ring that takes over and through
+ * the memory of both. A rank may need these when another rank has already entered an all-reduce
+ * that bypasses the aggregator. So such all-reduces have a separate ring of connections and
+ * separate memory, and share only recursive doubling: a rank enters that only when it has all sums
+ * of the earlier all-reduces.
  *
- * The connections are made when the first all-reduce needs them: when all ranks have come to it.
+ * The connections are made on first use, when all ranks have entered the first such all-reduce.
  */
 #ifndef INA_ALGORITHMS_APART_H
 #define INA_ALGORITHMS_APART_H
@@ -14,31 +15,38 @@
 #include "hostlib/control/agreement.h"
 #include "hosts.h"
 
-/* In the work requests of its ring; those of the ring that takes over have 0. */
+/* Epoch in the work requests of this ring. Those of the ring that takes over have epoch 0. */
 #define INA_APART_EPOCH 1u
 
 struct ina_innet;
 
 struct ina_apart {
-	struct ina_hosts hosts;                    /* the first member */
-	const struct ina_connection_context *like; /* what its own is made after */
-	const struct ina_turn *turn;               /* the communicator's */
-	const struct ina_innet *beside;            /* the aggregated connection */
-	struct ina_memory memory;                  /* slots and staging */
+	struct ina_hosts hosts; /* must be the first member */
+	/* the context of the ring that takes over, copied for this one */
+	const struct ina_connection_context *like;
+	const struct ina_turn *turn;    /* the communicator's current call */
+	const struct ina_innet *beside; /* the aggregated connection */
+	struct ina_memory memory;       /* slots and staging of this ring */
 	enum {
 		INA_APART_CLOSED,
-		INA_APART_GATHERING, /* all ranks are to be there */
+		INA_APART_GATHERING, /* waits until all ranks have entered the call */
 		INA_APART_CONNECTING,
 		INA_APART_OPEN,
 	} stage;
-	struct ina_transfer waiting; /* for its connections */
+	struct ina_transfer waiting; /* the transfer that waits for the connections */
 };
 
-/* like: the context of the ring that takes over, which is made before any all-reduce. */
+/*
+ * Prepares the algorithm without opening connections. like: the context of the ring that takes
+ * over, which is ready before any all-reduce.
+ */
 void ina_apart_attach(struct ina_apart *apart, const struct ina_completions *completions,
                       struct ina_doubling *doubling, const struct ina_connection_context *like);
 
-/* As far as it goes: also after a recovery, which has taken its completions. */
+/*
+ * Makes all progress that is possible without waiting. Also called after a recovery, which may have
+ * taken completions of this algorithm.
+ */
 enum ina_status ina_apart_go_on(void *apart, struct ina_failure *failure);
 
 /* Its functions take a struct ina_apart. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completions are taken, and the algorithm goes on. */
+/* Takes completions, and then lets the algorithm continue. */
 #include "completing.h"
 
 static enum ina_status go_on(void *self, enum ina_status status, int count, bool *moved,

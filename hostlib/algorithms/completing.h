@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the algorithms between machines have in common: they go on as messages complete. Their rows
- * have these functions, and their states this struct as the first member.
+ * The part that the algorithms between machines have in common: they make progress when work
+ * requests complete. Their rows contain these functions, and their states have this struct as the
+ * first member.
  */
 #ifndef INA_ALGORITHMS_COMPLETING_H
 #define INA_ALGORITHMS_COMPLETING_H
@@ -11,7 +12,10 @@
 
 struct ina_completing {
 	const struct ina_completions *completions;
-	/* Of the state: does nothing but a message help? And goes on, after completions. */
+	/*
+	 * Functions of the algorithm: awaits_message() says whether only a received message allows
+	 * progress; go_on() makes progress after completions.
+	 */
 	bool (*awaits_message)(const void *self);
 	enum ina_status (*go_on)(void *self, struct ina_failure *failure);
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "congestion.h"
 
-/* RFC 8257, section 3.3: g, the weight of the newest window; alpha begins with 1. */
+/* RFC 8257, section 3.3: g, the weight of the newest window. alpha starts at 1. */
 #define WEIGHT (1.0 / 16)
 
 void ina_congestion_reset(struct ina_congestion *congestion, uint32_t most)

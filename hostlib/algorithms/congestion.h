@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Congestion control of the window, as DCTCP does it (RFC 8257, section 3.3): the share of messages
- * whose sums say that they met congestion is estimated, and once a window the window is cut by half
- * of the estimate. Where a window met none, it grows by a message. Sums are the acknowledgements,
- * and the same for all ranks, so all ranks' windows go the same way.
+ * Congestion control of the window as in DCTCP (RFC 8257, section 3.3). It estimates the share of
+ * messages that met congestion, as their sums report. Once a window in which there was congestion,
+ * the window shrinks by half of this share; after a window without congestion it grows by one
+ * message. Sums take the place of acknowledgements. They are the same for all ranks, so the windows
+ * of all ranks change in the same way.
  */
 #ifndef INA_ALGORITHMS_CONGESTION_H
 #define INA_ALGORITHMS_CONGESTION_H
@@ -12,23 +13,26 @@
 #include <stdint.h>
 
 struct ina_congestion {
-	bool is_controlled; /* else the window is always `most` */
-	uint32_t most;      /* messages */
-	double window;      /* messages, 1 to most */
-	double alpha;       /* estimated share, 0 to 1 */
-	uint64_t end;       /* the message with which the window ends that is being counted */
-	uint32_t messages;  /* of that window whose sums have come */
-	uint32_t marked;    /* of these, that met congestion */
+	bool is_controlled; /* false: the window is always `most` */
+	uint32_t most;      /* the largest window, in messages */
+	double window;      /* in messages, from 1 to most */
+	double alpha;       /* estimated share, from 0 to 1 */
+	uint64_t end;       /* the message whose sum ends the present window */
+	uint32_t messages;  /* messages of this window whose sums have arrived */
+	uint32_t marked;    /* of these, the messages that met congestion */
 };
 
-/* A fresh connection: all of the window of `most` messages, for RDMA begins at the link's rate. */
+/*
+ * Resets the state for a fresh connection. The window starts at `most` messages, because RDMA
+ * starts at the link's rate.
+ */
 void ina_congestion_reset(struct ina_congestion *congestion, uint32_t most);
 
-/* The sum of message `number` has come; `posted`: messages sent so far. */
+/* Records that the sum of message `number` has arrived. posted: messages sent until now. */
 void ina_congestion_summed(struct ina_congestion *congestion, uint64_t number, bool is_marked,
                            uint64_t posted);
 
-/* Messages that may be under way: 1 to most. */
+/* The number of messages that may be under way, from 1 to most. */
 uint32_t ina_congestion_window(const struct ina_congestion *congestion);
 
 #endif

@@ -6,17 +6,20 @@
 
 #include "hostlib/elements/reduce.h"
 
-/* Sends to a partner that have not completed: acknowledgements may be lost, but not all. */
+/*
+ * The most sends to a partner that may be incomplete: some acknowledgements may be lost, but not
+ * all.
+ */
 #define UNFINISHED_MAX 8
 
-/* Header, elements and trailer one behind the other, in whole cache lines. */
+/* Header, elements and trailer in one piece, in whole cache lines. */
 #define BYTES_OF_PLACE(element_bytes)                                                              \
 	(((element_bytes) + INA_WIRE_ALIGNMENT + (uint32_t)INA_MESSAGE_FRAMING + 63) / 64 * 64)
 #define PLACE_BYTES BYTES_OF_PLACE(INA_DOUBLING_BYTES)
 
 /*
- * What a rank sends in an all-reduce: a place for each step of doubling, or as many bytes as
- * halving and doubling sends, twice the whole at most.
+ * The bytes that a rank sends in an all-reduce. Doubling needs a place for each step. Halving and
+ * doubling sends at most twice the elements.
  */
 #define DOUBLING_SENT_BYTES ((INA_PARTNERS_MAX + 2) * PLACE_BYTES)
 #define HALVING_SENT_BYTES                                                                         \
@@ -24,7 +27,7 @@
 #define SENT_BYTES                                                                                 \
 	(DOUBLING_SENT_BYTES > HALVING_SENT_BYTES ? DOUBLING_SENT_BYTES : HALVING_SENT_BYTES)
 
-/* What a partner sends at most. A half is an element longer than the other at most. */
+/* The longest message of a partner. One half may be longer than the other by one element. */
 static uint32_t receive_bytes(int partner)
 {
 	uint32_t half = BYTES_OF_PLACE((INA_HALVING_BYTES >> (partner + 1)) + INA_WIRE_ALIGNMENT);
@@ -32,7 +35,7 @@ static uint32_t receive_bytes(int partner)
 	return half > PLACE_BYTES ? half : PLACE_BYTES;
 }
 
-/* Where the places of a partner begin. */
+/* The offset of a partner's receive places. */
 static size_t receives_at(int partner)
 {
 	size_t bytes = 0;
@@ -52,21 +55,21 @@ static uint8_t *elements_in(uint8_t *message)
 	return message + sizeof(struct ina_wire_header);
 }
 
-/* Where a partner's message number `number` is received. */
+/* The place in which message `number` of a partner is received. */
 static uint8_t *received_at(const struct ina_doubling *doubling, int partner, uint32_t number)
 {
 	return doubling->memory + receives_at(partner) +
 	       (size_t)(number % 2) * receive_bytes(partner);
 }
 
-/* What this rank sends in this all-reduce. */
+/* The memory for messages that this rank sends in this all-reduce. */
 static uint8_t *sent_from(const struct ina_doubling *doubling)
 {
 	return doubling->memory + receives_at(doubling->partner_count) +
 	       (size_t)(doubling->calls % 2) * SENT_BYTES;
 }
 
-/* Doubling: what this rank has before a step, which may be the message that it sends then. */
+/* Doubling: the partial result before a step, which may be the message that is sent in it. */
 static uint8_t *partial_at(const struct ina_doubling *doubling, int step)
 {
 	return sent_from(doubling) + (size_t)step * PLACE_BYTES;
@@ -98,7 +101,9 @@ struct part {
 	uint32_t bytes;
 };
 
-/* Halving: of what both partners have, the half of the lower rank or the upper one's. */
+/*
+ * Halving: splits the part that both partners have, and returns the lower or the upper rank's half.
+ */
 static struct part half_of(const struct ina_doubling *doubling, struct part both, bool is_lower)
 {
 	uint64_t elements = both.bytes / doubling->transfer.element_bytes;
@@ -108,7 +113,7 @@ static struct part half_of(const struct ina_doubling *doubling, struct part both
 	                : (struct part){both.at + lower, both.bytes - lower};
 }
 
-/* Halving: the part that this rank keeps, or gives away, in the exchange with a partner. */
+/* Halving: the part that this rank keeps or sends in the exchange with a partner. */
 static struct part part_of(const struct ina_doubling *doubling, int partner, bool keeps)
 {
 	struct part part = {0, length_of(doubling)};
@@ -119,7 +124,7 @@ static struct part part_of(const struct ina_doubling *doubling, int partner, boo
 	return half_of(doubling, part, (rank < doubling->partners[partner].rank) == keeps);
 }
 
-/* What is sent in a step, and what comes: all of it, or halves. */
+/* The parts that are sent and received in a step: all elements, or halves. */
 static struct part sent_in(const struct ina_doubling *doubling,
                            const struct ina_doubling_step *step)
 {
@@ -136,7 +141,10 @@ static struct part come_in(const struct ina_doubling *doubling,
 	return part_of(doubling, step->partner, !step->ends);
 }
 
-/* This rank's own, before the first step; and the result, after the last one. */
+/*
+ * put_own() stores this rank's elements before the first step; take_result() copies the result
+ * after the last one.
+ */
 static void put_own(struct ina_doubling *doubling)
 {
 	const struct ina_transfer *transfer = &doubling->transfer;
@@ -182,7 +190,10 @@ static enum ina_status post_receive(const struct ina_doubling *doubling, int par
 	                             doubling->partners[partner].rank, strerror(error));
 }
 
-/* The first partner's elements come first, and its result goes last; or the other way round. */
+/*
+ * If this rank has a partner outside of the power of two, the first step receives that partner's
+ * elements and the last one returns the result; or the other way round.
+ */
 static void make_steps(struct ina_doubling *doubling, bool adds, bool is_added)
 {
 	struct ina_doubling_steps *steps = &doubling->doubling;
@@ -199,7 +210,7 @@ static void make_steps(struct ina_doubling *doubling, bool adds, bool is_added)
 		        .sends = adds, .receives = is_added, .ends = is_added};
 }
 
-/* To halve, and back. */
+/* Halving in the order of partners, then doubling in reverse order. */
 static void make_halving_steps(struct ina_doubling *doubling)
 {
 	struct ina_doubling_steps *steps = &doubling->halving;
@@ -264,7 +275,7 @@ void ina_doubling_start(struct ina_doubling *doubling, const struct ina_transfer
 		put_own(doubling);
 }
 
-/* The message of a step, with its elements in it. */
+/* The message of a step, with its elements filled in. */
 static uint8_t *fill_message(struct ina_doubling *doubling, struct part part)
 {
 	uint8_t *message;
@@ -311,7 +322,7 @@ static enum ina_status send_part(struct ina_doubling *doubling,
 	                             strerror(error));
 }
 
-/* Combines the lower ranks' part, first, with that of the higher ones. */
+/* Combines the two parts. The lower rank's part is the first operand. */
 static void combine(struct ina_doubling *doubling, uint8_t *result, const uint8_t *received,
                     uint32_t bytes, bool is_lower)
 {
@@ -327,7 +338,7 @@ static void combine(struct ina_doubling *doubling, uint8_t *result, const uint8_
 		doubling->flags |= INA_WIRE_OVERFLOW;
 }
 
-/* What a message brings. Where the result is given, it is there. */
+/* Takes the elements of a received message. If the result is given, it is already in memory. */
 static void take_elements(struct ina_doubling *doubling, const struct ina_doubling_step *step,
                           const uint8_t *received)
 {

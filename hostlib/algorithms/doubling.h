@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursive doubling: all-reduces of one message. In step s each rank exchanges what it has with
- * the rank 2^s away and combines the two, so after log2 n steps all have the sum of all (Thakur,
- * Rabenseifner and Gropp 2005, "Optimization of collective communication operations in MPICH",
- * section 4). Where n is no power of two, there is a step before these and one behind them
- * (rdma/partners.h). The ring has 2 (n - 1).
+ * Recursive doubling: all-reduces of one message. In step s each rank exchanges its partial result
+ * with the rank 2^s away, and both combine the two, so after log2 n steps all ranks have the sum
+ * (Thakur, Rabenseifner and Gropp 2005, "Optimization of collective communication operations in
+ * MPICH", section 4). If n is not a power of two, there is one more step before these and one after
+ * them (rdma/partners.h). The ring has 2 (n - 1) steps.
  *
- * Longer all-reduces of a power of two go by recursive halving and doubling (Rabenseifner's
- * algorithm, in the same section): in step s two partners exchange halves of what both have, each
- * gives away the half that the other keeps, and after log2 n steps each rank has the result of one
- * part. The same steps in the opposite order put the parts together. That is as many bytes as the
- * ring sends, in 2 log2 n messages one behind the other.
+ * If n is a power of two, longer all-reduces use recursive halving and doubling (Rabenseifner's
+ * algorithm, in the same section). In step s two partners split the part that both have: each sends
+ * the half that the other keeps. After log2 n steps each rank has the result of one part. The same
+ * steps in reverse order put the parts together. That sends as many bytes as the ring, in 2 log2 n
+ * messages one after the other.
  *
- * What two ranks combine is of ranks side by side, and the lower ones' part is the first operand
- * at both: all ranks make the same additions, and have the same bits.
+ * Two ranks always combine partial results of adjacent ranks, and the lower ranks' part is the
+ * first operand at both. So all ranks make the same additions and have the same bits.
  *
- * There are no credits. A partner sends the message of the next all-reduce only when it has ours of
- * this one, and the one after that only when it has ours of the next, which we send when we have
- * taken its message of this one. So two receives a partner are always enough, and two places for
- * what is sent: what was sent two all-reduces ago has come, and a packet of it that is sent once
- * more is a duplicate to its receiver, whatever it carries. Of halving and doubling that is true of
- * each step with a partner, of which an all-reduce has two.
+ * There are no credits. A partner sends its message of the next all-reduce only after it has
+ * received ours of this one. It sends the one after that only after it has received ours of the
+ * next all-reduce, which we send after we have taken its message of this one. So two receives for
+ * each partner are always enough, and so are two places for sent messages: a message from two
+ * all-reduces ago has arrived. If one of its packets is retransmitted, the receiver takes it for a
+ * duplicate, whatever it carries. In halving and doubling, the same holds for each step with a
+ * partner; an all-reduce has two of these.
  */
 #ifndef INA_ALGORITHMS_DOUBLING_H
 #define INA_ALGORITHMS_DOUBLING_H
@@ -31,79 +32,85 @@
 #include "hostlib/rdma/post.h"
 
 /*
- * The longest message, in bytes of elements. In virtual time, at 100 Gb/s, the ring takes 10.7 us
- * for this length in place of 7.2 with 3 ranks, and 14.6 in place of 6.0 with 4:
- * ina-lab run -n 3 --mtu 4096 --virtual-time --aggregator off -- ina-perf --algorithm ring
+ * The longest message, in bytes of elements. With this length at 100 Gb/s in virtual time, 3 ranks
+ * take 7.2 us, and 10.7 us with the ring; 4 ranks take 6.0 us, and 14.6 us with the ring. Measured
+ * with: ina-lab run -n 3 --mtu 4096 --virtual-time --aggregator off -- ina-perf --algorithm ring
  */
 #define INA_DOUBLING_BYTES 16384u
 
 /*
- * The longest that halving and doubling takes, and INA_DOUBLING_BYTES a rank at most. In virtual
- * time, at 100 Gb/s, by the command above, with 8 ranks it takes 14.6, 19.3 and 28.7 us for 32, 64
- * and 128 KiB, and the ring 30.4, 30.7 and 31.4; with 4 ranks 10.6, 14.7 and 22.7 us, and the ring
- * 14.9, 15.6 and 21.0.
+ * The longest all-reduce for halving and doubling, in bytes; it must also have at most
+ * INA_DOUBLING_BYTES for each rank. In virtual time at 100 Gb/s, with the command above, 8 ranks
+ * take 14.6, 19.3 and 28.7 us for 32, 64 and 128 KiB, and 30.4, 30.7 and 31.4 us with the ring. 4
+ * ranks take 10.6, 14.7 and 22.7 us, and 14.9, 15.6 and 21.0 us with the ring.
  */
 #define INA_HALVING_BYTES 131072u
 
 #define INA_DOUBLING_STEPS_MAX (2 * INA_PARTNERS_MAX)
 
 struct ina_doubling_step {
-	int partner; /* which */
+	int partner; /* index of the partner */
 	bool sends;
 	bool receives;
-	bool ends; /* what is received is the result */
+	bool ends; /* the received elements are the result, and are not combined */
 };
 
 struct ina_doubling_steps {
 	struct ina_doubling_step list[INA_DOUBLING_STEPS_MAX];
-	int count; /* 0: there are none */
+	int count; /* 0: this method is not available */
 };
 
 struct ina_doubling_partner {
 	struct ibv_qp *qp;
 	int rank;
-	uint32_t sent;           /* messages so far, modulo 2^32 */
-	uint32_t taken;          /* received, and taken in */
-	uint32_t arrived;        /* receives completed: taken, or one or two more */
-	uint32_t byte_len[2];    /* of these */
+	uint32_t sent;           /* messages sent on this connection, modulo 2^32 */
+	uint32_t taken;          /* messages received and processed */
+	uint32_t arrived;        /* completed receives: equal to `taken`, or one or two more */
+	uint32_t byte_len[2];    /* of the messages that arrived, by their number modulo 2 */
 	unsigned int unfinished; /* sends that have not completed */
 };
 
 struct ina_doubling {
 	struct ina_message_context context;
 	uint32_t lkey;
-	uint8_t *memory; /* ina_doubling_memory() */
+	uint8_t *memory; /* ina_doubling_memory() bytes */
 	struct ina_doubling_partner partners[INA_PARTNERS_MAX];
 	int partner_count;
 	struct ina_doubling_steps doubling;
 	struct ina_doubling_steps halving;
-	uint32_t calls; /* all-reduces so far */
-	/* What is being transferred. */
+	uint32_t calls; /* number of all-reduces since the communicator was opened */
+	/* The all-reduce under way. */
 	struct ina_transfer transfer;
 	const struct ina_doubling_steps *steps;
 	int step;
-	bool has_sent;   /* in this step */
-	int partial;     /* doubling: the place of what this rank has so far */
-	uint32_t copied; /* halving: bytes of the places that messages have taken */
-	uint32_t flags;  /* INA_WIRE_OVERFLOW, INA_WIRE_REJOIN: here or at those it has heard of */
-	uint32_t came;   /* messages */
+	bool has_sent;   /* the message of this step was sent */
+	int partial;     /* doubling: the place of the present partial result */
+	uint32_t copied; /* halving: bytes of the places that messages have used */
+	/* INA_WIRE_OVERFLOW and INA_WIRE_REJOIN, from this rank or from received messages */
+	uint32_t flags;
+	uint32_t came; /* messages received in this all-reduce */
 };
 
-/* Registered memory that it needs with so many partners. */
+/* Bytes of registered memory that are needed for this number of partners. */
 size_t ina_doubling_memory(int partner_count);
 
-/* partners: the fabric's, connected. Posts their receives. Without partners it is for nothing. */
+/*
+ * Prepares recursive doubling with the fabric's partners, which must be connected, and posts the
+ * receives. If there are no partners, no all-reduce uses it.
+ */
 enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct ina_fabric *fabric,
                                   const struct ina_message_context *context, uint8_t *memory,
                                   uint32_t lkey, struct ina_failure *failure);
 
-/* Bytes of elements in its messages: of 16 bits, they travel as float32 where they are added up. */
+/* Bytes of elements in its messages. Sums and products of 16-bit floats are sent as float32. */
 static inline uint64_t ina_doubling_length(const struct ina_transfer *transfer)
 {
 	return transfer->total_bytes * (ina_type_widens(transfer->type, transfer->op) ? 2 : 1);
 }
 
-/* Is this one of its all-reduces? Wide partial results would be twice as many bytes in all steps.
+/*
+ * Does recursive doubling, or halving and doubling, carry out this all-reduce? Halving is not used
+ * for wide partial results, because these would double the bytes of all steps.
  */
 static inline bool ina_doubling_takes(const struct ina_doubling *doubling,
                                       const struct ina_transfer *transfer)
@@ -115,12 +122,15 @@ static inline bool ina_doubling_takes(const struct ina_doubling *doubling,
 	       transfer->part == INA_WHOLE && !ina_type_widens(transfer->type, transfer->op);
 }
 
-/* flags: INA_WIRE_REJOIN, where this rank asks for it. */
+/*
+ * ina_doubling_start() begins an all-reduce; flags: INA_WIRE_REJOIN if this rank asks for it.
+ * ina_doubling_advance() makes all progress that is possible without waiting.
+ */
 void ina_doubling_start(struct ina_doubling *doubling, const struct ina_transfer *transfer,
                         uint32_t flags);
 enum ina_status ina_doubling_advance(struct ina_doubling *doubling, struct ina_failure *failure);
 
-/* A receive, or a send, of a partner has completed. */
+/* Called when a receive from or a send to a partner has completed. */
 void ina_doubling_received(struct ina_doubling *doubling, uint32_t partner, uint32_t byte_len);
 void ina_doubling_sent(struct ina_doubling *doubling, uint32_t partner);
 
@@ -129,13 +139,13 @@ static inline bool ina_doubling_done(const struct ina_doubling *doubling)
 	return doubling->step == doubling->steps->count;
 }
 
-/* The rank from which a message is to come next. */
+/* The rank whose message is needed next. */
 static inline int ina_doubling_awaited(const struct ina_doubling *doubling)
 {
 	return doubling->partners[doubling->steps->list[doubling->step].partner].rank;
 }
 
-/* Nothing but a message helps: no acknowledgement allows anything. */
+/* Does only a received message allow progress? False if an acknowledgement would. */
 bool ina_doubling_awaits_message(const struct ina_doubling *doubling);
 
 #endif

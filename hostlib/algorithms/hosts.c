@@ -29,7 +29,7 @@ void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *com
 
 uint64_t ina_hosts_wide_bytes(const struct ina_hosts *hosts, const struct ina_transfer *transfer)
 {
-	/* Of two ranks no result is partial, and recursive doubling has memory of its own. */
+	/* With two ranks no partial result is sent, and recursive doubling has separate memory. */
 	if (!ina_type_widens(transfer->type, transfer->op) || hosts->ring.connection.ranks == 2 ||
 	    ina_doubling_takes(hosts->doubling, transfer))
 		return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The all-reduce among the hosts, where nothing on the way adds up: by recursive doubling where it
- * is short, else by ring. All ranks decide by its length, and so alike.
+ * The all-reduce among the hosts, used if no aggregator sums. Short all-reduces use recursive
+ * doubling, others the ring. All ranks choose the same, because the choice depends only on the
+ * transfer.
  */
 #ifndef INA_ALGORITHMS_HOSTS_H
 #define INA_ALGORITHMS_HOSTS_H
@@ -13,24 +14,24 @@
 struct ina_hosts {
 	struct ina_completing completing;
 	struct ina_ring ring;
-	struct ina_doubling *doubling; /* the network has one */
-	bool doubles;                  /* the latest all-reduce */
+	struct ina_doubling *doubling; /* owned by the network */
+	bool doubles;                  /* the latest all-reduce uses recursive doubling */
 	/*
-	 * Rank 0 asks all to JOIN again before the next transfer: set at rank 0 before start(). The
-	 * messages bring it to all, who then have `rejoin`.
+	 * Rank 0 sets ask_rejoin before start() to ask all ranks to JOIN again before the next
+	 * transfer. The messages carry this to all ranks, which then have `rejoin` set.
 	 */
 	bool ask_rejoin;
 	bool rejoin;
 };
 
-/* Whose completions it goes on by. */
+/* Sets the completions that drive the algorithm. */
 void ina_hosts_attach(struct ina_hosts *hosts, const struct ina_completions *completions,
                       struct ina_doubling *doubling);
 
-/* Memory for wide partial results that a transfer needs (struct ina_transfer); 0: none. */
+/* Bytes of memory that a transfer needs for wide partial results (struct ina_transfer); 0: none. */
 uint64_t ina_hosts_wide_bytes(const struct ina_hosts *hosts, const struct ina_transfer *transfer);
 
-/* For whoever takes these himself: goes on as far as they allow. */
+/* For a caller that takes the completions itself: makes all progress that they allow. */
 enum ina_status ina_hosts_go_on(void *hosts, struct ina_failure *failure);
 
 /* Its functions take a struct ina_hosts. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The in-network all-reduce: a window that others wait for, and the way out of it. */
+/* The in-network all-reduce: its row of functions, and how a rank leaves the aggregator. */
 #include "in_network.h"
 
 #include <inttypes.h>
 
 #include "common/interrupted.h"
 
-/* For a last message to leave the host before its queue pair is stopped. */
+/*
+ * The time for a last message to leave the host before its queue pair is stopped, in milliseconds.
+ */
 #define PARTING_MS 20
 
 void ina_innet_abandon(struct ina_innet *innet, bool ends_connection)
@@ -15,7 +17,7 @@ void ina_innet_abandon(struct ina_innet *innet, bool ends_connection)
 	const struct ina_transfer nothing = {0};
 	struct ina_failure ignored;
 
-	/* Errors change nothing: the connection is not used again. */
+	/* Ignore errors: the connection is not used again. */
 	innet->operation_count = 0;
 	innet->expected = innet->posted = innet->numbered;
 	innet->received = innet->finished = innet->numbered;
@@ -41,13 +43,13 @@ bool ina_innet_count(const struct ina_innet *innet, struct ina_stats *stats)
 	return operation->overflow;
 }
 
-/* The row of the table of algorithms. */
+/* The row of functions. */
 
 static bool row_has_room(const void *self)
 {
 	const struct ina_innet *innet = self;
 
-	/* A message of it would go at once. */
+	/* A message of the next all-reduce could be sent immediately. */
 	return ina_innet_is_busy(innet) && innet->operation_count < INA_INNET_OPERATIONS &&
 	       innet->posted == innet->numbered && ina_innet_has_place(innet);
 }
@@ -59,7 +61,10 @@ static enum ina_status row_start(void *self, const struct ina_transfer *transfer
 	return ina_innet_advance(self, failure);
 }
 
-/* Nothing but a sum helps: neither may more be sent, nor will an acknowledgement allow it. */
+/*
+ * Returns true if only a sum allows progress: no message may be sent, and no acknowledgement would
+ * change that.
+ */
 static bool awaits_message(const void *self)
 {
 	const struct ina_innet *innet = self;
@@ -68,7 +73,7 @@ static bool awaits_message(const void *self)
 	       innet->unacknowledged < innet->connection.window;
 }
 
-/* After completions: the registrations that they free, and what can be posted. */
+/* Called after completions: releases registrations that are no longer used, and posts messages. */
 static enum ina_status go_on(void *self, struct ina_failure *failure)
 {
 	struct ina_innet *innet = self;
@@ -82,7 +87,10 @@ void ina_innet_attach(struct ina_innet *innet, const struct ina_completions *com
 	innet->completing = (struct ina_completing){completions, awaits_message, go_on};
 }
 
-/* What is not summed, a receiver may still want from the sender's memory. */
+/*
+ * Without sums there is no history, so a retransmission still reads the sender's memory: wait for
+ * the acknowledgements.
+ */
 static bool row_is_done(const void *self)
 {
 	const struct ina_innet *innet = self;

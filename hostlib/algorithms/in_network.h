@@ -8,14 +8,15 @@
 /* Its functions take a struct ina_innet. */
 extern const struct ina_algorithm_row ina_in_network_algorithm;
 
-/* Whose completions it goes on by. */
+/* Sets the completions that drive the algorithm. */
 void ina_innet_attach(struct ina_innet *innet, const struct ina_completions *completions);
 
 /*
- * Is the TRACE, JOIN or LEAVE that is under way over? A TRACE or a JOIN is when one has come and
- * one's own is acknowledged. Else a TRACE would still be under way when the connection becomes a
- * flow; and an aggregator that is reset could learn the flow again from a JOIN that is sent once
- * more, and take DATA that are sent once more, from memory that holds the sums, for contributions.
+ * Is the exchange of a TRACE, JOIN or LEAVE complete? For a TRACE or JOIN, one must have arrived,
+ * and this rank's must be acknowledged. Otherwise a TRACE would still be under way when the
+ * connection becomes a flow. An aggregator that is reset could also learn the flow again from a
+ * retransmitted JOIN. It could then take retransmitted DATA for contributions although the sender's
+ * memory already holds the sums.
  */
 static inline bool ina_innet_is_exchanged(const struct ina_innet *innet)
 {
@@ -24,14 +25,16 @@ static inline bool ina_innet_is_exchanged(const struct ina_innet *innet)
 	        innet->unacknowledged == 0);
 }
 
-/* And has it come back as a sum of all ranks? */
+/* Has the JOIN also come back as the sum of all ranks' JOINs? */
 static inline bool ina_innet_is_joined(const struct ina_innet *innet)
 {
 	return ina_innet_is_exchanged(innet) &&
 	       innet->contributors == (uint32_t)innet->connection.ranks;
 }
 
-/* Has a JOIN come that is not the sum of all ranks'? No other will. */
+/*
+ * Has a JOIN arrived that is not the sum of all ranks' JOINs? No other JOIN will arrive after that.
+ */
 static inline bool ina_innet_is_refused(const struct ina_innet *innet)
 {
 	return ina_innet_is_summed(innet) &&
@@ -39,15 +42,15 @@ static inline bool ina_innet_is_refused(const struct ina_innet *innet)
 }
 
 /*
- * Adds what has been summed of the oldest transfer, which is done or goes on by another algorithm,
- * to the statistics. Returns whether any of it overflowed.
+ * Adds the sums of the oldest transfer to the statistics. The transfer is done, or another
+ * algorithm continues it. Returns whether any of the sums overflowed.
  */
 bool ina_innet_count(const struct ina_innet *innet, struct ina_stats *stats);
 
 /*
- * Sends a LEAVE, so that an aggregator forgets the flow. The transfers stay as they were, for what
- * is to be known of them. ends_connection: the queue pairs are stopped next, so the LEAVE gets 20
- * ms to leave the host.
+ * Sends a LEAVE, so that the aggregator forgets the flow. The state of the transfers does not
+ * change, because the caller may still need it. ends_connection: the caller stops the queue pairs
+ * next, so wait 20 ms for the LEAVE to leave the host.
  */
 void ina_innet_abandon(struct ina_innet *innet, bool ends_connection);
 

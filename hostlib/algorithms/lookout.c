@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TRACEs are sent and received; no call waits for them. */
+/* Sends and receives TRACEs; no call waits for them. */
 #include "lookout.h"
 
 #include <string.h>

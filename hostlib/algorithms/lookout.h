@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TRACEs look out for aggregators: on the aggregated connection in the order of ranks, which is no
- * flow. They have separate memory and work requests, so while the ring is in use no call waits
- * for one, and one that comes late or fails is no fault.
+ * The lookout: TRACEs that look for aggregators. They use the aggregated connection in the order of
+ * ranks, while it is not a flow. They have separate memory and work requests. So no call waits for
+ * one while the ring is in use, and one that is late or fails is no fault.
  *
- * Each rank has a receive for its predecessor's TRACE before any rank sends one. No aggregator
- * holds a TRACE back for its receiver, as it does with a JOIN, and one that comes too early
- * is only sent again after the RNR timer, which rdma_rxe counts in jiffies. While the ring is in
- * use, a rank sends after an all-reduce that all ranks entered with their receives posted.
+ * Each rank posts the receive for its predecessor's TRACE before any rank sends one. An aggregator
+ * does not delay a TRACE for its receiver, as it does with a JOIN. A TRACE that arrives too early
+ * is retransmitted only after the RNR timer, which rdma_rxe counts in jiffies. While the ring is in
+ * use, a rank sends its TRACE after an all-reduce that all ranks entered with their receives
+ * posted.
  */
 #ifndef INA_ALGORITHMS_LOOKOUT_H
 #define INA_ALGORITHMS_LOOKOUT_H
 
 #include "hostlib/rdma/post.h"
 
-/* Registered. All TRACEs on a connection are sent with the same bytes. */
+/* Registered memory. All TRACEs of a connection are sent from the same bytes. */
 struct ina_lookout_memory {
 	struct ina_slot sent_slot;
 	struct ina_slot come_slot;
@@ -25,8 +26,8 @@ struct ina_lookout_memory {
 struct ina_lookout {
 	const struct ina_connection_context *connection; /* the aggregated one */
 	struct ina_lookout_memory *memory;
-	bool has_come;      /* the predecessor's TRACE, as memory->come has it */
-	unsigned int sends; /* of this rank's that are not acknowledged */
+	bool has_come;      /* the predecessor's TRACE has arrived; it is in memory->come */
+	unsigned int sends; /* TRACEs of this rank that are not acknowledged */
 	bool has_failed;
 };
 
@@ -34,18 +35,23 @@ void ina_lookout_attach(struct ina_lookout *lookout,
                         const struct ina_connection_context *connection,
                         struct ina_lookout_memory *memory);
 
-/* The connection is a fresh one, or is at its end: then nothing can come. */
+/*
+ * ina_lookout_renew() prepares the lookout for a fresh connection. ina_lookout_end() is called at
+ * the end of a connection, after which no TRACE can arrive.
+ */
 void ina_lookout_renew(struct ina_lookout *lookout);
 void ina_lookout_end(struct ina_lookout *lookout);
 
-/* Another TRACE is to come; this rank's own goes. */
+/*
+ * ina_lookout_expect() posts the receive for another TRACE; ina_lookout_send() sends this rank's.
+ */
 void ina_lookout_expect(struct ina_lookout *lookout);
 void ina_lookout_send(struct ina_lookout *lookout);
 
-/* One of its work requests has completed. */
+/* Handles a completion of one of the lookout's work requests. */
 void ina_lookout_take(struct ina_lookout *lookout, const struct ibv_wc *wc);
 
-/* Is nothing more to be waited for? A JOIN may follow when the TRACE is acknowledged. */
+/* Has the lookout ended? A JOIN may follow only when this rank's TRACE is acknowledged. */
 static inline bool ina_lookout_is_over(const struct ina_lookout *lookout)
 {
 	return lookout->has_failed || (lookout->has_come && lookout->sends == 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The algorithms on one network: memory shared out, completions given to whom they belong. */
+/*
+ * The algorithms on one network: divides the memory among them, and passes each completion to its
+ * algorithm.
+ */
 #include "network.h"
 
 #include <arpa/inet.h>
@@ -9,7 +12,7 @@
 #include "hostlib/control/agreement.h"
 #include "hostlib/rdma/connection.h"
 
-/* Between looks at the clock. */
+/* The longest wait before the code checks the deadline again. */
 #define TICK_MS 1000
 
 static bool is_aggregated(enum ina_work work)
@@ -17,7 +20,7 @@ static bool is_aggregated(enum ina_work work)
 	return work == INA_WORK_WINDOW_SEND || work == INA_WORK_WINDOW_RECEIVE;
 }
 
-/* Which connection a work request is on: "the ring connection to rank 2". */
+/* Writes the name of a work request's connection, such as "the ring connection to rank 2". */
 static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc *wc, char *text,
                             size_t size)
 {
@@ -44,16 +47,19 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 	char name[64];
 
 	name_connection(fabric, wc, name, sizeof(name));
-	/* A message that is longer than the receive: rdma_rxe says REM_INV_REQ on both sides. */
+	/* The message is longer than the receive: rdma_rxe reports REM_INV_REQ on both sides. */
 	if (wc->status == IBV_WC_LOC_LEN_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR)
 		return ina_fail(failure, INA_ERR_MISMATCH,
 		                "a message on %s is longer than its receiver expects", name);
-	/* The hosts can do without the other connection. */
+	/* Without this connection the hosts can continue; without any other they cannot. */
 	status = is_aggregated((enum ina_work)(wc->wr_id >> 32)) ? INA_ERR_AGGREGATOR
 	                                                         : INA_ERR_DEVICE;
 	if (ina_fabric_look(fabric, &cause) != INA_OK)
 		return ina_fail(failure, status, "%s failed: %s", name, cause.text);
-	/* rdma_rxe has no packet made: the address was the connection's, also if it is back. */
+	/*
+	 * rdma_rxe cannot make a packet: the address of the connection was removed, even if it
+	 * exists again by now.
+	 */
 	if (wc->status == IBV_WC_LOC_QP_OP_ERR)
 		return ina_fail(failure, status,
 		                "%s failed: %s can no longer send from its address %s (%s): was it "
@@ -75,7 +81,8 @@ static enum ina_status take_aggregated(struct ina_network *network, const struct
 	if (is_send && (wc->status == IBV_WC_SUCCESS || !ina_innet_is_busy(innet)))
 		ina_innet_sent(innet);
 	if (!ina_innet_is_busy(innet))
-		return INA_OK; /* of a transfer that is done, or an abandoned JOIN or LEAVE */
+		/* from a transfer that is done, or from an abandoned JOIN or LEAVE */
+		return INA_OK;
 	if (wc->status != IBV_WC_SUCCESS)
 		return explain(&network->fabric, wc, failure);
 	return is_send ? INA_OK : ina_innet_received(innet, wc->byte_len, failure);
@@ -97,10 +104,11 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 	}
 	if (is_aggregated(work)) {
 		if ((uint32_t)wc->wr_id != network->innet.connection.epoch)
-			return INA_OK; /* a connection that is no more */
+			return INA_OK; /* from a connection that no longer exists */
 		status = take_aggregated(network, wc, failure);
 		if (status != INA_OK)
-			network->innet.connection.epoch++; /* nor is this one */
+			/* this connection is not used any more either */
+			network->innet.connection.epoch++;
 		return status;
 	}
 	if (wc->status != IBV_WC_SUCCESS)
@@ -132,16 +140,21 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 	                network->fabric.device);
 }
 
-/* Bytes of a window, whatever its messages are. */
+/* Bytes of elements in a window; the same for every length of messages. */
 static size_t room_of(const struct ina_network *network)
 {
 	return (size_t)network->window_packets * network->fabric.path_mtu;
 }
 
-/* Of memory, each of a window's elements: two of staging, the spare, and copies. */
+/*
+ * The memory has this number of pieces, each for a window's elements: two for staging, one for the
+ * spare, and one for copies.
+ */
 #define PIECES 4u
 
-/* Of both connections' sends, the ring's receives, and the aggregated connection's. */
+/*
+ * Slots for both connections' sends, the ring's receives, and the aggregated connection's receives.
+ */
 static size_t slot_count(const struct ina_settings *settings)
 {
 	const size_t most = ina_window_most(settings->options.window);
@@ -168,8 +181,9 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	        .rank = rank,
 	        .ranks = ranks,
 	        /*
-	         * Only one of the algorithms is at work at a time: they share it. The sums that the
-	         * in-network one keeps are in the spare when the ring takes over.
+	         * The algorithms share this memory, since only one of them works at a time. When
+	         * the ring takes over, the sums that the in-network algorithm keeps are in the
+	         * spare.
 	         */
 	        .staging = (uint8_t *)(slots + slot_count(settings)),
 	        .copies = (uint8_t *)(slots + slot_count(settings)) + 3 * room,
@@ -270,7 +284,7 @@ bool ina_network_join_is_over(const struct ina_network *network)
 	       ina_agree_has_failed(network->completions.control);
 }
 
-/* The message that was started is under way until then; false where it fails before. */
+/* Waits until the exchange that was started ends. Returns false if it fails before that. */
 static bool await(struct ina_network *network, bool (*is_over)(const struct ina_network *),
                   int timeout_ms)
 {
@@ -322,7 +336,10 @@ void ina_network_leave(struct ina_network *network, int timeout_ms)
 	ina_innet_stop(&network->innet);
 }
 
-/* The ring keeps what was asked for. */
+/*
+ * Sets the window of the aggregated connection to the grant; the ring keeps the window of the
+ * options.
+ */
 static void set_window(struct ina_network *network, unsigned int granted_packets)
 {
 	const struct ina_connection_context *asked = &network->hosts.ring.connection;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which elements a message has, and where they lie. */
+/* The elements of each message, and their place in memory. */
 #include "operation.h"
 
 #include <assert.h>

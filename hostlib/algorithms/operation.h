@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transfers of the in-network all-reduce, and what each of their messages is. Messages are
- * numbered from the connection's first; `number` is of one of the operation's.
+ * The transfers of the in-network all-reduce, and the contents of their messages. Messages are
+ * numbered from the first one of the connection; a function's `number` must be one of the
+ * operation's messages.
  *
  * Fixed point (elements/block_float.h): a block is the elements of a message. A block is sent when
- * all ranks' largest exponent of it is known, which comes back in the header of the message W
- * before; the first W messages have nothing but that.
+ * the largest exponent of all ranks for it is known. That exponent arrives in the header of the
+ * message W before. The first W messages carry only exponents.
  */
 #ifndef INA_ALGORITHMS_OPERATION_H
 #define INA_ALGORITHMS_OPERATION_H
@@ -14,121 +15,153 @@
 #include "congestion.h"
 #include "hostlib/rdma/post.h"
 
-/* Transfers in a window at most. */
+/* The most transfers in a window. */
 #define INA_INNET_OPERATIONS 32u
 
-/* A transfer in the window. Its messages are [first, first + count) of the connection. */
+/* A transfer in the window. It has messages [first, first + count) of the connection. */
 struct ina_operation {
 	struct ina_message_context context;
 	struct ina_transfer transfer;
 	uint64_t first;
 	uint64_t count;
-	/* Fixed point: messages without elements at its beginning, the window's; else 0. */
+	/*
+	 * Fixed point: number of messages without elements at its beginning, at most a window;
+	 * otherwise 0.
+	 */
 	uint64_t lead;
 	uint64_t blocks_fixed;
-	uint64_t blocks_float; /* those with an infinity or a NaN in them */
-	bool overflow;         /* some int32 sum overflowed */
+	uint64_t blocks_float; /* blocks with an infinity or a NaN */
+	bool overflow;         /* an int32 sum overflowed */
 	uint64_t congested;    /* messages that met congestion */
 };
 
 struct ina_innet {
 	struct ina_completing completing;
 	struct ina_connection_context connection;
-	struct ina_memory *memory;   /* of the caller's buffers */
-	uint32_t receives;           /* posted at most, and slots for them: the window, or more */
-	struct ina_slot *leave_slot; /* a LEAVE's, whatever else is under way; the network's */
-	uint32_t contributors_due;   /* in a message's trailer */
-	uint32_t rank_due;           /* likewise */
-	uint32_t place;              /* of this rank among the switches, for its JOIN (tree.h) */
+	struct ina_memory *memory; /* registrations of the caller's buffers */
+	/* the most posted receives, with a slot for each: a window, or more */
+	uint32_t receives;
+	/* for a LEAVE, whatever else is under way; owned by the network */
+	struct ina_slot *leave_slot;
+	uint32_t contributors_due; /* expected in a message's trailer */
+	uint32_t rank_due;         /* expected in a message's trailer */
+	/* this rank's place among the switches, for its JOIN (tree.h) */
+	uint32_t place;
 	/*
-	 * The last sums for others, so that a transfer ends before its last sends are acknowledged;
-	 * not where no sums are awaited.
+	 * Keep the last sums for other ranks, so that a transfer may end before its last sends are
+	 * acknowledged. False if no sums are awaited.
 	 */
 	bool keeps;
-	/* Messages of the connection so far. */
-	uint64_t numbered;       /* of the transfers that were started: the next one's first */
+	/*
+	 * Counts of messages of the connection. numbered: in transfers that were started, and so
+	 * the first message of the next transfer.
+	 */
+	uint64_t numbered;
 	uint64_t expected;       /* receives posted */
 	uint64_t posted;         /* sends posted */
-	uint64_t received;       /* sums, checked */
-	uint64_t finished;       /* received, and in the result */
+	uint64_t received;       /* sums received and checked */
+	uint64_t finished;       /* received, and copied to the result */
 	uint64_t unacknowledged; /* sends that have not completed */
 	/*
-	 * Elements of the messages posted and not finished. Negative where the predecessor's come
-	 * first: without an aggregator (plain.h) they need no message of ours.
+	 * Bytes of elements in messages that are posted and not finished. Negative if the
+	 * predecessor's messages arrive before ours are sent: without an aggregator (plain.h) they
+	 * do not depend on ours.
 	 */
 	int64_t awaited_bytes;
 	struct ina_congestion congestion;
-	/* What is being transferred, the oldest first. */
-	struct ina_operation operations[INA_INNET_OPERATIONS]; /* a ring */
+	/* The transfers under way. */
+	struct ina_operation operations[INA_INNET_OPERATIONS]; /* a ring buffer, from `oldest` on */
 	unsigned int oldest;
 	unsigned int operation_count;
-	bool asked;         /* a sum has said that another job was refused: it wants a context */
-	bool says_leave;    /* rank 0: the next message is to say that the job gives its own away */
-	bool is_leaving;    /* a sum has said so: */
-	uint64_t leaves_at; /* what would begin at this message or later goes by ring */
-	uint32_t contributors;    /* in the message received last */
-	uint32_t granted_packets; /* what the JOIN's sum says; then the least of all ranks */
-	uint32_t before; /* jobs that the top had before this one, as the JOIN's sum says */
-	/* By message, modulo 2 W. */
-	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX]; /* fixed point: of its block, all ranks' */
-	bool overflowed[2 * INA_WINDOW_PACKETS_MAX];   /* its sum did */
+	/* a sum has reported that another job was refused and wants a context */
+	bool asked;
+	/* rank 0: the next message announces that the job gives up its context */
+	bool says_leave;
+	bool is_leaving;    /* a sum has announced that the job gives up its context */
+	uint64_t leaves_at; /* transfers that would begin at this message or later use the ring */
+	uint32_t contributors;    /* in the last message received */
+	uint32_t granted_packets; /* from the JOIN's sum; later the smallest of all ranks */
+	uint32_t before; /* number of jobs that the top had before this one, from the JOIN's sum */
+	/*
+	 * By message number, modulo 2 W: for fixed point, the exponent of the block for all ranks;
+	 * and whether the sum of the message overflowed.
+	 */
+	int32_t exponents[2 * INA_WINDOW_PACKETS_MAX];
+	bool overflowed[2 * INA_WINDOW_PACKETS_MAX];
 };
 
-/* Whose message it is, in the ring of operations; -1: of one that is done with, or not begun. */
+/*
+ * The index in `operations` of the transfer that has this message; -1 if that transfer has ended or
+ * was not started.
+ */
 int ina_operation_find(const struct ina_innet *innet, uint64_t number);
 
-/* The same where there is one: the message is under way. */
+/* The transfer that has this message, which must be under way. */
 struct ina_operation *ina_operation_of(struct ina_innet *innet, uint64_t number);
 
-/* Fixed point: one of the first, without elements. */
+/* Fixed point: is this one of the first messages, which have no elements? */
 bool ina_operation_is_lead(const struct ina_operation *operation, uint64_t number);
 
-/* A message's elements in its transfer: the first byte, and how many. */
+/* The elements of a message in its transfer: the offset and the length, in bytes. */
 uint64_t ina_operation_offset(const struct ina_innet *innet, const struct ina_operation *operation,
                               uint64_t number);
 uint32_t ina_operation_length(const struct ina_innet *innet, const struct ina_operation *operation,
                               uint64_t number);
 
-/* Bytes of the collective from this message on; the header has them modulo 2^32. JOIN: the place.
+/*
+ * The bytes of the collective from this message on, plus its mark; the header has them modulo 2^32.
+ * For a JOIN, the place.
  */
 uint32_t ina_operation_remaining(const struct ina_innet *innet,
                                  const struct ina_operation *operation, uint64_t number);
 
-/* Where a message's sum belongs; and where it is kept until all ranks have it. */
+/*
+ * ina_operation_result() is the place of a message's sum in the result. ina_operation_staging() is
+ * the place where a sum is kept until all ranks have it.
+ */
 uint8_t *ina_operation_result(const struct ina_innet *innet, const struct ina_operation *operation,
                               uint64_t number);
 uint8_t *ina_operation_staging(const struct ina_innet *innet, uint64_t number);
 
 /*
- * Is it received there? In place, a sum must not land on a contribution that a fall-back might
- * still need; the last ones must outlive the transfer; and the device cannot write to memory that
- * is not registered.
+ * Is the sum received in staging memory? This is necessary in place, because a sum must not
+ * overwrite a contribution that a fallback might need. It is also necessary for the last sums,
+ * which must outlive the transfer, and for memory that is not registered.
  */
 bool ina_operation_is_staged(const struct ina_innet *innet, const struct ina_operation *operation,
                              uint64_t number);
 
-/* Where it is received; NULL: it has no elements. */
+/* The memory in which the sum is received, and its local key; NULL if it has no elements. */
 uint8_t *ina_operation_receive_buffer(const struct ina_innet *innet,
                                       const struct ina_operation *operation, uint64_t number,
                                       uint32_t *lkey);
 
-/* What a message says that its elements are. */
+/* The number type in the header of a message. */
 enum ina_wire_number_type ina_operation_number_type(struct ina_innet *innet,
                                                     const struct ina_operation *operation,
                                                     uint64_t number);
 
-/* Are they integers that were made of float32? */
+/* Are the elements integers that were made from float32? */
 bool ina_operation_is_fixed(struct ina_innet *innet, const struct ina_operation *operation,
                             uint64_t number);
 
-/* All ranks' exponent of the block that a message carries: the message `lead` before it says it. */
+/*
+ * The exponent, for all ranks, of the block that a message carries. It arrives in the message
+ * `lead` before.
+ */
 int32_t *ina_operation_exponent(struct ina_innet *innet, uint64_t number);
 
-/* What a message says of the block that it speaks of, if there is one. */
+/*
+ * The exponent in the header of a message: this rank's own, of the block that the message
+ * announces; 0 if it announces no block.
+ */
 int32_t ina_operation_own_exponent(const struct ina_innet *innet,
                                    const struct ina_operation *operation, uint64_t number);
 
-/* What is sent of a message's elements: themselves, a copy, or the integers made of them. */
+/*
+ * The elements that are sent in a message, and their local key: the caller's, a copy, or the
+ * integers made from them. NULL if there are no elements.
+ */
 const uint8_t *ina_operation_source(struct ina_innet *innet, const struct ina_operation *operation,
                                     uint64_t number, uint32_t *lkey);
 

@@ -28,23 +28,28 @@ static bool widens(const struct ina_ring *ring)
 	return ina_type_widens(ring->transfer.type, ring->transfer.op);
 }
 
-/* Are the messages of a step wide? Of one that reduces, they are partial results of step + 1 ranks.
+/*
+ * Are the messages of a step wide? In a step that reduces, they are partial results of step + 1
+ * ranks.
  */
 static bool is_wide(const struct ina_ring *ring, int step)
 {
 	return widens(ring) && step > 0 && reduces(ring, step);
 }
 
-/* Bytes of the caller's elements that a message has at most, whether it is wide or not. */
+/* The most bytes of the caller's elements in a message, whether it is wide or not. */
 static uint32_t slice_bytes(const struct ina_ring *ring)
 {
 	return ring->limit_bytes / (widens(ring) ? 2 : 1);
 }
 
-/* Messages that a chunk is cut in at least, while these are whole packets. */
+/* A chunk is cut into at least this number of messages, provided that these are whole packets. */
 #define CHUNK_MESSAGES 8u
 
-/* All ranks cut alike: by the length. As many bytes are under way, if there are slots for them. */
+/*
+ * Chooses the length of the messages from the length of the transfer, so all ranks choose the same.
+ * The bytes under way stay the same, if there are slots for that number of messages.
+ */
 static void fit_messages(struct ina_ring *ring)
 {
 	const struct ina_connection_context *connection = &ring->connection;
@@ -64,8 +69,9 @@ static void fit_messages(struct ina_ring *ring)
 }
 
 /*
- * A chunk's first byte and its length: count / n elements each, one more for the first ones.
- * Between the two halves rank r has chunk r + 1: where only one of them goes, that is block r.
+ * The offset and the length of a chunk in bytes. Each chunk has count / n elements; the first ones
+ * have one more. Between the two halves rank r has chunk r + 1; in a reduce-scatter or all-gather,
+ * that chunk is block r.
  */
 static uint64_t chunk_at(const struct ina_ring *ring, int chunk, uint64_t *bytes)
 {
@@ -97,8 +103,10 @@ static uint64_t slices_of(const struct ina_ring *ring, const struct ina_ring_cur
 	return ina_message_count(bytes, slice_bytes(ring));
 }
 
-/* Where the elements of the cursor's message lie in a buffer; and how long it is, if it is wide
- * twice as long as they are there. */
+/*
+ * The offset of the cursor's message in a buffer, and the message's length, which is doubled if it
+ * is wide.
+ */
 static uint64_t message_at(const struct ina_ring *ring, const struct ina_ring_cursor *cursor,
                            uint32_t *length_bytes)
 {
@@ -140,7 +148,10 @@ static int post_credit_receive(const struct ina_ring *ring)
 
 enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure)
 {
-	/* Each credit not yet read allows another message: there are never more than the window. */
+	/*
+	 * Each credit that has not been read allows another message, so there are never more than a
+	 * window of them.
+	 */
 	for (uint32_t i = 0; i < ina_window_most(ring->connection.window) + 1; i++) {
 		int error = post_credit_receive(ring);
 
@@ -173,13 +184,16 @@ void ina_ring_start(struct ina_ring *ring, const struct ina_transfer *transfer)
 	ring->rejoin = false;
 }
 
-/* Ranks that disagree on the count are found at the first message: it has the whole of it. */
+/*
+ * Each message has the bytes of the whole collective, so the first message shows that ranks
+ * disagree on the count.
+ */
 static uint32_t total_of(const struct ina_ring *ring)
 {
 	return (uint32_t)ring->transfer.total_bytes + ring->transfer.mark;
 }
 
-/* Are the messages of a step received in staging memory, and not in the result? */
+/* Are the messages of a step received in staging memory instead of the result? */
 static bool is_staged(const struct ina_ring *ring, int step)
 {
 	return reduces(ring, step) || ring->transfer.copies_recv || ring->transfer.is_given;
@@ -250,8 +264,8 @@ static int add_send(struct ina_ring *ring, struct ina_batch *batch)
 }
 
 /*
- * Receives for two windows, and the predecessor told of them a window at once: it has a window's
- * credit even so.
+ * Posts receives for two windows, and announces them to the predecessor a window at a time. So the
+ * predecessor always has credit for a window.
  */
 static int advance_receives(struct ina_ring *ring)
 {
@@ -276,13 +290,13 @@ static int advance_receives(struct ina_ring *ring)
 	return post_credit(ring);
 }
 
-/* May another message be sent, for all that the successor has said? */
+/* Does the successor's credit allow another message? */
 static bool has_credit(const struct ina_ring *ring)
 {
 	return (int32_t)(ring->credit - (uint32_t)ring->sends) > 0;
 }
 
-/* Has enough come from the predecessor? */
+/* Have enough messages arrived from the predecessor? */
 static bool is_in_step(const struct ina_ring *ring)
 {
 	uint64_t ahead = (ring->window + 1) / 2;
@@ -316,7 +330,7 @@ enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *fail
 	return INA_OK;
 }
 
-/* Adds this rank's own elements to a message; the next step sends the sum. */
+/* Adds this rank's elements to those of a message; the next step sends the sum. */
 static void reduce(struct ina_ring *ring, const uint8_t *message, uint32_t length)
 {
 	const struct ina_transfer *transfer = &ring->transfer;
@@ -333,7 +347,7 @@ static void reduce(struct ina_ring *ring, const uint8_t *message, uint32_t lengt
 		ring->overflow = true;
 }
 
-/* Puts a message that has come into the result, unless it was received there. */
+/* Copies a received message into the result, unless it was received there. */
 static void take(struct ina_ring *ring, const uint8_t *message, uint32_t length)
 {
 	const struct ina_transfer *transfer = &ring->transfer;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of several trees a job takes. */
+/* Chooses one of several trees for a job. */
 #include "spread.h"
 
 #include "common/random.h"
 
-/* Is this rank the lowest one below its switch of this level? It stands for the switch. */
+/* Is this rank the lowest one below its switch of this level? If so, it stands for the switch. */
 static bool stands_for(const struct ina_tree *tree, int rank, unsigned int level)
 {
 	return ina_tree_slot(tree, rank, level)->id != 0 &&
@@ -12,9 +12,9 @@ static bool stands_for(const struct ina_tree *tree, int rank, unsigned int level
 }
 
 /*
- * The most jobs that a switch of the tree serves; among trees that are alike in that, all jobs of
- * their switches. A switch of level 1 does not count: a host has one link to it, so it is in every
- * tree.
+ * The load of a tree: the most jobs that a switch of the tree serves, and among equal trees the
+ * jobs of all their switches. Switches of level 1 do not count: a host has one link to its switch,
+ * which is therefore in all its trees.
  */
 static uint64_t load_of(const struct ina_tree *tree)
 {
@@ -65,12 +65,12 @@ bool ina_spread_look(struct ina_spread *spread, unsigned int at, const struct in
 		spread->best = at;
 		spread->least = load;
 	}
-	/* Where the first tree does not sum, no other one is looked for. */
+	/* If no switch sums on the first tree, look at no other tree. */
 	spread->is_done = load == 0 || spread->least == UINT64_MAX || goes_round ||
 	                  spread->looks == INA_SPREAD_LOOKS;
 	spread->is_alone = goes_round && spread->looks == 2;
 	*next = spread->is_done ? spread->best : (at + 1) % INA_WIRE_TREES;
-	/* The first tree has another number now. */
+	/* The present tree is the first one, under another number. */
 	if (goes_round && spread->best == spread->first)
 		return false;
 	return *next != at;

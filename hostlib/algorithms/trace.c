@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a TRACE of each rank to the tree of switches. */
+/* Makes the tree of switches from the TRACEs of all ranks. */
 #include "trace.h"
 
 #include <string.h>
 
-/* The path that comes is the predecessor's. */
+/* The TRACE that a rank receives describes the predecessor's path. */
 static struct ina_path *coming_path(const struct ina_network *network)
 {
 	return &network->tree.paths[network->fabric.previous[INA_PURPOSE_AGGREGATE].rank];
@@ -15,7 +15,7 @@ bool ina_trace_fits(const struct ina_network *network)
 	return network->innet.connection.limit_bytes >= sizeof(network->tree.paths->slots);
 }
 
-/* Each path is one rank's to tell, and zeros at all others: the sums are the paths. */
+/* For each path, one rank has the contents and all others have zeros, so the sums are the paths. */
 enum ina_status ina_trace_share(struct ina_network *network, struct ina_failure *failure)
 {
 	const struct ina_lookout *lookout = &network->lookout;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the ways up of all ranks to one tree. */
+/* Makes one tree from the paths of all ranks. */
 #include "tree.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Have both a switch at this level, and the same one? */
+/* Do both ranks have the same switch at this level? */
 static bool share(const struct ina_tree *tree, int a, int b, unsigned int level)
 {
 	uint64_t id = ina_tree_slot(tree, a, level)->id;
@@ -15,7 +15,7 @@ static bool share(const struct ina_tree *tree, int a, int b, unsigned int level)
 	return id != 0 && id == ina_tree_slot(tree, b, level)->id;
 }
 
-/* The level of the highest switch that is known of. */
+/* The level of the highest switch that is known for this rank; 0: none. */
 static unsigned int reach(const struct ina_tree *tree, int rank)
 {
 	unsigned int level = INA_WIRE_LEVELS;
@@ -25,7 +25,7 @@ static unsigned int reach(const struct ina_tree *tree, int rank)
 	return level;
 }
 
-/* Each rank by where it comes to a switch of this level. */
+/* Orders ranks by the switch of this level and by the port at which they arrive there. */
 struct arrivals {
 	const struct ina_tree *tree;
 	unsigned int level;
@@ -56,7 +56,10 @@ static void sort(struct ina_tree *tree, int (*compare)(const void *, const void 
 	qsort_r(tree->order, (size_t)tree->ranks, sizeof(*tree->order), compare, context);
 }
 
-/* In `order` those follow each other then that come to the same switch, and by the same port. */
+/*
+ * Sorts `order` so that ranks with the same switch, and among them those with the same port, are
+ * adjacent.
+ */
 static void sort_arrivals(struct ina_tree *tree, unsigned int level)
 {
 	struct arrivals arrivals = {tree, level};
@@ -65,8 +68,9 @@ static void sort_arrivals(struct ina_tree *tree, unsigned int level)
 }
 
 /*
- * The ranks at order[from] up to order[end - 1] are below one switch: the lowest one, and what the
- * first that knows most of what is above it knows, hold for all.
+ * Ranks order[from] to order[end - 1] are below one switch. Sets the lowest of them for all. The
+ * switches above are copied from the rank that knows the highest one; if there are several, from
+ * the lowest of these.
  */
 static void unite(struct ina_tree *tree, unsigned int level, int from, int end)
 {
@@ -92,7 +96,10 @@ static void unite(struct ina_tree *tree, unsigned int level, int from, int end)
 	}
 }
 
-/* What is above each switch, and the lowest rank below it; of a rank without one, of that below. */
+/*
+ * Completes for each switch the path above it and the lowest rank below it. A rank without a switch
+ * at a level takes the lowest rank from the level below.
+ */
 static void complete(struct ina_tree *tree)
 {
 	for (unsigned int level = 1; level <= INA_WIRE_LEVELS; level++) {
@@ -123,7 +130,7 @@ static bool all_share(const struct ina_tree *tree, unsigned int level)
 	return true;
 }
 
-/* The lowest one below which all ranks are; 0: there is none. */
+/* The lowest level at which all ranks have the same switch; 0 if there is no such level. */
 static unsigned int find_top(const struct ina_tree *tree)
 {
 	unsigned int level = 1;
@@ -133,7 +140,9 @@ static unsigned int find_top(const struct ina_tree *tree)
 	return level <= INA_WIRE_LEVELS ? level : 0;
 }
 
-/* Two ranks that come to a switch by one port come through one switch below it, or else unsummed.
+/*
+ * Do both ranks pass the same switch below this level? Otherwise, if they arrive here by the same
+ * port, their packets arrive without having been summed.
  */
 static bool come_alike(const struct ina_tree *tree, int a, int b, unsigned int level)
 {
@@ -151,7 +160,10 @@ static bool same_port(const struct ina_tree *tree, int a, int b, unsigned int le
 	       ina_tree_slot(tree, a, level)->port == ina_tree_slot(tree, b, level)->port;
 }
 
-/* Do ranks come to a switch of this level side by side, where one sum of theirs ought to? */
+/*
+ * Do ranks arrive at a switch of this level by the same port, where the sum of these ranks ought to
+ * arrive?
+ */
 static bool is_crowded(struct ina_tree *tree, unsigned int level)
 {
 	int a = 0;
@@ -176,7 +188,10 @@ static bool is_crowded(struct ina_tree *tree, unsigned int level)
 	return false;
 }
 
-/* Of some ranks no switch has told; or there are two that are below no common one. */
+/*
+ * Explains why there is no top: some ranks have no known switch, or two ranks have no switch in
+ * common.
+ */
 static void explain_parting(struct ina_tree *tree)
 {
 	const struct ina_wire_trace_slot *first;
@@ -230,8 +245,8 @@ static void judge(struct ina_tree *tree)
 }
 
 /*
- * Switches in the order of the lowest rank below each, from the top down: where those below each
- * switch follow each other already, and where there is no top, the order is that of the ranks.
+ * Orders switches from the top down by the lowest rank below each. If the ranks below each switch
+ * are already adjacent, and if there is no top, this is the order of ranks.
  */
 static int compare_places(const void *a, const void *b, void *context)
 {
@@ -266,7 +281,7 @@ bool ina_tree_keeps_order(const struct ina_tree *tree)
 	return place == tree->ranks;
 }
 
-/* `steps` places further on in the order. */
+/* The rank `steps` places further in the order. */
 static int neighbour(const struct ina_tree *tree, int rank, int steps)
 {
 	int place = 0;
@@ -290,7 +305,7 @@ unsigned int ina_tree_children(const struct ina_tree *tree, int rank, unsigned i
 {
 	unsigned int children = 0;
 
-	/* Those that come by one port follow each other. */
+	/* Ranks that arrive by the same port are adjacent. */
 	for (int place = 0; place < tree->ranks; place++) {
 		int r = tree->order[place];
 
@@ -300,7 +315,7 @@ unsigned int ina_tree_children(const struct ina_tree *tree, int rank, unsigned i
 	return children;
 }
 
-/* Do all come to the top by themselves? */
+/* Does each rank arrive at the top without another switch in between? */
 static bool has_one_switch(const struct ina_tree *tree)
 {
 	for (int r = 0; r < tree->ranks; r++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Switch by switch, from the top down, in the order in which connections go round. */
+/* Draws the tree switch by switch, from the top down, in the order of the connections. */
 #include "tree_draw.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The text so far; what has no room is counted all the same. */
+/* The text. Characters that do not fit are counted, but not stored. */
 struct text {
 	char *start;
 	size_t size;
@@ -30,7 +30,7 @@ static bool is_below(const struct ina_tree *tree, int rank, const struct ina_wir
 	return ina_tree_slot(tree, rank, level)->id == at->id;
 }
 
-/* The rank below a switch whose connection leaves it; -1: none does. */
+/* The rank below a switch whose connection leaves it upward; -1 if no connection does. */
 static int border_of(const struct ina_tree *tree, const struct ina_wire_trace_slot *at,
                      unsigned int level)
 {
@@ -42,7 +42,7 @@ static int border_of(const struct ina_tree *tree, const struct ina_wire_trace_sl
 	return -1;
 }
 
-/* What a switch does for the job. */
+/* Adds a line with the role of a switch in the job. */
 static void add_duty(struct text *text, const struct ina_tree *tree, int rank, unsigned int level)
 {
 	const struct ina_wire_trace_slot *at = ina_tree_slot(tree, rank, level);
@@ -58,7 +58,7 @@ static void add_duty(struct text *text, const struct ina_tree *tree, int rank, u
 		    children == 1 ? "" : "s", border_of(tree, at, level));
 }
 
-/* The highest switch of this rank under a level; 0: the rank itself is there. */
+/* The level of this rank's highest switch below a level; 0 if the rank is directly below. */
 static unsigned int next_below(const struct ina_tree *tree, int rank, unsigned int level)
 {
 	while (--level > 0 && ina_tree_slot(tree, rank, level)->id == 0)
@@ -66,7 +66,7 @@ static unsigned int next_below(const struct ina_tree *tree, int rank, unsigned i
 	return level;
 }
 
-/* Does a rank before this one in the order come to the switch by the same port? */
+/* Does an earlier rank in the order arrive at the switch by the same port? */
 static bool is_drawn(const struct ina_tree *tree, int place, unsigned int level)
 {
 	const struct ina_wire_trace_slot *at = ina_tree_slot(tree, tree->order[place], level);
@@ -79,7 +79,7 @@ static bool is_drawn(const struct ina_tree *tree, int place, unsigned int level)
 	return false;
 }
 
-/* A switch, and by each port what is below: of three levels, so it is no deep recursion. */
+/* Draws a switch and, for each port, the part below it. The recursion has at most three levels. */
 static void add_switch(struct text *text, const struct ina_tree *tree, int rank, unsigned int level,
                        int indent)
 {
@@ -100,7 +100,7 @@ static void add_switch(struct text *text, const struct ina_tree *tree, int rank,
 	}
 }
 
-/* From the highest switch that is known of each rank on down. */
+/* Draws each tree, from the highest switch that is known for a rank. */
 static void add_forest(struct text *text, const struct ina_tree *tree)
 {
 	for (int p = 0; p < tree->ranks; p++) {

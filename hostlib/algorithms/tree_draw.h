@@ -6,8 +6,8 @@
 #include "tree.h"
 
 /*
- * A line for each switch that is known of, with what it does for the ranks, and for each rank,
- * behind the port by which it comes to the one above. Like snprintf().
+ * Draws the tree: a line for each known switch, with its role in the job, and one for each rank,
+ * after the port by which it arrives at the switch above. Size and result are as for snprintf().
  */
 int ina_tree_draw(const struct ina_tree *tree, char *text, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages are sent as the window allows, and come back as sums. */
+/* Sends messages as the window allows, and receives their sums. */
 #include "window.h"
 
 #include <assert.h>
@@ -121,7 +121,10 @@ static int add_send(struct ina_innet *innet, const struct ina_operation *operati
 	return ina_post_send(connection, batch, INA_WORK_WINDOW_SEND, slot, source, lkey, length);
 }
 
-/* The receives of the next message, and of those that can come before it is sent; or an errno. */
+/*
+ * Posts the receives of the next message, and of those that can arrive before it is sent. Returns 0
+ * or an errno.
+ */
 static int post_receives(struct ina_innet *innet)
 {
 	uint64_t end = innet->posted + 1 + innet->receives - innet->connection.window;
@@ -132,7 +135,9 @@ static int post_receives(struct ina_innet *innet)
 	return error;
 }
 
-/* The next message, behind its receives. The message itself goes with its batch. 0, or an errno. */
+/*
+ * Posts the receives of the next message, and adds the message to the batch. Returns 0 or an errno.
+ */
 static int post(struct ina_innet *innet, struct ina_batch *batch)
 {
 	const struct ina_operation *operation = ina_operation_of(innet, innet->posted);
@@ -173,8 +178,9 @@ static void finish_message(struct ina_innet *innet)
 }
 
 /*
- * A block can go when all ranks' exponent of it has come. A LEAVE waits for nothing: who gives its
- * context away may have no other moment for it, and what is not acknowledged may be summed.
+ * May the next message be posted? A block may be sent when its exponent for all ranks is known. A
+ * LEAVE is always sent immediately: a job that gives up its context may have no later opportunity,
+ * and messages that are not acknowledged may still be summed.
  */
 static bool may_post(struct ina_innet *innet)
 {
@@ -219,7 +225,10 @@ enum ina_status ina_innet_advance(struct ina_innet *innet, struct ina_failure *f
 	return INA_OK;
 }
 
-/* Of a JOIN, another rank's place, and a window that is not larger than this rank's. */
+/*
+ * In a JOIN, accept another rank's place, and a window that is not larger than the one that this
+ * rank asked for.
+ */
 static void expect_join(struct ina_wire_header *expected, const struct ina_slot *slot,
                         const struct ina_operation *operation)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls but the collectives and what is told: arguments checked, errors remembered. */
+/* The public calls, except collectives and statistics: they check arguments and store errors. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int ina_version(void)
 	return INA_VERSION;
 }
 
-/* The log function may yet ask what has been closed, and gets an error. */
+/* The log function may still call a closed communicator, and gets an error. */
 static void end(struct ina_comm *comm)
 {
 	comm->is_over = true;
@@ -57,13 +57,13 @@ static enum ina_status open_any(const struct ina_options *options, bool plain, i
 			ina_end_call(made);
 			goto out_why;
 		}
-		ina_control_farewell(&made->control, &failure); /* all others are told why */
+		ina_control_farewell(&made->control, &failure); /* all other ranks get the reason */
 	}
-	made->failure = failure; /* so that closing waits for nobody */
+	made->failure = failure; /* so that closing does not wait for other ranks */
 	ina_comm_close(made, &ignored);
 	end(made);
 out_why:
-	/* On the way there may have been something that went wrong and ended well. */
+	/* The text may be that of an error from which the call recovered. */
 	if (why && why_size > 0)
 		snprintf(why, why_size, "%s", failure.status == INA_OK ? "" : failure.text);
 	return failure.status;
@@ -93,7 +93,10 @@ enum ina_status ina_close(ina_comm *comm)
 	if (failure.status != INA_OK)
 		return failure.status;
 	ina_progress_stop(comm);
-	/* Abandoned: the end of the control connection tells the others. */
+	/*
+	 * There are unfinished requests: the end of the control connections informs the other
+	 * ranks.
+	 */
 	if (comm->first || ina_callers_have_grouped(&comm->callers))
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
 	ina_comm_close(comm, &failure);
@@ -111,7 +114,7 @@ void ina_abort(ina_comm *comm, const char *why)
 
 const char *ina_error(const ina_comm *comm)
 {
-	/* What is kept for the thread is no part of what it asks for. */
+	/* The text that is kept for the thread is not a part of the communicator's state. */
 	struct ina_comm *keeper = (struct ina_comm *)comm;
 	struct ina_caller *caller;
 

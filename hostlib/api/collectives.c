@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collectives: arguments checked, and put into the queue. */
+/* The collectives: they check arguments and put requests into the queue. */
 #include <stdlib.h>
 
 #include "hostlib/elements/number.h"
@@ -9,7 +9,7 @@
 #include "hostlib/rdma/probe.h"
 #include "progress.h"
 
-/* Those that an average of int64 is made of. */
+/* The most bytes of addends for an element: two int64 for an average of int64. */
 #define ELEMENT_BYTES_MAX ((size_t)16)
 
 static enum ina_status check_elements(const struct ina_comm *comm,
@@ -38,9 +38,9 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 }
 
 /*
- * The library copies elements: an address of another device would end the process, and so would a
- * hole. Short memory, which is always copied, is looked at page by page; of longer memory the first
- * byte is, and the device finds holes when it is registered.
+ * The library copies elements, and an address of another device, or a hole, would end the process.
+ * Short memory, which is always copied, is checked page by page. Of longer memory only the first
+ * byte is checked; the device finds holes when the memory is registered.
  */
 static size_t looked_at(size_t bytes)
 {
@@ -69,7 +69,10 @@ static enum ina_status check_access(struct ina_comm *comm, const struct ina_coll
 	return INA_OK;
 }
 
-/* In place, the shorter one is this rank's block of the longer one, or the same. */
+/*
+ * If send and recv overlap, they must be the same, or the shorter one must be this rank's block of
+ * the longer one.
+ */
 static enum ina_status check_memory(const struct ina_comm *comm, const struct ina_collective *what,
                                     struct ina_failure *failure)
 {
@@ -137,15 +140,15 @@ static bool has_open_group(struct ina_comm *comm)
 }
 
 /*
- * May this thread make a call that waits? It is asked before the call is queued; no other thread
- * can open a group for this one in between.
+ * May this thread make a blocking call? This is checked before the call is queued, and no other
+ * thread can open a group for this one in between.
  */
 static bool may_wait(ina_comm *comm)
 {
 	enum ina_status status = INA_OK;
 
 	if (!comm)
-		return true; /* the call itself says so */
+		return true; /* the call itself reports this */
 	ina_enter(comm);
 	ina_comm_take_abort(comm);
 	if (comm->failure.status == INA_OK)
@@ -159,7 +162,7 @@ static bool may_wait(ina_comm *comm)
 	return status == INA_OK;
 }
 
-/* The end of a blocking call, which has put its request there. */
+/* The end of a blocking call, which has started its request. */
 static enum ina_status finish(enum ina_status started, ina_request *const *request)
 {
 	return started == INA_OK ? ina_wait(*request) : started;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hosts and a plain switch can do, as the measure of what an aggregator costs. Not part of
- * the API, nor exported: for benches that link libina.a.
+ * Plain communicators, which show the speed of the hosts and a plain switch, to measure the cost of
+ * an aggregator. They are not part of the API and not exported; benches link with libina.a.
  */
 #ifndef INA_API_PLAIN_H
 #define INA_API_PLAIN_H
@@ -9,11 +9,11 @@
 #include "hostlib/include/ina.h"
 
 /*
- * As ina_open(), but no aggregator is asked to sum: an all-reduce is sent to the successor in the
- * messages, and through the code, of an aggregated one, and gives what the predecessor sent, so
- * recv[i] is the send[i] of rank - 1; the two must not be the same memory. A rank may be done while
- * another has not yet begun: n - 1 all-reduces are a barrier of n ranks. options->algorithm is not
- * looked at.
+ * Like ina_open(), but asks no aggregator to sum. An all-reduce is sent to the successor in the
+ * messages and through the code of an aggregated one. It returns the predecessor's elements, so
+ * recv[i] is the send[i] of rank - 1; the two must not be the same memory. A rank may finish an
+ * all-reduce before another rank has begun it: n - 1 all-reduces are a barrier of n ranks.
+ * options->algorithm is ignored.
  */
 enum ina_status ina_plain_open(const struct ina_options *options, ina_comm **comm, char *why,
                                size_t why_size);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread sleeps by the descriptors that a program would poll, and by one that wakes it. */
+/*
+ * The progress thread waits on the descriptors that a program would poll, and on one that wakes it.
+ */
 #include "progress.h"
 
 #include <errno.h>
@@ -15,12 +17,15 @@
 
 struct ina_progress {
 	pthread_t thread;
-	struct ina_gate gate; /* its events: some request may be done */
+	struct ina_gate gate; /* an event means that a request may be done */
 	int wake_fd;
 	bool ends;
 };
 
-/* A child of fork() has no thread, and some thread that it does not have may be inside. */
+/*
+ * A child of fork() has no progress thread, and another thread of the parent may have been inside
+ * the gate.
+ */
 static struct ina_progress *progress_of(const struct ina_comm *comm)
 {
 	return comm->is_over ? NULL : comm->progress;
@@ -71,7 +76,7 @@ void ina_progress_wake(const struct ina_comm *comm)
 	const uint64_t one = 1;
 	ssize_t ignored = 0;
 
-	/* It does not wait, so no signal interrupts it. */
+	/* The write does not block, so no signal interrupts it. */
 	if (progress_of(comm))
 		ignored = write(progress_of(comm)->wake_fd, &one, sizeof(one));
 	(void)ignored;
@@ -85,21 +90,27 @@ void ina_progress_await(const struct ina_request *request)
 		ina_gate_await(&progress->gate);
 }
 
-/* Makes some progress, without a wait. Returns false if more can be made without one. */
+/* Makes some progress without waiting. Returns false if more is possible without waiting. */
 static bool go_on(struct ina_comm *comm)
 {
 	const struct ina_request *first = comm->first;
 	bool all = true;
 
 	if (first && comm->failure.status == INA_OK) {
-		/* As ina_test() and what follows it: looks round, then as far as it goes. */
+		/*
+		 * As ina_test() and a wait by descriptor do: looks for faults, and then handles
+		 * events until there are no more.
+		 */
 		ina_comm_step(comm, 0);
 		all = ina_comm_exhaust(comm, NULL);
 	} else if (comm->failure.status == INA_OK) {
 		ina_comm_attend(comm);
 		ina_strands_attend(&comm->strands);
 	}
-	/* Requests end in their order, or all at once. Who waits is not woken for each message. */
+	/*
+	 * Requests end in order, or all at the same time. A waiting thread is not woken for each
+	 * message.
+	 */
 	if (comm->first != first || comm->failure.status != INA_OK)
 		ina_gate_tell(&comm->progress->gate);
 	ina_tell(comm);
@@ -121,7 +132,9 @@ static void *run(void *context)
 
 		fds[count] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
 		ina_gate_leave(&progress->gate);
-		/* Stalls and timeouts are found by who looks; so a wait that is cut short is fine.
+		/*
+		 * Stalls and timeouts are found only by looking, so it does no harm if a wait is
+		 * cut short.
 		 */
 		if (all && poll(fds, (nfds_t)count + 1, INA_LOOK_MS) > 0 && fds[count].revents)
 			ignored = read(progress->wake_fd, &wakes, sizeof(wakes));

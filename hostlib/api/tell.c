@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a communicator tells of itself: statistics, and the trees of its channels. */
+/* Reports on a communicator: statistics, and the trees of its channels. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,9 @@
 #include "hostlib/machine/parallel.h"
 #include "progress.h"
 
-/* The one whose channels these are: of the rail, where there are rails; NULL: this rank has none.
+/*
+ * The communicator that has the channels: the rail if there are rails, and NULL if this rank owns
+ * none.
  */
 static const struct ina_comm *between_machines(const ina_comm *comm)
 {
@@ -60,7 +62,7 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
 }
 
-/* What has no room is counted all the same. */
+/* Characters that do not fit are counted, but not stored. */
 struct text {
 	char *start;
 	size_t size;
@@ -106,7 +108,7 @@ int ina_comm_explain(const ina_comm *comm, char *text, size_t size)
 	if (!comm)
 		return -1;
 	ina_enter(comm);
-	/* The parent's tree is in memory that a child does not have. */
+	/* The tree is in memory that a child of fork() does not have. */
 	flat = comm->is_over ? NULL : between_machines(comm);
 	if (flat)
 		explain(&out, flat);

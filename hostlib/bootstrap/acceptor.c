@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Those at a listening socket. */
+/* Accepts connections at a listening socket, and identifies the callers. */
 #include "acceptor.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 
 #include "common/interrupted.h"
 
-/* How long a connection may take to say who it is. */
+/* How long a caller may take to identify itself. */
 #define VISITOR_MS 5000
 
-/* And, where others wait for its place, until it has to leave. */
+/* How long it may take if others wait for its place. */
 #define HURRY_MS 200
 
-/* For an answer to go out; there is room for it, or there never will be. */
+/* How long an answer may take to be sent. It always fits into an empty socket buffer. */
 #define ANSWER_MS 1000
 
 static int count_places(int room)
@@ -85,7 +85,10 @@ static struct ina_control_frame make_answer(const struct ina_acceptor *acceptor,
 	return frame;
 }
 
-/* To a rank of this job. Where it cannot be told it has gone, as will be seen. */
+/*
+ * Answers a rank of this job. If the answer cannot be sent, the rank has died, which other code
+ * notices.
+ */
 static void answer(const struct ina_acceptor *acceptor, struct ina_visitor *visitor,
                    const struct ina_failure *outcome, enum ina_admission admission,
                    const struct ina_endpoint *onward)
@@ -125,8 +128,9 @@ static void keep_oldest(struct ina_visitor **oldest, struct ina_visitor *visitor
 }
 
 /*
- * A place whose visitor has left: the one that has been silent for longest, if it has had its time,
- * else a parked one, which calls again. NULL: all have just come.
+ * Frees a place: that of the caller that has been silent for longest, if it has had its time, or
+ * that of a parked one, which then calls again. Returns NULL if all callers have only just
+ * connected.
  */
 static struct ina_visitor *vacate(struct ina_acceptor *acceptor)
 {
@@ -178,7 +182,7 @@ static bool is_anybody_there(const struct ina_acceptor *acceptor)
 	return ina_poll(&fd, 1, 0) == 1;
 }
 
-/* -1: nobody is there, or no place or no descriptor is free. */
+/* Returns -1 if no caller waits, or if no place or no descriptor is free. */
 static int accept_one(struct ina_acceptor *acceptor, struct ina_visitor **place)
 {
 	int fd;
@@ -241,8 +245,9 @@ void ina_acceptor_refuse(struct ina_acceptor *acceptor, struct ina_visitor *visi
 }
 
 /*
- * Who has said what only ranks say, but is none of this job: the answer's tag says so. It is not
- * signed, so that nobody can have one made and show it to a rank of this job.
+ * Rejects a caller that has sent a valid frame, but does not belong to this job, as the tag in the
+ * answer shows. The answer is not signed; otherwise anybody could obtain a signed one and present
+ * it to a rank of this job.
  */
 static void turn_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor)
 {
@@ -272,7 +277,10 @@ void ina_acceptor_recall(struct ina_acceptor *acceptor)
 		acceptor->visitors[i].is_recalled = acceptor->visitors[i].is_parked;
 }
 
-/* Is it there yet? It has nothing more to say. */
+/*
+ * Is the parked caller still connected? It has nothing more to send, so a readable socket means
+ * that it is not.
+ */
 static bool is_waiting(const struct ina_visitor *visitor)
 {
 	struct pollfd fd = {.fd = visitor->link.fd, .events = POLLIN};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bootstrap: each rank finds its parent by rank 0, gathers its subtree, and hands down. */
+/*
+ * The bootstrap: each rank learns its parent from rank 0, gathers its subtree, and passes the
+ * roster down.
+ */
 #include "bootstrap.h"
 
 #include <stdio.h>
@@ -10,23 +13,25 @@
 #include "children.h"
 #include "gather.h"
 
-/* A rank other than 0, until it has been welcomed. */
+/* A rank other than 0, until it has received the roster. */
 struct joining {
 	struct ina_control *control;
 	const struct ina_settings *settings;
 	const struct ina_endpoint *local;
 	struct ina_acceptor *acceptor;
 	struct ina_roster *roster;
-	struct ina_link *parent; /* fd -1: not yet */
-	struct ina_link nobody;  /* the parent of a rank that is none; rank 0 will say so */
+	struct ina_link *parent; /* fd -1: not connected yet */
+	/* the parent link of a rank number that does not exist; rank 0 will refuse the rank */
+	struct ina_link nobody;
 	struct ina_caller caller;
 	bool calls_parent;
-	bool asks; /* the time is up, and rank 0 is asked why */
+	bool asks; /* the deadline has passed, and this rank asks rank 0 for the reason */
 	bool has_lost_parent;
-	struct ina_failure own; /* not INA_OK: this rank cannot take part, and tells rank 0 */
+	/* not INA_OK: this rank cannot take part, and reports this to rank 0 */
+	struct ina_failure own;
 	int64_t deadline_ms;
 	struct ina_children children;
-	struct ina_ranks told; /* to the parent */
+	struct ina_ranks told; /* what the parent knows of this rank's subtree */
 };
 
 static void call_root(struct joining *j)
@@ -72,7 +77,10 @@ static bool has_paused(const struct joining *j)
 	return j->caller.state == INA_CALLER_PAUSES && j->caller.attempts >= j->caller.ports;
 }
 
-/* Rank 0, and then the parent; where that does not answer, rank 0 knows of another one by now. */
+/*
+ * Calls rank 0, and then the parent. If the parent does not answer, calls rank 0 again, which may
+ * know another process with the parent's rank by then.
+ */
 static enum ina_status step_caller(struct joining *j, struct ina_failure *failure)
 {
 	struct ina_caller *caller = &j->caller;
@@ -91,7 +99,7 @@ static enum ina_status step_caller(struct joining *j, struct ina_failure *failur
 		*j->parent = caller->link;
 		caller->link.fd = -1;
 		j->told = (struct ina_ranks){{0}};
-		call_root(j); /* for the next time */
+		call_root(j); /* prepare the next call, in case the parent dies */
 	} else if (j->calls_parent && has_paused(j)) {
 		call_root(j);
 		caller->until_ms = ina_now_ms() + INA_CALLER_PAUSE_MS;
@@ -125,7 +133,8 @@ static void take_children(struct joining *j)
 	while ((visitor = ina_acceptor_next(j->acceptor, INA_CONTROL_GREETING)) != NULL) {
 		const struct ina_control_frame *in = &visitor->link.in;
 
-		if (in->greeting.job_id != 0) /* it has been welcomed, and this rank has not */
+		/* that rank has received the roster already, and this one has not */
+		if (in->greeting.job_id != 0)
 			ina_acceptor_park(visitor);
 		else if (judge_child(j, in, &why) == INA_OK)
 			ina_acceptor_let_in(j->acceptor, visitor,
@@ -135,7 +144,7 @@ static void take_children(struct joining *j)
 	}
 }
 
-/* What has changed below this rank. */
+/* Reports changes of the subtree to the parent. */
 static void tell_parent(struct joining *j)
 {
 	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_GATHERED);
@@ -146,11 +155,14 @@ static void tell_parent(struct joining *j)
 	if (memcmp(&frame.gathered, &j->told, sizeof(j->told)) == 0)
 		return;
 	j->told = frame.gathered;
-	/* Where it is gone, that will be read. */
+	/* If the parent has died, the next read shows it. */
 	ina_link_send(j->parent, &frame, ina_now_ms() + INA_GATHER_SEND_MS);
 }
 
-/* A part of the roster, or why there is none. Returns true for the last. */
+/*
+ * Takes a part of the roster, or the reason why there is no roster. Returns true after the last
+ * frame.
+ */
 static bool take_welcome(struct joining *j, struct ina_failure *failure)
 {
 	struct ina_control_frame frame = j->parent->in;
@@ -167,7 +179,9 @@ static bool take_welcome(struct joining *j, struct ina_failure *failure)
 	return welcome->first + welcome->count >= (uint32_t)j->control->ranks;
 }
 
-/* What the parent says. Returns true when this is over, well or not. */
+/*
+ * Reads frames from the parent. Returns true when the bootstrap has ended, with or without success.
+ */
 static bool hear_parent(struct joining *j, struct ina_failure *failure)
 {
 	char where[INA_ROOT_TEXT];
@@ -185,7 +199,7 @@ static bool hear_parent(struct joining *j, struct ina_failure *failure)
 		ina_link_close(j->parent);
 		if (ina_parent(j->control->rank) != 0) {
 			j->has_lost_parent = true;
-			return false; /* there may be another one soon */
+			return false; /* another process may take the parent's place */
 		}
 		ina_root_text(j->settings, where);
 		ina_fail(failure, INA_ERR_PEER,
@@ -198,7 +212,7 @@ static bool hear_parent(struct joining *j, struct ina_failure *failure)
 	return false;
 }
 
-/* Nobody has said why this rank was not welcomed. */
+/* The deadline has passed, and no rank has sent a reason. */
 static enum ina_status give_up(const struct joining *j, struct ina_failure *failure)
 {
 	int timeout_ms = j->settings->options.open_timeout_ms;
@@ -220,7 +234,10 @@ static enum ina_status give_up(const struct joining *j, struct ina_failure *fail
 	                timeout_ms, j->caller.why[0] ? j->caller.why : "no answer");
 }
 
-/* The time is up: rank 0 knows best who is missing. Returns false when it cannot be asked. */
+/*
+ * The deadline has passed: rank 0 knows best which ranks are missing. Returns false if rank 0
+ * cannot be asked.
+ */
 static bool ask_why(struct joining *j)
 {
 	char why[sizeof(j->caller.why)];
@@ -239,7 +256,7 @@ static void wait(const struct joining *j)
 	struct pollfd fds[INA_ACCEPTOR_PLACES + 1 + INA_NEIGHBOURS_MAX + 1];
 	int count = ina_acceptor_pollfds(j->acceptor, fds);
 
-	/* The parent and the children; the others are no neighbours yet. */
+	/* The parent and the children; the other neighbours are not connected yet. */
 	count += ina_control_pollfds(j->control, fds + count);
 	if (j->parent->fd < 0 || j->asks)
 		fds[count++] = ina_caller_pollfd(&j->caller);
@@ -292,7 +309,10 @@ static enum ina_status join_bootstrap(struct ina_control *control,
 		j->parent = &j->nobody;
 	call_root(j);
 	failure->status = INA_OK;
-	/* Its place becomes free, and its children find another parent. */
+	/*
+	 * Close the connections: this rank's place becomes free, and its children find another
+	 * parent.
+	 */
 	if (join(j, failure) != INA_OK) {
 		for (int i = 0; i < control->count; i++)
 			ina_link_close(&control->neighbours[i].link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rank that calls another one. */
+/* The calling side of a connection between two ranks. */
 #include "caller.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 
 #include "common/interrupted.h"
 
-/* For a host to take the connection, and for who listens there to say the first word. */
+/* How long the host may take to accept the connection, and the listener to send its challenge. */
 #define SILENCE_MS 5000
 
 void ina_caller_open(struct ina_caller *caller, const struct ina_job *job,
@@ -41,7 +41,7 @@ static void enter(struct ina_caller *caller, int state, int ms)
 	caller->until_ms = ina_now_ms() + ms;
 }
 
-/* The attempt has ended. */
+/* Ends this attempt, and schedules the next one. */
 static void __attribute__((format(printf, 2, 3)))
 call_again(struct ina_caller *caller, const char *why, ...)
 {
@@ -81,7 +81,10 @@ static void connect_or_not(struct ina_caller *caller)
 		call_again(caller, "%s", strerror(errno));
 }
 
-/* Returns true for a frame of this type; where anything else has come the attempt has ended. */
+/*
+ * Returns true for a frame of this type. Any other frame, and the end of the connection, ends the
+ * attempt.
+ */
 static bool hears(struct ina_caller *caller, enum ina_control_type type)
 {
 	switch (ina_link_read(&caller->link)) {
@@ -128,7 +131,7 @@ static void introduce(struct ina_caller *caller)
 		call_again(caller, "it closed the connection at once");
 }
 
-/* Only a rank of the same job is believed. */
+/* Accepts the answer only from a rank of the same job. */
 static enum ina_status hear_answer(struct ina_caller *caller, struct ina_failure *failure)
 {
 	const struct ina_control_frame *in = &caller->link.in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children in the tree. */
+/* A rank's children in the tree, during the bootstrap. */
 #include "children.h"
 
 static struct ina_peer *child_at(const struct ina_children *children, int i)
@@ -9,7 +9,7 @@ static struct ina_peer *child_at(const struct ina_children *children, int i)
 	return ina_is_child(neighbour->rank, children->control->rank) ? neighbour : NULL;
 }
 
-/* What it says of others than its own subtree is not heard. */
+/* Ignores reports on ranks outside the child's subtree. */
 static struct ina_ranks of_subtree(const struct ina_ranks *set, int rank, int ranks)
 {
 	struct ina_ranks heard = {{0}};

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Credentials of a connection's ends. */
+/* Credentials of the two ends of a connection. */
 #include "credential.h"
 
 #include <errno.h>
 #include <sys/random.h>
 
-/* A host that has just booted may lack entropy for long: then what there is must do. */
+/*
+ * A host that has just booted may lack entropy for long; in that case, use the kernel's insecure
+ * source.
+ */
 int ina_random_number(uint64_t *number)
 {
 	ssize_t got = getrandom(number, sizeof(*number), GRND_NONBLOCK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rank 0: gathers HELLOs, compares them, and answers all with a WELCOME. */
+/* Rank 0: gathers the HELLOs, compares them, and sends all ranks a WELCOME. */
 #include "gather.h"
 
 #include <arpa/inet.h>
@@ -13,31 +13,31 @@
 #include "caller.h"
 #include "children.h"
 
-/* Between two looks at what has come. */
+/* The longest wait before rank 0 looks at its connections again. */
 #define TICK_MS 1000
 
-/* A rank that has been put off and has not called again for so long has gone. */
+/* A rank that was put off and has not called again within this time counts as dead. */
 #define AWAY_MS 3000
 
-/* A rank that was sent on is at its parent by then. */
+/* Within this time, a rank that was sent on reaches its parent. */
 #define SENT_ON_MS 2000
 
-/* Between two looks at ports that others have. */
+/* The pause between two attempts to listen while other jobs use the ports. */
 #define LISTEN_PAUSE_MS 50
 
 struct gathering {
 	struct ina_control *control;
 	const struct ina_settings *settings;
 	struct ina_roster *roster;
-	struct ina_failure mismatch; /* the first that was found and ends the job */
+	struct ina_failure mismatch; /* the first failure that ends the bootstrap for all ranks */
 	int64_t deadline_ms;
-	int refused; /* ranks of this job that disagree, or have failed */
+	int refused; /* ranks of this job that have other options or have failed */
 	struct ina_children children;
-	struct ina_ranks come;  /* are in the tree, as far as rank 0 has heard */
-	struct ina_ranks left;  /* have been, and have not stayed */
-	struct ina_ranks known; /* their endpoints are those in the roster */
+	struct ina_ranks come;  /* ranks that are in the tree, as far as rank 0 knows */
+	struct ina_ranks left;  /* ranks that were in the tree and have ended */
+	struct ina_ranks known; /* ranks whose current endpoints are in the roster */
 	struct caller {
-		int64_t called_ms;  /* the last time; 0: never */
+		int64_t called_ms;  /* time of the last call; 0: none */
 		int64_t sent_on_ms; /* when it was sent on to its parent; 0: not yet */
 	} callers[INA_MAX_RANKS];
 	struct ina_acceptor acceptor;
@@ -74,7 +74,7 @@ static const char *schedule_name(uint32_t schedule)
 	return schedule < sizeof(names) / sizeof(names[0]) ? names[schedule] : "unknown";
 }
 
-/* Returns a listening socket, or -1 with errno. */
+/* Opens a listening socket. Returns -1 with errno after an error. */
 static int listen_at(const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -105,7 +105,7 @@ static int listen_at_any(const struct ina_settings *settings)
 	return fd;
 }
 
-/* Another job holds a port no longer than until its ranks have met. */
+/* Waits for a port, because another job holds one only until its ranks have met. */
 static enum ina_status listen_at_root(const struct ina_settings *settings, int64_t deadline_ms,
                                       int *listener, struct ina_failure *failure)
 {
@@ -130,7 +130,7 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 	                                    : "");
 }
 
-/* Compares what a rank brought with rank 0's. INA_OK, or INA_ERR_MISMATCH. */
+/* Compares a rank's options with rank 0's. Returns INA_OK or INA_ERR_MISMATCH. */
 static enum ina_status compare_hello(const struct ina_settings *settings, uint32_t rank,
                                      const struct ina_hello *hello, struct ina_failure *m)
 {
@@ -145,7 +145,7 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 		return ina_fail(m, INA_ERR_MISMATCH,
 		                "a rank %u came, but the rank count is %u: ranks are 0 to %u", rank,
 		                hello->ranks, hello->ranks - 1);
-	if (hello->status != INA_OK) /* its options may be what failed */
+	if (hello->status != INA_OK) /* the options may be the reason for the failure */
 		return INA_OK;
 	if (hello->algorithm != (uint32_t)own->algorithm)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for algorithm %s, rank 0 for %s",
@@ -176,7 +176,7 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 	return INA_OK;
 }
 
-/* Does it call, and is yet to be in the tree? */
+/* Does the rank call, without being in the tree yet? */
 static bool is_calling(const struct gathering *g, int rank)
 {
 	int64_t called_ms = g->callers[rank].called_ms;
@@ -185,7 +185,10 @@ static bool is_calling(const struct gathering *g, int rank)
 	       !ina_ranks_have(&g->come, rank);
 }
 
-/* Who has not come, who has come and gone, and who else came. */
+/*
+ * Writes which ranks have not connected, which have connected and ended, and which other callers
+ * came.
+ */
 static void name_missing(const struct gathering *g, struct ina_failure *failure)
 {
 	const int ranks = g->control->ranks;
@@ -212,7 +215,10 @@ static void name_missing(const struct gathering *g, struct ina_failure *failure)
 		         g->acceptor.last);
 }
 
-/* To rank 0 itself, or on to its parent, when that has called. */
+/*
+ * Accepts the caller if rank 0 is its parent. Otherwise sends it on to its parent when that has
+ * called.
+ */
 static void place(struct gathering *g, struct ina_visitor *visitor)
 {
 	int rank = (int)visitor->link.in.rank;
@@ -222,7 +228,10 @@ static void place(struct gathering *g, struct ina_visitor *visitor)
 	int64_t now_ms = ina_now_ms();
 	bool is_on_its_way = caller->sent_on_ms != 0 && now_ms - caller->sent_on_ms < SENT_ON_MS;
 
-	/* Another process, while the first is on its way: it is heard when that has not arrived. */
+	/*
+	 * Another process calls with this rank while the first one is still on its way to its
+	 * parent. It is considered when the first one has not arrived in time.
+	 */
 	if (is_on_its_way &&
 	    memcmp(&endpoint, &g->roster->endpoints[rank], sizeof(endpoint)) != 0) {
 		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
@@ -244,8 +253,9 @@ static void place(struct gathering *g, struct ina_visitor *visitor)
 }
 
 /*
- * A rank that is in the tree: the same process, which did not hear that it had been let in, and
- * whose first connection is not yet known to be given up? It may come when that is.
+ * Is this the process that is in the tree with this rank? It did not receive the answer that
+ * accepted it, and has closed its first connection, which rank 0 has not noticed yet. It may
+ * connect when rank 0 has.
  */
 static bool has_lost_its_way(const struct gathering *g, uint32_t rank,
                              const struct ina_endpoint *endpoint)
@@ -253,7 +263,10 @@ static bool has_lost_its_way(const struct gathering *g, uint32_t rank,
 	return rank != 0 && memcmp(endpoint, &g->roster->endpoints[rank], sizeof(*endpoint)) == 0;
 }
 
-/* It cannot take part, so none can. It hears what all do: the first failure. */
+/*
+ * The rank has failed, so no rank can take part. It gets the same error as all ranks: the first
+ * failure.
+ */
 static void take_failure(struct gathering *g, struct ina_visitor *visitor)
 {
 	const struct ina_control_frame *in = &visitor->link.in;
@@ -265,9 +278,10 @@ static void take_failure(struct gathering *g, struct ina_visitor *visitor)
 }
 
 /*
- * Of this job, as far as its cookie tells. Where a launcher or the user has named the job, nobody
- * else will come as a rank that disagrees, so it is the end for all. Where nobody has, it may be
- * another job's: it alone is told, and its place is still to be taken.
+ * Handles a HELLO that belongs to this job by its cookie. If a launcher or the user has named the
+ * job, a rank with other options is a mistake, and the bootstrap ends for all. If nobody has named
+ * the job, the caller may belong to another job: only the caller gets the error, and its rank's
+ * place stays free.
  */
 static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 {
@@ -286,7 +300,8 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 	is_expected = rank != 0 && !ina_ranks_have(&g->come, (int)rank);
 	if (hello->status != INA_OK && is_expected) {
 		take_failure(g, visitor);
-	} else if (hello->patience_ms == 0) { /* it does not wait, but asks for whom it has */
+		/* it does not wait, but asks which ranks are missing */
+	} else if (hello->patience_ms == 0) {
 		name_missing(g, &misfit);
 		ina_acceptor_tell(&g->acceptor, visitor, &misfit);
 	} else if (is_expected) {
@@ -300,7 +315,10 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 	}
 }
 
-/* Who is in the tree. Who was, and has died or waits no longer, may come again. */
+/*
+ * Updates which ranks are in the tree. A rank that was in it and has died, or no longer waits, may
+ * connect again.
+ */
 static void look_at_tree(struct gathering *g)
 {
 	struct ina_ranks before = g->come;
@@ -340,7 +358,7 @@ static int count_calling(const struct gathering *g)
 	return count;
 }
 
-/* Has every rank come; or, when the job has failed, can every rank hear of it? */
+/* Have all ranks connected? If the bootstrap has failed: can all ranks be informed? */
 static bool have_all_come(const struct gathering *g)
 {
 	int count = ina_ranks_count(&g->come, g->control->ranks);
@@ -350,11 +368,11 @@ static bool have_all_come(const struct gathering *g)
 	return count >= g->control->ranks;
 }
 
-/* Waits for ranks, until all have come, or the deadline, or a while after a failure. */
+/* Waits until all ranks have connected, until the deadline, or until some time after a failure. */
 static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 {
 	int ranks = g->control->ranks;
-	bool is_short = false; /* after a failure */
+	bool is_short = false; /* the deadline was shortened after a failure */
 
 	for (;;) {
 		struct ina_visitor *visitor;
@@ -370,7 +388,8 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 			break;
 		wait(g, g->deadline_ms);
 		look_at_tree(g);
-		ina_acceptor_recall(&g->acceptor); /* who waits is still there */
+		/* check that parked callers are still connected */
+		ina_acceptor_recall(&g->acceptor);
 		while ((visitor = ina_acceptor_next(&g->acceptor, INA_CONTROL_HELLO)) != NULL) {
 			take_hello(g, visitor);
 			look_at_tree(g);
@@ -383,7 +402,7 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 	return failure->status;
 }
 
-/* The roster goes down the tree, part by part; or why there is none does. */
+/* Sends the roster down the tree in parts, or the reason why there is no roster. */
 static void welcome(struct gathering *g, const struct ina_failure *outcome)
 {
 	uint32_t ranks = (uint32_t)g->control->ranks;
@@ -405,7 +424,7 @@ static void welcome(struct gathering *g, const struct ina_failure *outcome)
 	}
 }
 
-/* Who has been put off, and so is not in the tree, calls again soon, and hears of it then. */
+/* A rank that was put off is not in the tree. It calls again soon, and gets the reason then. */
 static void refuse_callers(struct gathering *g, const struct ina_failure *outcome)
 {
 	int64_t deadline_ms = ina_now_ms() + 2 * INA_CALLER_PUT_OFF_MS;
@@ -421,7 +440,7 @@ static void refuse_callers(struct gathering *g, const struct ina_failure *outcom
 			if (rank < (uint32_t)g->control->ranks && is_calling(g, (int)rank)) {
 				ina_acceptor_tell(&g->acceptor, visitor, outcome);
 				g->callers[rank].called_ms = 0;
-			} else { /* its next bootstrap, perhaps */
+			} else { /* perhaps a call of its next bootstrap */
 				ina_acceptor_send_on(&g->acceptor, visitor, NULL);
 			}
 		}
@@ -456,7 +475,9 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 		         strerror(errno));
 	if (outcome.status != INA_OK)
 		refuse_callers(g, &outcome);
-	/* Closed before anybody is welcomed, so that a rank's next bootstrap cannot get in here.
+	/*
+	 * Close the listener before any rank is welcomed, so that no call of a rank's next
+	 * bootstrap arrives here.
 	 */
 	close(listener);
 	welcome(g, &outcome);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that is done for ranks to be connected. */
+/* All steps that connect the ranks over TCP. */
 #include "meeting.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "hostlib/control/agreement.h"
 #include "mesh.h"
 
-/* Ranks that can call at the same time when there is no memory for all. */
+/* How many ranks can call at the same time if there is no memory for more. */
 #define FEW 16
 
 enum ina_status ina_meet(struct ina_control *control, const struct ina_settings *settings,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How ranks that know nothing but where rank 0 is become connected. */
+/* Connects ranks that know only the address of rank 0. */
 #ifndef INA_BOOTSTRAP_MEETING_H
 #define INA_BOOTSTRAP_MEETING_H
 
@@ -8,9 +8,9 @@
 #include "roster.h"
 
 /*
- * The bootstrap, the mesh, and the agreement that all have both. local: this rank's endpoint, with
- * the port of the listener (ina_mesh_listen()). failure, on entry: what has failed at this rank
- * already; all ranks hear of it (ina_bootstrap()), and local and listener are not used.
+ * Runs the bootstrap, connects the mesh, and agrees that all ranks have both. local: this rank's
+ * endpoint, with the port of the listener (ina_mesh_listen()). failure, on entry: an earlier error
+ * of this rank, which all ranks get (ina_bootstrap()); local and listener are not used then.
  */
 enum ina_status ina_meet(struct ina_control *control, const struct ina_settings *settings,
                          const struct ina_endpoint *local, int listener, int64_t deadline_ms,

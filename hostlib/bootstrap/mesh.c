@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections between neighbours. */
+/* Connects the neighbours with each other. */
 #include "mesh.h"
 
 #include <arpa/inet.h>
@@ -36,8 +36,10 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
 struct meeting {
 	struct ina_control *control;
 	const struct ina_roster *roster;
-	struct ina_acceptor *acceptor;                 /* of the neighbours above this rank */
-	struct ina_caller callers[INA_NEIGHBOURS_MAX]; /* of those below, by neighbour */
+	/* receives the neighbours with higher ranks */
+	struct ina_acceptor *acceptor;
+	/* for the neighbours with lower ranks, by neighbour */
+	struct ina_caller callers[INA_NEIGHBOURS_MAX];
 };
 
 static bool is_missing(const struct meeting *m, int i)
@@ -45,7 +47,7 @@ static bool is_missing(const struct meeting *m, int i)
 	return m->control->neighbours[i].link.fd < 0;
 }
 
-/* Is it for this rank to call? */
+/* Does this rank have to call that neighbour? */
 static bool is_called(const struct meeting *m, int i)
 {
 	return m->control->neighbours[i].rank < m->control->rank && is_missing(m, i);
@@ -74,7 +76,7 @@ static void close_callers(struct meeting *m)
 		ina_caller_close(&m->callers[i]);
 }
 
-/* INA_OK, or a lower rank has refused this one. */
+/* Returns INA_OK, or the error of a lower rank that has refused this one. */
 static enum ina_status call_lower(struct meeting *m, struct ina_failure *failure)
 {
 	struct ina_failure why;
@@ -114,7 +116,7 @@ static enum ina_status judge_greeting(const struct meeting *m, const struct ina_
 	return INA_OK;
 }
 
-/* Who has come to the acceptor. */
+/* Handles the callers at the acceptor. */
 static void take_visitors(struct meeting *m)
 {
 	struct ina_visitor *visitor;
@@ -180,9 +182,10 @@ static int fill_pollfds(const struct meeting *m, struct pollfd *fds)
 }
 
 /*
- * The first error is what all ranks hear, and who could not reach another knows most: where, and
- * why. So it gives up first, at three quarters of the time; then who was not reached; and rank 0,
- * which only sees that these are not ready, last, at the deadline.
+ * All ranks get the first error, and a rank that cannot reach another knows most about it: the
+ * address and the reason. So such a rank gives up first, after three quarters of the time. A rank
+ * that was not called gives up next. Rank 0, which only sees that these ranks are not ready, is the
+ * last, at the deadline.
  */
 static int64_t give_up_at_ms(const struct meeting *m, int64_t start_ms, int64_t deadline_ms)
 {
@@ -228,7 +231,7 @@ enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_r
 	m->control = control;
 	m->roster = roster;
 	m->acceptor = acceptor;
-	ina_acceptor_recall(acceptor); /* who has been welcomed before this rank */
+	ina_acceptor_recall(acceptor); /* callers that were welcomed before this rank */
 	open_callers(m);
 	meet(m, deadline_ms, failure);
 	close_callers(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection between every two neighbours (control/neighbours.h): those of the tree are there
- * when the bootstrap is over, and the others follow.
+ * The mesh: a connection between every two neighbours (control/neighbours.h). The bootstrap makes
+ * those of the tree; this makes the others.
  */
 #ifndef INA_BOOTSTRAP_MESH_H
 #define INA_BOOTSTRAP_MESH_H
@@ -11,15 +11,17 @@
 #include "roster.h"
 
 /*
- * A port of any number to wait at for other ranks, whom the roster tells: first for the mesh, then,
- * if this rank leads a rail, for its bootstrap, which closes the listener; else that is for the
- * caller to do. *port is in network order. INA_OK or INA_ERR_SYSTEM.
+ * Listens at a free port, which other ranks learn from the roster. The listener first serves the
+ * mesh. If this rank leads a rail, it then serves the rail's bootstrap, which closes it; otherwise
+ * the caller of this function must close it. *port is in network byte order. Returns INA_OK or
+ * INA_ERR_SYSTEM.
  */
 enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failure *failure);
 
 /*
- * Connects to all lower neighbours with whom there is no connection, and waits for the higher ones.
- * All ranks do so after the bootstrap, and agree on it. Returns early if another rank has failed.
+ * Connects to all lower neighbours that are not connected yet, and waits for the higher ones. All
+ * ranks call it after the bootstrap, and then agree on the result. Returns early if another rank
+ * has failed.
  */
 enum ina_status ina_mesh_connect(struct ina_control *control, const struct ina_roster *roster,
                                  struct ina_acceptor *acceptor, int64_t deadline_ms,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several channels: what the engine asks for. */
+/* Several channels: the row of functions for the engine. */
 #include "channels.h"
 
 #include <errno.h>
@@ -9,7 +9,10 @@
 #include "hostlib/engine/count.h"
 #include "hostlib/rdma/probe.h"
 
-/* Of all channels, in one call: it does not last as long as messages come. */
+/*
+ * The most rounds over all channels in one call, so that a call ends even if messages keep
+ * arriving.
+ */
 #define ROUNDS 8
 
 enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
@@ -36,7 +39,10 @@ enum ina_status ina_channels_open(struct ina_comm *comm, size_t unit_bytes,
 	return INA_OK;
 }
 
-/* INA_OK, or INA_ERR_MEMORY: not all of it is memory. */
+/*
+ * Registers the memory of a call. Returns INA_OK, or INA_ERR_MEMORY if some of it is not memory of
+ * this process.
+ */
 static enum ina_status hold(struct ina_channels *channels, struct ina_channel_call *call,
                             const void *start, bool writable, struct ina_failure *failure)
 {
@@ -57,8 +63,8 @@ static enum ina_status hold(struct ina_channels *channels, struct ina_channel_ca
 }
 
 /*
- * Registers all of it on all channels, so that no piece needs another registration. If that fails,
- * each piece is registered or copied separately.
+ * Registers the memory with all channels, so that no piece needs another registration. If that
+ * fails, each piece is registered or copied separately.
  */
 static enum ina_status hold_both(struct ina_channels *channels, struct ina_channel_call *call,
                                  struct ina_failure *failure)
@@ -68,14 +74,14 @@ static enum ina_status hold_both(struct ina_channels *channels, struct ina_chann
 
 	if (transfer->total_bytes == 0)
 		return INA_OK;
-	/* The result first: in place, its registration serves for both. */
+	/* Register the result first, because in place its registration serves for both. */
 	status = hold(channels, call, transfer->recv, !transfer->is_given, failure);
 	if (status != INA_OK || transfer->send == transfer->recv)
 		return status;
 	return hold(channels, call, transfer->send, false, failure);
 }
 
-/* What the device still needs of it, pieces hold. */
+/* Pieces hold registrations that the device still needs. */
 static void release(struct ina_channels *channels, struct ina_channel_call *call)
 {
 	for (int c = 0; c < channels->comm->strands.count; c++) {
@@ -91,13 +97,16 @@ static struct ina_channel_call *call_of(struct ina_channels *channels, uint64_t 
 	return &channels->calls[number % INA_CHANNEL_STEPS];
 }
 
-/* Has the call that came last begun all of its steps? There is one. */
+/* Has the latest call begun all its steps? There must be one. */
 static bool has_begun_all(const struct ina_channels *channels)
 {
 	return channels->calls[(channels->calls_begun - 1) % INA_CHANNEL_STEPS].begun;
 }
 
-/* As far as it goes without a wait, or a part of that; *moved: a call may do more. */
+/*
+ * Makes all progress that is possible without waiting, or a part of it. *moved: there was progress,
+ * and another call may make more.
+ */
 static enum ina_status run(struct ina_channels *channels, bool *moved, struct ina_failure *failure)
 {
 	const struct ina_strands *strands = &channels->comm->strands;
@@ -125,8 +134,8 @@ static enum ina_status run(struct ina_channels *channels, bool *moved, struct in
 }
 
 /*
- * A trial has as much time as the call beside it, however long ago it began: nobody attends to it
- * while all ranks compute.
+ * A trial gets as much time as the call that runs at the same time, however long ago it began,
+ * because no rank makes progress on it while all ranks compute.
  */
 static void give_time(struct ina_channels *channels)
 {
@@ -139,7 +148,7 @@ static void give_time(struct ina_channels *channels)
 	}
 }
 
-/* The row of the table of algorithms. */
+/* The row of functions. */
 
 static bool row_has_room(const void *self)
 {
@@ -188,7 +197,10 @@ static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
 	status = run(channels, moved, failure);
 	if (!before_wait || status != INA_OK || *moved || row_is_done(self))
 		return status;
-	/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+	/*
+	 * Arms the channels, and runs once more before the caller sleeps, so that no completion is
+	 * missed.
+	 */
 	row_arm(self);
 	return run(channels, moved, failure);
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights, and what follows from them. */
+/* Computes the channels' weights and their pieces of a step. */
 #include "shares.h"
 
-#define ALIKE      (INA_SHARES_WHOLE / 16) /* differences that come and go with the measurement */
-#define LEAST_PART (INA_SHARES_WHOLE / 16) /* so that there is something to measure */
+#define ALIKE (INA_SHARES_WHOLE / 16) /* smaller differences are noise of the measurement */
+/* the smallest part, so that the channel can still be measured */
+#define LEAST_PART (INA_SHARES_WHOLE / 16)
 #define GAIN_MOST  (INA_SHARES_WHOLE / 2)
 #define GAIN_LEAST (INA_SHARES_WHOLE / 32)
 
-/* 2^64 by the golden ratio: its multiples modulo 2^64, however few, are spread evenly. */
+/*
+ * 2^64 times the golden ratio: its multiples modulo 2^64 are spread evenly, even if they are few.
+ */
 #define GOLDEN 0x9E3779B97F4A7C15u
 
 /*
- * What is left of a unit is rounded up as often as it is large, so that parts are right over steps.
- * Where the last unit is short, the channels have the last piece in turn.
+ * A fraction of a unit is rounded up in as many steps as its size requires, so parts are right over
+ * many steps. If the last unit is short, the channels take turns at the last piece.
  */
 void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t bytes, size_t unit,
                     struct ina_share *shares)
@@ -77,8 +80,8 @@ int32_t ina_shares_idle(uint32_t dry, uint32_t ends)
 }
 
 /*
- * What was changed shows in the next tally but one, so parts swing round what is right: each time
- * that another channel is the idle one, changes become half as large, else a little larger.
+ * A change shows only in the next tally but one, so parts swing around the right values. Each time
+ * that another channel is the idlest, changes become half as large; otherwise they grow a little.
  */
 static void adapt(struct ina_shares_known *known, int idlest)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How elements are shared out among channels: the same at all ranks, since it is made of numbers
- * that all ranks share. */
+/*
+ * Divides elements among channels. All ranks get the same result, because it follows from numbers
+ * that all ranks share.
+ */
 #ifndef INA_CHANNELS_SHARES_H
 #define INA_CHANNELS_SHARES_H
 
@@ -12,52 +14,53 @@
 
 #define INA_SHARES_WHOLE 1024
 
-/* What all ranks know of their channels, the same at each. */
+/* The state of the channels that all ranks know, the same on each rank. */
 struct ina_shares_known {
-	uint32_t lost;                    /* by bits: have lost their aggregators */
+	uint32_t lost;                    /* bit c: channel c has lost its aggregators */
 	uint32_t parts[INA_MAX_CHANNELS]; /* of the elements; the largest is INA_SHARES_WHOLE */
-	uint32_t gain; /* by how much parts change at most in a tally, of INA_SHARES_WHOLE */
-	int idlest;    /* the channel that was so the last time */
+	/* the most by which a tally changes a part, in units of 1 / INA_SHARES_WHOLE */
+	uint32_t gain;
+	int idlest; /* the idlest channel of the last tally */
 };
 
-/* Channels of which some are lost, by bits, have equal parts. */
+/* Initialises the state: all parts are equal. lost: one bit for each channel. */
 void ina_shares_open(struct ina_shares_known *known, uint32_t lost);
 
-/* A channel's part of a step; an empty one is none of its business. */
+/* A channel's piece of a step. If it is empty, the channel takes no part. */
 struct ina_share {
-	size_t offset; /* in the step, bytes */
+	size_t offset; /* in the step, in bytes */
 	size_t bytes;
 };
 
 /*
- * Cuts a step of `bytes` into a piece for each channel, in proportion to the weights, of which one
- * at least is not 0. Pieces begin at multiples of `unit` bytes, so what is short is not cut at all;
- * what does not come out even is given now to one, now to another, by the number of the step, so
- * that parts are right over many. Pure.
+ * Cuts a step of `bytes` into one piece for each channel, in proportion to the weights, of which at
+ * least one must not be 0. Pieces begin at multiples of `unit` bytes, so a short step is not cut at
+ * all. Remainders go to different channels in different steps, so that the parts are right over
+ * many steps. A pure function.
  */
 void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t bytes, size_t unit,
                     struct ina_share *shares);
 
 /*
- * Weights: the parts, or 1 where they are equal. Channels that have lost their aggregators get
- * nothing, as long as others have theirs; where all have, all are alike.
+ * Sets the weights: the parts, or 1 if these are equal. Channels that have lost their aggregators
+ * get 0, as long as others have theirs; if all have lost them, all weights are equal.
  */
 void ina_shares_weigh(const struct ina_shares_known *known, int channels, uint32_t *weights);
 
-/* Have channels different parts? */
+/* Do channels have different parts? */
 bool ina_shares_differ(const struct ina_shares_known *known, int channels);
 
 /*
- * How often a channel had nothing to do when it was looked at, at this rank: 0 to INA_SHARES_WHOLE.
- * INT32_MAX, which a minimum over all ranks ignores, where nobody has looked.
+ * How often a channel had nothing to do, of the times when this rank looked: 0 to INA_SHARES_WHOLE.
+ * If it never looked, INT32_MAX, which a minimum over all ranks ignores.
  */
 int32_t ina_shares_idle(uint32_t dry, uint32_t ends);
 
 /*
- * Takes these minima into the parts: who has nothing to do while others do gets more, by half at
- * most, and by less where it was another channel the last time. So in the end all are at work all
- * the time, how fast each may be; a channel that is held up once loses little, and has it back
- * soon.
+ * Adapts the parts to these minima. Channels that are idle while others are not get more, by at
+ * most a half, and by less if another channel was the idlest the last time. So in the end all
+ * channels are always busy, however fast each is. A channel that is held up once loses little, and
+ * regains it soon.
  */
 void ina_shares_learn(struct ina_shares_known *known, int channels, const int32_t *idle);
 

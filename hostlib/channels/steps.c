@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Step by step. What all ranks must do alike in step s is made of their calls, of s, and of what
- * the steps up to s - INA_CHANNEL_STEPS have brought; so are `known` of its place in the ring, and
- * which trials are under way when a tally is made: the tally before it is that long over.
+ * The steps of all-reduces over channels. All ranks must act alike in step s. So they decide by
+ * their calls, by s, and by the results of the steps up to s - INA_CHANNEL_STEPS. The same holds
+ * for `known` in a place of the ring buffer, and for the trials that are under way at a tally,
+ * because the previous tally ended at least that many steps ago.
  */
 #include <string.h>
 
@@ -10,8 +11,10 @@
 
 #include "hostlib/engine/count.h"
 
-/* Messages of a step on a channel: few, so that what is under way is little. By ring, which cuts
- * them in as many pieces as there are ranks, more. */
+/*
+ * Messages of a step on a channel: only few, to keep the data under way small. On the ring there
+ * are more, because it cuts them into as many pieces as there are ranks.
+ */
 #define PIECE_MESSAGES      4u
 #define PIECE_MESSAGES_RING 64u
 
@@ -25,7 +28,7 @@ static bool all_lost(const struct ina_channels *channels, uint32_t lost)
 	return lost == bit(channels->comm->strands.count) - 1;
 }
 
-/* The one that has what is not cut: the first that gets a part. */
+/* The channel that carries a step that is not cut: the first one that gets a part. */
 static int lead_of(const struct ina_channels *channels, uint32_t lost)
 {
 	int lead = 0;
@@ -48,7 +51,7 @@ static enum ina_status begin(const struct ina_channels *channels, int channel,
 	return failure->status;
 }
 
-/* Of a step that is not its call's last. */
+/* The bytes of a step that is not the last one of its call. */
 static size_t full_bytes(const struct ina_channels *channels, const struct ina_channel_step *step)
 {
 	return channels->unit_bytes * (size_t)channels->comm->strands.count *
@@ -91,7 +94,10 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 		        .is_given = transfer->is_given,
 		};
 
-		/* Nothing goes as well: its call is compared with the other ranks'. */
+		/*
+		 * Even a step without elements starts a piece, because its call is compared with
+		 * those of other ranks.
+		 */
 		if (shares[c].bytes > 0 || (bytes == 0 && c == lead_of(channels, step->known.lost)))
 			status = begin(channels, c, &what, &step->pieces[c], failure);
 	}
@@ -100,7 +106,9 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 	return status;
 }
 
-/* A step has ended: have channels anything left to do in those behind it? */
+/*
+ * Called when a step has ended: counts the channels that have nothing left to do in the later ones.
+ */
 static void count_dry(struct ina_channels *channels)
 {
 	if (channels->steps_ended == channels->steps_begun)
@@ -126,8 +134,9 @@ static void forget_dry(struct ina_channels *channels)
 }
 
 /*
- * With trials of channels that have lost their aggregators. Of short calls a tally would cost as
- * much as they do; but parts that are not equal may be wrong by now.
+ * Begins a tally, and trials on channels that have lost their aggregators. Short calls have no
+ * tally, since it would cost as much as they do, except if the parts are not equal: these may have
+ * become wrong.
  */
 static enum ina_status begin_tally(struct ina_channels *channels, struct ina_channel_step *step,
                                    struct ina_failure *failure)
@@ -167,7 +176,7 @@ enum ina_status ina_step_begin(struct ina_channels *channels, struct ina_failure
 
 	*step = (struct ina_channel_step){.call = channels->calls_begun - 1, .known = step->known};
 	if (number % INA_TALLY_STEPS == 0) {
-		/* Now and then, also where there is never a pause. */
+		/* Look for faults from time to time, even if there is never a pause. */
 		channels->noticed = true;
 		if (begin_tally(channels, step, failure) != INA_OK)
 			return failure->status;
@@ -186,7 +195,7 @@ static bool is_over(const struct ina_channels *channels, const struct ina_channe
 	return true;
 }
 
-/* What has become of a channel in a piece of it: the same at all ranks. */
+/* Records how a channel carried out a piece. All ranks record the same. */
 static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 {
 	uint32_t *lost = &channels->known.lost;
@@ -198,7 +207,7 @@ static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 		*lost |= bit(channel);
 	if (*lost == before)
 		return;
-	/* What it took to find out says nothing of how busy channels are. */
+	/* The detection itself says nothing about how busy the channels are. */
 	forget_dry(channels);
 	channels->known.parts[channel] = INA_SHARES_WHOLE;
 	ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu", channel,
@@ -213,7 +222,10 @@ static void take(struct ina_request **request)
 	*request = NULL;
 }
 
-/* Trials that are over at all ranks, and how idle channels were at the busiest rank of each. */
+/*
+ * Handles a tally: trials that have ended on all ranks, and for each channel the idleness on its
+ * busiest rank.
+ */
 static void hear_tally(struct ina_channels *channels, struct ina_channel_step *step)
 {
 	int count = channels->comm->strands.count;
@@ -253,7 +265,7 @@ bool ina_step_end(struct ina_channels *channels)
 	return true;
 }
 
-/* One that is not done is in its channel's queue, and ends with that. */
+/* A request that is not done is in its channel's queue, and ends with that. */
 static void drop(struct ina_request **request)
 {
 	if (*request && !(*request)->done)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All strands alike. A strand may have strands in its turn: a rail has channels. */
+/*
+ * Functions for all strands of a communicator. A strand may itself have strands: a rail has
+ * channels.
+ */
 #include "strands.h"
 
 bool ina_strands_run(const struct ina_strands *strands, bool looked_at)
@@ -101,7 +104,7 @@ enum ina_status ina_strands_forget(struct ina_comm *comm, const void *memory, si
 	return status;
 }
 
-/* The counters of strands, which begin with 0 and are added up anew each time. */
+/* Adds a strand's counters. The sum is computed anew each time, so the first strand replaces it. */
 static void add(struct ina_stats *sum, const struct ina_stats *strand, bool is_first)
 {
 	const uint64_t keep = is_first ? 0 : ~(uint64_t)0;
@@ -123,7 +126,10 @@ static void add(struct ina_stats *sum, const struct ina_stats *strand, bool is_f
 #undef ADD
 }
 
-/* In use is what some of them use: those that have lost their aggregator carry little. */
+/*
+ * The algorithm in use is the aggregator if some strand uses it, because a strand that has lost its
+ * aggregator carries little.
+ */
 void ina_strands_count(const struct ina_strands *strands, struct ina_stats *stats)
 {
 	for (int i = 0; i < strands->count; i++) {
@@ -134,7 +140,7 @@ void ina_strands_count(const struct ina_strands *strands, struct ina_stats *stat
 			continue;
 		stats->algorithm = strand->algorithm;
 		stats->message_bytes = strand->message_bytes;
-		if (strand->window > 0) /* there are several ranks on the strand */
+		if (strand->window > 0) /* the strand has several ranks */
 			stats->window = strand->window;
 	}
 }

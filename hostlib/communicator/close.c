@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a communicator: all ranks call ina_close(), the flows end with LEAVE, all is freed. */
+/*
+ * Closes a communicator: waits until all ranks call ina_close(), ends the flows with LEAVE, and
+ * frees everything.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,7 +24,7 @@ static void begin_close(struct ina_comm *comm)
 	};
 }
 
-/* A rank may need this one's help to get its last sums. */
+/* Recovers, because another rank may need this one to get its last sums. */
 static void help(struct ina_comm *comm)
 {
 	ina_comm_fault(comm, NULL);
@@ -29,7 +32,7 @@ static void help(struct ina_comm *comm)
 		ina_comm_recover(comm, INA_LOOK_MS);
 }
 
-/* Until all ranks have called ina_close(). */
+/* Waits until all ranks have called ina_close(). */
 static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *failure)
 {
 	int timeout_ms = comm->settings.options.timeout_ms;
@@ -56,7 +59,7 @@ static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *fail
 				*failure = comm->failure;
 				return failure->status;
 			}
-			/* The same agreement once more. */
+			/* repeat the same agreement */
 			comm->control.phase--;
 			deadline_ms = ina_now_ms() + timeout_ms;
 			ina_agree_begin(&comm->control, &vote);
@@ -77,7 +80,7 @@ static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *fail
 	}
 }
 
-/* The flows end, and nobody goes before all have left. */
+/* Ends the flows, and waits until all ranks have left. */
 static void leave(struct ina_comm *comm, struct ina_failure *failure)
 {
 	uint32_t value = 0;
@@ -88,7 +91,9 @@ static void leave(struct ina_comm *comm, struct ina_failure *failure)
 	             ina_now_ms() + 2 * LEAVE_TIMEOUT_MS, failure);
 }
 
-/* Each rank in the same order: they wait for each other in each strand. */
+/*
+ * All ranks close the strands in the same order, because they wait for each other in each strand.
+ */
 static void close_strands(struct ina_comm *comm, struct ina_failure *failure)
 {
 	for (int i = 0; i < comm->strands.count; i++) {
@@ -135,7 +140,10 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 		close_parallel(comm);
 	free(comm->channels);
 	comm->channels = NULL;
-	/* Where it failed before, that was said, or its own end without a word says it. */
+	/*
+	 * If the communicator had failed before, the other ranks have been informed, or the end of
+	 * its connections without a farewell informs them.
+	 */
 	if (comm->failure.status == INA_OK && comm->control.count > 0) {
 		ina_control_farewell(&comm->control, failure);
 		if (failure->status == INA_OK)

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A communicator's life. */
+/* Opening and closing a communicator. */
 #ifndef INA_COMMUNICATOR_COMMUNICATOR_H
 #define INA_COMMUNICATOR_COMMUNICATOR_H
 
 #include "hostlib/engine/comm.h"
 
 /*
- * Opens everything but what the struct holds: the ranks meet, connect, and choose an algorithm.
- * comm->settings are filled in; a rail's and a plain one's flag is set. failure, on entry: what has
- * failed at this rank already; it is told to all ranks, and the communicator is not opened.
+ * Opens a communicator: the ranks meet, connect, and choose an algorithm. The caller has set
+ * comm->settings and, for ina_plain_open(), the flag network.plain. failure, on entry: an earlier
+ * error of this rank; all ranks are informed of it, and the communicator is not opened.
  */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
 
 /*
- * There is no memory for the struct: all ranks hear of the failure, as far as rank 0 can be
- * reached. settings: filled in.
+ * Called if there is no memory for the struct: informs all ranks of the failure, if rank 0 can be
+ * reached. The settings must be filled in.
  */
 void ina_comm_cannot_open(const struct ina_settings *settings, struct ina_failure *failure);
 
-/* Waits for all ranks to close, unless the communicator has failed; frees all. Safe at any stage.
+/*
+ * Waits for all ranks to close, unless the communicator has failed, and frees everything except the
+ * struct. Safe at any stage.
  */
 enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failure);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a child of fork() does with its parent's communicators. */
+/* The communicators of the parent in a child of fork(). */
 #include "fork.h"
 
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 #include "hostlib/machine/parallel.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ina_comm *watched; /* by next_watched */
+static struct ina_comm *watched; /* linked by next_watched */
 static bool is_child;
 
 /*
- * The number stays in use, by a file that can neither be read from nor written to: libraries that
- * still know it must not meet another file there.
+ * Replaces a descriptor by one of /dev/null, opened for reading only. The number must stay in use:
+ * libraries that still know it must not find another file under it.
  */
 static void give_up(int fd, int nothing)
 {
@@ -27,7 +27,7 @@ static void give_up(int fd, int nothing)
 		close(fd);
 }
 
-/* The device's queues: a mapping keeps its file open as a descriptor does. */
+/* Unmaps the device's queues: like a descriptor, a mapping keeps the device's file open. */
 static void unmap_queues(const char *device)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -70,7 +70,7 @@ static void give_up_machine(const struct ina_parallel *parallel, int nothing)
 	give_up(parallel->intra.timer_fd, nothing);
 }
 
-/* All that the communicator is asked from now on ends with an error. */
+/* Gives up a communicator. All later calls on it fail. */
 static void give_up_comm(struct ina_comm *comm, int nothing)
 {
 	for (int i = 0; i < comm->control.count; i++)
@@ -96,7 +96,9 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 	comm->first = comm->last = NULL;
 }
 
-/* Where the library has a thread, no thread is in the midst of a step as the child comes to life.
+/*
+ * Waits until no thread is in the middle of a step: communicators with a progress thread have a
+ * gate.
  */
 static void before_fork(void)
 {
@@ -130,7 +132,7 @@ static void in_child(void)
 
 static void begin(void)
 {
-	/* Without memory for it, children are as they would be without this file. */
+	/* If memory runs out, children keep the parent's descriptors. */
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The children of a process that has communicators. A child has all descriptors and mappings of its
- * parent: as long as it has them, the parent's connections do not end with the parent, and the
- * other ranks would not hear of its end. So a child gives them up as it comes to life.
+ * The children of a process that has communicators. A child inherits all descriptors and mappings.
+ * As long as it has them, the connections do not end when the parent ends, and the other ranks
+ * would not notice. So a child gives them up as soon as it starts to run.
  */
 #ifndef INA_COMMUNICATOR_FORK_H
 #define INA_COMMUNICATOR_FORK_H
 
 #include "hostlib/engine/comm.h"
 
-/* From when it has descriptors, and until they are closed. */
+/*
+ * ina_fork_watch() must be called when the communicator has descriptors, and ina_fork_forget()
+ * before they are closed.
+ */
 void ina_fork_watch(struct ina_comm *comm);
 void ina_fork_forget(struct ina_comm *comm);
 
-/* Whoever is in the midst of a step has passed this gate: fork() waits for it. NULL: no longer. */
+/*
+ * Sets the gate that a thread enters for each step, so that fork() can wait for it. NULL: no gate
+ * any more.
+ */
 void ina_fork_guard(struct ina_comm *comm, struct ina_gate *gate);
 
 /*
- * INA_ERR_ARGUMENT in a process that was forked while its parent had communicators: libibverbs and
- * librdmacm keep what they know of the device, and it is of no use here.
+ * Returns INA_ERR_ARGUMENT in a process that was forked while its parent had communicators. There,
+ * libibverbs and librdmacm still hold the parent's state of the device, which is useless in the
+ * child.
  */
 enum ina_status ina_fork_check(struct ina_failure *failure);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The beginning of a communicator: the ranks meet (bootstrap), connect, JOIN, and choose the
- * algorithm; where there are strands (strands_open.c), strand by strand.
+ * Opens a communicator: the ranks meet (bootstrap), connect, JOIN, and choose the algorithm. If it
+ * has strands (strands_open.c), these are opened one after the other.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN) ? text : "?";
 }
 
-/* The line of an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
+/* Logs an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
 static void log_opened(struct ina_comm *comm)
 {
 	const struct ina_fabric *fabric = &comm->network.fabric;
@@ -47,22 +47,22 @@ static void log_opened(struct ina_comm *comm)
 	        comm->stats.window, comm->how);
 }
 
-/* How this rank's JOIN ended. */
+/* The end of this rank's JOIN. */
 enum join_end {
-	JOIN_NONE, /* there was none */
+	JOIN_NONE, /* the rank sent no JOIN */
 	JOIN_FAILED,
-	JOIN_STOPPED, /* another one's was refused */
+	JOIN_STOPPED, /* another rank's JOIN was refused */
 	JOIN_JOINED,
 };
 
 #define BY_RING "by ring: "
 
-/* A JOIN came back, and not as the sum of all ranks. */
+/* A JOIN has come back, but not as the sum of all ranks' JOINs. */
 static void explain_refusal(struct ina_comm *comm)
 {
 	const struct ina_innet *innet = &comm->network.innet;
 
-	/* Where the switches have answered TRACEs there is an aggregator. */
+	/* If the switches have answered TRACEs, there is an aggregator. */
 	snprintf(comm->how, sizeof(comm->how),
 	         comm->network.tree.verdict == INA_TREE_SUMS
 	                 ? BY_RING "the aggregator refused this job, for want of a context, memory "
@@ -71,7 +71,7 @@ static void explain_refusal(struct ina_comm *comm)
 	         innet->contributors, comm->ranks);
 }
 
-/* Why a JOIN was not joined, or what there is instead. */
+/* Writes how the communicator all-reduces and, if it is not aggregated, why. */
 static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end own)
 {
 	const size_t size = sizeof(comm->how);
@@ -147,10 +147,10 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 	return INA_OK;
 }
 
-/* JOINs that were granted. */
+/* The grant of the JOINs. */
 struct grant {
-	uint32_t packets;     /* 0: they were not */
-	unsigned int further; /* to which tree the job is to move, counted from its own: spread.h */
+	uint32_t packets;     /* 0: they were not granted */
+	unsigned int further; /* the number of trees by which the job must move (spread.h) */
 };
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -159,8 +159,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /*
- * In one word, of which the least holds for all ranks: if a switch was reset, they may have read
- * different sums.
+ * Packs the grant into one word, so that ranks can agree on the smallest. If a switch was reset,
+ * they may have read different sums.
  */
 static uint32_t pack_grant(const struct ina_network *network)
 {
@@ -178,7 +178,7 @@ static struct grant unpack_grant(uint32_t word)
 	return (struct grant){.packets = word >> 16, .further = UINT16_MAX - (word & UINT16_MAX)};
 }
 
-/* JOINs, and agrees with the others on the grant, or that some JOIN was not joined. */
+/* Sends a JOIN, and agrees with the other ranks on the grant, or that some JOIN was refused. */
 static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_ms,
                             enum join_end *own, struct grant *grant, struct ina_failure *failure)
 {
@@ -211,8 +211,8 @@ static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_m
 }
 
 /*
- * Finds a tree, and JOINs there. Where several jobs have chosen the same one at the same time, the
- * sums of their JOINs say so, and all but the first move to others.
+ * Finds a tree and JOINs there. If several jobs have chosen the same tree at the same time, the
+ * sums of their JOINs show this, and all but the first job move to other trees.
  */
 static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t deadline_ms,
                                    enum join_end *own, struct grant *grant,
@@ -227,7 +227,10 @@ static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t dea
 		deadline_ms += join_ms;
 		if (asks && failure->status == INA_OK)
 			ina_comm_find_places(comm, deadline_ms, failure);
-		/* Before any JOIN: a vote on that ends nobody's wait to hear where all are. */
+		/*
+		 * Agree on this before any JOIN; otherwise a vote on the JOIN could end another
+		 * rank's wait for the positions of all ranks.
+		 */
 		if (ina_agree_on(&comm->control, "", "hear where the ranks are", false, &nothing,
 		                 deadline_ms, failure) != INA_OK)
 			return failure->status;
@@ -240,7 +243,10 @@ static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t dea
 	}
 }
 
-/* Flat: connections round the ring of all ranks, memory, and a JOIN. */
+/*
+ * For a flat communicator: makes the connections around the ring of all ranks, sets up the memory,
+ * and JOINs.
+ */
 static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roster *roster,
                                    int64_t deadline_ms, struct ina_failure *failure)
 {
@@ -253,7 +259,9 @@ static enum ina_status connect_all(struct ina_comm *comm, const struct ina_roste
 	enum join_end own = JOIN_NONE;
 	enum ina_status status;
 
-	/* From here on every failure goes into an agreement, so that no rank waits in vain. */
+	/*
+	 * From here on every failure goes into an agreement, so that no rank waits without reason.
+	 */
 	status = ina_fabric_connect(&network->fabric, &comm->control, roster, deadline_ms, failure);
 	value = network->fabric.path_mtu;
 	network->apart.turn = &comm->turn;
@@ -283,7 +291,10 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 	bool flat = comm->settings.options.schedule == INA_SCHEDULE_FLAT;
 	uint64_t hosts[INA_MAX_RANKS];
 
-	/* Flat: nobody has said which machine it is, and each rank counts as one. */
+	/*
+	 * With the flat schedule no rank has reported its machine, so each rank counts as a
+	 * machine.
+	 */
 	for (int r = 0; r < comm->ranks; r++)
 		hosts[r] = flat ? (uint64_t)r : roster->endpoints[r].host;
 	ina_topology_make(topology, where, hosts, comm->ranks, comm->rank,
@@ -292,7 +303,10 @@ static void find_machines(struct ina_comm *comm, const struct ina_roster *roster
 	comm->stats.local_ranks = (unsigned int)topology->locals;
 }
 
-/* The ranks meet, and find out who is on whose machine; flat, or on strands, they connect. */
+/*
+ * Lets the ranks meet, and finds out which ranks share a machine. Connects them directly if flat,
+ * and otherwise through strands.
+ */
 static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 {
 	int64_t deadline_ms = comm->settings.deadline_ms;
@@ -302,14 +316,15 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_failure *failure)
 	struct ina_roster roster;
 	int listener = -1;
 	struct ina_failure own = {INA_OK, ""};
-	enum ina_status status = ina_fork_check(&own); /* a child is no rank of the job */
+	/* a child of fork() cannot be a rank of the job */
+	enum ina_status status = ina_fork_check(&own);
 
 	ina_control_init(&comm->control, comm->rank, comm->ranks);
 	if (status != INA_OK) {
 		*failure = own;
 		return status;
 	}
-	/* A failure goes to the meeting, so that no rank waits in vain. */
+	/* A failure is reported in the meeting, so that no rank waits without reason. */
 	if (failure->status == INA_OK)
 		ina_fabric_open(&comm->network.fabric, &comm->settings, failure);
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
@@ -354,7 +369,7 @@ enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure
 
 	comm->rank = comm->settings.options.rank;
 	comm->ranks = comm->settings.options.ranks;
-	/* Each rank may be a window ahead of its predecessor, all round the ring. */
+	/* Each rank may be a window ahead of its predecessor, all the way around the ring. */
 	if (comm->network.plain)
 		comm->settings.receives *= (unsigned int)comm->ranks;
 	if (comm->ranks == 1 && comm->rank != 0)

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what the TRACEs say to connections that go from switch to switch in order. */
+/*
+ * Finds the ranks' positions from the TRACEs, and connects the ranks in an order in which the
+ * switches can sum.
+ */
 #include "places.h"
 
 #include "common/deadline.h"
 #include "common/random.h"
 #include "hostlib/algorithms/trace.h"
 
-/* Between looks at the clock. */
+/* The longest wait before the code checks the deadline again. */
 #define TICK_MS 1000
 
-/* In an agreement: what a rank could not do. */
+/* The action that a rank did not complete, for the text of an agreement. */
 #define HEAR "hear where the ranks are"
 
-/* Sends the TRACE, and hears what all ranks' have met. */
+/* Sends the TRACE, and gets the contents of all ranks' TRACEs. */
 static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
                              struct ina_failure *failure)
 {
@@ -39,7 +42,7 @@ static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
 	return status;
 }
 
-/* Fresh aggregated connections between these neighbours. All ranks do so at the same time. */
+/* Makes fresh aggregated connections with these neighbours. All ranks call it at the same time. */
 static enum ina_status reconnect(struct ina_comm *comm, int next, int previous, int64_t deadline_ms,
                                  struct ina_failure *failure)
 {
@@ -58,7 +61,7 @@ static enum ina_status reconnect(struct ina_comm *comm, int next, int previous, 
 	return status;
 }
 
-/* By tree number `number`, in the order of ranks: ready for a TRACE. */
+/* Connects on tree `number` in the order of ranks, ready for a TRACE. */
 static enum ina_status go_to_tree(struct ina_comm *comm, unsigned int number, int64_t deadline_ms,
                                   struct ina_failure *failure)
 {
@@ -106,14 +109,14 @@ enum ina_status ina_comm_make_way(struct ina_comm *comm, unsigned int further, i
 	uint64_t job_id = fabric->job_id;
 	uint32_t nothing = 0;
 
-	/* Else jobs that move at the same time would look and move again. */
+	/* Otherwise jobs that move at the same time would look and move again. */
 	comm->settings.keeps_tree = true;
-	/* The flows end, and nobody goes before all have left. */
+	/* End the flows, and wait until all ranks have left. */
 	ina_network_leave(&comm->network, comm->settings.options.join_timeout_ms);
 	if (ina_agree_on(&comm->control, "", "leave", false, &nothing, deadline_ms, failure) !=
 	    INA_OK)
 		return failure->status;
-	/* A switch of both trees may not have forgotten the old one yet. */
+	/* A switch that is in both trees may not have forgotten the old job yet. */
 	fabric->job_id = ina_random(&job_id);
 	return go_to_tree(comm, (fabric->tree + further) % INA_WIRE_TREES, deadline_ms, failure);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rails and channels are opened, and an agreement of all ranks that all have theirs. */
+/* Opens rails and channels, and agrees with all ranks that all have theirs. */
 #include "strands_open.h"
 
 #include <errno.h>
@@ -13,25 +13,28 @@
 #include "hostlib/channels/channels.h"
 #include "hostlib/machine/parallel.h"
 
-/* Bytes that a step moves, over all rails: the more, the less often a rail is between two
- * all-reduces. */
+/*
+ * The bytes that a step moves over all rails. With more bytes, a rail is less often between two
+ * all-reduces.
+ */
 #define STEP_BYTES ((size_t)1 << 22)
 
-/* What is this strand's own. */
+/* The parameters of one strand. */
 struct strand {
 	int rank;
 	int ranks;
-	const struct ina_endpoint *leader; /* its rank 0's */
-	int listener;                      /* rank 0's, the strand's from now on; else -1 */
-	int count;                         /* of strands, on the same link */
-	unsigned int trees;                /* before this one's */
-	int channels;                      /* of its own */
+	const struct ina_endpoint *leader; /* endpoint of the strand's rank 0 */
+	/* for rank 0 of the strand, which takes it over; otherwise -1 */
+	int listener;
+	int count;          /* number of strands on the same link */
+	unsigned int trees; /* number of trees that earlier strands use */
+	int channels;       /* channels of the strand itself */
 };
 
 /*
- * Messages under way on a strand. All of a machine's strands are on one link, and each needs some
- * to be on their way while others' are: twice its share of a window keeps the link busy, and more
- * only waits in queues, until it is taken for lost.
+ * The messages under way on a strand. All strands of a machine share one link, and each needs some
+ * messages on their way while the others use the link. Twice its share of a window keeps the link
+ * busy. More messages would only wait in queues until they count as lost.
  */
 static unsigned int strand_window(unsigned int window, int strands)
 {
@@ -40,7 +43,10 @@ static unsigned int strand_window(unsigned int window, int strands)
 	return share < window ? share : window;
 }
 
-/* The next strand. *own, on entry: what has failed at this rank already; then: why it failed. */
+/*
+ * Opens the next strand. *own: on entry, an earlier error of this rank; on return, the error with
+ * which it failed.
+ */
 static enum ina_status open_strand(struct ina_comm *comm, const struct strand *strand,
                                    struct ina_failure *own)
 {
@@ -54,7 +60,7 @@ static enum ina_status open_strand(struct ina_comm *comm, const struct strand *s
 	options->channels = strand->channels;
 	options->window = settings.receives = strand_window(options->window, strand->count);
 	settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
-	settings.keeps_tree = true; /* strands spread by their numbers */
+	settings.keeps_tree = true; /* strands use different trees by their numbers */
 	settings.root = (struct sockaddr_in){.sin_family = AF_INET,
 	                                     .sin_addr.s_addr = strand->leader->address,
 	                                     .sin_port = strand->leader->tcp_port};
@@ -71,11 +77,11 @@ static enum ina_status open_strand(struct ina_comm *comm, const struct strand *s
 	made->settings = settings;
 	made->log.outlet = comm->log.outlet ? comm->log.outlet : &comm->log;
 	if (ina_comm_open(made, own) != INA_OK)
-		made->failure = *own; /* so that closing waits for nobody */
+		made->failure = *own; /* so that closing does not wait for other ranks */
 	return own->status;
 }
 
-/* The strands have their own. */
+/* Closes the communicator's network, because its strands have their own. */
 static void give_up_network(struct ina_comm *comm)
 {
 	memcpy(comm->stats.device, comm->network.fabric.device, sizeof(comm->stats.device));
@@ -84,7 +90,7 @@ static void give_up_network(struct ina_comm *comm)
 	comm->recovery.context.network = NULL;
 }
 
-/* The communicator of this rank's rail: ranks are machines there. */
+/* Opens the communicator of this rank's rail; its rank numbers are those of the machines. */
 static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster *roster,
                                  int listener, struct ina_failure *failure)
 {
@@ -107,7 +113,9 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 	                topology->local, own.text);
 }
 
-/* If that fails, each step's memory is registered or copied separately; the log says so. */
+/*
+ * If this fails, the memory of each step is registered or copied separately, and the log says so.
+ */
 static void register_rail(struct ina_parallel *parallel)
 {
 	struct ina_comm *rail = ina_parallel_rail(parallel);
@@ -145,7 +153,7 @@ static void describe_rails(struct ina_comm *comm, bool aggregated)
 	                                : "not all aggregated");
 }
 
-/* Rails, shared memory, and an agreement that all have both. */
+/* Opens rails and shared memory, and agrees that all ranks have both. */
 static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_roster *roster,
                                      int listener, struct ina_failure *failure)
 {
@@ -157,7 +165,7 @@ static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_ros
 	uint32_t segment = (uint32_t)(STEP_BYTES / (size_t)topology->rails + 63) / 64 * 64;
 	uint32_t aggregated;
 
-	/* Every failure goes into an agreement, so that no rank waits in vain. */
+	/* Every failure goes into an agreement, so that no rank waits without reason. */
 	failure->status = INA_OK;
 	if (topology->local < topology->rails)
 		open_rail(comm, roster, listener, failure);
@@ -187,12 +195,17 @@ enum ina_status ina_comm_open_rails(struct ina_comm *comm, const struct ina_topo
 	struct ina_parallel *parallel = ina_parallel_new(topology);
 	uint32_t nothing = 0;
 
-	/* Only that rank keeps it, until the bootstrap of the rail closes it. */
+	/*
+	 * Only the first rank of a rail keeps the listener, until the rail's bootstrap closes it.
+	 */
 	if (!parallel || !leads || topology->machines == 1) {
 		close(listener);
 		listener = -1;
 	}
-	/* Later the ranks of a rail listen to each other only, until it is open. */
+	/*
+	 * Report this failure now: from here until its rail is open, a rank communicates only with
+	 * the ranks of the rail.
+	 */
 	if (!parallel)
 		ina_fail(failure, INA_ERR_MEMORY, "no memory for rails");
 	comm->parallel = parallel;
@@ -230,7 +243,10 @@ static enum ina_status open_channel(struct ina_comm *comm, const struct ina_rost
 
 	if (comm->rank == 0)
 		strand.listener = fcntl(*listener, F_DUPFD_CLOEXEC, 0);
-	/* The ranks that come to this channel learn it there; no channel follows. */
+	/*
+	 * The ranks that connect to this channel learn of the failure there, and no further channel
+	 * is opened.
+	 */
 	if (comm->rank == 0 && strand.listener < 0) {
 		ina_fail(&own, INA_ERR_SYSTEM, "no socket for a channel: %s", strerror(errno));
 		strand.listener = *listener;
@@ -263,14 +279,17 @@ enum ina_status ina_comm_open_channels(struct ina_comm *comm, const struct ina_r
 	uint32_t unit = 0;
 
 	give_up_network(comm);
-	/* Every failure goes into an agreement, so that no rank waits in vain. */
+	/* Every failure goes into an agreement, so that no rank waits without reason. */
 	failure->status = INA_OK;
 	while (failure->status == INA_OK && comm->strands.count < options->channels)
 		open_channel(comm, roster, &listener, failure);
 	if (listener >= 0)
 		close(listener);
 	if (failure->status == INA_OK) {
-		/* The ring's are as long as was asked for, whatever aggregators grant. */
+		/*
+		 * The ring's messages have the length of the options, whatever the aggregators
+		 * grant.
+		 */
 		unit = comm->strands.comms[0]->network.hosts.ring.connection.limit_bytes;
 		ina_channels_open(comm, unit, failure);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The beginning of a communicator that has communicators of its own for a network: a rail, on
- * machines with several ranks, or channels. The ranks have met. listener: a TCP socket, which these
- * functions take over and close, for the first rank of each strand to accept the others on.
+ * Opens a communicator that has other communicators as its network: a rail, on machines with
+ * several ranks, or channels. The ranks must have met. listener: a TCP socket, on which the first
+ * rank of each strand accepts the others. These functions take it over and close it.
  */
 #ifndef INA_COMMUNICATOR_STRANDS_OPEN_H
 #define INA_COMMUNICATOR_STRANDS_OPEN_H

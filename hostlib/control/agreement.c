@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agreements: rank 0 decides from the votes of all ranks. */
+/* Agreements: rank 0 decides on the votes of all ranks. */
 #include "agreement.h"
 
 #include <stdio.h>
@@ -8,7 +8,9 @@
 
 #define TICK_MS 200
 
-/* Ranks other than 0 wait that much longer for an agreement: rank 0 knows who is missing. */
+/*
+ * The other ranks wait this much longer than rank 0, because rank 0 knows which ranks are missing.
+ */
 #define AGREE_MARGIN_MS 3000
 
 static void set_text(char *text, const char *from)
@@ -22,7 +24,7 @@ static bool has_voted(const struct ina_control *control, int rank)
 	       ina_ranks_have(&control->votes.voted, rank);
 }
 
-/* Rank 0: is a rank absent without a vote? */
+/* Rank 0: has a rank left or died without a vote? */
 static bool has_lost_voter(const struct ina_control *control)
 {
 	for (int r = 1; r < control->ranks; r++) {
@@ -32,7 +34,10 @@ static bool has_lost_voter(const struct ina_control *control)
 	return false;
 }
 
-/* Of a rank's vote. INA_ERR_PEER is about another rank, which its text names. */
+/*
+ * Makes the failure from a rank's vote. The text of INA_ERR_PEER already names a rank: the one that
+ * was lost.
+ */
 static void pass_on(uint32_t rank, enum ina_status status, const char *text,
                     struct ina_failure *failure)
 {
@@ -42,7 +47,7 @@ static void pass_on(uint32_t rank, enum ina_status status, const char *text,
 		ina_fail(failure, status, "rank %u: %s", rank, text);
 }
 
-/* Rank 0: a rank whose value is another one; NULL: none is. */
+/* Rank 0: finds the lowest rank whose value differs from this one; NULL if all values are equal. */
 static const struct ina_value *find_other(const struct ina_votes *votes, uint32_t value)
 {
 	const struct ina_value *least = votes->least.value != value ? &votes->least : NULL;
@@ -53,7 +58,7 @@ static const struct ina_value *find_other(const struct ina_votes *votes, uint32_
 	return least ? least : most;
 }
 
-/* Rank 0: the votes so far. Returns true when the failure, or its absence, is final. */
+/* Rank 0: evaluates the votes that have arrived. Returns true when the result is final. */
 static bool count_votes(struct ina_control *control, const struct ina_vote *vote, uint32_t *minimum,
                         struct ina_failure *failure)
 {
@@ -61,17 +66,20 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
 	bool has_value = vote->failed->status == INA_OK;
 	const struct ina_value *other;
 
-	/* First: what its neighbours saw is that their connections to it failed. */
+	/*
+	 * Check this first: the neighbours of a lost rank report only that their connections to it
+	 * failed.
+	 */
 	if (has_lost_voter(control))
 		return ina_control_lost(control, failure);
 	*minimum = vote->value;
 	if (votes->phase != control->phase || ina_calls_have_conflict(&votes->calls, &vote->call))
-		return false; /* see ina_disturbed() */
+		return false; /* ina_disturbed() reports this */
 	if (votes->status != INA_OK) {
 		pass_on(votes->failed_rank, votes->status, votes->text, failure);
 		return true;
 	}
-	/* A rank that failed before it knew the value has none. */
+	/* A rank that failed before it knew the value votes without one. */
 	other = has_value && vote->must_equal ? find_other(votes, vote->value) : NULL;
 	if (other) {
 		ina_fail(failure, INA_ERR_MISMATCH, "rank %u has %s %u, rank 0 has %u", other->rank,
@@ -80,7 +88,7 @@ static bool count_votes(struct ina_control *control, const struct ina_vote *vote
 	}
 	if (votes->least.value < *minimum)
 		*minimum = votes->least.value;
-	/* Last: rank 0 may have stopped only because of what another rank reported. */
+	/* Check this last: rank 0 may have stopped only because another rank reported a failure. */
 	if (!has_value) {
 		pass_on(0, vote->failed->status, vote->failed->text, failure);
 		return true;
@@ -152,7 +160,9 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
 	return INA_NOT_AGREED;
 }
 
-/* Rank 0 keeps its own failure to itself: that of another rank may be the reason for it. */
+/*
+ * Rank 0 does not put its failure into the votes, because another rank's failure may be its cause.
+ */
 static struct ina_votes make_votes(const struct ina_control *control, const struct ina_vote *vote)
 {
 	const struct ina_failure *failed = vote->failed;
@@ -177,7 +187,7 @@ void ina_agree_begin(struct ina_control *control, const struct ina_vote *vote)
 {
 	struct ina_votes votes;
 
-	/* Who is gone is to be known before what failed by it. */
+	/* Learn which ranks are lost before errors that follow from it are reported. */
 	ina_control_pump(control, 0);
 	control->phase++;
 	votes = make_votes(control, vote);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control channel: what has come from whom, and who is gone. */
+/* The control channel: handles frames from neighbours, and keeps track of lost ranks. */
 #include "control.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 
 #define SEND_TIMEOUT_MS 5000
 
-/* How often the neighbours' silence is looked at, at most. */
+/* The shortest time between two checks for silent neighbours. */
 #define SILENCE_MS 100
 
-/* For the neighbours to close as well. */
+/* How long to wait until the neighbours close their connections too. */
 #define FAREWELLS_MS 1000
 
-/* Between two times that neighbours are told of what is new, at first and at last. */
+/* The first and the longest pause between two reports of news to the neighbours. */
 #define PAUSE_FIRST_MS 200
 #define PAUSE_LAST_MS  3200
 
@@ -93,8 +93,8 @@ void ina_control_farewell(struct ina_control *control, const struct ina_failure 
 }
 
 /*
- * Who closes a connection on which something has come that it has not read resets it, and what it
- * has said itself may be lost on the way.
+ * If a rank closes a connection that has unread data, TCP resets it, and its own last frames may be
+ * lost. So read until the other side closes.
  */
 void ina_control_await_farewells(struct ina_control *control)
 {
@@ -144,7 +144,7 @@ static void note_gone(struct ina_control *control, int rank)
 	control->news_to_tell = true;
 }
 
-/* The first counts: so each rank tells of no more than one. */
+/* Only the first error counts, so each rank passes on no more than one. */
 static void hear(struct ina_control *control, uint32_t status, const char *text)
 {
 	if (status == INA_OK || control->heard.status != INA_OK)
@@ -153,7 +153,7 @@ static void hear(struct ina_control *control, uint32_t status, const char *text)
 	control->news_to_tell = true;
 }
 
-/* A neighbour's last words. Those of rank 0, if they are of an error, are the diagnosis. */
+/* A neighbour's farewell. If rank 0 says farewell with an error, that is the diagnosis. */
 static void take_farewell(struct ina_control *control, int from, const struct ina_decision *word)
 {
 	ina_ranks_add(&control->left, from);
@@ -188,7 +188,7 @@ static bool is_later(uint32_t a, uint32_t b)
 
 void ina_control_take_votes(struct ina_control *control, const struct ina_votes *votes)
 {
-	/* Some rank has gone on: what was voted on before has been decided. */
+	/* Some rank has started a later agreement, so the earlier one has been decided. */
 	if (is_later(votes->phase, control->votes.phase)) {
 		control->votes = NO_VOTES;
 		control->votes.phase = votes->phase;
@@ -227,7 +227,7 @@ void ina_control_next_round(struct ina_control *control)
 	}
 }
 
-/* To all others, but for `from`, from whom it has come. */
+/* Sends to all neighbours except `from`, from which the frame came. */
 static void hand_on(struct ina_control *control, int from, struct ina_control_frame *frame)
 {
 	for (int i = 0; i < control->count; i++) {
@@ -252,7 +252,7 @@ void ina_control_ask(struct ina_control *control)
 	ina_control_broadcast(control, &frame);
 }
 
-/* Of rank 0. Returns whether it is new. */
+/* Takes a frame that only rank 0 originates. Returns whether it is new. */
 static bool take_order(struct ina_control *control, const struct ina_control_frame *frame)
 {
 	struct ina_decision *decision;
@@ -274,7 +274,7 @@ static bool take_order(struct ina_control *control, const struct ina_control_fra
 		control->has_diagnosis = true;
 		control->diagnosis = frame->decision;
 		return true;
-	case INA_CONTROL_PLAN: /* the answer to the reports that were asked for */
+	case INA_CONTROL_PLAN: /* rank 0's answer to the reports of this round */
 		if (frame->plan.round != control->round)
 			return false;
 		control->has_plan = true;
@@ -296,7 +296,7 @@ static bool take_query(struct ina_control *control, const struct ina_control_fra
 
 static void take_frame(struct ina_control *control, struct ina_peer *from)
 {
-	/* A copy: where handing it on fails, more is read. */
+	/* Copy the frame: if passing it on fails, more frames are read into the link. */
 	struct ina_control_frame frame = from->link.in;
 	bool goes_on = false;
 
@@ -353,7 +353,7 @@ void ina_control_send(struct ina_control *control, int rank, struct ina_control_
 	if (!to || !is_there(control, to) ||
 	    ina_link_send(&to->link, frame, ina_now_ms() + SEND_TIMEOUT_MS) == 0)
 		return;
-	/* It has closed the connection; what it said before has come, and counts. */
+	/* The neighbour has closed the connection. Frames that it sent before that still count. */
 	read_neighbour(control, to);
 	if (!ina_control_is_absent(control, rank))
 		note_gone(control, rank);
@@ -384,7 +384,10 @@ void ina_control_tell_stall(struct ina_control *control)
 	ina_control_send(control, ina_parent(control->rank), &frame);
 }
 
-/* Not who takes nothing in any more, being outside of the library: it would be waited for. */
+/*
+ * Skips neighbours that do not read, because they are outside the library: sending to them could
+ * block.
+ */
 static void tell_neighbours(struct ina_control *control, struct ina_control_frame *frame)
 {
 	for (int i = 0; i < control->count; i++) {
@@ -395,7 +398,10 @@ static void tell_neighbours(struct ina_control *control, struct ina_control_fram
 	}
 }
 
-/* Is it time to tell the parent, or all? */
+/*
+ * Sends to the parent when the whole subtree has spoken or the news is urgent, and to all
+ * neighbours after each pause.
+ */
 static void tell(struct ina_control *control, struct ina_telling *telling,
                  const struct ina_ranks *spoken, struct ina_control_frame *frame)
 {
@@ -455,7 +461,7 @@ int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds)
 	return count;
 }
 
-/* Where nothing comes from a host any more, its connection tells nothing of it in time. */
+/* TCP reports a silent host too late, so check when each neighbour's kernel last answered. */
 static void look_for_silence(struct ina_control *control)
 {
 	int64_t now_ms = ina_now_ms();

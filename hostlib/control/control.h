@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control channel: TCP connections to a few other ranks (neighbours.h), open as long as the
- * communicator. By them each rank notices that a neighbour is gone, and tells the others.
+ * communicator. Through them a rank notices that a neighbour has died, and informs the others.
  *
- * What the ranks say of an agreement or of a fault goes up the tree: a rank tells its parent when
- * all of its subtree have spoken. Where some have not, or the parent is outside of the library, it
- * tells all its neighbours, now and then: so it comes to rank 0 as long as there is a way of ranks
- * that are in a call. What rank 0 answers is handed on by each rank to all its neighbours.
+ * Votes and fault reports travel up the tree: a rank sends them to its parent when all ranks of its
+ * subtree have spoken. If some have not, or if the parent is outside the library, the rank sends
+ * them to all its neighbours at growing intervals. So they reach rank 0 as long as ranks that are
+ * in a call connect the two. Each rank passes rank 0's answer on to all its neighbours.
  *
- * What arrives is put where it belongs and looked at when somebody needs it.
+ * A frame that arrives is stored in struct ina_control, and read when it is needed.
  */
 #ifndef INA_CONTROL_CONTROL_H
 #define INA_CONTROL_CONTROL_H
@@ -21,22 +21,23 @@
 
 struct ina_peer {
 	int rank;
-	struct ina_link link;   /* fd -1: there is no connection between the two */
-	struct ina_stall stall; /* what a child has told of */
+	struct ina_link link;   /* fd -1: the two have no connection */
+	struct ina_stall stall; /* the last report of a child */
 };
 
-/* What is yet to be told of an agreement, or of a fault. */
+/* Which votes or fault reports this rank still has to send. */
 struct ina_telling {
-	bool is_new; /* something is, since the neighbours were told */
+	bool is_new; /* there is news since the neighbours were last informed */
 	bool is_urgent;
-	bool parent_knows; /* of all of the subtree */
+	bool parent_knows; /* the parent has the news of the whole subtree */
 	int pause_ms;
-	int64_t next_ms; /* for the neighbours */
+	/* when the neighbours may be informed again; pause_ms is the pause after that */
+	int64_t next_ms;
 };
 
 /*
- * An agreement that some rank fails ends without the votes of the others. They may have yet to look
- * at the decision before it, and each of the two counts by itself. Four are more than that takes.
+ * An agreement fails as soon as some rank fails, without the votes of the others. These may not yet
+ * have read the previous decision, and need both. Four decisions are more than enough.
  */
 #define INA_DECISIONS 4
 
@@ -44,24 +45,27 @@ struct ina_control {
 	int rank;
 	int ranks;
 	int count;
-	struct ina_peer neighbours[INA_NEIGHBOURS_MAX]; /* by rank */
-	uint64_t unknown_peers; /* connections to this rank that were no rank's */
-	bool news;              /* set by whatever arrives, cleared by whoever looks at it */
-	int64_t listened_ms;    /* when the neighbours' silence was looked at */
+	struct ina_peer neighbours[INA_NEIGHBOURS_MAX]; /* in ascending order of ranks */
+	/* connections to this rank that did not come from a rank of the job */
+	uint64_t unknown_peers;
+	/* set whenever a frame arrives or a rank is lost; the reader clears it */
+	bool news;
+	int64_t listened_ms; /* when the neighbours were last checked for silence */
 
-	struct ina_ranks gone; /* who has ended without a word */
-	struct ina_ranks left; /* which neighbours have, with a farewell */
+	struct ina_ranks gone; /* ranks that ended without a farewell */
+	struct ina_ranks left; /* neighbours that ended with a farewell */
 	bool news_to_tell;
-	/* The first error with which a rank that has left said farewell; INA_OK: none yet. */
+	/* The first error with which a rank said farewell; INA_OK: none yet. */
 	struct ina_failure heard;
 
-	uint32_t phase; /* agreements so far */
+	uint32_t phase; /* number of agreements that this rank has begun */
 	struct ina_votes votes;
 	struct ina_telling votes_told;
-	struct ina_decision decisions[INA_DECISIONS]; /* by phase, the newest; phase 0: none */
+	/* the latest decisions, by phase; phase 0: empty */
+	struct ina_decision decisions[INA_DECISIONS];
 
-	uint32_t round; /* faults that were recovered from */
-	bool asked;     /* there is another one, and all are to report */
+	uint32_t round; /* number of faults that were recovered from */
+	bool asked;     /* there is a new fault, and all ranks must report */
 	struct ina_faults faults;
 	struct ina_telling faults_told;
 	bool has_plan;
@@ -69,80 +73,91 @@ struct ina_control {
 	bool has_diagnosis;
 	struct ina_decision diagnosis;
 
-	struct ina_call stall; /* kind NONE: this rank waits for nothing, or not for long */
+	struct ina_call stall; /* kind NONE: this rank does not wait, or not for long */
 	struct ina_stall stall_told;
 };
 
-/* Makes an empty control block. It allocates nothing: a rank without memory can still tell so. */
+/*
+ * Initialises the struct. Allocates nothing, so that a rank without memory can still report this.
+ */
 void ina_control_init(struct ina_control *control, int rank, int ranks);
 void ina_control_close(struct ina_control *control);
 
-/* The connection to a neighbour; NULL: that rank is none. */
+/* The connection to a neighbour; NULL if that rank is not a neighbour. */
 struct ina_link *ina_control_link(struct ina_control *control, int rank);
 
-/* A frame of this rank, all zero but for its head. */
+/* A frame from this rank of this type, all other fields zero. */
 struct ina_control_frame ina_control_frame(const struct ina_control *control,
                                            enum ina_control_type type);
 
-/* Sends to a neighbour, with a short wait; one that cannot be sent to is gone. */
+/*
+ * Sends a frame to a neighbour; may block for up to 5 s if the socket is full. If it cannot be
+ * sent, the neighbour counts as lost.
+ */
 void ina_control_send(struct ina_control *control, int rank, struct ina_control_frame *frame);
 
-/* Sends to all to whom there is a connection. */
+/* Sends a frame to all neighbours. */
 void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame);
 
 /*
- * Tells all neighbours that this rank says nothing more, so that the end of its connections is no
- * death. failure: that of the communicator, which all ranks hear of; status INA_OK: it was closed.
+ * Informs all neighbours that this rank sends no further frames, so that they do not take the end
+ * of its connections for its death. failure: the failure with which the communicator ends, which
+ * all ranks learn; status INA_OK: the communicator was closed.
  */
 void ina_control_farewell(struct ina_control *control, const struct ina_failure *failure);
 
-/* After a farewell at the end: until the neighbours have said theirs, for a moment. */
+/*
+ * Called after the farewell of ina_close(): waits up to a second for the neighbours to close their
+ * connections.
+ */
 void ina_control_await_farewells(struct ina_control *control);
 
-/* Is the rank known to be at its end, with a farewell or without? */
+/* Has the rank ended, with a farewell or without? */
 static inline bool ina_control_is_absent(const struct ina_control *control, int rank)
 {
 	return ina_ranks_have(&control->gone, rank) || ina_ranks_have(&control->left, rank);
 }
 
 /*
- * Has a rank gone without a word, or left with an error? Then the failure names those that are
- * gone; if there are none, it is what was said at farewell. Who has left without an error has
- * closed, as all have agreed to.
+ * Has a rank ended without a farewell, or said farewell with an error? If so, the failure names the
+ * ranks that were lost; if none was, it is the error of the farewell. A rank that left without an
+ * error has closed its communicator, as all ranks agreed to.
  */
 bool ina_control_lost(const struct ina_control *control, struct ina_failure *failure);
 
-/* INA_ERR_PEER with "rank 2 is gone". */
+/* Sets INA_ERR_PEER, with a text such as "rank 2 is gone". */
 enum ina_status ina_fail_gone(struct ina_failure *failure, const struct ina_ranks *gone, int ranks);
 
-/* What is known of the agreement of this phase, or of later ones: puts it to what was. */
+/* Merges votes of this agreement into the known ones. Votes of a later agreement replace them. */
 void ina_control_take_votes(struct ina_control *control, const struct ina_votes *votes);
 
-/* The same for the faults of a round. */
+/* The same for the fault reports of a round. */
 void ina_control_take_faults(struct ina_control *control, const struct ina_faults *faults);
 
-/* Rank 0's decision on the agreement of this phase; NULL: none has come. */
+/* Rank 0's decision on the agreement of this phase; NULL if it has not arrived. */
 const struct ina_decision *ina_control_decision(const struct ina_control *control, uint32_t phase);
 
-/* There is a fault: all report, if they have not been asked to. */
+/* Asks all ranks to report on a fault, unless they have been asked already. */
 void ina_control_ask(struct ina_control *control);
 
-/* The fault has been recovered from: the next one is another. */
+/* The fault has been recovered from: later reports belong to the next round. */
 void ina_control_next_round(struct ina_control *control);
 
-/* The parent hears whether this rank, and all of its subtree, wait for long. */
+/* Informs the parent whether this rank and its whole subtree have waited for long. */
 void ina_control_tell_stall(struct ina_control *control);
 
-/* Do the ranks of all children's subtrees wait for long? */
+/* Have all ranks of all children's subtrees waited for long? */
 bool ina_control_children_stall(const struct ina_control *control);
 
-/* Tells what is to be told by now. */
+/* Sends the news that is due. */
 void ina_control_tell(struct ina_control *control);
 
-/* Waits up to timeout_ms for anything, takes in all that has come, and tells what is to be told. */
+/*
+ * Waits up to timeout_ms for frames, handles all that have arrived, and sends the news that is due.
+ */
 void ina_control_pump(struct ina_control *control, int timeout_ms);
 
-/* Fills fds (room for INA_NEIGHBOURS_MAX) with what to wait for; returns how many. */
+/* Fills in the descriptors to poll; fds has room for INA_NEIGHBOURS_MAX. Returns their number. */
 int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds);
 
 #endif

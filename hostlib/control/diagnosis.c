@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The diagnosis of a fault, from the reports of all ranks. */
+/* Diagnoses a fault from the reports of all ranks. */
 #include "diagnosis.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "hostlib/elements/number.h"
 
-/* " with 1000 float32", and for what, where that is the difference; " at root 2". */
+/* Writes "with 1000 float32 at root 2". If the operations differ, say_op adds the operation. */
 static void describe_elements(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
 	const char *type = ina_type_name(call->type);
@@ -22,7 +22,7 @@ static void describe_elements(char *text, size_t size, const struct ina_call *ca
 	         say_op && op ? " for their " : "", say_op && op ? op : "", root);
 }
 
-/* " in all-reduce 5"; nothing for a rank in no call. */
+/* Writes " in all-reduce 5", or nothing for a rank that is in no call. */
 static void describe_place(char *text, size_t size, const struct ina_call *call)
 {
 	const char *name = ina_call_name((enum ina_call_kind)call->kind);
@@ -54,9 +54,9 @@ static void describe_call(char *text, size_t size, const struct ina_call *call, 
 }
 
 /*
- * The call of this number that the rank is in or finished last; else the one that it is in, of kind
- * NONE for none. NULL: it has finished that one and others since, which is proof that all ranks
- * agreed on it.
+ * The call with this number, if the rank is in it or finished it last. Otherwise the call that the
+ * rank is in, with kind NONE if it is in none. NULL if the rank has finished that call and a later
+ * one: this proves that all ranks agreed on it.
  */
 static const struct ina_call *call_of(const struct ina_called *called, uint64_t number)
 {
@@ -75,7 +75,7 @@ static bool same_call(const struct ina_call *a, const struct ina_call *b)
 	return a->number == b->number && ina_calls_agree(a, b);
 }
 
-/* The earliest behind number `after` that some rank is in, or 0. */
+/* The number of the earliest call after number `after` that some rank is in, or 0. */
 static uint64_t next_call(const struct ina_calls *calls, uint64_t after)
 {
 	uint64_t number = 0;
@@ -90,15 +90,15 @@ static uint64_t next_call(const struct ina_calls *calls, uint64_t after)
 	return number;
 }
 
-/* The earliest of all: the one that cannot be finished. */
+/* The number of the earliest call that some rank is in: the one that cannot finish. */
 static uint64_t stuck_call(const struct ina_calls *calls)
 {
 	return next_call(calls, 0);
 }
 
 /*
- * Has it come to this one, and is it known what it called there? A rank that is in no call has yet
- * to come to the next one: it is late, and may call the same.
+ * Has the rank reached this call, and is it known what it called there? A rank that is in no call
+ * has yet to reach its next one: it is late, and may still make the same call.
  */
 static bool counts(const struct ina_called *called, uint64_t number)
 {
@@ -109,7 +109,10 @@ static bool counts(const struct ina_called *called, uint64_t number)
 	       !(ina_call_is_counted(current) && current->number < number);
 }
 
-/* The lowest rank of those that count, and of them, whose call is another than `but`'s. */
+/*
+ * Of the ranks that count, finds the lowest. If `but` is set, finds the lowest whose call differs
+ * from it.
+ */
 static const struct ina_called *find_lowest(const struct ina_calls *calls, uint64_t number,
                                             const struct ina_call *but)
 {
@@ -126,7 +129,7 @@ static const struct ina_called *find_lowest(const struct ina_calls *calls, uint6
 	return lowest;
 }
 
-/* Of the ranks that have come to this one. */
+/* Compares the calls of the ranks that have reached this one. */
 static bool compare_calls(const struct ina_calls *calls, uint64_t number,
                           struct ina_failure *failure)
 {
@@ -162,7 +165,7 @@ bool ina_calls_differ(const struct ina_faults *faults)
 	return compare_calls(&faults->calls, stuck_call(&faults->calls), &ignored);
 }
 
-/* What the ranks that have come to it call it. */
+/* The name of the call with this number, as the lowest rank in it called it. */
 static const char *name_of(const struct ina_calls *calls, uint64_t number)
 {
 	const struct ina_called *called = find_lowest(calls, number, NULL);
@@ -205,7 +208,10 @@ enum ina_status ina_diagnose(const struct ina_faults *faults, const struct ina_r
 		return ina_fail(failure, faults->status, "rank %u%s: %s", faults->rank, names,
 		                faults->text);
 	}
-	/* Ranks ahead of the one that is stuck, which only is late, may have come to blows. */
+	/*
+	 * The rank that is stuck may only be late. Ranks ahead of it may have made calls that
+	 * differ.
+	 */
 	while ((number = next_call(calls, number)) != 0) {
 		if (compare_calls(calls, number, failure))
 			return failure->status;

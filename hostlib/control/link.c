@@ -20,12 +20,15 @@
 
 #define SEND_TIMEOUT_MS 5000
 
-/* How often the other host's kernel is asked; so its latest answer may be that old. */
+/*
+ * The interval of keepalive probes in seconds; the latest answer of the other host's kernel may be
+ * this old.
+ */
 #define PROBE_S 1
 
 static_assert(sizeof(struct ina_control_frame) < 1500, "a frame fits a packet");
 
-/* What every frame has. */
+/* The bytes that every frame has. */
 #define HEADER_BYTES offsetof(struct ina_control_frame, credential)
 
 int ina_link_prepare(int fd, int peer_timeout_ms)
@@ -34,8 +37,8 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 	/*
 	 * The other host's kernel answers probes, whatever its processes do. Linux ends an idle
 	 * connection at the first probe after TCP_USER_TIMEOUT, counted from the latest answer.
-	 * While a frame is unacknowledged it sends no probes, and counts from the frame's first
-	 * retransmission instead: then ina_link_is_silent() is earlier.
+	 * While a frame is unacknowledged, Linux sends no probes, and counts from the frame's first
+	 * retransmission instead. In that case ina_link_is_silent() notices the silence earlier.
 	 */
 	int interval_s = PROBE_S;
 	int longest_ms = INT_MAX - PROBE_S * 1000;
@@ -57,7 +60,7 @@ int ina_link_prepare(int fd, int peer_timeout_ms)
 
 static bool is_status(uint32_t status)
 {
-	return status <= INA_ERR_ABORTED; /* the last of ina.h */
+	return status <= INA_ERR_ABORTED; /* the last status of ina.h */
 }
 
 static bool is_call(const struct ina_call *call)
@@ -77,8 +80,8 @@ static bool are_calls(const struct ina_calls *calls)
 }
 
 /*
- * Numbers come from outside: each must be one that its enum has, or an index within its limits,
- * before anybody uses it as such. Texts end where they must.
+ * Frames come from outside. Before any code uses a number as an enum or an index, check that it is
+ * a value of that enum or within its limits. Also terminate the texts.
  */
 static bool is_sound(struct ina_control_frame *frame)
 {
@@ -86,10 +89,10 @@ static bool is_sound(struct ina_control_frame *frame)
 	case INA_CONTROL_HELLO:
 		frame->hello.text[INA_CONTROL_TEXT - 1] = '\0';
 		return is_status(frame->hello.status);
-	case INA_CONTROL_GREETING: /* compared with what is expected, and used as nothing else */
+	case INA_CONTROL_GREETING: /* only compared with the expected values */
 	case INA_CONTROL_CHALLENGE:
 	case INA_CONTROL_QUERY:
-	case INA_CONTROL_GATHERED: /* any set is one */
+	case INA_CONTROL_GATHERED: /* every set of ranks is valid */
 		return true;
 	case INA_CONTROL_ANSWER:
 		frame->answer.text[INA_CONTROL_TEXT - 1] = '\0';
@@ -122,7 +125,7 @@ static bool is_sound(struct ina_control_frame *frame)
 	}
 }
 
-/* Of what has come so far. */
+/* Checks the bytes of the magic that have arrived. */
 static enum ina_link_result check_magic(const struct ina_link *link)
 {
 	const uint64_t magic = INA_CONTROL_MAGIC;
@@ -135,7 +138,7 @@ static enum ina_link_result check_magic(const struct ina_link *link)
 	return INA_LINK_FRAME;
 }
 
-/* How much of the frame is to be there, as far as is known; 0: it has no length that can be. */
+/* The number of bytes to wait for, as far as it is known; 0 if the frame's length is invalid. */
 static size_t due_bytes(const struct ina_link *link)
 {
 	if (link->in_bytes < HEADER_BYTES)
@@ -223,8 +226,8 @@ bool ina_link_is_idle(const struct ina_link *link)
 }
 
 /*
- * Where nobody listens at a port that kernels give to callers, a caller on the same host may be at
- * that port itself: then TCP's simultaneous open connects it to itself.
+ * If no process listens at a port from the range for callers, the kernel may have given this port
+ * to the caller itself. TCP's simultaneous open then connects the caller to itself.
  */
 static bool is_own_end(int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is connected with whom. */
+/* Computes which ranks are connected with each other. */
 #include "neighbours.h"
 
 #include <assert.h>

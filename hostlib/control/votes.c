@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several ranks have said, in one. */
+/* Merges the votes or fault reports of several ranks. */
 #include "votes.h"
 
 #include <string.h>
@@ -46,13 +46,19 @@ bool ina_calls_have_conflict(const struct ina_calls *calls, const struct ina_cal
 	return false;
 }
 
-/* ina_close() comes after the calls before it, and so does a rank that is in no call. */
+/*
+ * The place of a call in the sequence. ina_close() comes after all earlier calls, and so does a
+ * rank that is in no call.
+ */
 static uint64_t place_of(const struct ina_call *call)
 {
 	return call->number + !ina_call_is_counted(call);
 }
 
-/* The earlier one first; any order will do for the rest, if it is the same everywhere. */
+/*
+ * Orders by the place in the sequence. For equal places any order will do, provided that all ranks
+ * use the same one.
+ */
 static int compare(const struct ina_called *a, const struct ina_called *b)
 {
 	uint64_t of_a = place_of(&a->current);
@@ -97,13 +103,13 @@ static bool merge_calls(struct ina_calls *calls, const struct ina_calls *others)
 	return changed;
 }
 
-/* Is the first value the one to be kept? Of equal ones the lowest rank's is. */
+/* Is the first value the one to keep? Of equal values, that of the lower rank is kept. */
 static bool is_before(uint64_t a, uint32_t rank_a, uint64_t b, uint32_t rank_b)
 {
 	return a != b ? a < b : rank_a < rank_b;
 }
 
-/* That another rank has failed is not why. */
+/* INA_ERR_PEER only says that another rank has failed, so any other status takes precedence. */
 static bool fails_before(const struct ina_votes *a, const struct ina_votes *b)
 {
 	if (a->status == INA_OK || b->status == INA_OK)
@@ -112,7 +118,7 @@ static bool fails_before(const struct ina_votes *a, const struct ina_votes *b)
 	                 b->failed_rank);
 }
 
-/* Has anybody a value? Who has failed brings none, and `most` is never below `least`. */
+/* Does any rank have a value? A rank that has failed votes without a value. */
 static bool has_value(const struct ina_votes *votes)
 {
 	return votes->least.rank != UINT32_MAX;
@@ -150,7 +156,10 @@ bool ina_votes_merge(struct ina_votes *votes, const struct ina_votes *other)
 	return true;
 }
 
-/* What the ring cannot do without is worse; then the earlier message, and the lower rank. */
+/*
+ * A fault that the ring cannot recover from is worse; after that, the earlier message and then the
+ * lower rank decide.
+ */
 static bool is_worse(const struct ina_faults *a, const struct ina_faults *b)
 {
 	bool recoverable_a = ina_status_is_recoverable(a->status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements become what is added up, and sums become averages. */
+/* Makes addends from elements, and averages from sums. */
 #include "average.h"
 
 #include "combine.h"
@@ -12,7 +12,7 @@ typedef uint16_t __attribute__((aligned(1), may_alias)) element16;
 typedef uint32_t __attribute__((aligned(1), may_alias)) element32;
 typedef uint64_t __attribute__((aligned(1), may_alias)) element64;
 
-/* What is copied, and then changed in its place while it is in the cache. */
+/* Elements that are copied, and then changed in place while they are in the cache. */
 #define BLOCK ((size_t)1024)
 
 enum ina_type ina_average_type(enum ina_type type)
@@ -43,8 +43,10 @@ size_t ina_average_bytes(enum ina_type type)
 	return ina_type_bytes((int)ina_average_type(type)) * (has_halves(type) ? 2 : 1);
 }
 
-/* More than the ranks, and not equal: the sum of so many of the largest number has room to be
- * rounded up. */
+/*
+ * The smallest power of two greater than the number of ranks. It must not be equal to that number:
+ * a sum of `ranks` addends of the largest size then has room to be rounded up.
+ */
 static int power_above(int ranks)
 {
 	int power = 1;
@@ -54,7 +56,7 @@ static int power_above(int ranks)
 	return power;
 }
 
-/* begin_TYPE(), end_TYPE(): of floats that change their size. */
+/* begin_TYPE() and end_TYPE() for 16-bit floats, whose addends are float32. */
 #define WIDENED(type)                                                                              \
 	INA_VECTOR static void begin_##type(element32 *restrict to,                                \
 	                                    const element16 *restrict from, size_t count,          \
@@ -74,7 +76,10 @@ static int power_above(int ranks)
 WIDENED(bfloat16)
 WIDENED(float16)
 
-/* Copies the next block, unless it is there already; returns how many elements it has. */
+/*
+ * Copies the next block if source and destination differ. Returns the number of elements in the
+ * block.
+ */
 static size_t copy_block(void *to, const void *from, size_t done, size_t count, size_t bytes)
 {
 	size_t length = count - done < BLOCK ? count - done : BLOCK;
@@ -86,9 +91,9 @@ static size_t copy_block(void *to, const void *from, size_t done, size_t count, 
 }
 
 /*
- * begin_TYPE(), end_TYPE(): of floats that may stay where they are. A sum of finite numbers is
- * finite, but may be rounded up so far that its quotient is not: then the largest number is nearer
- * to the average.
+ * begin_TYPE() and end_TYPE() for floats whose addends have the same type, and may be in the same
+ * memory. A sum of finite numbers is finite, but rounding may have increased it until its quotient
+ * is infinite. In that case the average is the largest finite number.
  */
 #define KEPT(type, element, number, of, bits, infinity)                                            \
 	INA_VECTOR static void scale_##type(element *elements, size_t count, number factor)        \
@@ -127,7 +132,10 @@ static size_t copy_block(void *to, const void *from, size_t done, size_t count, 
 KEPT(float32, element32, float, float_of, float32_bits, FLOAT32_INFINITY)
 KEPT(float64, element64, double, double_of, float64_bits, FLOAT64_INFINITY)
 
-/* halve_TYPE(), join_TYPE(): of integers in two halves. The sum is upper * 2^bits + lower. */
+/*
+ * halve_TYPE() and join_TYPE() for integers that are split into two halves. Their sum is upper *
+ * 2^bits + lower.
+ */
 #define HALVED(type, integer, element, half, bits)                                                 \
 	INA_VECTOR static void halve_##type(half *restrict to, const element *restrict from,       \
 	                                    size_t count)                                          \
@@ -146,7 +154,7 @@ KEPT(float64, element64, double, double_of, float64_bits, FLOAT64_INFINITY)
 			                        bits, ranks);                                      \
 	}
 
-/* (upper * 2^bits + lower) / ranks, towards zero; its lowest 64 bits. lower >= 0. */
+/* The lowest 64 bits of (upper * 2^bits + lower) / ranks, rounded towards zero. lower >= 0. */
 static inline uint64_t divide(int64_t upper, int64_t lower, int bits, int ranks)
 {
 	const int64_t mask = ((int64_t)1 << bits) - 1;

@@ -10,12 +10,14 @@
 #define MAGNITUDE 0x7FFFFFFFu
 #define INFINITE  0x7F800000u
 
-/* Of an int32, without its sign, and one more for the bound on |x| to be less than, not equal. */
+/*
+ * The bits of an int32 without its sign, less one because |x| must be less than 2^e on all ranks.
+ */
 #define VALUE_BITS 30
 
 typedef uint32_t __attribute__((aligned(1), may_alias)) element32;
 
-/* A power of two may be too large for a float, but not its factors. */
+/* A power of two may be too large for a float, so it is the product of two factors. */
 struct scale {
 	float first;
 	float second;
@@ -30,7 +32,7 @@ static float power_of_two(int exponent)
 	return value;
 }
 
-/* 2^exponent, -250 to 250. */
+/* 2^exponent, for exponents from -250 to 250. */
 static struct scale make_scale(int exponent)
 {
 	int half = exponent / 2;
@@ -63,7 +65,7 @@ static inline uint32_t bits_of(float value)
 	return bits;
 }
 
-/* The bits of the largest magnitude. */
+/* The bits of the largest magnitude; bits of magnitudes compare like the magnitudes. */
 INA_VECTOR static int32_t largest_of(const element32 *bits, size_t count)
 {
 	int32_t largest = 0;
@@ -85,9 +87,9 @@ int32_t ina_block_float_exponent(const void *elements, size_t count)
 	return (largest >> 23) + INA_BLOCK_FLOAT_MIN;
 }
 
-#define INTEGERS_ONLY 0x4B000000u /* 2^23: from there on, a float is an integer */
+#define INTEGERS_ONLY 0x4B000000u /* 2^23: from here on, every float is an integer */
 
-/* Below that, what 2^23 more has no place for is rounded off. */
+/* Below 2^23, adding and subtracting 2^23 rounds the fraction off. */
 static inline int32_t round_to_integer(float value)
 {
 	uint32_t bits = bits_of(value);

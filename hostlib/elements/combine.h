@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two elements make, bits from bits, without branches: for loops that the compiler turns into
- * vector code.
+ * Combines two elements, given and returned as bits, without branches, so that the compiler turns
+ * loops over them into vector code.
  */
 #ifndef INA_ELEMENTS_COMBINE_H
 #define INA_ELEMENTS_COMBINE_H
@@ -55,7 +55,7 @@ ALWAYS_INLINE uint64_t bits_of_double(double value)
 	return bits;
 }
 
-/* The canonical NaN in place of any other. */
+/* The bits of a number; every NaN becomes the canonical one. */
 ALWAYS_INLINE uint64_t float64_bits(double value)
 {
 	uint64_t bits = bits_of_double(value);
@@ -75,7 +75,10 @@ ALWAYS_INLINE float widen_bfloat16(uint16_t half)
 	return float_of((uint32_t)half << 16);
 }
 
-/* To nearest, ties to even: a carry out of the fraction is the next exponent, infinity at last. */
+/*
+ * Rounds to nearest, ties to even. A carry out of the fraction increments the exponent, up to
+ * infinity.
+ */
 ALWAYS_INLINE uint16_t round_bfloat16(float value)
 {
 	uint32_t bits = bits_of(value);
@@ -84,13 +87,13 @@ ALWAYS_INLINE uint16_t round_bfloat16(float value)
 	return (bits & FLOAT32_MAGNITUDE) > FLOAT32_INFINITY ? BFLOAT16_NAN : (uint16_t)rounded;
 }
 
-/* binary16: exponent bias 15, 10 bits of fraction; float32: 127 and 23. */
+/* binary16 has exponent bias 15 and 10 bits of fraction; float32 has 127 and 23. */
 ALWAYS_INLINE float widen_float16(uint16_t half)
 {
 	uint32_t moved = (uint32_t)(half & 0x7FFF) << 13;
 	uint32_t normal = moved + ((127u - 15) << 23);
 	uint32_t special = moved + ((255u - 31) << 23);
-	/* A subnormal is a fraction of 2^-14 with no leading one: 2^-14 more, and less again. */
+	/* A subnormal has no leading one: adding 2^-14 and subtracting it again normalises it. */
 	uint32_t tiny = bits_of(float_of(moved + (113u << 23)) - float_of(113u << 23));
 	uint32_t magnitude = moved < 1u << 23 ? tiny : moved >= 31u << 23 ? special : normal;
 
@@ -103,11 +106,14 @@ ALWAYS_INLINE uint16_t round_float16(float value)
 	uint32_t magnitude = bits & FLOAT32_MAGNITUDE;
 	uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
 	uint32_t normal = (magnitude - (112u << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
-	/* Added to 0.5, whose last place is 2^-24, the smallest float16, it is rounded to that. */
+	/* Adding 0.5, whose last place is 2^-24, rounds to a multiple of the smallest float16. */
 	uint32_t tiny = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
 	uint32_t rounded = magnitude < 113u << 23 ? tiny : normal;
 
-	/* 65520 is halfway between the largest finite float16 and the next, which is infinity. */
+	/*
+	 * 65520 is halfway between the largest finite float16 and the next number, which is
+	 * infinity.
+	 */
 	rounded = magnitude >= 0x477FF000u ? FLOAT16_INFINITY : rounded;
 	return magnitude > FLOAT32_INFINITY ? FLOAT16_NAN : (uint16_t)(sign | rounded);
 }
@@ -165,8 +171,8 @@ ALWAYS_INLINE uint32_t prod_float32(uint32_t a, uint32_t b)
 }
 
 /*
- * The larger and the smaller one. With the magnitude inverted where the sign is set, floats are in
- * the order of their bits as signed integers, -0 before +0: no number need be widened.
+ * Maxima and minima. If the magnitude is inverted when the sign is set, floats compare like their
+ * bits as signed integers, and -0 comes before +0. So no 16-bit float has to be widened.
  */
 
 ALWAYS_INLINE int64_t order64(uint64_t bits)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * F16C (Intel's manual, vol. 2, VCVTPH2PS and VCVTPS2PH): neither conversion looks at the flags
- * that flush subnormals to zero, but for a subnormal float32, which is a zero to float16 anyway.
+ * F16C (Intel's manual, vol. 2, VCVTPH2PS and VCVTPS2PH). The conversions ignore the flags that
+ * flush subnormals to zero, with one exception: a subnormal float32 may become a zero. As a float16
+ * it is a zero in any case.
  */
 #include "float16.h"
 

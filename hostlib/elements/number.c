@@ -12,8 +12,10 @@ static_assert((int)INA_SUM == (int)INA_WIRE_SUM && (int)INA_MAX == (int)INA_WIRE
                       (int)INA_MIN == (int)INA_WIRE_MIN,
               "the public numbers of operations are those of the wire");
 
-/* sum: what the wire calls a sum of the type that an aggregator can make; order: a maximum or
- * minimum. Unsigned sums are those of two's complement. */
+/*
+ * sum: the wire's number type for a sum that an aggregator can make of this type. order: that for a
+ * maximum or minimum. A sum of unsigned integers has the same bits as one in two's complement.
+ */
 static const struct {
 	const char *name;
 	size_t bytes;

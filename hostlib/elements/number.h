@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Number types and operations: which there are, how large, and what they are called. */
+/* Number types and operations, with their sizes and names. */
 #ifndef INA_ELEMENTS_NUMBER_H
 #define INA_ELEMENTS_NUMBER_H
 
@@ -7,22 +7,31 @@
 #include "wire/ina_wire.h"
 
 /*
- * Bytes that all ranks but one have as zeros: their sum is the one's, whatever they are, also where
- * they are added as int32. Not for callers.
+ * Bytes that are zero on all ranks except one. Their sum is that rank's bytes, whatever they
+ * contain, even if they are added as int32. Not for callers of the library.
  */
 #define INA_BYTES ((enum ina_type)10)
 
-/* Bytes of an element; 0: there is no such type. */
+/* Bytes of an element; 0 if there is no such type. */
 size_t ina_type_bytes(int type);
 
-/* "float32", "max"; NULL: there is none that callers know. The strings live for ever. */
+/*
+ * Names such as "float32" and "max"; NULL if callers know no such type or operation. The strings
+ * are constants.
+ */
 const char *ina_type_name(int type);
 const char *ina_op_name(int op);
 
-/* The operation as messages have it: an average is a sum, and divided at its end (average.h). */
+/*
+ * The operation that messages carry: for an average, a sum, which libina divides at the end
+ * (average.h).
+ */
 enum ina_op ina_op_under_way(enum ina_op op);
 
-/* What an aggregator takes the elements for; INA_WIRE_NO_NUMBERS: it cannot combine them so. */
+/*
+ * The wire's number type for these elements; INA_WIRE_NO_NUMBERS if an aggregator cannot combine
+ * them with this operation.
+ */
 enum ina_wire_number_type ina_number_of_wire(enum ina_type type, enum ina_op op);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise operations: a loop for each type and operation, which the compiler turns into vector
- * code, and a table of them.
+ * Element-wise operations: one loop for each type and operation, which the compiler turns into
+ * vector code, and a table of these loops.
  */
 #include "reduce.h"
 
@@ -11,13 +11,13 @@
 #include "number.h"
 #include "rounding.h"
 
-/* Elements lie anywhere, and are looked at as numbers and as bits. */
+/* Elements may have any alignment, and are accessed both as numbers and as bits. */
 typedef uint8_t __attribute__((may_alias)) element8;
 typedef uint16_t __attribute__((aligned(1), may_alias)) element16;
 typedef uint32_t __attribute__((aligned(1), may_alias)) element32;
 typedef uint64_t __attribute__((aligned(1), may_alias)) element64;
 
-/* each_NAME(): what NAME() makes of two elements, for arrays of them. */
+/* each_NAME() applies NAME() to the elements of two arrays. */
 #define EACH(element, name)                                                                        \
 	INA_VECTOR static bool each_##name(void *result, const void *restrict a, const void *b,    \
 	                                   size_t count)                                           \
@@ -43,7 +43,7 @@ EACH(element16, max_bfloat16) EACH(element16, min_bfloat16)
 EACH(element16, max_float16) EACH(element16, min_float16)
         /* clang-format on */
 
-        /* The sum of which it is told whether it overflowed. */
+        /* The only operation that reports an overflow. */
         INA_VECTOR static bool each_sum_int32(void *result, const void *restrict a, const void *b,
                                               size_t count)
 {
@@ -55,14 +55,17 @@ EACH(element16, max_float16) EACH(element16, min_float16)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t sum = left[i] + right[i];
 
-		/* The sign bit is set where both operands have a sign that the sum has not. */
+		/*
+		 * The sign bit is set if both operands have the same sign, and the sum has the
+		 * other.
+		 */
 		overflow |= (left[i] ^ sum) & (right[i] ^ sum);
 		to[i] = sum;
 	}
 	return overflow >> 31;
 }
 
-/* By type and operation; returns whether an int32 sum overflowed. */
+/* The loop for each type and operation. It returns whether an int32 sum overflowed. */
 typedef bool (*each_fn)(void *result, const void *restrict a, const void *b, size_t count);
 
 #define ROW(sum, max, min, prod)                                                                   \
@@ -85,7 +88,7 @@ static const each_fn EACH_OF[][INA_PROD + 1] = {
         [INA_UINT64] = ROW(each_sum_uint64, each_max_uint64, each_min_uint64, each_prod_uint64),
 };
 
-/* Of a type that widens, at a time: what is in between stays in the cache. */
+/* Elements per round for a type that widens: the float32 values in between stay in the cache. */
 #define BLOCK ((size_t)512)
 
 bool ina_type_widens(enum ina_type type, enum ina_op op)
@@ -107,7 +110,7 @@ INA_VECTOR static void round_all_bfloat16(element16 *restrict to, const element3
 		to[i] = round_bfloat16(float_of(from[i]));
 }
 
-/* What is left by the processor's own conversions, or all of it, goes by shifts and masks. */
+/* Shifts and masks convert the elements that the processor's instructions leave over, or all. */
 INA_VECTOR static void widen_all_float16(element32 *restrict to, const element16 *restrict from,
                                          size_t count)
 {
@@ -144,7 +147,10 @@ static __attribute__((noinline)) void narrow(element16 *to, const element32 *fro
 		round_all_bfloat16(to, from, count);
 }
 
-/* As float32: where they are wide, else made so in `room`. */
+/*
+ * Returns the elements as float32: the operand itself if it is wide, and otherwise a copy in
+ * `room`.
+ */
 static const element32 *wide_of(struct ina_operand operand, size_t offset, size_t count,
                                 enum ina_type type, element32 *room)
 {

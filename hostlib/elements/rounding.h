@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the processor rounds: a program may have it flush subnormals to zero, round otherwise than to
- * nearest, or trap, and sums are to have the same bits on all ranks. So arithmetic on floats is put
- * between these two calls. A program that leaves all as it was pays for one comparison.
+ * Controls the rounding of the processor. A program may have set it to flush subnormals to zero, to
+ * round in another direction, or to trap, but sums must have the same bits on all ranks. So all
+ * arithmetic on floats is between ina_rounding_begin() and ina_rounding_end(). For a program that
+ * has not changed the mode, each of them costs one comparison.
  */
 #ifndef INA_ELEMENTS_ROUNDING_H
 #define INA_ELEMENTS_ROUNDING_H
@@ -11,7 +12,10 @@
 
 #if defined(__x86_64__)
 
-/* MXCSR: to nearest, subnormals kept, all exceptions masked; the lowest six bits are only told. */
+/*
+ * MXCSR: round to nearest, keep subnormals, mask all exceptions. The lowest six bits only report
+ * exceptions.
+ */
 #define INA_ROUNDING_STANDARD 0x1F80u
 #define INA_ROUNDING_TOLD     0x3Fu
 
@@ -27,7 +31,7 @@ static inline void ina_rounding_write(uint64_t mode)
 
 #elif defined(__aarch64__)
 
-/* FPCR: all of that is 0. */
+/* FPCR: in the standard mode all bits are 0. */
 #define INA_ROUNDING_STANDARD 0u
 #define INA_ROUNDING_TOLD     0u
 
@@ -46,7 +50,7 @@ static inline void ina_rounding_write(uint64_t mode)
 
 #else
 
-/* As the program has it. */
+/* On other processors the program's mode stays as it is. */
 #define INA_ROUNDING_STANDARD 0u
 #define INA_ROUNDING_TOLD     0u
 
@@ -62,8 +66,10 @@ static inline void ina_rounding_write(uint64_t mode)
 
 #endif
 
-/* Returns the program's mode, for ina_rounding_end(). What is between them is in functions of its
- * own, which the compiler does not inline. */
+/*
+ * Sets the standard mode, and returns the program's mode for ina_rounding_end(). The arithmetic
+ * between the two calls must be in a function that the compiler does not inline.
+ */
 static inline uint64_t ina_rounding_begin(void)
 {
 	uint64_t mode = ina_rounding_read();

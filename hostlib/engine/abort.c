@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a communicator that its program wants. */
+/* Requests of the program to end a communicator. */
 #include "abort.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ina_abort(): asked for by any thread, carried out by the one that goes on with the communicator.
+/*
+ * ina_abort(): any thread may ask for it; the thread that makes progress on the communicator
+ * carries it out.
  */
 #ifndef INA_ENGINE_ABORT_H
 #define INA_ENGINE_ABORT_H
@@ -7,9 +9,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* All zero: nobody has asked. */
+/* All zero: no thread has asked. */
 struct ina_abort {
-	atomic_bool claimed; /* by the first who asks: the text is his */
+	atomic_bool claimed; /* by the first thread that asks, whose text counts */
 	atomic_bool asked;
 	char why[200];
 };

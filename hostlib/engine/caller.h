@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that calls a communicator, and what the communicator keeps for it. Without a thread of
- * the library there is one caller, whichever thread that is: the communicator belongs to one at a
- * time.
+ * The state that a communicator keeps for each thread that calls it. Without a progress thread,
+ * there is only one such state, because one thread at a time uses the communicator.
  */
 #ifndef INA_ENGINE_CALLER_H
 #define INA_ENGINE_CALLER_H
@@ -14,7 +13,7 @@
 
 struct ina_request;
 
-/* ina_group_start() to ina_group_end() */
+/* A group, from ina_group_start() to ina_group_end(). */
 struct ina_group {
 	bool is_open;
 	struct ina_request *first;
@@ -25,22 +24,23 @@ struct ina_caller {
 	struct ina_caller *next;
 	pthread_t thread;
 	struct ina_group group;
-	char error[INA_ERROR_SIZE]; /* for ina_error(), until the thread's next call of that */
+	/* the text of ina_error(), valid until this thread calls it again */
+	char error[INA_ERROR_SIZE];
 };
 
-/* A list, of which the first one stands for all threads where there is no thread of the library. */
+/* A list of callers. Without a progress thread, the first one stands for all threads. */
 struct ina_callers {
 	struct ina_caller first;
 	bool by_thread;
 };
 
-/* The calling thread; NULL: nothing is kept for it. */
+/* The state of the calling thread; NULL if the communicator keeps none for it. */
 struct ina_caller *ina_callers_find(struct ina_callers *callers);
 
-/* The same, made if need be; NULL: no memory. */
+/* The same, but creates the state if necessary. NULL if memory runs out. */
 struct ina_caller *ina_callers_get(struct ina_callers *callers);
 
-/* Is any request in a group that has not been ended? */
+/* Is there a request in a group that has not ended yet? */
 bool ina_callers_have_grouped(const struct ina_callers *callers);
 
 void ina_callers_free(struct ina_callers *callers);

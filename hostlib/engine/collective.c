@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives as all-reduces. */
+/* Implements collectives as all-reduces. */
 #include "collective.h"
 
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "hostlib/elements/average.h"
 #include "hostlib/elements/number.h"
 
-/* How many times `count` elements there are at send and recv: once for each rank, once, or not. */
+/*
+ * How often `count` elements are at send or recv: not at all, once, once for each rank, or only at
+ * the root.
+ */
 enum extent { NONE, ONE, ALL, AT_ROOT };
 
 static const struct {
@@ -42,14 +45,19 @@ size_t ina_collective_recv_bytes(const struct ina_comm *comm, const struct ina_c
 	return extent_bytes(comm, what, EXTENTS[what->kind].recv);
 }
 
-/* An average is the sum of other elements (elements/average.h), where there is anything to add. */
+/*
+ * An average is computed from a sum of other elements (elements/average.h), if there is more than
+ * one rank.
+ */
 static bool averages(const struct ina_comm *comm, const struct ina_collective *what)
 {
 	return what->op == INA_AVG && comm->ranks > 1;
 }
 
-/* What is added up, or whatever else the operation is: its type, and the bytes of so many of the
- * caller's. */
+/*
+ * The type of the elements that all ranks combine, and their bytes for `bytes` bytes of the
+ * caller's elements.
+ */
 static enum ina_type type_under_way(const struct ina_comm *comm, const struct ina_collective *what)
 {
 	return averages(comm, what) ? ina_average_type(what->type) : what->type;
@@ -63,20 +71,20 @@ static size_t bytes_under_way(const struct ina_comm *comm, const struct ina_coll
 	return bytes / ina_type_bytes((int)what->type) * ina_average_bytes(what->type);
 }
 
-/* Does it only move elements, and combine none? */
+/* Does the collective only move elements, without combining any? */
 static bool only_moves(const struct ina_collective *what)
 {
 	return what->kind == INA_CALL_ALL_GATHER || what->kind == INA_CALL_BROADCAST ||
 	       what->kind == INA_CALL_BARRIER;
 }
 
-/* Rails and channels are asked for their parts of it. */
+/* A flat communicator with several ranks. On others, the rails or channels carry out the parts. */
 static bool is_flat(const struct ina_comm *comm)
 {
 	return comm->ranks > 1 && !comm->parallel && !comm->channels && !comm->network.plain;
 }
 
-/* Is half of the ring enough? What is short goes by fewer messages as a whole. */
+/* Is half of the ring enough? Short collectives are carried out as a whole, with fewer messages. */
 static bool is_half(const struct ina_comm *comm, const struct ina_collective *what)
 {
 	return is_flat(comm) &&
@@ -87,7 +95,7 @@ static bool is_half(const struct ina_comm *comm, const struct ina_collective *wh
 
 bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_collective *what)
 {
-	/* The ring needs none beside it. */
+	/* With the algorithm ring, all calls use the ring, so none needs a second one. */
 	if (!is_flat(comm) || comm->settings.options.algorithm == INA_ALGORITHM_RING)
 		return false;
 	if (is_half(comm, what))
@@ -97,8 +105,9 @@ bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_colle
 }
 
 /*
- * What messages call the type: as the aggregator, if that can combine it, which takes it for one of
- * its own; else by the public number, which is none of these.
+ * The number type in the messages. If an aggregator can combine the elements, this is the wire's
+ * type that it uses for them. Otherwise it is the public number of the type, which differs from all
+ * types of the wire.
  */
 static uint8_t number_type_of(enum ina_type type, enum ina_op op)
 {
@@ -115,7 +124,7 @@ uint32_t ina_collective_mark(const struct ina_collective *what)
 	    number_type_of(what->type, what->op) == (uint8_t)what->type &&
 	    ina_op_under_way(what->op) == what->op)
 		return 0;
-	/* 2^32 by the golden ratio: what differs in a few bits is far apart. */
+	/* 2^32 times the golden ratio: values that differ in a few bits become very different. */
 	return ((uint32_t)what->root << 16 | (uint32_t)what->kind << 8 | (uint32_t)what->type << 4 |
 	        (uint32_t)what->op) *
 	       0x9E3779B1u;
@@ -143,8 +152,8 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 }
 
 /*
- * All zeros but for what this rank brings: the sum is what all of them bring. Where blocks go round
- * as they are, no zeros are needed.
+ * The transfer in which each rank contributes its elements, and zeros elsewhere; the sum has the
+ * elements of all ranks. If the blocks go round the ring as they are, no zeros are needed.
  */
 static struct ina_transfer bring(const struct ina_request *request, size_t total, size_t offset,
                                  size_t bytes)
@@ -164,7 +173,10 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
 	return transfer;
 }
 
-/* The other ranks bring zeros, so this rank has the result. Its memory may be read-only. */
+/*
+ * The root's transfer in a broadcast: the other ranks contribute zeros, so the root has the result
+ * already. Its memory may be read-only.
+ */
 static struct ina_transfer give(const struct ina_request *request, size_t total)
 {
 	const void *send = request->what.send;
@@ -176,8 +188,8 @@ static struct ina_transfer give(const struct ina_request *request, size_t total)
 }
 
 /*
- * Makes what is added up of the elements. If the request stands for several (group.h), of those of
- * all members, one after the other.
+ * Makes the addends from the elements. If the request stands for several (group.h), those of all
+ * members, one after the other.
  */
 static void put_addends(const struct ina_request *request, uint8_t *addends)
 {
@@ -198,7 +210,7 @@ static void put_addends(const struct ina_request *request, uint8_t *addends)
 	}
 }
 
-/* Makes the result of the sums, or of each member its own. */
+/* Makes the result from the sums; for a request that stands for several, that of each member. */
 static void take_sums(const struct ina_request *request, const uint8_t *sums)
 {
 	const struct ina_comm *comm = request->comm;
@@ -216,7 +228,7 @@ static void take_sums(const struct ina_request *request, const uint8_t *sums)
 	}
 }
 
-/* Where the result of all ranks' elements is received; NULL: there is no memory. */
+/* The memory that receives the result of all ranks' elements; NULL if memory runs out. */
 static uint8_t *place_of_sums(struct ina_request *request)
 {
 	const struct ina_comm *comm = request->comm;
@@ -240,7 +252,10 @@ static enum ina_status begin_to_combine(struct ina_request *request, struct ina_
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for %zu bytes of a %s", bytes,
 		                ina_call_name(what->kind));
 	if (request->members || averages(comm, what)) {
-		/* A request that begins anew has made them, maybe in the elements' own place. */
+		/*
+		 * A request that begins again has its addends already, perhaps in place of the
+		 * elements.
+		 */
 		if (!request->begun)
 			put_addends(request, sums);
 		request->begun = true;
@@ -287,7 +302,7 @@ void ina_collective_end(struct ina_request *request)
 	if (only_moves(what))
 		return;
 	sums = place_of_sums(request);
-	/* Of a single rank, a block is all. */
+	/* With a single rank, its block is the whole result. */
 	if (what->kind == INA_CALL_REDUCE_SCATTER)
 		sums += (size_t)comm->rank *
 		        bytes_under_way(comm, what, ina_collective_bytes(what));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters of ways. */
+/* Counts how calls were carried out. */
 #include "count.h"
 
 #include "collective.h"
@@ -22,7 +22,7 @@ void ina_count_call(struct ina_comm *comm, const struct ina_algorithm_row *algor
 		*way = INA_WAY_AGGREGATED;
 	else if (algorithm != &ina_hosts_algorithm && algorithm != &ina_apart_algorithm)
 		return;
-	else /* The one's state begins with the other's. */
+	else /* struct ina_apart begins with struct ina_hosts. */
 		*way = (((const struct ina_hosts *)state)->doubles ? INA_WAY_DOUBLING
 		                                                   : INA_WAY_RING) |
 		       reason_of(comm);

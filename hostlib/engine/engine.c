@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine. Where the algorithm has room for several all-reduces, the next ones start as soon as
- * they can. Deadlines, stalls and timeouts always concern the oldest one, whose turn it is.
+ * The engine. If the algorithm has room for several all-reduces, later ones start as soon as
+ * possible. Deadlines, stalls and timeouts always concern the oldest one, which is the current
+ * call.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 
 /*
  * The most steps, of up to 16 completions each, for a caller that does not want to wait. Without a
- * limit, a call would last as long as its all-reduce if messages come as fast as they are taken.
+ * limit, a call could last as long as its all-reduce, if messages arrive as fast as they are
+ * handled.
  */
 #define STEPS_AT_ONCE 8
 
@@ -60,7 +62,7 @@ bool ina_comm_take_abort(struct ina_comm *comm)
 	ina_fail(&comm->failure, INA_ERR_ABORTED, "rank %d aborted: %s", comm->rank,
 	         comm->abort.why);
 	comm->latest = comm->failure;
-	/* Nobody is asked, for nobody may be there. */
+	/* Do not ask the other ranks, because they may have ended. */
 	if (comm->ranks > 1)
 		ina_control_farewell(&comm->control, &comm->failure);
 	comm->recovery.phase = INA_STEADY;
@@ -69,9 +71,9 @@ bool ina_comm_take_abort(struct ina_comm *comm)
 }
 
 /*
- * The aggregator has dropped out, and all ranks have the same sums: requests of which all sums are
- * there end. What is left of the first of the others goes on by ring, and those behind it wait for
- * their turn again.
+ * The aggregator has failed, and all ranks have the same sums. Requests that have all their sums
+ * end. The ring carries out the rest of the first remaining one, and those after it wait for their
+ * turn again.
  */
 static enum ina_status go_on_by_ring(struct ina_comm *comm, struct ina_failure *failure)
 {
@@ -79,7 +81,9 @@ static enum ina_status go_on_by_ring(struct ina_comm *comm, struct ina_failure *
 	struct ina_transfer *rest;
 	uint64_t summed_bytes;
 
-	/* Complete ones just end: other ranks may have left them already, so nothing is exchanged.
+	/*
+	 * Requests with all sums end without any exchange, because other ranks may have ended them
+	 * already.
 	 */
 	while (ina_innet_is_busy(innet) && ina_innet_is_summed(innet))
 		ina_queue_finish_done(comm, &ina_in_network_algorithm, innet);
@@ -138,7 +142,7 @@ bool ina_comm_recover(struct ina_comm *comm, int timeout_ms)
 	return true;
 }
 
-/* All ranks are in a call and have waited for a while, so this is no late rank. */
+/* All ranks are in a call and have waited for long, so no rank is late. */
 static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 {
 	int64_t patience_ms = ina_recovery_patience_ms(&comm->settings.options);
@@ -149,8 +153,9 @@ static bool aggregator_is_dead(const struct ina_comm *comm, int64_t now_ms)
 }
 
 /*
- * The clock, and with it the time of the latest progress. It is read before a wait, and where
- * nothing has come, but not for each completion: not everywhere is that as cheap as it should be.
+ * Reads the clock, and updates the time of the last progress. It is called before a wait and when
+ * nothing has arrived, but not for each completion, because reading the clock is slow on some
+ * machines.
  */
 static int64_t read_clock(struct ina_comm *comm)
 {
@@ -164,7 +169,7 @@ static int64_t read_clock(struct ina_comm *comm)
 	return now_ms;
 }
 
-/* Is what has come over the control channel a fault? */
+/* Is there a fault among the frames of the control channel? */
 static bool is_disturbed(struct ina_comm *comm)
 {
 	comm->control.news = false;
@@ -174,7 +179,7 @@ static bool is_disturbed(struct ina_comm *comm)
 	return true;
 }
 
-/* Nothing has come for a moment: is anything wrong? */
+/* Called when nothing has arrived for a moment: looks for faults. */
 static void look_around(struct ina_comm *comm)
 {
 	const struct ina_algorithm_row *algorithm = ina_comm_row(comm);
@@ -184,7 +189,7 @@ static void look_around(struct ina_comm *comm)
 
 	if (is_disturbed(comm))
 		return;
-	/* Rails have networks of their own. */
+	/* A communicator of rails or channels has no network itself. */
 	if (comm->network.fabric.channel &&
 	    (ina_fabric_attend(&comm->network.fabric, &failure) != INA_OK ||
 	     (waited_ms >= INA_STALL_MS &&
@@ -207,8 +212,8 @@ static void look_around(struct ina_comm *comm)
 }
 
 /*
- * What has come; if nothing has, waits for it, up to timeout_ms (0: not) and the deadline.
- * before_wait: somebody waits next, this function or the caller.
+ * Handles arrived completions. If nothing has arrived, waits up to timeout_ms (0: does not wait),
+ * but not beyond the deadline. before_wait: this function or the caller waits next.
  */
 static enum ina_status advance(struct ina_comm *comm, int timeout_ms, bool before_wait, bool *moved,
                                struct ina_failure *failure)
@@ -227,8 +232,8 @@ static enum ina_status advance(struct ina_comm *comm, int timeout_ms, bool befor
 }
 
 /*
- * Takes in what there is, or waits for it, and goes on as far as that allows. Returns whether
- * anything came of it; else there is time to look round.
+ * Handles completions, or waits for them, and makes all progress that they allow. Returns whether
+ * there was any progress; if not, the caller has time to look for faults.
  */
 static bool go_on(struct ina_comm *comm, int timeout_ms, bool before_wait)
 {
@@ -255,7 +260,7 @@ static bool go_on(struct ina_comm *comm, int timeout_ms, bool before_wait)
 	return moved;
 }
 
-/* A wait of at most timeout_ms that ends with the first request's time; 0 is no wait. */
+/* Limits a wait to the deadline of the first request; 0 stays 0. */
 static int bounded(const struct ina_comm *comm, int timeout_ms)
 {
 	int left_ms;
@@ -335,14 +340,19 @@ int ina_comm_pollfds(const struct ina_comm *comm, struct pollfd *fds)
 {
 	int count = ina_control_pollfds(&comm->control, fds);
 
-	/* Without a request the completion queue is not watched: a message may come before its
-	 * call. */
+	/*
+	 * Without a request, do not poll the completion queue: a message may arrive before its
+	 * call.
+	 */
 	if (ina_comm_is_busy(comm))
 		count += comm->algorithm->pollfds(comm->algorithm_state, fds + count);
 	return count;
 }
 
-/* Stalls and timeouts are found by whoever looks: the timer makes the caller look. */
+/*
+ * Stalls and timeouts are found only when the library is called, so the timer makes the caller call
+ * it.
+ */
 enum ina_status ina_comm_open_pollset(struct ina_comm *comm, int *fd)
 {
 	struct pollfd fds[INA_COMM_FDS];

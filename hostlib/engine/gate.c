@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fair lock: whoever enters draws a number, and waits until that is called. */
+/* A fair lock: each thread that enters takes a number, and waits until the number is called. */
 #include "gate.h"
 
 void ina_gate_init(struct ina_gate *gate)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small all-reduces in one. */
+/* Merges small all-reduces into one. */
 #include "group.h"
 
 #include "collective.h"
@@ -11,7 +11,7 @@ static bool is_small(const struct ina_request *request)
 	       ina_collective_bytes(&request->what) <= INA_GROUP_MEMBER_BYTES;
 }
 
-/* May it be one with those from `first` on, which have so many bytes? */
+/* May `next` be merged with the requests from `first` on, which have this number of bytes? */
 static bool joins(const struct ina_request *first, const struct ina_request *next, size_t bytes)
 {
 	if (!is_small(first) || !is_small(next) || next->what.type != first->what.type ||
@@ -25,7 +25,10 @@ static bool joins(const struct ina_request *first, const struct ina_request *nex
 	return true;
 }
 
-/* Takes the longest run of requests that may be one off the group; returns its end. */
+/*
+ * Removes the longest run of requests that may be merged from the group, and returns the first one.
+ * Sets *what to the merged collective.
+ */
 static struct ina_request *take_run(struct ina_group *group, struct ina_collective *what)
 {
 	struct ina_request *first = group->first;
@@ -40,7 +43,10 @@ static struct ina_request *take_run(struct ina_group *group, struct ina_collecti
 		bytes += ina_collective_bytes(&last->what);
 		what->count += last->what.count;
 		what->root++;
-		/* Other counts with the same sum are another call; so are averages and sums. */
+		/*
+		 * Calls with other counts, but the same sum of counts, get another mark; so do
+		 * averages and sums.
+		 */
 		mark = mark * 0x9E3779B1u + (uint32_t)last->what.count;
 	}
 	what->send = what->recv = NULL;
@@ -50,7 +56,7 @@ static struct ina_request *take_run(struct ina_group *group, struct ina_collecti
 	return first;
 }
 
-/* One for those of a run; NULL: no memory. */
+/* Returns one request for those of a run; NULL if memory runs out. */
 static struct ina_request *make_one(struct ina_comm *comm, struct ina_request *run,
                                     const struct ina_collective *what)
 {
@@ -81,7 +87,10 @@ enum ina_status ina_group_put(struct ina_comm *comm, struct ina_group *group)
 			ina_request_append(comm, request);
 			continue;
 		}
-		/* The others will call it: this rank cannot go on. */
+		/*
+		 * The other ranks will make this call, and this rank cannot, so the communicator
+		 * fails.
+		 */
 		ina_fail(&comm->failure, INA_ERR_MEMORY, "no memory for a group");
 		ina_comm_abort(comm);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file descriptor for many. */
+/* One file descriptor that stands for many. */
 #include "pollset.h"
 
 #include <errno.h>

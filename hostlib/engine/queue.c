@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of collectives: who starts, whose turn it is, and what is done when one has ended. */
+/* The queue of collectives: starts and ends requests, and keeps track of the current call. */
 #include "queue.h"
 
 #include "collective.h"
@@ -7,13 +7,13 @@
 #include "count.h"
 #include "request.h"
 
-/* When all that goes by the aggregator is done, the ring takes over. */
+/* When all aggregated requests are done, the job gives up its context and the ring takes over. */
 static bool gives_way(const struct ina_comm *comm)
 {
 	return ina_comm_is_aggregated(comm) && ina_innet_leaves(&comm->network.innet);
 }
 
-/* The next one that may start behind those that are under way; NULL: none may. */
+/* The next request that may start while others are under way; NULL: none. */
 static struct ina_request *next_to_start(struct ina_comm *comm)
 {
 	const struct ina_algorithm_row *algorithm = comm->algorithm;
@@ -24,7 +24,10 @@ static struct ina_request *next_to_start(struct ina_comm *comm)
 		return NULL;
 	while (next && next->active)
 		next = next->next;
-	/* Each goes by its own way: one behind the other. */
+	/*
+	 * One that bypasses the aggregator uses other connections, so such requests run one after
+	 * the other.
+	 */
 	if (comm->first->apart || (next && next->apart))
 		return NULL;
 	for (const struct ina_request *r = comm->first; next && r != next; r = r->next) {
@@ -54,7 +57,7 @@ enum ina_status ina_queue_start_first(struct ina_comm *comm, struct ina_failure 
 
 	if (algorithm == &ina_hosts_algorithm)
 		ina_rejoin_ask(&comm->recovery.rejoin, &comm->recovery.context);
-	/* The state of the one begins with that of the other. */
+	/* struct ina_apart begins with struct ina_hosts. */
 	if (algorithm == &ina_hosts_algorithm || algorithm == &ina_apart_algorithm)
 		status = ina_request_make_wide(comm->first, ina_comm_state(comm), failure);
 	if (status == INA_OK)
@@ -62,7 +65,7 @@ enum ina_status ina_queue_start_first(struct ina_comm *comm, struct ina_failure 
 	return status == INA_OK ? ina_queue_start_next(comm, failure) : status;
 }
 
-/* The first request's turn has come: its call is the current one from now on. */
+/* Makes the first request's call the current one. */
 static void begin_turn(struct ina_comm *comm)
 {
 	struct ina_request *request = comm->first;
@@ -79,7 +82,7 @@ static void begin_turn(struct ina_comm *comm)
 	        .type = (uint16_t)request->what.type,
 	        .op = (uint16_t)request->what.op,
 	};
-	comm->control.news = true; /* what came before may concern this call */
+	comm->control.news = true; /* frames that arrived earlier may concern this call */
 	turn->began_ms = turn->progressed_ms = ina_now_ms();
 	turn->moved = false;
 	turn->deadline_ms = turn->began_ms + comm->settings.options.timeout_ms;
@@ -113,7 +116,7 @@ void ina_queue_finish(struct ina_comm *comm, enum ina_status status, uint64_t un
 	request->status = status;
 	comm->turn.under_way = false;
 	comm->first = request->next;
-	/* Nobody but the members knows of it. */
+	/* Only the members refer to this request. */
 	if (request->members) {
 		ina_request_end_all(request->members, status);
 		request->members = NULL;
@@ -132,7 +135,7 @@ void ina_queue_finish_done(struct ina_comm *comm, const struct ina_algorithm_row
 	uint64_t until;
 	bool overflow = algorithm->end(state, &comm->stats, &until);
 
-	/* An aggregator tells of sums of uint32, too, that they overflow as int32. */
+	/* An aggregator also reports that a sum of uint32 overflows as int32. */
 	request->overflowed =
 	        (overflow || request->transfer.overflowed) && request->transfer.type == INA_INT32;
 	comm->stats.overflows += request->overflowed;
@@ -143,7 +146,7 @@ void ina_queue_finish_done(struct ina_comm *comm, const struct ina_algorithm_row
 		ina_rejoin_note(&comm->recovery.rejoin, &comm->recovery.context);
 	if (algorithm == &ina_in_network_algorithm && algorithm == comm->algorithm)
 		ina_rejoin_heed(&comm->recovery.rejoin, &comm->recovery.context);
-	/* Where the connection has been dropped, no send reads the memory any more: now. */
+	/* If the connection was dropped, no send reads the memory any more, so release it now. */
 	ina_queue_finish(comm, INA_OK, algorithm == comm->algorithm ? until : 0);
 	if (algorithm == &ina_in_network_algorithm)
 		ina_memory_release(&comm->network.memory,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of all-reduces, in the order in which they were started, and their memory. */
+/* Requests and their memory. */
 #include "request.h"
 
 #include <errno.h>
@@ -100,8 +100,7 @@ enum ina_status ina_request_wait(struct ina_request *request)
 	return ina_request_take(request);
 }
 
-/* The registrations that the request holds are given back, when so many messages are acknowledged.
- */
+/* Gives up the registrations that the request holds, when `until` messages are acknowledged. */
 void ina_request_release(struct ina_request *request, uint64_t until)
 {
 	struct ina_memory *memory = &request->comm->network.memory;
@@ -116,8 +115,9 @@ void ina_request_release(struct ina_request *request, uint64_t until)
 }
 
 /*
- * What is short is copied; and of a request that opens connections first, all: the memory for their
- * messages is registered then, and the process may not be allowed to lock both.
+ * Is the memory copied? Short memory is. All memory of a request that first opens connections is,
+ * too: the memory for their messages is registered at that time, and the process may not be allowed
+ * to lock both.
  */
 static bool is_copied(const struct ina_request *request, size_t bytes)
 {
@@ -126,8 +126,8 @@ static bool is_copied(const struct ina_request *request, size_t bytes)
 }
 
 /*
- * Is it registered for the request? Else it is to be copied, as also what the device does not
- * take. *is_there: it is memory that can be copied.
+ * Registers the memory for the request. Returns false if the memory must be copied instead, also
+ * because the device does not accept it. *is_there: the process can read the memory.
  */
 static bool hold(struct ina_request *request, const void *memory, size_t bytes, bool writable,
                  uint32_t *lkey, bool *is_there)
@@ -142,7 +142,7 @@ static bool hold(struct ina_request *request, const void *memory, size_t bytes, 
 		request->entry_count++;
 		return true;
 	}
-	/* Short memory was looked at before the call was queued. */
+	/* Short memory was checked before the call was queued. */
 	*is_there = bytes <= INA_COPIED_BYTES || ina_may_read_afresh(memory, bytes);
 	if (error == ENOENT)
 		return false;
@@ -155,7 +155,7 @@ static bool hold(struct ina_request *request, const void *memory, size_t bytes, 
 	return false;
 }
 
-/* The result first: in place, its registration serves for both. */
+/* Registers the result first, because in place its registration serves for both. */
 static enum ina_status hold_both(struct ina_request *request, struct ina_failure *failure)
 {
 	struct ina_transfer *transfer = &request->transfer;
@@ -230,7 +230,7 @@ static bool depends(const struct ina_request *request, const struct ina_request 
 	       overlap(a->recv, a_recv, b->send, b_send);
 }
 
-/* Those that it stands for; or itself, and none behind it. */
+/* The requests for which it stands, or only itself. */
 static const struct ina_request *first_of(const struct ina_request *request)
 {
 	return request->members ? request->members : request;

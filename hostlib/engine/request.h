@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine does to one request. */
+/* Operations on one request. */
 #ifndef INA_ENGINE_REQUEST_H
 #define INA_ENGINE_REQUEST_H
 
 #include "comm.h"
 
-/* A request that is nowhere yet, NULL: no memory; and its place at the end of the queue. */
+/*
+ * ina_request_make() creates a request that is in no queue; NULL if memory runs out.
+ * ina_request_append() puts it at the end of the queue.
+ */
 struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_collective *what);
 void ina_request_append(struct ina_comm *comm, struct ina_request *request);
 
-/* This one and those behind it are done; they are not in the queue. */
+/* Ends this request and those after it, which are not in the queue. */
 void ina_request_end_all(struct ina_request *request, enum ina_status status);
 
-/* Makes the request's transfer, and holds its memory if the algorithm asks for that. */
+/* Makes the request's transfer, and registers its memory if the algorithm needs this. */
 enum ina_status ina_request_prepare(struct ina_request *request, struct ina_failure *failure);
 
-/* Before it goes among the hosts: memory for its wide partial results, if it has any. */
+/*
+ * Called before the hosts carry it out: allocates memory for wide partial results, if there are
+ * any.
+ */
 enum ina_status ina_request_make_wide(struct ina_request *request, const struct ina_hosts *hosts,
                                       struct ina_failure *failure);
 
-/*
- * Gives back the registrations that it holds: when so many messages are acknowledged, or (0) now.
- */
+/* Gives up the registrations that it holds when `until` messages are acknowledged; 0: now. */
 void ina_request_release(struct ina_request *request, uint64_t until);
 
-/* Would it read or write what an earlier one is yet to write, or write what that one reads? */
+/*
+ * Does it read or write memory that an earlier request still has to write, or write memory that the
+ * earlier one reads?
+ */
 bool ina_request_depends(const struct ina_request *request, const struct ina_request *earlier);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of memory, each at least twice as large as the one before it: half of them is in use. */
+/*
+ * Blocks of memory, each at least twice as large as the one before, so at least half of the memory
+ * is in use.
+ */
 #include "scratch.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the library for elements that the caller gives none for. It may be registered, and the
- * device may read it after the call: so it is never freed before the connections are.
+ * Memory of the library for elements for which the caller gives none. It may be registered, and the
+ * device may read it after the call, so it is never freed before the connections are.
  */
 #ifndef INA_ENGINE_SCRATCH_H
 #define INA_ENGINE_SCRATCH_H
@@ -11,10 +11,11 @@
 struct ina_scratch_block;
 
 struct ina_scratch {
-	struct ina_scratch_block *block; /* the one in use, and those that were too small */
+	/* the block in use; it links to those that were too small */
+	struct ina_scratch_block *block;
 };
 
-/* At least so many bytes, what they hold being of no meaning; NULL: no memory for them. */
+/* Returns at least this number of bytes, with undefined contents; NULL if memory runs out. */
 void *ina_scratch_get(struct ina_scratch *scratch, size_t bytes);
 
 void ina_scratch_free(struct ina_scratch *scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A link as a time until which it is taken. */
+/* A link, modelled by the time until which it is busy. */
 #include "intra.h"
 
 #include <errno.h>

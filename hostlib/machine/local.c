@@ -79,7 +79,7 @@ uint8_t *ina_local_contribution(const struct ina_local *local, int index, int ra
 	               local->segment_bytes;
 }
 
-/* This rank's own wake-up and sign of life. */
+/* Creates this rank's eventfd for wakeups, and the pipe that shows that it is alive. */
 static int make_own(struct ina_local *local)
 {
 	int ends[2];
@@ -106,7 +106,10 @@ static enum ina_status map_memory(struct ina_local *local, int memory, struct in
 	return INA_OK;
 }
 
-/* The lowest rank: makes the memory, gathers the others' descriptors, and hands all to all. */
+/*
+ * The lowest rank creates the memory, gathers the descriptors of the others, and sends all
+ * descriptors to all.
+ */
 static enum ina_status lead(struct ina_local *local, struct ina_local_meeting *meeting,
                             struct ina_failure *failure)
 {
@@ -181,7 +184,7 @@ enum ina_status ina_local_open(struct ina_local *local, const struct ina_topolog
 		return ina_fail(failure, INA_ERR_SYSTEM, "no eventfd or pipe: %s", strerror(errno));
 	status = local->index == 0 ? lead(local, &meeting, failure)
 	                           : follow(local, &meeting, failure);
-	/* A pipe's end is another's business: this rank's own tells it nothing. */
+	/* Close the read end of this rank's pipe, which is for the other ranks. */
 	close_fd(&local->alive[local->index]);
 	return status;
 }
@@ -227,7 +230,7 @@ uint64_t ina_local_all_published(const struct ina_local *local)
 	return least;
 }
 
-/* How far all have come: enough to say whether any of them can go on. */
+/* How many steps all ranks have done; enough to decide whether a rank can make progress. */
 struct progress {
 	uint64_t contributed;
 	uint64_t reduced;
@@ -235,7 +238,10 @@ struct progress {
 	uint64_t taken;
 };
 
-/* A wake-up costs two changes of process, where processors are few: not for a part of a step. */
+/*
+ * Can the rank make progress? If there are few processors, a wakeup costs two context switches, so
+ * a rank is not woken for a part of a step.
+ */
 static bool can_go_on(const struct ina_local_rank *rank, uint32_t wants, const struct progress *all)
 {
 	uint64_t reduced = atomic_load(&rank->reduced);
@@ -266,7 +272,7 @@ void ina_local_wake(struct ina_local *local)
 		if (i == local->index || wants == 0 || !can_go_on(rank, wants, &all) ||
 		    !atomic_exchange(&rank->wants, 0))
 			continue;
-		/* Full is as good as written: it is readable. */
+		/* If the counter is full, the descriptor is readable anyway. */
 		if (write(local->wake[i], &one, sizeof(one)) < 0)
 			continue;
 	}
@@ -305,7 +311,7 @@ int ina_local_look(struct ina_local *local)
 	for (int i = 0; i < local->count; i++) {
 		if (local->alive[i] >= 0 && fds[i].revents) {
 			local->gone[i] = true;
-			close_fd(&local->alive[i]); /* so that no wait ends by it again */
+			close_fd(&local->alive[i]); /* so that no later wait ends because of it */
 		}
 		if (local->gone[i])
 			found = i;

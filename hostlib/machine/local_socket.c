@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An abstract socket, named after a hash of the job's id: it ends with the process. */
+/*
+ * Meets over an abstract socket, whose name is a hash of the job's id. The socket ends with the
+ * process.
+ */
 #include "local_socket.h"
 
 #include <errno.h>
@@ -18,10 +21,12 @@
 
 #define TICK_MS 10
 
-/* Of one message: the kernel takes 253 (SCM_MAX_FD). */
+/* The most descriptors in one message; the kernel allows 253 (SCM_MAX_FD). */
 #define FDS_MAX 250
 
-/* Names of sockets are for all to see (/proc/net/unix), and the job's id is for its ranks. */
+/*
+ * Anybody can see the names of sockets (/proc/net/unix), but only the ranks may know the job's id.
+ */
 static socklen_t make_name(const struct ina_local_meeting *meeting, struct sockaddr_un *name)
 {
 	const struct ina_siphash_key key = {.low = meeting->job_id};
@@ -33,7 +38,7 @@ static socklen_t make_name(const struct ina_local_meeting *meeting, struct socka
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* A bystander who has guessed the name is sent away. */
+/* Does the other process belong to the same user? Another user's may have guessed the name. */
 static bool is_ours(int fd)
 {
 	struct ucred who;
@@ -62,7 +67,7 @@ static int send_some(int socket, uint32_t index, const int *fds, int count)
 	return sent == (ssize_t)sizeof(index) ? 0 : -1;
 }
 
-/* In as many messages as it takes. */
+/* Uses as many messages as necessary. */
 static int send_fds(int socket, uint32_t index, const int *fds, int count)
 {
 	for (int first = 0; first < count; first += FDS_MAX) {
@@ -74,7 +79,7 @@ static int send_fds(int socket, uint32_t index, const int *fds, int count)
 	return 0;
 }
 
-/* Takes exactly `count`; with any other number none. */
+/* Receives exactly `count` descriptors; if the message has another number, none. */
 static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 {
 	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
@@ -96,8 +101,8 @@ static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 	fine = got == (ssize_t)sizeof(*index) && given == count &&
 	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	/*
-	 * They are open now, whatever the message; and there may be room for more of them than
-	 * FDS_MAX.
+	 * The descriptors are open now, even if the message is invalid. The control buffer may have
+	 * room for more than FDS_MAX.
 	 */
 	for (size_t i = 0; i < given; i++) {
 		int fd;
@@ -125,7 +130,7 @@ static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
 	return 0;
 }
 
-/* Until the descriptor is readable. */
+/* Waits until the descriptor is readable. */
 static enum ina_status await(struct ina_local_meeting *meeting, int fd, const char *whom,
                              struct ina_failure *failure)
 {
@@ -145,7 +150,7 @@ static enum ina_status await(struct ina_local_meeting *meeting, int fd, const ch
 	}
 }
 
-/* The next of the others, into its place. Somebody else is sent away. */
+/* Accepts the next rank and stores its descriptors. Rejects any other process. */
 static enum ina_status take_one(struct ina_local_meeting *meeting, int listener, int *wake,
                                 int *alive, int *come, struct ina_failure *failure)
 {
@@ -226,7 +231,7 @@ enum ina_status ina_local_hand_out(struct ina_local_meeting *meeting, const int 
 	return status;
 }
 
-/* The leader may not listen yet. */
+/* The leader may not listen yet, so try again. */
 static enum ina_status reach(struct ina_local_meeting *meeting, int fd, struct ina_failure *failure)
 {
 	struct sockaddr_un name;

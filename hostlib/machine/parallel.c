@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines with several ranks: what the engine asks for, and who waits for what. */
+/* Machines with several ranks: the row of functions for the engine, and the waits. */
 #include "parallel.h"
 
 #include "hostlib/engine/count.h"
@@ -8,12 +8,12 @@
 #include <string.h>
 
 /*
- * How long a rank that finds another one in another call waits: by then all are in that call, and
- * the diagnosis can say who called what.
+ * If another local rank is in a different call, a rank waits this long before it reports it. By
+ * then all ranks are in their calls, and the diagnosis can name these.
  */
 #define DIFFERENCE_MS 200
 
-/* One piece of memory, those first whose alignment is the strictest. */
+/* Allocates all arrays in one piece of memory, those with the strictest alignment first. */
 struct ina_parallel *ina_parallel_new(const struct ina_topology *topology)
 {
 	size_t ranks = (size_t)topology->ranks;
@@ -43,7 +43,7 @@ struct ina_parallel *ina_parallel_new(const struct ina_topology *topology)
 	return parallel;
 }
 
-/* The row of the table of algorithms. */
+/* The row of functions. */
 
 static enum ina_status row_start(void *self, const struct ina_transfer *transfer,
                                  struct ina_failure *failure)
@@ -80,7 +80,10 @@ static enum ina_status row_advance(void *self, bool before_wait, bool *moved,
 	status = ina_pipeline_run(parallel, moved, failure);
 	if (!before_wait || status != INA_OK || *moved || row_is_done(self))
 		return status;
-	/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+	/*
+	 * Arms the rail, and runs once more before the caller sleeps, so that no completion is
+	 * missed.
+	 */
 	row_arm(self);
 	status = ina_pipeline_run(parallel, moved, failure);
 	if (status != INA_OK || *moved)
@@ -98,14 +101,20 @@ static int row_pollfds(const void *self, struct pollfd *fds)
 	return count + ina_strands_pollfds(parallel->strands, fds + count);
 }
 
-/* A completion, a wake-up, or what has been read: not a frame of a control channel, nor an end. */
+/*
+ * Is the descriptor one of those that report work: a completion, a wakeup or the end of a read? The
+ * others report frames of a control channel and the end of ranks.
+ */
 static bool is_work(const struct ina_parallel *parallel, const struct pollfd *fd)
 {
 	return fd->fd == parallel->local.wake[parallel->local.index] ||
 	       fd->fd == parallel->intra.timer_fd || ina_strands_is_work(parallel->strands, fd);
 }
 
-/* Who looks round after each wait pays for more calls of the kernel than the work takes. */
+/*
+ * If the wait ended by work alone, does not look for faults, because that would take more system
+ * calls than the work.
+ */
 static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
                                 struct ina_failure *failure)
 {
@@ -166,7 +175,10 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 	return overflow;
 }
 
-/* The other machines' ranks of the rail are told by their own recovery, and here nothing waits. */
+/*
+ * The rail's recovery informs its ranks on the other machines. None of these requests has to wait
+ * any more.
+ */
 static void row_abort(void *self)
 {
 	struct ina_parallel *parallel = self;

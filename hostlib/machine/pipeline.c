@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One all-reduce of machines with several ranks. Each rail has a part of the elements, which is cut
- * into segments, one for each step. In each step
+ * into segments, one for each step. Each step has four actions:
  *
- *	every rank	puts its own of each rail's segment into shared memory (contributes);
- *	rail r's owner	reads its machine's for rail r and adds them up by local index (reduces);
- *	rail r		all-reduces that sum among the machines' owners (publishes);
- *	every rank	reads the sums of all rails (takes).
+ *   - contribute: every rank copies its elements of each rail's segment into shared memory;
+ *   - reduce: the owner of rail r adds up its machine's elements for the rail by local index, and
+ *     starts an all-reduce of the sum among the machines' owners;
+ *   - publish: the owner of rail r reports that this all-reduce is done;
+ *   - take: every rank copies the sums of all rails.
  *
- * The steps are a pipeline of INA_LOCAL_DEPTH places. A place is used again when all for whom it
- * was meant have said that they are done with it, and nobody waits for anything else.
+ * The steps are a pipeline of INA_LOCAL_DEPTH places. A place is used again when all ranks that use
+ * it have reported that they are done with it. Ranks wait for nothing else.
  */
 #include "pipeline.h"
 
@@ -18,10 +19,13 @@
 #include "hostlib/elements/reduce.h"
 #include "hostlib/engine/count.h"
 
-/* Less than a message is not divided: it would cost every rail a message's latency. */
+/* The smallest part of a rail. A shorter one would cost every rail the latency of a message. */
 #define PART_BYTES_MIN ((size_t)64 << 10)
 
-/* Of all that a rank does, in one call: it does not last as long as other ranks bring more. */
+/*
+ * The most rounds of a rank's actions in one call, so that a call ends even if other ranks keep
+ * contributing.
+ */
 #define ROUNDS 8
 
 static size_t smaller(size_t a, size_t b)
@@ -35,9 +39,9 @@ static size_t round_up(size_t bytes)
 }
 
 /*
- * Where step `step` begins in a rail's part. The first step is shorter on the lower rails, and the
- * last one makes up for it: rails that began and ended their all-reduces together would all leave
- * the network idle at the same time.
+ * The offset of step `step` in a rail's part. The first step is shorter on the lower rails, and the
+ * last one makes up for it. If all rails began and ended their all-reduces together, they would all
+ * leave the network idle at the same time.
  */
 static size_t step_offset(const struct ina_parallel *parallel, uint64_t step, int rail)
 {
@@ -71,7 +75,10 @@ void ina_pipeline_start(struct ina_parallel *parallel, const struct ina_transfer
 	size_t total = transfer->total_bytes;
 	size_t even = round_up((total + rails - 1) / rails);
 	size_t part = even < PART_BYTES_MIN ? PART_BYTES_MIN : even;
-	/* Nothing is a step as well: its call is compared with the others'. */
+	/*
+	 * Even without elements there is one step, because its call is compared with those of other
+	 * ranks.
+	 */
 	size_t segments = total == 0 ? 1 : (part - 1) / parallel->local.segment_bytes + 1;
 	uint64_t base = parallel->pipeline.base + parallel->pipeline.steps;
 
@@ -98,7 +105,7 @@ static bool contribute(struct ina_parallel *parallel)
 	for (int r = 0; r < parallel->topology.rails; r++) {
 		size_t bytes = segment_size(parallel, p->contributed, r);
 
-		/* An owner adds its own from where they are. */
+		/* an owner adds its elements directly from its buffer */
 		if (r != local->index && bytes > 0)
 			memcpy(ina_local_contribution(local, local->index, r,
 			                              p->base + p->contributed),
@@ -114,7 +121,7 @@ static bool same_call(const struct ina_call *a, const struct ina_call *b)
 	return a->number == b->number && ina_calls_agree(a, b);
 }
 
-/* Have all contributed to the step, in this same call? */
+/* Have all ranks contributed to the step, in the same call as this rank? */
 static bool all_contributed(struct ina_parallel *parallel)
 {
 	const struct ina_pipeline *p = &parallel->pipeline;
@@ -133,10 +140,10 @@ static bool all_contributed(struct ina_parallel *parallel)
 	return true;
 }
 
-/* Elements that are added up at a time: what is in between stays in the cache. */
+/* Elements that are added up together; the intermediate results stay in the cache. */
 #define BLOCK ((size_t)1024)
 
-/* A local rank's elements for this rank's rail, in the step that is next to be added up. */
+/* A local rank's elements for this rank's rail, in the next step to be added up. */
 static const uint8_t *part_of(const struct ina_parallel *parallel, int index)
 {
 	const struct ina_pipeline *p = &parallel->pipeline;
@@ -147,7 +154,7 @@ static const uint8_t *part_of(const struct ina_parallel *parallel, int index)
 	               : ina_local_contribution(local, index, local->index, p->base + p->reduced);
 }
 
-/* Adds by local index. Partial sums may be wide (elements/reduce.h); the last one never is. */
+/* Adds by local index. Partial sums may be wide (elements/reduce.h), but the last one is not. */
 static bool add_block(const struct ina_parallel *parallel, uint8_t *sum, size_t offset,
                       size_t count)
 {
@@ -198,7 +205,10 @@ static enum ina_status reduce(struct ina_parallel *parallel, bool *moved,
 	if (p->reduced == p->steps || !ina_local_is_free(p->base + p->published, step))
 		return INA_OK;
 	bytes = segment_size(parallel, p->reduced, rail);
-	/* The first rail's first step goes even if it is empty, for the call to be compared. */
+	/*
+	 * The first rail's first step is carried out even if it is empty, so that the calls are
+	 * compared.
+	 */
 	goes = bytes > 0 || (p->reduced == 0 && rail == 0);
 	if (goes && (!ina_local_is_free(ina_local_all_taken(&parallel->local), step) ||
 	             !all_contributed(parallel)))
@@ -259,7 +269,10 @@ static enum ina_status publish(struct ina_parallel *parallel, bool *moved,
 	return INA_OK;
 }
 
-/* A rail's next sum; returns when it is there. Who owns the rail has it. */
+/*
+ * Copies a rail's next sum. Returns the time from which on it counts as read. The rail's owner has
+ * it already.
+ */
 static int64_t copy_sum(struct ina_parallel *parallel, int rail)
 {
 	const struct ina_local *local = &parallel->local;
@@ -297,7 +310,7 @@ static bool take(struct ina_parallel *parallel)
 	return moved;
 }
 
-/* The timer tells of what is there first of what is being read. */
+/* Sets the timer to the earliest time at which a read is complete. */
 static void await_reads(struct ina_parallel *parallel)
 {
 	int64_t first_ns = parallel->pipeline.adding_ns;

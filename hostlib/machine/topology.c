@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is where. */
+/* Finds which ranks are on which machine. */
 #include "topology.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ int ina_topology_rank(const struct ina_topology *topology, int machine, int loca
 	return -1;
 }
 
-/* Machines get their numbers, and ranks their local indices, in the order of ranks. */
+/* Numbers the machines, and the ranks of each machine, in the order of ranks. */
 static void place(struct ina_topology *topology, const uint64_t *hosts, int counts[INA_MAX_RANKS])
 {
 	for (int r = 0; r < topology->ranks; r++) {
@@ -62,7 +62,10 @@ static uint64_t hash(uint64_t state, const void *data, size_t bytes)
 	return state;
 }
 
-/* A kernel is another one after each boot; in another network namespace no socket is found. */
+/*
+ * The boot id identifies the kernel until it boots again. In another network namespace the abstract
+ * socket cannot be found, so that counts as another machine.
+ */
 enum ina_status ina_topology_identity(uint64_t *identity, struct ina_failure *failure)
 {
 	char boot[64];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is where: the ranks, by machine, and the rails between the machines.
+ * The topology: which ranks are on which machine, and the rails between the machines.
  *
- * A rail is a ring of one rank from each machine, those with the same local index. There are as
- * many as the smallest machine has ranks, so that each of them reaches every machine; a rank whose
- * local index is beyond that contributes and gets the result, and owns no part of the sum.
+ * A rail is a ring of one rank of each machine: those with the same local index. There are as many
+ * rails as the smallest machine has ranks, so each rail reaches every machine. A rank with a higher
+ * local index contributes and gets the result, and owns no part of the sum.
  */
 #ifndef INA_MACHINE_TOPOLOGY_H
 #define INA_MACHINE_TOPOLOGY_H
@@ -18,29 +18,29 @@ struct ina_location {
 
 struct ina_topology {
 	int ranks;
-	int machines; /* numbered by their lowest ranks */
-	int machine;  /* this rank's */
-	int local;    /* this rank's index among those of its machine, in the order of ranks */
-	int locals;   /* ranks of this machine */
-	int fewest;   /* ranks of the smallest machine */
-	int most;     /* of the largest */
-	int rails;    /* 0: flat */
-	struct ina_location *where; /* by rank; the caller's */
+	int machines;               /* machines are numbered in the order of their lowest ranks */
+	int machine;                /* this rank's */
+	int local;                  /* this rank's local index, in the order of ranks */
+	int locals;                 /* number of ranks of this machine */
+	int fewest;                 /* number of ranks of the smallest machine */
+	int most;                   /* number of ranks of the largest machine */
+	int rails;                  /* 0: flat */
+	struct ina_location *where; /* by rank; the caller's memory */
 };
 
 /*
- * hosts[r]: the identity of rank r's machine; where[r]: filled in. With one rank a machine the
- * schedule is flat, whatever was asked for. Pure.
+ * Computes the topology. hosts[r]: the identity of rank r's machine; fills in where[r]. If every
+ * machine has one rank, the schedule is flat, whatever was requested. A pure function.
  */
 void ina_topology_make(struct ina_topology *topology, struct ina_location *where,
                        const uint64_t *hosts, int ranks, int rank, enum ina_schedule schedule);
 
-/* The rank with that local index on that machine, or -1. */
+/* The rank with this local index on this machine, or -1. */
 int ina_topology_rank(const struct ina_topology *topology, int machine, int local);
 
 /*
- * The identity of this machine: processes with the same one can share memory, and find each other
- * by an abstract socket. INA_OK or INA_ERR_SYSTEM.
+ * Computes the identity of this machine. Processes with the same identity can share memory, and can
+ * find each other through an abstract socket. Returns INA_OK or INA_ERR_SYSTEM.
  */
 enum ina_status ina_topology_identity(uint64_t *identity, struct ina_failure *failure);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses and numbers as people write them. */
+/* Parses addresses and numbers that people write. */
 #include "address.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 #include "common/parse.h"
 #include "lookup.h"
 
-/* Longest name of a host (RFC 1035, 2.3.4), and its NUL. */
+/* The longest host name (RFC 1035, 2.3.4), with its NUL. */
 #define HOST_SIZE 256
 
 int ina_parse_int(const char *text, int minimum, int maximum, int *value)
@@ -23,7 +23,10 @@ int ina_parse_int(const char *text, int minimum, int maximum, int *value)
 	return 0;
 }
 
-/* *is_name: the host is a name, and address->sin_addr is not set. Returns 0, or -1. */
+/*
+ * Splits "host" or "host:port". Sets *is_name if the host is a name; address->sin_addr is not set
+ * then. Returns 0, or -1 with errno EINVAL.
+ */
 static int parse(const char *text, char host[HOST_SIZE], bool *is_name, struct sockaddr_in *address)
 {
 	const char *colon = strchr(text, ':');
@@ -42,7 +45,7 @@ static int parse(const char *text, char host[HOST_SIZE], bool *is_name, struct s
 	}
 	address->sin_family = AF_INET;
 	*is_name = inet_pton(AF_INET, host, &address->sin_addr) != 1;
-	/* Digits and dots that are not a valid address are not a name either. */
+	/* Digits and dots that do not form a valid address are not a host name either. */
 	return *is_name && host[strspn(host, "0123456789.")] == '\0' ? -1 : 0;
 }
 

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses and numbers as people write them. */
+/* Parses addresses and numbers that people write. */
 #ifndef INA_OPTIONS_ADDRESS_H
 #define INA_OPTIONS_ADDRESS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
 
-/* A decimal number from minimum (0 or more) on, and nothing behind it. Returns 0, or -1. */
+/*
+ * Parses a decimal number from minimum to maximum; minimum must be 0 or more. No character may
+ * follow the number. Returns 0, or -1.
+ */
 int ina_parse_int(const char *text, int minimum, int maximum, int *value);
 
 /*
- * "host" or "host:port", where host is an IPv4 address, or a name that the system resolves to one
- * until the deadline. Without a port, sin_port is left alone. Returns 0, or -1; errno is ETIMEDOUT
- * where the resolver has not answered in time.
+ * Parses "host" or "host:port". The host is an IPv4 address, or a name that the system's resolver
+ * must resolve to one before the deadline. If the text has no port, sin_port does not change.
+ * Returns 0, or -1; errno is ETIMEDOUT if the resolver has not answered in time.
  */
 int ina_address_parse(const char *text, int64_t deadline_ms, struct sockaddr_in *address);
 
-/* The same without names. */
+/* Like ina_address_parse(), but accepts no names, and so never blocks. */
 int ina_address_parse_numeric(const char *text, struct sockaddr_in *address);
 
 /* 127.0.0.0/8 */

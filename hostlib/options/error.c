@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A failure: a status and the sentence that explains it. */
+/* Failures: a status and the sentence that explains it. */
 #include "error.h"
 
 #include <stdarg.h>

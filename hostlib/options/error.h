@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A failure: a status and the sentence that explains it. */
+/* Failures: a status and the sentence that explains it. */
 #ifndef INA_OPTIONS_ERROR_H
 #define INA_OPTIONS_ERROR_H
 
@@ -12,7 +12,9 @@ struct ina_failure {
 	char text[INA_ERROR_SIZE];
 };
 
-/* Sets the failure and returns its status. `failure` may be among the arguments of the format. */
+/*
+ * Sets the failure and returns its status. failure->text may itself be an argument of the format.
+ */
 enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 

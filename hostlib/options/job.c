@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cookie and secret of a job. */
+/* The cookie and the secret of a job. */
 #include "job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Any numbers do, one for each use: what a hash is for is part of its key. */
+/* The keys may be any numbers that differ: each use of a hash has a separate key. */
 static const struct ina_siphash_key TAG = {0x67617420616E69, 0};
 static const struct ina_siphash_key KEY_LOW = {0x79656B20616E69, 0};
 static const struct ina_siphash_key KEY_HIGH = {0x79656B20616E69, 1};
@@ -15,7 +15,10 @@ static uint64_t hash(const struct ina_siphash_key *key, const char *text)
 	return ina_siphash(key, text, strlen(text));
 }
 
-/* Cookie and secret by turns: the secret's hashes, which nobody knows, are the cookie's key. */
+/*
+ * The key depends on cookie and secret: hashes of the secret, which are never sent, are the keys
+ * under which the cookie is hashed.
+ */
 static struct ina_siphash_key make_key(const char *cookie, const char *secret)
 {
 	const struct ina_siphash_key inner = {hash(&KEY_LOW, secret), hash(&KEY_HIGH, secret)};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which job this rank is of, as its ranks prove it to each other (bootstrap/README.md).
+ * The identity of a job, which its ranks prove to each other (bootstrap/README.md).
  *
- * A job's cookie is an option, or INA_COOKIE, or what the launcher says of it; without either it
- * has none, and is one with all others that have none. A secret, INA_SECRET, is known to its ranks
- * alone.
+ * The cookie of a job is the option cookie, or INA_COOKIE, or the launcher's name for the job. All
+ * jobs without a cookie count as the same job. Only the ranks of a job know its secret, INA_SECRET.
  */
 #ifndef INA_OPTIONS_JOB_H
 #define INA_OPTIONS_JOB_H
@@ -14,24 +13,27 @@
 #include "error.h"
 #include "siphash.h"
 
-/* Ports from INA_DEFAULT_PORT on, in blocks of which each job with a cookie has one. */
+/* From INA_DEFAULT_PORT on, ports are grouped in blocks. A job with a cookie uses one block. */
 #define INA_JOB_PORTS       8
 #define INA_JOB_PORT_BLOCKS 128
 
 struct ina_job {
 	bool has_cookie;
-	uint64_t tag;               /* of the cookie, said openly */
-	struct ina_siphash_key key; /* of cookie and secret, never said */
+	uint64_t tag;               /* hash of the cookie; sent in the clear */
+	struct ina_siphash_key key; /* made from cookie and secret; never sent */
 };
 
 /*
- * given: the cookie by the options, NULL: none; launched: by the launcher, "": none.
- * INA_OK, or INA_ERR_ARGUMENT.
+ * Sets up a job. given: the cookie of the options, or NULL; launched: the launcher's name for the
+ * job, or "". Returns INA_OK or INA_ERR_ARGUMENT.
  */
 enum ina_status ina_job_make(struct ina_job *job, const char *given, const char *launched,
                              struct ina_failure *failure);
 
-/* Where rank 0 waits if nothing says a port: the first of *count that it may choose from. */
+/*
+ * The first port at which rank 0 may wait if the root has no port. Sets *count to the number of
+ * ports, from this one on, from which rank 0 chooses.
+ */
 int ina_job_port(const struct ina_job *job, int *count);
 
 #endif

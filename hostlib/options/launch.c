@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What launchers say. */
+/* Reads the variables that launchers set. */
 #include "launch.h"
 
 #include <ctype.h>
@@ -14,16 +14,18 @@
 struct launcher {
 	const char *name;
 	const char *rank;
-	const char *ranks;    /* NULL: it does not say how many there are */
-	const char *inner_by; /* set: it runs inside whatever comes after it in the table */
-	const char *job[2];   /* what tells its jobs apart, both together */
+	const char *ranks; /* NULL: this launcher sets no rank count */
+	/* if this variable is set, the launcher runs inside one that comes later in the table */
+	const char *inner_by;
+	const char *job[2]; /* variables that together identify the job */
 };
 
 /*
- * The inner ones first. Daemons of mpirun and mpiexec run in a step of srun, which counts them
- * and not the ranks; RANK and WORLD_SIZE may be torchrun's, or may have been left in a shell.
- * PMIX_RANK comes from Open MPI 5's prterun and from srun --mpi=pmix. A torchrun without a
- * rendezvous has the id "none", but a port of its own. MPICH has no id; its batch system may.
+ * Inner launchers come first. Daemons of mpirun and mpiexec run in a step of srun, whose numbers
+ * count the daemons and not the ranks. RANK and WORLD_SIZE may be torchrun's, or may be left over
+ * in a shell. PMIX_RANK comes from Open MPI 5's prterun and from srun --mpi=pmix. A torchrun
+ * without a rendezvous has the id "none", but its port differs from those of other jobs. MPICH has
+ * no id for a job; its batch system may have one.
  */
 static const struct launcher LAUNCHERS[] = {
         {"torchrun",
@@ -139,7 +141,7 @@ void ina_launch_half(char *text, size_t size)
 	}
 }
 
-/* "node[003-010,12]-ib,other" begins with node003-ib. */
+/* Extracts the first name of a node list: "node[003-010,12]-ib,other" begins with node003-ib. */
 static void first_node(const char *list, char *name, size_t size)
 {
 	size_t length = 0;
@@ -178,7 +180,7 @@ static enum ina_status torch_root(struct ina_launch_root *root, struct ina_failu
 	return INA_OK;
 }
 
-/* "2101215232.0;tcp://192.0.2.2,10.0.0.2:60515;tcp6://[fd00::2]:40991" */
+/* The value looks like "2101215232.0;tcp://192.0.2.2,10.0.0.2:60515;tcp6://[fd00::2]:40991". */
 static void open_mpi_root(struct ina_launch_root *root)
 {
 	const char *tcp = strstr(getenv("OMPI_MCA_orte_hnp_uri"), ";tcp://");
@@ -206,12 +208,13 @@ static void slurm_root(struct ina_launch_root *root, int64_t deadline_ms)
 			return;
 	}
 	if (!getenv("SLURM_LAUNCH_NODE_IPADDR"))
-		return; /* a name that does not resolve: whoever uses it will say so */
+		/* a name that does not resolve; the caller reports it when it parses the address */
+		return;
 	root->name = "SLURM_LAUNCH_NODE_IPADDR";
 	snprintf(root->text, sizeof(root->text), "%s", getenv(root->name));
 }
 
-/* Hydra names no host but the one it is on, and says how many ranks of the job are there. */
+/* Hydra names only the host that the process runs on, and the number of the job's ranks there. */
 static void mpich_root(struct ina_launch_root *root)
 {
 	const char *here = getenv("MPI_LOCALNRANKS");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program that started this process says about ranks: torchrun, Open MPI's mpirun, MPICH's
- * and those of its kin, srun. They are asked only for what neither the options nor INA_* say.
+ * Reads rank, rank count and root from the variables of the launcher that started this process:
+ * torchrun, Open MPI's mpirun, MPICH and its derivatives, srun or PMIx. They count only if neither
+ * the options nor INA_* give a value.
  */
 #ifndef INA_OPTIONS_LAUNCH_H
 #define INA_OPTIONS_LAUNCH_H
@@ -11,39 +12,43 @@
 #include "error.h"
 
 struct ina_launch {
-	const char *launcher;   /* "Open MPI"; NULL: none */
-	const char *rank_name;  /* the variables that said so */
+	const char *launcher;   /* such as "Open MPI"; NULL: no launcher */
+	const char *rank_name;  /* the names of the variables that were read */
 	const char *ranks_name; /* NULL: ranks is not known */
 	int rank;
 	int ranks;
-	char job[200]; /* what it calls the job, the same for all its ranks; "": it does not say */
+	/* the launcher's name for the job, the same for all its ranks; "": unknown */
+	char job[200];
 };
 
 /*
- * Reads rank and rank count. Where several launchers speak, the innermost one is believed if it is
- * known to run inside the other; otherwise they must agree, and the first that does says which job
- * it is. INA_OK, also where there is none, or
+ * Reads rank and rank count. If several launchers have set variables, the innermost one counts,
+ * provided that libina knows that it runs inside the others. Otherwise they must agree, and the
+ * first one that names the job does so. Returns INA_OK, also if there is no launcher, or
  * INA_ERR_ARGUMENT.
  */
 enum ina_status ina_launch_ranks(struct ina_launch *launch, struct ina_failure *failure);
 
 /*
- * Where no launcher says both: " (RANK is set, but not WORLD_SIZE)", of the first that says half,
- * or "". For the text of an error.
+ * Writes " (RANK is set, but not WORLD_SIZE)" for the first launcher that has set only one of rank
+ * and rank count, or "" if no launcher has. For the text of an error.
  */
 void ina_launch_half(char *text, size_t size);
 
-/* Where rank 0 is, as ina_address_parse() reads it. */
+/* The address of rank 0, in the form that ina_address_parse() reads. */
 struct ina_launch_root {
-	char text[300];   /* "": no launcher says it */
-	const char *name; /* of the variable */
+	char text[300];   /* "": no launcher gives it */
+	const char *name; /* the variable that it was read from */
 };
 
 /*
- * Reads where rank 0 is: MASTER_ADDR with the port MASTER_PORT + 1 (the port itself is torchrun's
- * own); else, under Open MPI, the host of mpirun; else, under Slurm, the first node of the step, or
- * where its name means nothing SLURM_LAUNCH_NODE_IPADDR; else, under MPICH with all ranks on one
- * host, this host. Names are looked up until the deadline. INA_OK, or INA_ERR_ARGUMENT.
+ * Reads the address of rank 0 from the first of these that is available:
+ * - MASTER_ADDR, with port MASTER_PORT + 1, because torchrun uses MASTER_PORT itself;
+ * - Open MPI: the host of mpirun;
+ * - Slurm: the first node of the step, or SLURM_LAUNCH_NODE_IPADDR if that name does not resolve;
+ * - MPICH with all ranks on one host: this host.
+ *
+ * Waits for the resolver no longer than until the deadline. Returns INA_OK or INA_ERR_ARGUMENT.
  */
 enum ina_status ina_launch_find_root(struct ina_launch_root *root, int64_t deadline_ms,
                                      struct ina_failure *failure);

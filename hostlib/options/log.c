@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines about what a communicator does. */
+/* Log lines about a communicator. */
 #include "log.h"
 
 #include <stdarg.h>
@@ -71,7 +71,7 @@ struct ina_log_line *ina_log_begin(struct ina_log *log)
 {
 	struct ina_log_line *line = log->first;
 
-	/* One after the other, so that they stay in order. */
+	/* Write one line at a time, so that the lines stay in order. */
 	if (!line || log->is_writing)
 		return NULL;
 	log->first = line->next;

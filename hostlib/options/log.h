@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines about what a communicator does, for callers who asked for them. The caller's function gets
- * them between calls, when nothing of the communicator is under change, so that it may call the
- * library: until then they wait here.
+ * Log lines about a communicator, for callers that asked for them. The caller's log function may
+ * call the library, so it receives the lines between calls, when no state of the communicator is
+ * being changed. Until then the lines wait here.
  */
 #ifndef INA_OPTIONS_LOG_H
 #define INA_OPTIONS_LOG_H
@@ -17,39 +17,47 @@ struct ina_log_line {
 };
 
 struct ina_log {
-	void (*write)(void *context, const char *line); /* the caller's; NULL: none */
+	void (*write)(void *context, const char *line); /* the caller's log function; NULL: none */
 	void *context;
-	bool to_stderr; /* INA_LOG */
+	bool to_stderr; /* INA_LOG is "info" */
 	int rank;
 	int ranks;
 	struct ina_log
-	        *outlet; /* where the lines wait: of the program's communicator; NULL: here */
+	        /*
+	         * the log that keeps the lines: that of the caller's communicator; NULL: this one
+	         */
+	        *outlet;
 	struct ina_log_line *first;
 	struct ina_log_line *last;
-	/* This thread is in the caller's function. */
+	/* A thread is in the caller's log function; writer is that thread. */
 	bool is_writing;
 	pthread_t writer;
 };
 
-/* From the options and INA_LOG ("info" or "off"), but for the outlet. INA_OK or INA_ERR_ARGUMENT.
+/*
+ * Sets up the log from the options and INA_LOG ("info" or "off"); keeps log->outlet. Returns INA_OK
+ * or INA_ERR_ARGUMENT.
  */
 enum ina_status ina_log_open(struct ina_log *log, const struct ina_options *options,
                              struct ina_failure *failure);
 void ina_log_close(struct ina_log *log);
 
 /*
- * A line for the caller's log function; without one to stderr, where INA_LOG is "info". Without
- * memory for it, it is lost.
+ * Adds a line for the caller's log function. Without such a function, it goes to stderr if INA_LOG
+ * is "info". If memory runs out, the line is lost.
  */
 void ina_log(struct ina_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The oldest line that waits, to be freed; NULL: there is none, or one is being written. */
+/*
+ * Takes the oldest waiting line, which the caller passes to ina_log_end(). Returns NULL if no line
+ * waits, or while another line is being written.
+ */
 struct ina_log_line *ina_log_begin(struct ina_log *log);
 
-/* Given to the caller's function: between the two, the communicator need not be locked. */
+/* Passes the line to the caller's log function. The communicator's lock need not be held here. */
 void ina_log_write(const struct ina_log *log, const struct ina_log_line *line);
 
-/* It has been written. */
+/* Ends the writing of a line, and frees it. */
 void ina_log_end(struct ina_log *log, struct ina_log_line *line);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread waits for the resolver, and the caller for the thread, but no longer than until the
- * deadline. The one that comes last frees what they share.
+ * A separate thread waits for the resolver, and the caller waits for that thread until the
+ * deadline. Whichever of the two ends last frees the memory that they share.
  */
 #include "lookup.h"
 
@@ -74,7 +74,7 @@ static struct lookup *make(const char *host)
 	return lookup;
 }
 
-/* Returns 0, or an errno. */
+/* Returns 0 or an errno. */
 static int start(struct lookup *lookup)
 {
 	pthread_t thread;

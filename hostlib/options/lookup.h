@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of hosts, looked up within a time: the system's resolver has none that a caller may set. */
+/*
+ * Resolves host names within a deadline: the system's resolver has no timeout that a caller can
+ * set.
+ */
 #ifndef INA_OPTIONS_LOOKUP_H
 #define INA_OPTIONS_LOOKUP_H
 
@@ -7,9 +10,10 @@
 #include <stdint.h>
 
 /*
- * The IPv4 address of a host. Returns 0; or -1 with errno: ENOENT, the name has none, or ETIMEDOUT,
- * nobody has answered until the deadline; or why no thread could be started. After a time-out the
- * resolver goes on in a thread that ends when the resolver does.
+ * Looks up the IPv4 address of a host. Returns 0, or -1 with errno: ENOENT if the name has no
+ * address, ETIMEDOUT if the resolver has not answered before the deadline, or the error that kept
+ * the thread from starting. After a timeout the resolver continues in its thread, which ends when
+ * the resolver returns.
  */
 int ina_lookup(const char *host, int64_t deadline_ms, struct in_addr *address);
 

@@ -28,7 +28,7 @@
 
 #define MESSAGE_BYTES_MAX (INA_WINDOW_PACKETS_MAX * 4096u)
 
-/* Of the struct in a program: the first three members at least, and a page at most. */
+/* Limits for struct_size: at least the first three members, and at most a page. */
 #define OPTIONS_BYTES_MIN offsetof(struct ina_options, bind)
 #define OPTIONS_BYTES_MAX 4096u
 
@@ -50,12 +50,12 @@ void ina_options_init_size(struct ina_options *options, size_t size)
 	        .peer_timeout_ms = DEFAULT_PEER_TIMEOUT_MS,
 	};
 
-	/* The default of what a newer program has, and this library does not know, is 0. */
+	/* Options of a newer program that this library does not know default to 0. */
 	memset(options, 0, size);
 	memcpy(options, &defaults, smaller(size, sizeof(defaults)));
 }
 
-/* The program's options, from a struct that may be shorter than this library's, or longer. */
+/* Copies the program's options. Its struct may be shorter or longer than this library's. */
 static enum ina_status take_options(struct ina_settings *settings,
                                     const struct ina_options *options, struct ina_failure *failure)
 {
@@ -77,7 +77,10 @@ static enum ina_status take_options(struct ina_settings *settings,
 	return INA_OK;
 }
 
-/* What the option or the variable says; *given: whether one of them does. */
+/*
+ * Reads a value from the option or, if that is not set, from the variable. Sets *given if either of
+ * them has a value.
+ */
 static enum ina_status read_own(const char *option, bool set, int option_value, const char *name,
                                 int minimum, int maximum, int *value, bool *given,
                                 struct ina_failure *failure)
@@ -97,7 +100,7 @@ static enum ina_status read_own(const char *option, bool set, int option_value, 
 	return INA_OK;
 }
 
-/* One of rank and ranks is given, the launcher says both: they must belong together. */
+/* If only one of rank and rank count is given, it must agree with the launcher's value. */
 static enum ina_status check_half(const struct ina_launch *launch, bool has_rank, int rank,
                                   bool has_ranks, int ranks, struct ina_failure *failure)
 {
@@ -114,7 +117,7 @@ static enum ina_status check_half(const struct ina_launch *launch, bool has_rank
 	return INA_OK;
 }
 
-/* Options first, then INA_*, then the launcher. */
+/* Options take precedence over INA_*, and INA_* over the launcher. */
 static enum ina_status make_ranks(struct ina_options *options, struct ina_launch *launch,
                                   struct ina_failure *failure)
 {
@@ -124,7 +127,10 @@ static enum ina_status make_ranks(struct ina_options *options, struct ina_launch
 
 	if (read_own("ranks", options->ranks != 0, options->ranks, "INA_RANKS", 1, INA_MAX_RANKS,
 	             &options->ranks, &has_ranks, failure) != INA_OK ||
-	    /* A rank beyond the count goes on to rank 0, so that every rank hears of it. */
+	    /*
+	     * A rank that is not less than the rank count still connects to rank 0, so that every
+	     * rank learns of the error.
+	     */
 	    read_own("rank", options->rank != -1, options->rank, "INA_RANK", 0, INT_MAX,
 	             &options->rank, &has_rank, failure) != INA_OK)
 		return failure->status;
@@ -192,7 +198,8 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 	if (settings->root.sin_port == 0)
 		settings->root.sin_port =
 		        htons((uint16_t)ina_job_port(&settings->job, &settings->root_ports));
-	/* A host may well know itself by a name for 127.0.1.1, where no other host would find it.
+	/*
+	 * /etc/hosts often maps a host's own name to 127.0.1.1, which other hosts could not reach.
 	 */
 	if (options->rank == 0 && ina_is_loopback(settings->root.sin_addr) &&
 	    ina_address_parse_numeric(root, &numeric) != 0)
@@ -200,7 +207,7 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 	return INA_OK;
 }
 
-/* This rank's own. */
+/* Reads the options that concern only this rank. */
 static enum ina_status make_local(struct ina_settings *settings, struct ina_failure *failure)
 {
 	struct ina_options *options = &settings->options;
@@ -283,7 +290,7 @@ static enum ina_status make_congestion_control(struct ina_options *options,
 	if (options->congestion_control == 0)
 		options->congestion_control = chosen;
 	options->congestion_control = options->congestion_control == 1;
-	/* As many packets in shorter messages. */
+	/* Shorter messages: the same number of packets makes more messages. */
 	if (options->congestion_control && options->message_bytes == 0 &&
 	    options->window <= INA_WINDOW_PACKETS_MAX / INA_DEFAULT_MESSAGE_PACKETS)
 		options->window *= times;
@@ -340,7 +347,7 @@ static enum ina_status check_timeouts(const struct ina_options *options,
 	return INA_OK;
 }
 
-/* All that it takes to find the other ranks. */
+/* Reads all that a rank needs to find the others. */
 static enum ina_status make_meeting(struct ina_settings *settings, struct ina_failure *failure)
 {
 	struct ina_launch launch = {.job = ""};

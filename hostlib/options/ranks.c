@@ -6,7 +6,7 @@
 
 #define WORDS (INA_MAX_RANKS / 64)
 
-/* Of more than that, no more are named; numbers have four digits. */
+/* The most ranks that a list names, so that it fits into a text; numbers have up to four digits. */
 #define NAMES_MAX 24
 
 int ina_ranks_count(const struct ina_ranks *set, int ranks)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SipHash-2-4, in the paper's names. */
+/* SipHash-2-4, with the names of the paper. */
 #include "siphash.h"
 
 static uint64_t rotate(uint64_t x, int bits)
@@ -23,7 +23,7 @@ static void sip_rounds(uint64_t v[4], int count)
 	}
 }
 
-/* Up to 8 bytes, the first one lowest. */
+/* Combines up to 8 bytes; the first one is the lowest. */
 static uint64_t word_of(const uint8_t *bytes, size_t count)
 {
 	uint64_t word = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012): a keyed hash. Who
- * does not know the key can neither tell nor forge the hash of anything.
+ * SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012): a keyed hash.
+ * Without the key, nobody can compute or forge a hash.
  */
 #ifndef INA_OPTIONS_SIPHASH_H
 #define INA_OPTIONS_SIPHASH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completions. */
+/* Polls the completion queue and waits for completions. */
 #include "completions.h"
 
 #include <errno.h>
@@ -18,14 +18,16 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
 	if (n < 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: the completion queue failed",
 		                completions->fabric->device);
-	/* All of them, since some may be of a connection that goes on. */
+	/* Pass on all of them: some may belong to a connection that stays in use. */
 	for (int i = 0; i < n; i++) {
 		struct ina_failure own;
 		enum ina_status status = completions->take(completions->context, &wc[i], &own);
 
 		if (status == INA_OK || (worst != INA_OK && worst != INA_ERR_AGGREGATOR))
 			continue;
-		/* Without the aggregator a rank can go on: any other error counts more. */
+		/*
+		 * A rank can continue without the aggregator, so any other error takes precedence.
+		 */
 		if (worst == INA_OK || status != INA_ERR_AGGREGATOR)
 			*failure = own;
 		worst = failure->status;
@@ -34,7 +36,10 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
 	return worst;
 }
 
-/* Takes the event off the channel; acknowledging costs a lock, so many are acknowledged at once. */
+/*
+ * Takes an event from the channel. An acknowledgement takes a lock, so 1024 events are acknowledged
+ * together.
+ */
 static void take_channel_event(struct ina_fabric *fabric)
 {
 	struct ibv_cq *cq;
@@ -54,12 +59,17 @@ void ina_completions_arm(const struct ina_completions *completions)
 	struct ina_fabric *fabric = completions->fabric;
 
 	take_channel_event(fabric);
-	/* Where this fails, so does the next wait, and says so; until then there is the timer. */
+	/*
+	 * If this fails, the next wait fails too and reports the error; until then the wait has its
+	 * timeout.
+	 */
 	if (ibv_req_notify_cq(fabric->cq, 0) == 0)
 		fabric->told = INA_TELL_ALL;
 }
 
-/* Armed first, looked at once more, then asleep: nothing can slip in between. */
+/*
+ * Arms the channel, and polls once more before the caller sleeps, so that no completion is missed.
+ */
 static enum ina_status arm_and_look(const struct ina_completions *completions, bool only_messages,
                                     int *count, struct ina_failure *failure)
 {
@@ -89,7 +99,10 @@ enum ina_status ina_completions_look(const struct ina_completions *completions, 
 	return arm_and_look(completions, only_messages, count, failure);
 }
 
-/* Waits for one of the descriptors. *event: the completion channel alone has told of something. */
+/*
+ * Waits until one of the descriptors is ready. Sets *event if only the completion channel has an
+ * event.
+ */
 static enum ina_status wait_for_any(const struct ina_completions *completions, int timeout_ms,
                                     bool *event, struct ina_failure *failure)
 {
@@ -123,7 +136,10 @@ enum ina_status ina_completions_sleep(const struct ina_completions *completions,
 	enum ina_status status = INA_OK;
 
 	*count = 0;
-	/* An event may be of what has been taken since: that is no reason to wake anybody. */
+	/*
+	 * The event may belong to completions that have been taken already; in that case, sleep
+	 * again.
+	 */
 	while (event && status == INA_OK && *count == 0) {
 		status = arm_and_look(completions, only_messages, count, failure);
 		if (status != INA_OK || *count > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How connections come about; every wait is bounded. */
+/* Makes connections, with a deadline for every wait. */
 #include "connection.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include "hostlib/control/agreement.h"
 #include "manager.h"
 
-/* 0.64 ms (IBTA vol. 1, table 45): shorter ones cause RNR storms on rdma_rxe. */
+/* 0.64 ms (IBTA vol. 1, table 45): shorter timers cause RNR storms on rdma_rxe. */
 #define MIN_RNR_TIMER 12
 
 #define TICK_MS 200
@@ -23,7 +23,10 @@ static const char *purpose_name(enum ina_purpose purpose)
 	return purpose == INA_PURPOSE_AGGREGATE ? "aggregation" : "ring";
 }
 
-/* What stands out, for a text: "the aggregation connection from rank 2". */
+/*
+ * Writes the name of a connection that is still missing, such as "the aggregation connection from
+ * rank 2". Returns NULL if none is missing.
+ */
 static const char *missing_connection(const struct ina_fabric *fabric, char *text, size_t size)
 {
 	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
@@ -61,7 +64,9 @@ static enum ina_status set_rnr_timer(const struct ina_fabric *fabric, struct ibv
 	                             strerror(error));
 }
 
-/* What the connection manager leaves at values that do not suit us; and the path MTU. */
+/*
+ * Sets values for which the connection manager's defaults do not suit us, and reads the path MTU.
+ */
 static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failure)
 {
 	enum ina_status status = INA_OK;
@@ -79,7 +84,7 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 		return status;
 	struct ibv_qp_attr attributes = {0};
 	struct ibv_qp_init_attr init = {0};
-	/* Without an aggregator there may be none of that purpose. */
+	/* Without an aggregator there may be no connection for aggregation. */
 	bool aggregates = fabric->connections[INA_PURPOSE_AGGREGATE].wanted;
 	struct rdma_cm_id *id =
 	        fabric->connections[aggregates ? INA_PURPOSE_AGGREGATE : INA_PURPOSE_RING].tx;
@@ -90,7 +95,7 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 		                strerror(error));
 	fabric->path_mtu = 128u << attributes.path_mtu; /* IBV_MTU_256 is 1 */
 	fabric->gid_index = attributes.ah_attr.grh.sgid_index;
-	/* Only told, never used: a device that does not say is none the worse. */
+	/* Used only in messages, so a device that does not report it is accepted. */
 	if (ibv_query_gid(id->verbs, id->port_num, fabric->gid_index, &fabric->gid) != 0)
 		memset(&fabric->gid, 0, sizeof(fabric->gid));
 	return INA_OK;
@@ -102,7 +107,7 @@ enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure 
 
 	if (ina_poll(fds, (nfds_t)ina_fabric_pollfds(fabric, fds), 0) <= 0)
 		return INA_OK;
-	/* The kernel has closed what it has of the device. */
+	/* The kernel has closed its side of the descriptor: the device was removed. */
 	for (int i = 0; i < INA_FABRIC_FDS; i++) {
 		if (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
 			return ina_device_gone(fabric->device, failure);
@@ -122,7 +127,7 @@ enum ina_status ina_fabric_look(const struct ina_fabric *fabric, struct ina_fail
 	union ibv_gid gid;
 	unsigned int mtu;
 
-	/* A device that does not say is none the worse. */
+	/* A device that does not report its GID passes the check. */
 	if (memcmp(&fabric->gid, &unknown, sizeof(gid)) != 0 &&
 	    ibv_query_gid(context, number, fabric->gid_index, &gid) == 0 &&
 	    memcmp(&fabric->gid, &gid, sizeof(gid)) != 0)
@@ -182,7 +187,7 @@ void ina_fabric_set_rank_order(struct ina_fabric *fabric, enum ina_purpose purpo
 	                          ina_predecessor(fabric->rank, fabric->ranks));
 }
 
-/* Until all connections are there. */
+/* Waits until all connections are ready. */
 static enum ina_status await_connections(struct ina_fabric *fabric, struct ina_control *control,
                                          int64_t deadline_ms, struct ina_failure *failure)
 {
@@ -203,7 +208,7 @@ static enum ina_status await_connections(struct ina_fabric *fabric, struct ina_c
 			                missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
 		ina_fabric_pollfds(fabric, fds + count);
-		/* Completions of before are no reason to wake, only the channel's end. */
+		/* Ignore old completions here, and wake only if the channel fails. */
 		fds[count].events = 0;
 		count += INA_FABRIC_FDS;
 		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections are made, and what befalls them and the device is heard. */
+/* Makes connections, and receives events of connections and of the device. */
 #ifndef INA_RDMA_CONNECTION_H
 #define INA_RDMA_CONNECTION_H
 
@@ -8,42 +8,49 @@
 #include "hostlib/control/control.h"
 
 /*
- * Connects to the successor and from the predecessor, rank by rank, for the purposes that are
- * always there. Gives up when another rank has failed (then the failure is INA_ERR_PEER, and the
- * agreement that follows says more).
+ * Connects to the successor and from the predecessor in the order of ranks, and with the partners,
+ * for the purposes that every communicator has. Ends early if another rank has failed; the
+ * agreement that follows has the cause.
  */
 enum ina_status ina_fabric_connect(struct ina_fabric *fabric, struct ina_control *control,
                                    const struct ina_roster *roster, int64_t deadline_ms,
                                    struct ina_failure *failure);
 
-/* The neighbours that a purpose's connections are to be made with next; those by rank. */
+/*
+ * Set the neighbours with which the next connections of a purpose are made: given ones, or those in
+ * the order of ranks.
+ */
 void ina_fabric_set_neighbours(struct ina_fabric *fabric, enum ina_purpose purpose, int next,
                                int previous);
 void ina_fabric_set_rank_order(struct ina_fabric *fabric, enum ina_purpose purpose);
 
-/* Connects for one purpose, whose neighbours are set, after ina_fabric_drop() on all ranks. */
+/*
+ * Connects for one purpose after ina_fabric_drop() on all ranks. Its neighbours must be set. Waits
+ * until all of its connections are ready, or until the deadline.
+ */
 enum ina_status ina_fabric_reconnect(struct ina_fabric *fabric, enum ina_purpose purpose,
                                      struct ina_control *control, int64_t deadline_ms,
                                      struct ina_failure *failure);
 
 /*
- * One purpose's connections anew, after ina_fabric_drop() on all ranks; fabric->job_id says which
- * requests are ours. ina_manager_begin() once, then this, which does not wait, until it fails or
- * *ready.
+ * Makes the connections of one purpose again without waiting, after ina_fabric_drop() on all ranks.
+ * The caller calls ina_manager_begin() once, and then this until it fails or sets *ready.
+ * Connection requests of other ranks are recognised by fabric->job_id.
  */
 enum ina_status ina_fabric_step(struct ina_fabric *fabric, bool *ready,
                                 struct ina_failure *failure);
 
 /*
- * Takes what the device and the connection manager tell of, as far as it is there: the other ranks'
- * connections, and INA_ERR_DEVICE if the device has failed or is gone. To be called when one of the
- * descriptors is ready, but for the first of them, which tells of completions as well.
+ * Handles the pending events of the device and the connection manager, such as connection requests
+ * of other ranks. Returns INA_ERR_DEVICE if the device has failed or was removed. To be called when
+ * one of the descriptors is ready, except if the first one reports only completions.
  */
 enum ina_status ina_fabric_attend(struct ina_fabric *fabric, struct ina_failure *failure);
 
 /*
- * Is the device still the one with which the connections were made? INA_OK, or INA_ERR_DEVICE:
- * another address, or a smaller MTU, ends them sooner or later, without saying why.
+ * Does the device still have the address and the MTU with which the connections were made? Returns
+ * INA_OK or INA_ERR_DEVICE. With another address or a smaller MTU the connections would fail sooner
+ * or later, without a reason.
  */
 enum ina_status ina_fabric_look(const struct ina_fabric *fabric, struct ina_failure *failure);
 

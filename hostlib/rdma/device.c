@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices are found by their addresses, and those by GIDs: the first port's, of RoCEv2 over IPv4.
+/*
+ * Finds devices by their addresses, and addresses by the GIDs of a device's first port: those of
+ * RoCEv2 over IPv4.
  */
 #include "device.h"
 
@@ -31,7 +33,9 @@ static uint32_t gid_address(const union ibv_gid *gid)
 	return address;
 }
 
-/* The first address of the devices of this name ("": of all) that is the wanted one (0: any), or 0.
+/*
+ * Searches the devices with this name ("": all devices). Returns the first address that equals
+ * `wanted` (0: any address), or 0.
  */
 static uint32_t find_address(const char *name, uint32_t wanted)
 {
@@ -75,7 +79,7 @@ bool ina_device_has(uint32_t address)
 	return address != 0 && find_address("", address) == address;
 }
 
-/* The address from which this host would talk to rank 0, or 0. No packet is sent. */
+/* The address from which this host would connect to rank 0, or 0. Sends no packet. */
 static uint32_t route_address(const struct sockaddr_in *root)
 {
 	struct sockaddr_in local = {0};
@@ -112,7 +116,7 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
 	if (address->sin_addr.s_addr == 0)
 		return ina_fail(failure, INA_ERR_SYSTEM,
 		                "this host has no route to rank 0; is the network up?");
-	/* Rank 0 is on this host: any device reaches it, but none has a loopback address. */
+	/* Rank 0 is on this host. Any device reaches it, but no device has a loopback address. */
 	if (ina_is_loopback(address->sin_addr)) {
 		uint32_t any = ina_device_address("");
 

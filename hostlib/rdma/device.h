@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The RDMA device: by which address it is used, and what it tells of itself. */
+/* The RDMA device: its address, and the events that it reports. */
 #ifndef INA_RDMA_DEVICE_H
 #define INA_RDMA_DEVICE_H
 
@@ -9,27 +9,34 @@
 
 #include "hostlib/options/options.h"
 
-/* An IPv4 address of the device, or of the first one that has one if name is "", or 0. */
+/*
+ * An IPv4 address of the device, in network byte order, or 0. If name is "", that of the first
+ * device that has one.
+ */
 uint32_t ina_device_address(const char *name);
 
-/* Has this host an RDMA device with this address? */
+/* Does this host have an RDMA device with this address? */
 bool ina_device_has(uint32_t address);
 
-/* Has this host any RDMA device? */
+/* Does this host have any RDMA device? */
 bool ina_device_is_any(void);
 
-/* The address whose device is to be used, its port 0. INA_OK, _DEVICE or _SYSTEM. */
+/*
+ * Finds the address whose device is to be used, and sets its port to 0. Returns INA_OK,
+ * INA_ERR_DEVICE or INA_ERR_SYSTEM.
+ */
 enum ina_status ina_device_find(const struct ina_settings *settings, struct sockaddr_in *address,
                                 struct ina_failure *failure);
 
 /*
- * Takes the device's events as far as they are there: does one end all use of it, or of this
- * completion queue? What befalls queue pairs and ports, completions tell. Communicators of one
- * process share these events, and the first to look has them.
+ * Takes the pending events of the device. Returns whether one of them ends all use of the device or
+ * of this completion queue. Events of queue pairs and ports are ignored, because completions report
+ * these errors too. The communicators of one process share the events: the first to look takes
+ * them.
  */
 bool ina_device_has_failed(struct ibv_context *context, const struct ibv_cq *cq);
 
-/* INA_ERR_DEVICE, and its sentence. */
+/* Sets the failure of a device that has failed or was removed: INA_ERR_DEVICE. */
 enum ina_status ina_device_gone(const char *device, struct ina_failure *failure);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all connections of a device share, and the end of it. */
+/* Opens and closes the objects that all connections of a device share. */
 #include "fabric.h"
 
 #include <arpa/inet.h>
@@ -21,7 +21,9 @@ static int set_nonblocking(int fd)
 static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure *failure)
 {
 	struct ibv_context *context = fabric->listener->verbs;
-	/* Two sends and two receives a message of each purpose, and some for credits and partners.
+	/*
+	 * Two sends and two receives for each message of each purpose, and some for credits and
+	 * partners.
 	 */
 	int entries = (int)(12 * fabric->window + fabric->receives + 64) + 16 * INA_PARTNERS_MAX;
 
@@ -61,7 +63,10 @@ static enum ina_status open_events(struct ina_fabric *fabric, struct ina_failure
 	                strerror(errno));
 }
 
-/* errno: why RDMA refuses it; ENODEV: no device has it. */
+/*
+ * Explains why RDMA does not accept the address: errno is the reason; ENODEV means that no device
+ * has it.
+ */
 static enum ina_status refuse_address(const struct ina_settings *settings, const char *host,
                                       struct ina_failure *failure)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The RDMA side: one device, one completion queue, and reliable connections: to a successor in a
- * ring, one that a switch may aggregate and one or two for the ring algorithm; and one to each
- * partner of recursive doubling.
+ * The RDMA side of a communicator: one device, one completion queue, and reliable connections.
+ * Around the ring of ranks, each rank has one connection that a switch may aggregate, and one or
+ * two for the ring algorithm. It also has one connection to each partner of recursive doubling.
  */
 #ifndef INA_RDMA_FABRIC_H
 #define INA_RDMA_FABRIC_H
@@ -18,30 +18,33 @@
 enum ina_purpose {
 	INA_PURPOSE_AGGREGATE, /* marked with the traffic class of aggregation */
 	INA_PURPOSE_RING,
-	INA_PURPOSE_APART, /* another ring, for what an aggregator is not asked; when first needed
-	                    */
-	INA_PURPOSE_COUNT, /* of neighbours' connections */
-	INA_PURPOSE_PARTNER = INA_PURPOSE_COUNT, /* of one queue pair, both ways */
+	/* another ring, for calls that bypass the aggregator; made on first use */
+	INA_PURPOSE_APART,
+	INA_PURPOSE_COUNT, /* the number of purposes whose connections go around the ring */
+	INA_PURPOSE_PARTNER = INA_PURPOSE_COUNT, /* one queue pair for both directions */
 };
 
-/* To the successor and from the predecessor: different queue pairs. */
+/* Separate queue pairs to the successor and from the predecessor. */
 struct ina_connection {
 	struct rdma_cm_id *tx;
 	struct rdma_cm_id *rx;
 	bool tx_ready;
 	bool rx_ready;
-	bool wanted; /* it is being made, or there */
-	/* The one of tx, while that is being made by steps of our own: label.h; else NULL. */
+	bool wanted; /* it is being made, or exists */
+	/*
+	 * The queue pair of tx while libina itself takes it from state to state (label.h);
+	 * otherwise NULL.
+	 */
 	struct ibv_qp *labelled;
 };
 
-/* Of a ring of connections. */
+/* A neighbour in a ring of connections. */
 struct ina_neighbour {
 	int rank;
 	struct ina_endpoint endpoint;
 };
 
-/* The lower rank of the two connects. */
+/* A partner of recursive doubling. The lower rank of the two connects. */
 struct ina_partner {
 	int rank;
 	struct ina_endpoint endpoint;
@@ -49,7 +52,9 @@ struct ina_partner {
 	bool ready;
 };
 
-/* While ends are kept nothing is connected anew, so there are those of one purpose at most. */
+/*
+ * libina makes no new connection while it keeps old ends, so these belong to one purpose at most.
+ */
 #define INA_FABRIC_KEPT_MAX 2
 
 struct ina_fabric {
@@ -62,45 +67,58 @@ struct ina_fabric {
 	struct ina_partner partners[INA_PARTNERS_MAX];
 	int partner_count;
 	struct ina_endpoint local;
-	struct ina_endpoint *endpoints; /* by rank; NULL: not met yet */
-	/* Successor and predecessor: aggregated connections may go another way round. */
+	struct ina_endpoint *endpoints; /* by rank; NULL before the ranks have met */
+	/*
+	 * The successor and predecessor for each purpose. Aggregated connections may have another
+	 * order of ranks than the others.
+	 */
 	struct ina_neighbour next[INA_PURPOSE_COUNT];
 	struct ina_neighbour previous[INA_PURPOSE_COUNT];
 	union ibv_gid gid;
 	int gid_index;
 	unsigned int unacknowledged_events;
-	/* What the channel will tell of, if it has not already. */
+	/* The completions for which the channel is armed; it may have an event for them already. */
 	enum {
 		INA_TELL_NOTHING,
-		INA_TELL_MESSAGES, /* the next that comes, but not what becomes of our sends */
+		INA_TELL_MESSAGES, /* the next message that arrives, but no completed send */
 		INA_TELL_ALL,
 	} told;
-	struct ina_failure attempt; /* what has become of the connections that are being made */
-	uint64_t unknown_peers;     /* connection requests that were not our predecessor's */
-	unsigned int path_mtu;      /* bytes, of the connection to the successor */
+	struct ina_failure attempt; /* the first error of the connections that are being made */
+	/* connection requests that came from none of this rank's neighbours and partners */
+	uint64_t unknown_peers;
+	unsigned int path_mtu; /* path MTU of the connection to the successor, in bytes */
 	char device[64];
-	/* Ends of connections that were dropped while the port was down, until it is up. */
+	/*
+	 * Ends of connections that were dropped while the port was down. They are destroyed when
+	 * the port is active again.
+	 */
 	struct rdma_cm_id *kept[INA_FABRIC_KEPT_MAX];
 	int kept_count;
-	/* What the connections are for. */
+	/* Parameters of the connections. */
 	int rank;
 	int ranks;
-	unsigned int window;   /* sends under way at most */
-	unsigned int receives; /* posted ahead by the window */
+	unsigned int window;   /* the most sends under way, in messages */
+	unsigned int receives; /* receives that the window posts in advance, in messages */
 	uint8_t ack_timeout;   /* 4.096 us * 2^n */
-	unsigned int tree;     /* of the aggregated connections: docs/protocol.md, Trees */
+	unsigned int tree;     /* tree of the aggregated connections (docs/protocol.md, Trees) */
 	uint64_t job_id;
 };
 
-/* Finds the device and listens for the predecessor. INA_OK, _DEVICE, _MEMORY or _SYSTEM. */
+/*
+ * Finds the device and listens for other ranks' connections. Returns INA_OK, INA_ERR_DEVICE,
+ * INA_ERR_MEMORY or INA_ERR_SYSTEM. ina_fabric_close() is needed in any case.
+ */
 enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_settings *settings,
                                 struct ina_failure *failure);
 
-/* What tells of completions, the device and the connection manager, in this order. */
+/*
+ * Fills in the descriptors of the completion channel, the device and the connection manager, in
+ * this order.
+ */
 #define INA_FABRIC_FDS 3
 int ina_fabric_pollfds(const struct ina_fabric *fabric, struct pollfd *fds);
 
-/* Does the first descriptor tell of completions, and of nothing worse? */
+/* Does the first descriptor report completions, and no error? */
 static inline bool ina_fabric_is_completion(const struct pollfd *channel)
 {
 	return (channel->revents & ~POLLIN) == 0;
@@ -115,15 +133,19 @@ static inline bool ina_fabric_is_completion(const struct pollfd *channel)
 bool ina_fabric_is_up(const struct ina_fabric *fabric);
 
 /*
- * Ends one purpose's connections, without waiting for anybody: no memory is written to any more.
- * While the port is down the queue pairs stop, and the other end is told later.
+ * Ends the connections of one purpose without waiting for other ranks. After the call, the device
+ * does not write to memory for them any more. While the port is down only the queue pairs stop, and
+ * the other end learns of it later.
  */
 void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose);
 
-/* No connection sends, or writes to memory, any more. */
+/* Stops all queue pairs: no connection sends or writes to memory any more. */
 void ina_fabric_silence(struct ina_fabric *fabric);
 
-/* Disconnects without waiting for anybody, and frees all. Memory must be deregistered before. */
+/*
+ * ina_fabric_disconnect() ends all connections without waiting for other ranks; ina_fabric_close()
+ * does that too, and frees the rest. Memory must be deregistered before ina_fabric_close().
+ */
 void ina_fabric_disconnect(struct ina_fabric *fabric);
 void ina_fabric_close(struct ina_fabric *fabric);
 

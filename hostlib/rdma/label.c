@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue pair with a flow label. */
+/* Queue pairs with a flow label. */
 #include "label.h"
 
 #include <errno.h>
@@ -7,8 +7,9 @@
 #include "wire/ina_wire.h"
 
 /*
- * Linux' rdma_flow_label_to_udp_sport(): the port is 0xC000 and the lower 14 bits, XORed with the
- * 6 upper ones. A label of 0 would leave the port to the device, so one of the upper bits is set.
+ * Linux derives the port in rdma_flow_label_to_udp_sport(): 0xC000 plus the lower 14 bits of the
+ * label, XORed with its upper 6 bits. With a label of 0 the device would choose the port, so one of
+ * the upper bits is set.
  */
 #define PORT_BITS  14
 #define PORT_MASK  ((1u << PORT_BITS) - 1)
@@ -48,7 +49,7 @@ static int make_ready(struct rdma_cm_id *id, struct ibv_qp *qp, unsigned int tre
 	return error != 0 ? error : go_to(id, qp, IBV_QPS_RTS, tree);
 }
 
-/* Both states before the answer, as librdmacm does. */
+/* Sets both states before it answers, as librdmacm does. */
 int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, unsigned int tree)
 {
 	struct ibv_qp *qp = id->qp;

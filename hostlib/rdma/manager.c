@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections are made event by event, as the connection manager goes on with them. */
+/* Makes connections step by step, on the events of the connection manager. */
 #include "manager.h"
 
 #include <errno.h>
@@ -11,14 +11,17 @@
 
 #define PRIVATE_MAGIC 0x4D43414Eu /* "NACM" */
 
-/* 7 is for ever with rdma_rxe, and 7 times with cards. For RNR it is for ever everywhere. */
+/*
+ * For RNR, 7 means without limit. For lost packets, rdma_rxe takes it as without limit too; cards
+ * retry 7 times.
+ */
 #define RETRY_COUNT     7
 #define RNR_RETRY_COUNT 7
 
 #define RESOLVE_TIMEOUT_MS 10000
 #define SGE_COUNT          3
 
-/* Tells one connection request from another, and from unknown_peers. */
+/* Identifies a connection request. Requests without the right values are from unknown peers. */
 struct private_data {
 	uint32_t magic;
 	uint32_t purpose;
@@ -30,10 +33,13 @@ struct private_data {
 static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
                                struct ina_failure *failure)
 {
-	/* Of the ring, two windows; and of credits, one and one more. */
+	/*
+	 * The ring needs receives for two windows of messages, and for one credit more than a
+	 * window.
+	 */
 	unsigned int receives =
 	        fabric->receives > 2 * fabric->window ? fabric->receives : 2 * fabric->window;
-	/* Room for messages or credits, a JOIN and a LEAVE, whichever way they go. */
+	/* Room for messages or credits, a JOIN and a LEAVE, in either direction. */
 	struct ibv_qp_init_attr attributes = {
 	        .send_cq = fabric->cq,
 	        .recv_cq = fabric->cq,
@@ -73,11 +79,11 @@ static struct rdma_conn_param connection_parameters(const struct private_data *d
 	};
 }
 
-/* An end of a connection. */
+/* One end of a connection. */
 struct end {
 	enum ina_purpose purpose;
-	bool connects; /* or is connected to */
-	int rank;      /* the other one's */
+	bool connects; /* this end connects; otherwise it accepts */
+	int rank;      /* of the other end */
 	const struct ina_endpoint *endpoint;
 	struct rdma_cm_id **id;
 	bool *ready;
@@ -86,7 +92,7 @@ struct end {
 
 #define ENDS_MAX (2 * INA_PURPOSE_COUNT + INA_PARTNERS_MAX)
 
-/* All that there are to be; returns how many. */
+/* Lists all ends that the fabric can have, and returns their number. */
 static int list_ends(struct ina_fabric *fabric, struct end ends[ENDS_MAX])
 {
 	int count = 0;
@@ -192,7 +198,7 @@ static enum ina_status request_connection(struct ina_fabric *fabric, const struc
 	return INA_OK;
 }
 
-/* Is this the request that an end waits for? */
+/* Does the end wait for this request? */
 static bool awaits(const struct end *end, const struct private_data *data)
 {
 	return !end->connects && !*end->id && end->purpose == data->purpose &&
@@ -200,8 +206,8 @@ static bool awaits(const struct end *end, const struct private_data *data)
 }
 
 /*
- * A connection request: a neighbour's or partner's is accepted, an unknown peer's rejected and
- * forgotten.
+ * Handles a connection request: accepts that of a neighbour or partner; rejects that of an unknown
+ * peer and counts it.
  */
 static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_event *event,
                                       struct ina_failure *failure)
@@ -254,7 +260,7 @@ static enum ina_status finish_labelled(struct ina_fabric *fabric, const struct e
 	return INA_OK;
 }
 
-/* Takes one event that concerns a connection which is being made, and does what comes next. */
+/* Handles one event of a connection that is being made, and takes the next step. */
 static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct end *end,
                                         enum rdma_cm_event_type type, int status,
                                         struct ina_failure *failure)
@@ -286,7 +292,7 @@ static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct 
 	}
 }
 
-/* Acknowledges an event, and does what it asks for. */
+/* Handles an event and acknowledges it. */
 static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_event *event,
                                   struct ina_failure *failure)
 {
@@ -303,7 +309,7 @@ static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_even
 		rdma_ack_cm_event(event);
 	if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return ina_device_gone(fabric->device, failure);
-	/* The end of one that was made is told by its completions, and over the control channel. */
+	/* If a ready connection ends, completions and the control channel report that. */
 	for (int i = 0; i < count && type != RDMA_CM_EVENT_CONNECT_REQUEST; i++) {
 		if (*ends[i].id == id && !*ends[i].ready)
 			go_on_connecting(fabric, &ends[i], type, status, &own);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registered memory, and for how long a registration may be used. */
+/* Registered memory, and how long a registration may be used. */
 #include "memory.h"
 
 #include <assert.h>
@@ -47,7 +47,7 @@ enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, si
 	return INA_OK;
 }
 
-/* 0, or an errno: then the device has it still, and so has the entry. */
+/* Deregisters. Returns 0 or an errno; after an error the device and the entry keep the memory. */
 static int drop(struct ina_registration *registration)
 {
 	int error = registration->mr ? ibv_dereg_mr(registration->mr) : 0;
@@ -57,7 +57,7 @@ static int drop(struct ina_registration *registration)
 	return error;
 }
 
-/* The same where nobody needs it any more. */
+/* The same, but only if the registration is unused. */
 static int drop_unused(struct ina_registration *registration)
 {
 	bool is_used = registration->kept || registration->users > 0 || registration->reads > 0;
@@ -70,20 +70,20 @@ void ina_memory_close(struct ina_memory *memory)
 	for (unsigned int i = 0; i < memory->registration_count; i++)
 		drop(&memory->registrations[i]);
 	free(memory->registrations);
-	/* What the device may still write to is nobody else's. */
+	/* Do not free memory that the device may still write to. */
 	if (!memory->slab_mr || ibv_dereg_mr(memory->slab_mr) == 0)
 		free(memory->slab);
 	memset(memory, 0, sizeof(*memory));
 }
 
-/* Does it cover the memory, which has not been mapped anew since? */
+/* Does the registration cover the memory, with a mapping that has not changed since? */
 static bool serves(const struct ina_registration *r, uintptr_t start, size_t bytes, bool writable)
 {
 	return r->mr && (r->kept || r->users > 0) && start >= r->start && bytes <= r->bytes &&
 	       start - r->start <= r->bytes - bytes && (r->writable || !writable);
 }
 
-/* A free entry, in a longer array if need be; -1 without memory. */
+/* A free entry; extends the array if necessary. Returns -1 if memory runs out. */
 static int free_entry(struct ina_memory *memory)
 {
 	unsigned int count = memory->registration_count;
@@ -102,7 +102,7 @@ static int free_entry(struct ina_memory *memory)
 	return (int)count;
 }
 
-/* 0, or an errno. */
+/* Adds a registration. Returns 0 or an errno. */
 static int add(struct ina_memory *memory, const void *start, size_t bytes, bool writable,
                unsigned int *entry)
 {
@@ -112,7 +112,7 @@ static int add(struct ina_memory *memory, const void *start, size_t bytes, bool 
 	if (place < 0)
 		return ENOMEM;
 	r = &memory->registrations[place];
-	/* A buffer that is only sent from may be read-only. */
+	/* A buffer that is only sent may be read-only. */
 	r->mr = ibv_reg_mr(memory->pd, (void *)(uintptr_t)start, bytes,
 	                   writable ? IBV_ACCESS_LOCAL_WRITE : 0);
 	if (!r->mr)
@@ -183,7 +183,7 @@ enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size
 	unsigned int entry;
 	int error = add(memory, start, bytes, true, &entry);
 
-	/* Read-only memory can be sent. */
+	/* Read-only memory can be sent, so register it without write permission. */
 	if (error == EFAULT)
 		error = add(memory, start, bytes, false, &entry);
 	if (error != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages as docs/protocol.md has them. */
+/* Messages in the format of docs/protocol.md. */
 #include "message.h"
 
 #include <string.h>

@@ -22,7 +22,10 @@ int ina_partners(int rank, int ranks, int partners[INA_PARTNERS_MAX], bool *adds
 		partners[count++] = rank ^ 1;
 	if (*is_added)
 		return count;
-	/* The others keep their order, so that each has partial results of ranks side by side. */
+	/*
+	 * The remaining ranks keep their order, so that each partial result is one of adjacent
+	 * ranks.
+	 */
 	place = rank < 2 * added ? rank / 2 : rank - added;
 	for (int distance = 1; distance < power; distance *= 2) {
 		int other = place ^ distance;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Posting messages: the elements go straight from and to where they lie. */
+/* Posts messages; elements are sent from and received into their place in memory without a copy. */
 #include "post.h"
 
 int ina_post_send(const struct ina_connection_context *connection, struct ina_batch *batch,

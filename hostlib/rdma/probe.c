@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel tries accesses to memory, and says EFAULT where the process would get SIGSEGV. */
+/* Lets the kernel try accesses to memory: it returns EFAULT where the process would get SIGSEGV. */
 #include "probe.h"
 
 #include <errno.h>
@@ -10,20 +10,20 @@
 
 #define PAGE_BYTES ((uintptr_t)4096)
 
-/* The kernel's set of signals. */
+/* The size of the kernel's signal set, in bytes. */
 #define SET_BYTES ((uintptr_t)8)
 
-/* The kernel reads the set of signals before it finds that nothing can be done with it. */
+/* The kernel reads the signal set before it rejects the command. */
 static bool can_read(const void *memory)
 {
 	const uintptr_t set = (uintptr_t)memory / SET_BYTES * SET_BYTES;
-	const long not_a_command = -1; /* SIG_BLOCK, SIG_UNBLOCK and SIG_SETMASK are */
+	const long not_a_command = -1; /* neither SIG_BLOCK nor SIG_UNBLOCK nor SIG_SETMASK */
 
 	return syscall(SYS_rt_sigprocmask, not_a_command, set, NULL, SET_BYTES) == 0 ||
 	       errno != EFAULT;
 }
 
-/* FUTEX_WAKE_OP adds 0 to the second word, atomically, and wakes nobody. */
+/* FUTEX_WAKE_OP atomically adds 0 to the second word, and wakes no thread. */
 static bool can_write(const void *memory)
 {
 	uint32_t nobody = 0;
@@ -34,10 +34,13 @@ static bool can_write(const void *memory)
 	       errno != EFAULT;
 }
 
-/* Is it a page that is remembered? Else asks, and remembers it if it can be used. */
+/*
+ * Returns true for a remembered page. Otherwise asks the kernel, and remembers the page if it is
+ * usable.
+ */
 static bool may(uintptr_t *pages, bool (*can)(const void *), const void *memory)
 {
-	const uintptr_t page = (uintptr_t)memory / PAGE_BYTES + 1; /* 0: none is remembered */
+	const uintptr_t page = (uintptr_t)memory / PAGE_BYTES + 1; /* 0 marks an empty entry */
 	uintptr_t *place = &pages[page % INA_PROBED_PAGES];
 
 	if (*place == page)
@@ -48,7 +51,7 @@ static bool may(uintptr_t *pages, bool (*can)(const void *), const void *memory)
 	return true;
 }
 
-/* Of each page, an address that is in the memory. NULL: no pages are remembered. */
+/* Asks about one address in each page of the memory. If `pages` is NULL, no page is remembered. */
 static bool may_all(uintptr_t *pages, bool (*can)(const void *), const void *memory, size_t bytes)
 {
 	const uintptr_t end = (uintptr_t)memory + bytes;

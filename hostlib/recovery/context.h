@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a communicator that a recovery works on. They are the communicator's. */
+/* The parts of a communicator that a recovery works on. The communicator owns them. */
 #ifndef INA_RECOVERY_CONTEXT_H
 #define INA_RECOVERY_CONTEXT_H
 
@@ -10,7 +10,8 @@
 struct ina_recovery_context {
 	struct ina_control *control;
 	struct ina_network
-	        *network; /* NULL: the network is that of rails, which recover by themselves */
+	        /* NULL: the communicator has rails, whose networks recover on their own */
+	        *network;
 	const struct ina_settings *settings;
 	struct ina_log *log;
 	struct ina_stats *stats;

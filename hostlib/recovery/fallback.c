@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the aggregator to the ring. */
+/* Changes from the aggregator to the ring. */
 #include "fallback.h"
 
 #include <string.h>
@@ -19,15 +19,15 @@ void ina_fallback_leave(const struct ina_recovery_context *context, bool yields)
 	ina_network_end_aggregated(network);
 }
 
-/* In the spare, behind that many sums: a byte for each that says whether it overflowed. */
+/* The bytes after `count` sums in the spare: one for each sum, which says whether it overflowed. */
 static uint8_t *notes_of(const struct ina_network *network, uint64_t count)
 {
 	return network->spare + count * network->innet.connection.limit_bytes;
 }
 
 /*
- * The owner's sums go round the ring as 32-bit words to which the others add zeros: bit by bit what
- * they were, whatever they are.
+ * The owner's sums travel round the ring as 32-bit words to which the other ranks add zeros. So
+ * they keep every bit, whatever their type.
  */
 enum ina_status ina_fallback_begin(const struct ina_recovery_context *context,
                                    const struct ina_plan *plan, bool *done,

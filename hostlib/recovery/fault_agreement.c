@@ -8,20 +8,25 @@
 #include "hostlib/control/agreement.h"
 #include "hostlib/control/diagnosis.h"
 
-/* How long rank 0 waits for reports of something fatal, and the others for its diagnosis. */
+/*
+ * How long rank 0 waits for reports of a fatal fault, and how long the others wait for its
+ * diagnosis.
+ */
 #define GATHER_MS    5000
 #define DIAGNOSIS_MS 10000
 
 /*
- * How long a rank that knows of another one's end waits for rank 0 to say so. If that is in the
- * library, it answers at once.
+ * How long a rank that knows of another rank's death waits for rank 0 to report it. If rank 0 is in
+ * a call, it answers immediately.
  */
 #define ALONE_MS 300
 
-/* Ranks other than 0 wait that much longer: rank 0 knows who is missing. */
+/*
+ * The other ranks wait this much longer than rank 0, because rank 0 knows which ranks are missing.
+ */
 #define MARGIN_MS 3000
 
-/* While reports are yet to be handed on: how often that is looked at. */
+/* The longest wait between two polls, so that reports are passed on. */
 #define TICK_MS 200
 
 static void ask_in_time(const struct ina_fault_agreement *agreement, struct ina_control *control)
@@ -49,7 +54,10 @@ static struct ina_ranks absent(const struct ina_control *control)
 	return set;
 }
 
-/* How many ranks have not reported; *lost: of them, ended. */
+/*
+ * Returns the number of ranks that have not reported. Sets *lost to the number of these that have
+ * ended.
+ */
 static int count_missing(const struct ina_control *control, int *lost)
 {
 	struct ina_ranks missing = ina_ranks_others(&control->faults.reported, control->ranks);
@@ -102,7 +110,7 @@ static enum ina_fault_outcome end(const struct ina_fault_agreement *s, struct in
 	struct ina_control_frame frame = ina_control_frame(control, INA_CONTROL_DIAGNOSIS);
 	struct ina_ranks gone = absent(control);
 
-	/* Who has left with an error, and is not gone, has said what it was. */
+	/* If no rank was lost without a farewell, the error of a farewell is the diagnosis. */
 	if (fatal && ina_ranks_count(&control->gone, control->ranks) == 0 &&
 	    control->heard.status != INA_OK)
 		*failure = control->heard;
@@ -110,7 +118,7 @@ static enum ina_fault_outcome end(const struct ina_fault_agreement *s, struct in
 		ina_diagnose(&control->faults, &gone, control->ranks, failure);
 	else
 		name_late(control, failure);
-	/* The ring could go on, but for a rank that has gone since. */
+	/* The ring could have taken over if no rank had ended in the meantime. */
 	if (s->may_recover && failure->status == INA_ERR_AGGREGATOR &&
 	    ina_ranks_count(&gone, control->ranks) > 0)
 		ina_fail_gone(failure, &gone, control->ranks);
@@ -131,7 +139,7 @@ static enum ina_fault_outcome decide(struct ina_fault_agreement *s, struct ina_c
 
 	if (fatal && s->fatal_ms == 0)
 		s->fatal_ms = now_ms + GATHER_MS;
-	/* One lost rank is enough to decide: the other reports are not waited for. */
+	/* One lost rank is enough for a decision, so do not wait for the other reports. */
 	if (missing > 0 && lost == 0 && now_ms < (fatal ? s->fatal_ms : s->deadline_ms))
 		return INA_FAULT_PENDING;
 	return missing == 0 && !fatal ? recover(s, control, plan) : end(s, control, fatal, failure);
@@ -179,7 +187,7 @@ int ina_fault_agreement_tick(const struct ina_fault_agreement *agreement, int ti
 	return timeout_ms > tick_ms ? tick_ms : timeout_ms;
 }
 
-/* A rank other than 0: its answer. */
+/* On a rank other than 0: takes rank 0's answer. */
 static enum ina_fault_outcome hear(struct ina_fault_agreement *s, struct ina_control *control,
                                    struct ina_plan *plan, struct ina_failure *failure)
 {
@@ -189,7 +197,10 @@ static enum ina_fault_outcome hear(struct ina_fault_agreement *s, struct ina_con
 		s->fatal_ms = ina_now_ms() + DIAGNOSIS_MS;
 	outcome = follow(s, control, s->fatal_ms ? s->fatal_ms : s->deadline_ms + MARGIN_MS, plan,
 	                 failure);
-	/* Now, since the process may end at once: for those who are to have the same error. */
+	/*
+	 * Say farewell now, because the process may end immediately: the neighbours must get the
+	 * same error.
+	 */
 	if (outcome == INA_FAULT_FATAL)
 		ina_control_farewell(control, failure);
 	return outcome;

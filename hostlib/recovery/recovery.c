@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery from faults, phase by phase. */
+/* Recovers from faults, in phases. */
 #include "recovery.h"
 
 #include <stdio.h>
@@ -15,7 +15,10 @@ int64_t ina_recovery_patience_ms(const struct ina_options *options)
 	return 3 * (join_ms > losses_ms ? join_ms : losses_ms);
 }
 
-/* Which call this rank is in. Between two, turn->current is the one that it finished last. */
+/*
+ * Notes the call that this rank is in. Between two calls, turn->current is the one that it finished
+ * last.
+ */
 static void note_calls(struct ina_fault *fault, const struct ina_turn *turn)
 {
 	fault->current = turn->current;
@@ -51,9 +54,9 @@ void ina_recovery_begin(struct ina_recovery *recovery, const struct ina_failure 
 	agreement->may_recover = recovery->phase == INA_STEADY && by_aggregator &&
 	                         options->algorithm == INA_ALGORITHM_AUTO;
 	/*
-	 * The others come to where the context is given away by themselves, once they have all
-	 * sums: who is asked before goes on without. But if the aggregator dies now, they never
-	 * come.
+	 * When the job gives up its context, the other ranks enter this recovery on their own as
+	 * soon as they have all sums. A rank that is asked earlier would stop waiting for sums. But
+	 * if the aggregator dies now, the others never get their sums, so ask them later.
 	 */
 	agreement->ask_ms = agreement->yields && !ina_innet_is_busy(&context->network->innet)
 	                            ? ina_now_ms() + ina_recovery_patience_ms(options)
@@ -75,8 +78,8 @@ void ina_recovery_rejoin(struct ina_recovery *recovery)
 }
 
 /*
- * Another fault, while sums are repaired or the aggregator is joined again. The aggregator is not
- * in use then, so the message that was seen last is the ring's.
+ * Handles another fault during a repair or rejoin. The aggregator is not in use then, so the
+ * message is the ring's.
  */
 static enum ina_recovery_result fault_again(struct ina_recovery *recovery,
                                             const struct ina_failure *failure)
@@ -123,7 +126,7 @@ static enum ina_recovery_result step_agreeing(struct ina_recovery *recovery,
 	        recovery->plan.yields     ? "the job gives its place at the aggregator to another"
 	        : fault->status == INA_OK ? "the aggregator dropped out at other ranks"
 	                                  : fault->text);
-	recovery->phase = INA_REPAIRING; /* a fault from here on is another one */
+	recovery->phase = INA_REPAIRING; /* a fault after this point is a new one */
 	if (ina_fallback_begin(context, &recovery->plan, &done, failure) != INA_OK)
 		return fault_again(recovery, failure);
 	return done ? end_repair(recovery) : INA_RECOVERY_UNDER_WAY;
@@ -168,7 +171,7 @@ static enum ina_recovery_result step_rejoining(struct ina_recovery *recovery,
 	return INA_RECOVERY_UNDER_WAY;
 }
 
-/* Takes completions and what has come over the control channel. */
+/* Takes completions and frames of the control channel. */
 static enum ina_status take_in(const struct ina_recovery *recovery, int timeout_ms, bool *moved,
                                struct ina_failure *failure)
 {
@@ -181,7 +184,7 @@ static enum ina_status take_in(const struct ina_recovery *recovery, int timeout_
 		                              failure);
 	else if (context->network)
 		status = ina_completions_poll(&context->network->completions, &count, failure);
-	/* Without a network, or where that has failed for good, this is the wait. */
+	/* Without a network, or after it has failed, wait here. */
 	ina_control_pump(context->control,
 	                 context->network && status != INA_ERR_DEVICE ? 0 : timeout_ms);
 	*moved = count > 0;
@@ -202,13 +205,13 @@ enum ina_recovery_result ina_recovery_step(struct ina_recovery *recovery, int ti
 	switch (recovery->phase) {
 	case INA_STEADY:
 		break;
-	case INA_AGREEING: /* what fails now can only be of the same fault */
+	case INA_AGREEING: /* further errors of this rank belong to the same fault */
 		return step_agreeing(recovery, failure);
 	case INA_REPAIRING:
 		return status == INA_OK ? step_repairing(recovery, *moved, failure)
 		                        : fault_again(recovery, failure);
 	case INA_REJOINING:
-		/* INA_ERR_AGGREGATOR: this attempt has failed, which the vote will say. */
+		/* INA_ERR_AGGREGATOR: this attempt has failed, and this rank's vote will say so. */
 		return status == INA_OK || status == INA_ERR_AGGREGATOR
 		               ? step_rejoining(recovery, failure)
 		               : fault_again(recovery, failure);

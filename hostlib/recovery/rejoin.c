@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the ring to the aggregator. */
+/* Returns from the ring to the aggregator. */
 #include "rejoin.h"
 
 #include "common/deadline.h"
@@ -8,23 +8,26 @@
 #include "hostlib/rdma/connection.h"
 #include "hostlib/rdma/manager.h"
 
-/* Between attempts: longer each time that one fails, or does not last. */
+/*
+ * Pauses between attempts, in milliseconds. The pause doubles each time that an attempt fails or
+ * that the aggregator does not last.
+ */
 #define PAUSE_FIRST_MS   250
-#define PAUSE_REFUSED_MS 1000 /* the first one, where no aggregator has ever joined the job */
+#define PAUSE_REFUSED_MS 1000 /* the first pause if no aggregator has ever summed for the job */
 #define PAUSE_LAST_MS    30000
 
 /*
- * Where there are more jobs than contexts, they take turns. A job keeps its context for TURN_MS at
- * least, and leaves it to others for as long. A job that is refused has thereby asked another one
- * to give way, which happens within an all-reduce: it tries again after LOOK_MS. An attempt takes
- * little longer than it takes to connect, once or twice.
+ * If there are more jobs than contexts, the jobs take turns. A job keeps its context for at least
+ * TURN_MS, and then leaves it to others for as long. A refused JOIN asks another job to give up its
+ * context, which happens within an all-reduce, so the refused job tries again after LOOK_MS. An
+ * attempt takes little longer than one or two connections.
  */
 #define TURN_MS 1000
 #define LOOK_MS 250
 
 /*
- * A switch without an id can sum, and writes into no TRACE. After ten lookouts without an answer,
- * which take some three minutes at first and then five, there is an attempt all the same.
+ * A switch without an id can sum, but does not write into TRACEs. So after ten lookouts without an
+ * answer the ranks attempt a JOIN. Ten lookouts take about three minutes at first, and later five.
  */
 #define VAIN_LOOKOUTS 10u
 
@@ -39,7 +42,7 @@ void ina_rejoin_ask(const struct ina_rejoin *rejoin, const struct ina_recovery_c
 	bool waits = rejoin->looks && rejoin->has_sent &&
 	             !ina_lookout_is_over(&context->network->lookout);
 
-	/* Of a TRACE that does not come the others hear as well, in the end. */
+	/* If a TRACE does not arrive, the other ranks must learn this too, in the end. */
 	context->network->hosts.ask_rejoin =
 	        options->rank == 0 && options->algorithm == INA_ALGORITHM_AUTO &&
 	        ina_now_ms() >= rejoin->next_ms + (waits ? options->join_timeout_ms : 0);
@@ -89,7 +92,7 @@ static void try_later(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 	rejoin->next_ms = now_ms + rejoin->pause_ms;
 }
 
-/* The JOIN has come back as it was, through a switch that could have joined it. */
+/* Did the JOIN come back unchanged, although a switch on its way could have summed it? */
 static bool has_rivals(const struct ina_network *network)
 {
 	return network->tree.verdict == INA_TREE_SUMS && network->innet.received > 0 &&
@@ -104,12 +107,14 @@ void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_con
 		try_later(rejoin, context);
 		return;
 	}
-	/* Between half of it and all, or of jobs in step the same ones would always come too late.
+	/*
+	 * Wait between LOOK_MS / 2 and LOOK_MS. If all jobs waited equally long, the same ones
+	 * would always come too late.
 	 */
 	rejoin->next_ms = ina_now_ms() + LOOK_MS - spread_ms;
 }
 
-/* Has a TRACE failed, at any rank? */
+/* Has a TRACE failed, on any rank? */
 static bool has_failed(const struct ina_tree *tree)
 {
 	for (int r = 0; r < tree->ranks; r++) {
@@ -126,7 +131,7 @@ bool ina_rejoin_look_out(struct ina_rejoin *rejoin, const struct ina_recovery_co
 
 	rejoin->looks =
 	        tree->verdict != INA_TREE_SUMS && !has_failed(tree) && ina_trace_fits(network);
-	/* A TRACE that is late is waited for; the other ranks keep theirs. */
+	/* If this rank's TRACE is late, keep waiting for it; the other ranks keep theirs. */
 	rejoin->has_sent = rejoin->looks && tree->verdict == INA_TREE_LOST;
 	if (rejoin->looks && !rejoin->has_sent)
 		ina_lookout_expect(&network->lookout);
@@ -134,8 +139,8 @@ bool ina_rejoin_look_out(struct ina_rejoin *rejoin, const struct ina_recovery_co
 }
 
 /*
- * The job computed for long, and when it called again the aggregator had forgotten it, as a switch
- * does for another job. One that swallows everything takes longer to be found out.
+ * The job computed for a long time, and when it called again, the aggregator had forgotten it in
+ * favour of another job. An aggregator that swallows packets takes longer to be detected.
  */
 static bool was_silent(const struct ina_rejoin *rejoin, const struct ina_turn *turn)
 {
@@ -153,9 +158,9 @@ void ina_rejoin_lost(struct ina_rejoin *rejoin, const struct ina_recovery_contex
 }
 
 /*
- * What this rank brings to the agreement under way. A rank that did not get there votes 0, and so
- * all hear 0. At the CHECK that is a failure: where one JOIN was not joined none is, and the others
- * need not wait for theirs to come back.
+ * This rank's vote in the agreement under way. A rank that has not succeeded votes 0, so all ranks
+ * get 0. At INA_REJOIN_CHECK, a 0 is sent as a failure. If one JOIN was refused, all were, so the
+ * other ranks need not wait for theirs to come back.
  */
 static struct ina_vote own_vote(const struct ina_rejoin *rejoin,
                                 const struct ina_recovery_context *context,
@@ -171,7 +176,7 @@ static struct ina_vote own_vote(const struct ina_rejoin *rejoin,
 	                         .failed = failed};
 }
 
-/* An agreement of all ranks follows. */
+/* Enters a stage in which all ranks agree. */
 static void vote(struct ina_rejoin *rejoin, const struct ina_recovery_context *context,
                  enum ina_rejoin_stage stage, uint32_t value)
 {
@@ -184,7 +189,7 @@ static void vote(struct ina_rejoin *rejoin, const struct ina_recovery_context *c
 	ina_agree_begin(context->control, &brought);
 }
 
-/* INA_AGREED: *least is the smallest vote of all ranks. */
+/* If it returns INA_AGREED, *least is the smallest vote of all ranks. */
 static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
                                      const struct ina_recovery_context *context, uint32_t *least,
                                      struct ina_failure *failure)
@@ -200,16 +205,19 @@ static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
 	return INA_AGREED;
 }
 
-/* On fresh connections. */
+/* Begins an attempt with fresh connections. */
 static void begin_attempt(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_network *network = context->network;
 	uint64_t job_id = network->fabric.job_id;
 
-	/* A connection that is still there is one whose JOIN was not joined. */
+	/* If the old connection still exists, its JOIN was refused. */
 	ina_network_drop_aggregated(network);
 	ina_fabric_set_rank_order(&network->fabric, INA_PURPOSE_AGGREGATE);
-	/* The same on all ranks, and nothing that an unknown peer who saw no frame can guess. */
+	/*
+	 * All ranks compute the same id, and an unknown peer that has seen no frame cannot guess
+	 * it.
+	 */
 	network->fabric.job_id = ina_random(&job_id);
 	rejoin->looks = false;
 	rejoin->placed = false;
@@ -225,7 +233,7 @@ void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 		begin_attempt(rejoin, context);
 }
 
-/* Decided, one way or the other: the all-reduce that has waited begins. */
+/* Ends the attempt, with or without success: the waiting all-reduce begins. */
 static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
                                   const struct ina_recovery_context *context, bool joined)
 {
@@ -264,7 +272,7 @@ static void start_connecting(struct ina_rejoin *rejoin, const struct ina_recover
 		vote(rejoin, context, INA_REJOIN_COUNT, false);
 }
 
-/* The connection is there: as innet uses it, and with the receive that a TRACE needs. */
+/* Prepares the in-network algorithm for the fresh connection, and posts the receive for a TRACE. */
 static bool make_ready(struct ina_network *network, bool traces)
 {
 	ina_network_renew_aggregated(network);
@@ -302,7 +310,7 @@ static void send_join(struct ina_rejoin *rejoin, const struct ina_recovery_conte
 		vote(rejoin, context, INA_REJOIN_CHECK, false);
 }
 
-/* All ranks know what the lookout has found. */
+/* Called when all ranks know the result of the lookout. */
 static enum ina_rejoin_result take_findings(struct ina_rejoin *rejoin,
                                             const struct ina_recovery_context *context)
 {
@@ -322,7 +330,10 @@ static enum ina_rejoin_result take_findings(struct ina_rejoin *rejoin,
 	return INA_REJOIN_REFUSED;
 }
 
-/* Where the ranks are is known: they JOIN, once they are connected in an order that will do. */
+/*
+ * Called when the positions of all ranks are known: sends the JOIN, after the ranks have connected
+ * in an order in which the switches can sum.
+ */
 static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
                                           const struct ina_recovery_context *context)
 {
@@ -473,7 +484,10 @@ enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
 	enum ina_rejoin_result result;
 	enum ina_rejoin_stage before;
 
-	/* What a stage waits for may be there already, and nothing would wake the caller then. */
+	/*
+	 * The next stage may be able to continue immediately, and no event would wake the caller
+	 * for it.
+	 */
 	do {
 		before = rejoin->stage;
 		result = step_stage(rejoin, context, failure);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CRC of one beat as the iCRC covers it: of headers (ina_parse), or of payload.
+// The CRC of one beat as the iCRC covers it: of headers (from ina_parse), or of payload.
 //
-// The iCRC (IBTA vol. 1, 7.8.1; annex A17.3.3) is the complement of CRC-32 over 8 bytes of ones (in
-// place of the link header of InfiniBand), then IP, UDP and BTH with the fields that may change on
-// the way read as ones, then the payload. Ethernet and VLAN tag are not covered.
+// The iCRC (IBTA vol. 1, 7.8.1; annex A17.3.3) is the complement of a CRC-32. It covers 8 bytes of
+// ones (in place of InfiniBand's link header), then IP, UDP and BTH, and then the payload. Header
+// fields that may change on the way are read as ones. Ethernet and the VLAN tag are not covered.
 
 `default_nettype none
 
@@ -12,17 +12,17 @@ module ina_beat_crc (
     input  logic clk,
 
     input  logic                       s_valid,
-    input  logic                       s_head,  // headers, right before the payload, zeros before IP
+    input  logic                       s_head,  // the end of the headers, with zeros before IP
     input  logic                       s_ipv6,
     input  logic [ina_pkg::BEAT_W-1:0] s_data,
 
-    output logic [31:0] m_crc  // a clock later; holds until the next s_valid
+    output logic [31:0] m_crc  // one clock later; holds until the next s_valid
 );
   localparam int BEAT_W = ina_pkg::BEAT_W;
   localparam int FROM   = ina_pkg::HEADER_BYTES - ina_pkg::BEAT_BYTES;  // byte 0 in the record
 
-  // Traffic class and flow label follow the four bits of the version. Ones are counted out: yosys
-  // 0.23 makes '1 a single one in a constant function.
+  // Traffic class and flow label follow the four bits of the version. The ones are written out,
+  // because yosys 0.23 makes '1 a single one in a constant function.
   function automatic logic [BEAT_W-1:0] changing_fields(input bit ipv6);
     changing_fields = '0;
     if (ipv6) begin
@@ -38,9 +38,9 @@ module ina_beat_crc (
     changing_fields[(ina_pkg::BTH_RESERVED_AT-FROM)*8+:8]  = 8'hFF;
   endfunction
 
-  // 8 bytes of ones from start value ones: the first four cancel the start value, the register is 0
-  // then, and the other four are a message of their own. Zeros leave a register of 0 as it is: what
-  // counts comes in with IP's first byte.
+  // 8 bytes of ones from a start value of ones: the first four cancel the start value, so the
+  // register is 0. The other four are then a message from start value 0. Zeros do not change a
+  // register of 0, so the register after these four bytes is added at IP's first byte.
   localparam logic [BEAT_W-1:0] START = BEAT_W'(ina_crc_pkg::advance(32'hFFFF_FFFF, 32));
 
   ina_crc #(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CRC register after one beat, a clock later: a constant matrix times the bits. With s_first
-// (or s_other) the bits of FIRST_ONES (or OTHER_ONES) are read as ones, and FIRST_START (or
-// OTHER_START) is added: the register before the message, where that begins (ina_crc_pkg).
+// The CRC register after one beat, one clock later: a constant matrix times the beat's bits. With
+// s_first (or s_other) the bits of FIRST_ONES (or OTHER_ONES) are read as ones, and FIRST_START (or
+// OTHER_START) is added. The latter is the register before the message, at the place where the
+// message begins (ina_crc_pkg).
 
 `default_nettype none
 
@@ -24,8 +25,8 @@ module ina_crc #(
   localparam int W = ina_pkg::BEAT_W;
 
 `ifdef SYNTHESIS
-  // Bit W - 1 - e of `data` is that of x^e. Powers from A_AT on are folded onto lower ones, then
-  // those from B_AT on.
+  // Bit W - 1 - e of `data` is the coefficient of x^e. Powers from A_AT on are folded onto lower
+  // ones, then those from B_AT on.
   localparam int A_AT       = ina_crc_pkg::FOLD_A_AT;
   localparam int B_AT       = ina_crc_pkg::FOLD_B_AT;
   localparam int EXPONENT_W = ina_crc_pkg::EXPONENT_W;
@@ -43,9 +44,9 @@ module ina_crc #(
             data[i + B_AT - 32'(ina_crc_pkg::FOLD_B_ONTO[t*EXPONENT_W+:EXPONENT_W])] ^ data[i];
   end
 
-  // What is left is multiplied by the matrix: each row's bits in sixes, a LUT for each. These are the
-  // registers, for the rest of the sum would be too much for the first clock. What does not come from
-  // s_data is added at the end.
+  // The remaining bits are multiplied by the matrix. The bits of each row are summed in groups of
+  // six, one LUT each. These sums are the registers, because the whole sum would be too slow for
+  // the first clock. The part that does not come from s_data is added at the end.
   for (genvar r = 0; r < 32; r++) begin : row
     localparam logic [W-1:0] ROW = ina_crc_pkg::beat_row(5'(r));
     localparam int ONE_COUNT = ina_crc_pkg::one_count(ROW[W-1-:B_AT]);
@@ -90,7 +91,7 @@ module ina_crc #(
       if (s_first) data = (s_data | FIRST_ONES) ^ FIRST_START;
       if (s_other) data = (s_data | OTHER_ONES) ^ OTHER_START;
       crc  = '0;
-      // Two loops: Verilator unrolls up to 64 turns of one.
+      // Two loops, because Verilator unrolls at most 64 iterations of one loop.
       for (int word = 0; word < W / 32; word++)
         for (int b = 0; b < 4; b++)
           crc = crc ^ ina_crc_pkg::OF_BEAT[(word*4+b)*256+32'(data[(word*4+b)*8+:8])];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CRC-32 as linear algebra. With c(m) the register of zlib's CRC-32 after message m from start
+// CRC-32 as linear algebra. Let c(m) be the register of zlib's CRC-32 after message m, from start
 // value 0 and without the final complement:
 //
 //   c(m xor n) = c(m) xor c(n)                for messages of one length
@@ -8,10 +8,11 @@
 //   c(s, m)    = c(m with s xored into its first 32 bits)  from start value s
 //
 // So a beat's CRC is a matrix times its bits (ina_crc), beats are chained by a constant matrix
-// (ina_crc_step), and frames that share a payload share the CRC of it (ina_payload_crc).
+// (ina_crc_step), and frames that share a payload share its CRC (ina_payload_crc).
 //
-// A payload's last beat is filled up with zeros. What they do is undone at the packet's end, on 32
-// bits: advance can be inverted (retreat), or both sides of a comparison advanced (ina_check).
+// The last beat of a payload is filled with zeros. Their effect is undone at the end of the packet,
+// on 32 bits: either by the inverse of advance (retreat), or by advancing both sides of a
+// comparison (ina_check).
 
 `default_nettype none
 
@@ -19,11 +20,11 @@ package ina_crc_pkg;
 
   localparam logic [31:0] POLYNOMIAL = 32'hEDB88320;  // of CRC-32, bit-reflected
 
-  // yosys 0.23 lets no package read another one: these are ina_pkg's.
+  // The same as in ina_pkg: yosys 0.23 does not let a package read another one.
   localparam int BEAT_W = 512;
   localparam int QUAD_W = 128;
 
-  // The register after `count` more zero bits.
+  // The register after `count` zero bits.
   function automatic logic [31:0] advance(input logic [31:0] state, input int count);
     advance = state;
     for (int i = 0; i < count; i++) begin
@@ -31,7 +32,7 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // The register before `count` more zero bits: the highest bit says what the last step added.
+  // The register before `count` zero bits: the highest bit says what the last step added.
   function automatic logic [31:0] retreat(input logic [31:0] state, input int count);
     retreat = state;
     for (int i = 0; i < count; i++) begin
@@ -39,14 +40,14 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // A matrix is written twice, and the benches hold both to zlib: as XORs of chosen bits for
-  // synthesis, and as tables for simulation, in Verilator several times as fast. With
-  // INA_NATIVE_CRC a beat's is a call of C (ina_native_crc.c): a fifth of the instructions, and no
-  // tables.
+  // Each matrix is written twice, and the benches compare both with zlib: as XORs of chosen bits
+  // for synthesis, and as tables for simulation, which are several times as fast in Verilator. With
+  // INA_NATIVE_CRC a C function computes a beat's CRC (ina_native_crc.c), with a fifth of the
+  // instructions and no tables.
 `ifdef SYNTHESIS
 
-  // Which bits of the register make bit `r` of it before `quads` more quads of zeros. One step back
-  // moves bit i to bit i + 1, so bit i is bit 0 with i more steps back.
+  // The bits of the register whose XOR is bit `r` of the register before the last `quads` quads of
+  // zeros. One step back moves bit i to bit i + 1, so bit i is bit 0 with i more steps back.
   function automatic logic [31:0] retreat_row(input logic [4:0] r, input int quads);
     logic [31:0] column;
     column = retreat(32'd1, quads * QUAD_W);
@@ -56,16 +57,16 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // Before the matrix, a beat's upper powers are folded onto lower ones. These are multiples of the
-  // polynomial:
+  // Before the matrix, the upper powers of a beat are folded onto lower ones, with these multiples
+  // of the polynomial:
   //
   //   x^274 + x^93 + x^75 + x^19 + x^11 + 1
   //   x^161 + x^93 + x^77 + x^69 + x^68 + x^37 + 1
   //
-  // so that five or six XORs do for a bit what half a column of the matrix, some 16, would do. There
-  // are multiples of as few terms at lower degrees, but their second powers are close below the
-  // first ones, and a bit would be folded again and again. *_AT is a multiple's degree, *_ONTO the
-  // exponents of its other terms, EXPONENT_W bits for each.
+  // So a bit needs five or six XORs, where half a column of the matrix would need some 16. There
+  // are multiples of as few terms at lower degrees. But their second powers are just below their
+  // first ones, so a bit would be folded again and again. *_AT is the degree of a multiple, *_ONTO
+  // are the exponents of its other terms, with EXPONENT_W bits each.
   localparam int EXPONENT_W   = 9;
   localparam int FOLD_A_AT    = 274;
   localparam int FOLD_A_TERMS = 5;
@@ -80,7 +81,7 @@ package ina_crc_pkg;
     for (int i = 0; i < FOLD_B_AT; i++) one_count = one_count + 32'(row[i]);
   endfunction
 
-  // Where the ones of a row are, 8 bits for each.
+  // The positions of the ones in a row, 8 bits each.
   function automatic logic [FOLD_B_AT*8-1:0] ones_at(input logic [FOLD_B_AT-1:0] row);
     int n;
     n = 0;
@@ -93,8 +94,8 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // Which bits of a beat, whose last byte is the message's last byte, make bit `r` of the register:
-  // a row of ina_crc's matrix.
+  // The bits of a beat whose XOR is bit `r` of the register after the beat: a row of ina_crc's
+  // matrix. The last byte of the beat is the last byte of the message.
   function automatic logic [BEAT_W-1:0] beat_row(input logic [4:0] r);
     logic [31:0] column;
     column = POLYNOMIAL;
@@ -104,8 +105,8 @@ package ina_crc_pkg;
     end
   endfunction
 
-  // Which bits of the register make bit `r` of it after `quads` quads of zeros: those of a message
-  // that begins with the register and is that long.
+  // The bits of the register whose XOR is bit `r` of the register after `quads` quads of zeros:
+  // those of a message that begins with the register and has that length.
   function automatic logic [31:0] advance_row(input logic [4:0] r, input int quads);
     logic [BEAT_W-1:0] row;
     row = beat_row(r);
@@ -114,7 +115,7 @@ package ina_crc_pkg;
 
 `else
 
-  // All instances share the tables, so that they stay in the processor's cache.
+  // All instances share the tables, so the tables stay in the processor's cache.
   typedef logic [31:0] register_table_t [4*256];  // [byte of the register][its value]
 
 `ifdef INA_NATIVE_CRC
@@ -123,7 +124,8 @@ package ina_crc_pkg;
   localparam int BYTES = BEAT_W / 8;
   typedef logic [31:0] beat_table_t [BYTES*256];  // [byte of the beat][its value]
 
-  // The CRC of a beat that has one byte: followed by one byte less than the byte before it.
+  // The CRC of a beat that has one nonzero byte. From one byte to the byte before it, one more byte
+  // of zeros follows.
   function automatic beat_table_t beat_table();
     logic [31:0] entry;
     for (int k = BYTES - 1; k >= 0; k--) begin
@@ -137,8 +139,8 @@ package ina_crc_pkg;
   beat_table_t OF_BEAT = beat_table();
 `endif
 
-  // advance() of a register that has one byte. Linear: the entry of several bits is that of the
-  // lowest one, and that of the others.
+  // advance() of a register that has one nonzero byte. It is linear: the entry for several bits is
+  // the XOR of the entry for the lowest bit and the entry for the others.
   function automatic register_table_t advance_table(input int count);
     for (int k = 0; k < 4; k++) begin
       for (int x = 0; x < 256; x++) begin

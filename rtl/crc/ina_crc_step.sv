@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step of a CRC register: QUADS quads of zeros on, plus another CRC. So the CRCs of a packet's
-// beats are chained, each of them that of the beat alone. Combinational: the register is the
-// user's.
+// One step of a CRC register: advances it over QUADS quads of zeros, and adds another CRC. This
+// chains the CRCs of a packet's beats, each of which covers its beat alone. Combinational: the
+// parent module has the register.
 
 `default_nettype none
 
 module ina_crc_step #(
     parameter int QUADS = ina_pkg::QUAD_COUNT  // 1 or 4
 ) (
-    input  logic        s_valid,    // m_crc is looked at
+    input  logic        s_valid,    // m_crc is used
     input  logic [31:0] s_state,
-    input  logic        s_advance,  // 0: it does not move on
-    input  logic [31:0] s_crc,      // is added
+    input  logic        s_advance,  // 0: does not advance the register
+    input  logic [31:0] s_crc,      // CRC that is added
 
     output logic [31:0] m_crc
 );

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Six bits' sum: a LUT. A module, because mappers make of one long XOR a tree of least depth, whose
-// LUTs have four inputs, and because no border of a module is crossed where the hierarchy is kept.
+// The XOR of six bits: one LUT. It is a module because mappers turn one long XOR into a tree of
+// least depth, with LUTs of four inputs, and because a kept hierarchy stops them from merging
+// across it.
 
 `default_nettype none
 

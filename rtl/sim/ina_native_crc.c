@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CRC of one beat for a simulator, by the processor's carry-less multiplication: what ina_crc
-// works out as a matrix or by tables, where INA_NATIVE_CRC is defined.
+// The CRC of one beat for a simulator, by the processor's carry-less multiplication. With
+// INA_NATIVE_CRC it replaces the matrix or the tables of ina_crc.
 //
 // The 64 bytes are a polynomial over GF(2), and so is a register: the highest power is the lowest
-// bit. Its upper parts are folded onto the lowest 128 bits, each multiplied by what x to its
-// distance leaves modulo CRC-32's polynomial P; what is left is reduced by Barrett's method. As in
-// Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction (Intel,
-// 2009), for bit-reflected CRCs.
+// bit. The upper parts of the polynomial are folded onto its lowest 128 bits. Each part is
+// multiplied by x to the power of its distance, modulo CRC-32's polynomial P. The remaining bits
+// are reduced by Barrett's method. The method is that of Gopal et al., Fast CRC Computation for
+// Generic Polynomials Using PCLMULQDQ Instruction (Intel, 2009), for bit-reflected CRCs.
 
 #include <stdint.h>
 #include <wmmintrin.h>
 
 uint32_t ina_native_crc(const uint32_t *beat);
 
-// The product of two halves has a bit less than 128, so reflected it stands one bit too low: a
-// constant x^d mod P, reflected into 32 bits, is moved up by one. The half with the higher powers
-// (the lower bits) needs d = distance + 32, the other one distance - 32.
+// The product of two halves has one bit less than 128, so the reflected product is one bit too
+// low. A constant x^d mod P, reflected into 32 bits, is therefore shifted up by one. The half
+// with the higher powers (the lower bits) needs d = distance + 32, the other one d = distance -
+// 32.
 #define CONSTANTS(higher, lower) _mm_set_epi64x(lower, higher)
 
 static __m128i load(const uint32_t *words)
@@ -24,14 +25,14 @@ static __m128i load(const uint32_t *words)
 	return _mm_loadu_si128((const __m128i *)words);
 }
 
-// `part` moved on to where `onto` is.
+// Moves `part` to the place of `onto` and adds both.
 static __m128i fold(__m128i part, __m128i constants, __m128i onto)
 {
 	return _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(part, constants, 0x00), onto),
 	                     _mm_clmulepi64_si128(part, constants, 0x11));
 }
 
-// The register after the 64 bytes of a beat, from 0 and without complement.
+// The register after the 64 bytes of a beat, from start value 0 and without complement.
 uint32_t ina_native_crc(const uint32_t *beat)
 {
 	const __m128i by_384 = CONSTANTS(0x03db1ecdc, 0x174359406);
@@ -45,12 +46,12 @@ uint32_t ina_native_crc(const uint32_t *beat)
 	rest = fold(load(beat + 4), by_256, rest);
 	rest = fold(load(beat + 8), by_128, rest);
 
-	// 128 bits, and the 32 zeros that a CRC puts behind them, to 64.
+	// Reduces 128 bits, and the 32 zeros that a CRC appends to them, to 64.
 	rest = _mm_xor_si128(_mm_srli_si128(rest, 8), _mm_clmulepi64_si128(rest, to_64, 0x00));
 	rest = _mm_xor_si128(_mm_srli_si128(rest, 4),
 	                     _mm_clmulepi64_si128(_mm_and_si128(rest, low_32), to_64, 0x10));
 
-	// The quotient, and what is left of its product with P.
+	// The quotient, and the remainder after its product with P.
 	__m128i quotient = _mm_clmulepi64_si128(_mm_and_si128(rest, low_32), barrett, 0x10);
 
 	quotient = _mm_clmulepi64_si128(_mm_and_si128(quotient, low_32), barrett, 0x00);

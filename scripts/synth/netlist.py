@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mapped netlist (yosys write_json), its hierarchy kept: what it is made of, module by module."""
+"""Reads a mapped netlist with its hierarchy (yosys write_json), and counts its primitives, module by module."""
 
 import collections
 import json
 import re
 
-# 6-input LUTs that a distributed RAM or a shift register takes (UG574, tables 5-1 and 5-2).
+# The 6-input LUTs of a distributed RAM or a shift register (UG574, tables 5-1 and 5-2).
 LUTS_OF_MEMORY = {
     "RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8,
     "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8,
@@ -14,20 +14,20 @@ LUTS_OF_MEMORY = {
 }
 FLIP_FLOPS = {"FDRE", "FDSE", "FDCE", "FDPE"}
 LATCHES = {"LDCE", "LDPE"}
-# In block RAMs of 36 Kbit. An UltraRAM has 288 Kbit.
+# Sizes in block RAMs of 36 Kbit. An UltraRAM has 288 Kbit.
 BLOCK_RAMS = {"RAMB36E2": 1.0, "RAMB18E2": 0.5, "URAM288": 8.0}
 
 COLUMNS = ("lut", "lutram", "carry8", "ff", "bram36", "bram18", "uram", "dsp", "latch")
 
 
 def base_name(module):
-    """The name in the source of a module that yosys has specialised."""
+    """Returns the name in the source of a module that yosys has specialised."""
     match = re.search(r"(?:^|\\)(ina_\w+)", module)
     return match.group(1) if match else module
 
 
 class Netlist:
-    """The modules of a design, and how often each of them is instantiated."""
+    """The modules of a design, and the number of instances of each."""
 
     def __init__(self, path, top):
         with open(path, encoding="utf-8") as file:
@@ -47,13 +47,13 @@ class Netlist:
                 self._count(cell["type"])
 
     def primitives(self, name):
-        """How many of each primitive a module has itself, without the modules in it."""
+        """Counts each primitive that a module has directly, without its submodules."""
         cells = self.modules[name]["cells"].values()
         return collections.Counter(c["type"] for c in cells if c["type"] not in self.modules)
 
 
 def resources(primitives):
-    """Counts of primitives as a dict of COLUMNS. LUTs of memories are in lut as well."""
+    """Converts counts of primitives to a dict with COLUMNS. LUTs of memories are also counted in lut."""
     row = dict.fromkeys(COLUMNS, 0)
     for kind, count in primitives.items():
         if re.fullmatch(r"LUT[1-6]", kind) or kind == "INV":
@@ -81,13 +81,13 @@ def resources(primitives):
 
 
 def block_rams(row):
-    """Memory in equivalents of a block RAM of 36 Kbit."""
+    """Memory, in equivalents of a block RAM of 36 Kbit."""
     return (row["bram36"] * BLOCK_RAMS["RAMB36E2"] + row["bram18"] * BLOCK_RAMS["RAMB18E2"]
             + row["uram"] * BLOCK_RAMS["URAM288"])
 
 
 def by_module(netlist):
-    """{name in the source: (instances, resources of all of them)}, and the same for the whole."""
+    """Returns {name in the source: (instances, resources of all of them)}, and the same for the whole design."""
     table = {}
     total = dict.fromkeys(COLUMNS, 0)
     for name, count in netlist.counts.items():

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the aggregator costs on an UltraScale+ FPGA: a table by module, how deep its logic is, JSON.
 
-yosys keeps the hierarchy, so a module is synthesised once for each set of its parameters and counted
-as often as it is instantiated. That is an upper bound: nothing is shared or dropped across borders,
-and no two LUTs are packed into one (LUT6_2), as Vivado would. See rtl/README.md, Cost.
+yosys keeps the hierarchy, so it synthesises a module once for each set of its parameters, and the
+result counts once for each instance. This gives an upper bound: no logic is shared or removed across
+the borders of modules, and no two LUTs are packed into one (LUT6_2), as Vivado would do. See
+rtl/README.md, Cost.
 """
 
 import argparse
@@ -24,13 +25,13 @@ TOP = "ina_top"
 PACKAGES = ("ina_pkg.sv", "crc/ina_crc_pkg.sv")
 MEMORY_LIMIT_BYTES = 8 << 30
 
-# A memory below this may be flip-flops.
+# A smaller memory may become flip-flops.
 MEMORY_BITS_MAX = 1024
 
 # NetReduce (ASPLOS 2023), six ports, float32, one job.
 NETREDUCE = {"lut": 109025, "ff": 167554, "bram": 993}
 
-# name: (what it is, parameters of ina_top, UltraRAM for what is large, figures to stay below)
+# name: (description, parameters of ina_top, whether large memories are UltraRAM, figures to stay below)
 CONFIGURATIONS = {
     "netreduce": ("NetReduce's own: six ports, float32, one job, memory for 2 messages x 170 packets x 1 KiB",
                   {"PORT_COUNT": 6, "JOB_COUNT": 1, "SLOT_COUNT": 256, "MEMORY": 340, "GRAIN": 4, "MTU": 1024,
@@ -52,11 +53,11 @@ def fail(message):
 
 
 def script(rtl, parameters, uram, out, check_only):
-    """yosys commands: stop once where memories have been mapped, to list those that have not.
+    """Returns yosys commands. They stop once after memories have been mapped, to list the unmapped ones.
 
-    check_only looks at words, not at gates: latches and loops are seen before anything is optimised,
-    and of what comes before the memories there is only what decides whether a RAM can be one. That
-    is a sixth of the time, and the list of memories is the same.
+    check_only works on words, not on gates. It finds latches and loops before anything is optimised,
+    and runs only those passes before the memories that decide whether a memory can be a RAM. That
+    takes a sixth of the time, and the list of memories is the same.
     """
     sources = [rtl / name for name in PACKAGES]
     sources += sorted(set(rtl.rglob("*.sv")) - set(sources))
@@ -87,8 +88,8 @@ def run_yosys(commands, out, timeout_s):
     log = out.with_suffix(".log")
     try:
         done = subprocess.run(
-            # A port of ours that gets another width than its own is a mistake, of which yosys only
-            # warns. It also fits the ports of block RAMs, whose names are in upper case.
+            # If the port of one of our modules is connected with another width, that is a mistake, but
+            # yosys only warns. The ports of block RAMs, whose names are in upper case, are exempt.
             ["yosys", "-q", "-e", "Resizing cell port .*[.][a-z_0-9]+ from", "-l", str(log),
              str(out.with_suffix(".ys"))], timeout=timeout_s,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
@@ -105,10 +106,10 @@ def run_yosys(commands, out, timeout_s):
 
 
 def memories_left(dump):
-    """Memories that become flip-flops: [(name, bits, read in parallel)].
+    """Lists memories that become flip-flops: [(name, bits, read in parallel)].
 
-    Where every read has a constant address, all words are read at once, as in a table that is
-    compared with a key: no RAM can do that, so registers are what was meant.
+    If every read has a constant address, all words are read in the same clock, as in a table that is
+    compared with a key. A RAM cannot do that, so these memories are meant to be registers.
     """
     found = []
     for cell in re.findall(r"^\s*cell \$mem_v2 .*?^\s*end$", dump, re.M | re.S):
@@ -125,7 +126,7 @@ def _number(text):
 
 
 def judge_memories(out):
-    """Reads what the run wrote. Returns the memories, and what is wrong with them as lines."""
+    """Reads the files that the run wrote. Returns the memories, and a line for each one that is wrong."""
     left = memories_left(out.with_suffix(".memories").read_text(encoding="utf-8"))
     for memory, bits, parallel in left:
         print(f"registers: {memory}, {bits} bits" + (", all read at once" if parallel else ""))
@@ -134,7 +135,7 @@ def judge_memories(out):
 
 
 def check(name, folder, options):
-    """No latch, no loop, every memory mapped, nothing else that yosys' check objects to."""
+    """Checks that there is no latch and no loop, that every memory is mapped, and that yosys' check finds nothing else."""
     _, parameters, uram, _ = CONFIGURATIONS[name]
     out = folder / name
     run_yosys(script(options.rtl, parameters, uram, out, True), out, options.timeout)
@@ -166,7 +167,7 @@ def timing_lines(paths):
 
 
 def synthesise(name, folder, options):
-    """Runs one configuration and prints it. Returns what is wrong with it, as lines."""
+    """Runs one configuration and prints its result. Returns a line for each fault."""
     title, parameters, uram, reference = CONFIGURATIONS[name]
     out = folder / name
     started_s = time.monotonic()

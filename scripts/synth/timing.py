@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static timing over a mapped netlist, across the borders of its modules: an estimate.
 
-yosys maps but does not place, so what a net costs is a guess, as before any placement. The constants
-are those of public timing reports for UltraScale+ of speed grade -2:
+yosys maps the design but does not place it, so the delay of a net is a guess, as always before
+placement. The constants come from public timing reports for UltraScale+ of speed grade -2:
 
 - LUT, carry and register: Vivado's figures for xcvu3p-2 as FloPoCo 5 restates them
   (src/Targets/VirtexUltrascalePlus.hpp): LUT 0.035 to 0.148 ns by input, S to CO 0.115, CI to O
   0.116, CI to CO of a CARRY8 0.015, between two of them 0.026, LUT to S 0.011, a local net 0.180.
 - Block RAM: 0.830 ns from clock to output without its output register (a path of an xcu250-2,
-  quoted in the sources of AutoBridge); likewise the setup of registers, 0.025.
+  quoted in the sources of AutoBridge). The setup of registers, 0.025, is from the same source.
 - A net: 0.20 ns, and 0.04 more for each doubling of its fanout. The worst path of alexforencich's
   axi_dma_wr on a VU9P at 250 MHz (verilog-axi, issue 67: 13 LUTs, 2 CARRY8, 16 nets) has 0.18 ns a
-  net after routing and 4.17 ns in all; this model says 4.5 to 5.5, by fanout: it errs on the slow side.
+  net after routing and 4.17 ns in all. This model gives 4.5 to 5.5, depending on fanout, so it is
+  pessimistic.
 - UltraRAM without output register, distributed RAM, and the setup of memories: assumed.
 """
 
@@ -38,25 +39,25 @@ RAM_SETUP_PS = 250
 DSP_PS = 1500
 NET_PS = 200
 NET_DOUBLING_PS = 40
-NET_TO_CARRY_PS = 11   # from the LUT in front of it
-NET_TO_OWN_FF_PS = 60  # from the LUT in front of it
+NET_TO_CARRY_PS = 11   # from the LUT that drives it
+NET_TO_OWN_FF_PS = 60  # from the LUT that drives it
 
 LUTRAM = re.compile(r"RAM\d+(M|X)\d+(S|D|SW|DR8)?$")
 
-# What stands before a net, and what behind: some pairs share a slice.
+# The kinds of cells that drive a net, and of pins that it drives: some pairs share a slice.
 OTHER, LUT, MUX, CARRY = range(4)
 SINK_OTHER, SINK_S, SINK_CI, SINK_MUX, SINK_D = range(5)
 
 
 class _Module:
-    """A module's timing arcs, in its own numbers of nets: the same for every instance of it."""
+    """A module's timing arcs, with its own numbers for nets; all its instances share them."""
 
     def __init__(self, module, is_module):
         self.arcs = []      # (net from, net to, ps, levels, carries, kind of sink)
         self.starts = []    # (net, ps)
         self.ends = []      # (net, ps, kind of sink, net that names the end)
-        self.loads = []     # a net for each pin that it drives
-        self.drivers = {}   # net: kind of driver, where it is not OTHER
+        self.loads = []     # the net, once for each pin that it drives
+        self.drivers = {}   # net: kind of driver, unless it is OTHER
         self.children = []  # (name, type, {port: nets})
         # {name: (is an output, nets)}
         self.ports = {name: (port["direction"] != "input", port["bits"])
@@ -145,7 +146,7 @@ class _Module:
                     self.drivers[sink] = CARRY
 
     def _distributed_ram(self, pins):
-        """Reads are logic, from address to data; writes end here, and data written starts here."""
+        """Treats reads as logic, from address to data. Paths end at writes, and begin at written data."""
         for pin, nets in pins.items():
             match = re.fullmatch(r"ADDR([A-H])|(DPRA|RADR)\d*|(A)\d*", pin)
             if pin.startswith("DO") or pin in ("DPO", "SPO", "O"):
@@ -167,7 +168,7 @@ class _Module:
                          for name in ("DOA_REG", "DOB_REG"))
         out_ps = URAM_OUT_PS if kind == "URAM288" else \
             BRAM_OUT_REGISTERED_PS if registered else BRAM_OUT_PS
-        # A memory is called after what it reads.
+        # A memory is named after its output.
         memory = next((net for pin, nets in sorted(pins.items()) if pin.startswith("DOUT")
                        for net in nets if isinstance(net, int)), None)
         for pin, nets in pins.items():
@@ -177,7 +178,7 @@ class _Module:
                 self._end(nets, RAM_SETUP_PS, label=memory)
 
     def _dsp(self, pins, parameters):
-        """A multiplier without pipeline registers is logic, one with them a start and an end."""
+        """Treats a multiplier without pipeline registers as logic; in one with them, paths end and begin."""
         registers = any(int(str(parameters.get(name, "0")), 2) for name in ("MREG", "PREG"))
         inputs = [net for pin in ("A", "B", "C", "D") for net in pins.get(pin, [])]
         if registers:
@@ -190,15 +191,15 @@ class _Module:
 
 
 class Timing:
-    """The whole design's arcs as arrays, and the latest arrival at every net."""
+    """The timing arcs of the whole design as arrays, and the latest arrival time at every net."""
 
     def __init__(self, netlist, limit=400):
-        """Raises ValueError where the logic has a loop (no end after `limit` steps)."""
+        """Raises ValueError if the logic has a loop (no end after `limit` steps)."""
         self._types = {name: _Module(module, lambda kind: kind in netlist.modules)
                        for name, module in netlist.modules.items() if netlist.counts[name]}
         self._net_count = 0
         self._wires = []
-        self.instances = []  # (path, type, net of the whole for each net of the type)
+        self.instances = []  # (path, type, the design's net for each net of the type)
         self._place("", netlist.top, {})
         self._join_wires()
         self._gather(netlist.top)
@@ -215,7 +216,7 @@ class Timing:
         self.instances.append((path, kind, nets))
         for name, child, pins in module.children:
             inner = {}
-            # Inputs first: where one net has several ports, the others are wires from the first.
+            # Inputs come first. If several ports share a net, the others are wires from the first one.
             for port, bits in sorted(self._types[child].ports.items(), key=lambda item: item[1][0]):
                 for mine, theirs in zip(bits[1], pins.get(port, [])):
                     if isinstance(mine, int) and isinstance(theirs, int):
@@ -259,7 +260,7 @@ class Timing:
             if driven:
                 drivers[nets[[net for net, _ in driven if isinstance(net, int)]]] = \
                     [driver for net, driver in driven if isinstance(net, int)]
-        # The surroundings have a register at each port.
+        # Assumes that each port of the design is connected to a register outside.
         nets = self.instances[0][2]
         module = self._types[top]
         for is_output, bits in module.ports.values():
@@ -276,7 +277,7 @@ class Timing:
         self._wire(drivers, numpy.concatenate(loads))
 
     def _wire(self, drivers, loads):
-        """Adds to each arc and end the net in front of it."""
+        """Adds to each arc and each end the delay of the net that leads to it."""
         fanout = numpy.bincount(loads, minlength=self._net_count)
         net_ps = NET_PS + NET_DOUBLING_PS * numpy.log2(numpy.maximum(fanout, 1))
 
@@ -293,7 +294,7 @@ class Timing:
         self.end_ps = self.ends[:, 1] + wire(self.ends[:, 0], self.ends[:, 2])
 
     def _settle(self, limit):
-        """Longest paths: arrivals move along all arcs at once until nothing changes."""
+        """Finds the longest paths: updates the arrival times over all arcs together, until none changes."""
         order = numpy.argsort(self.arcs[:, 1], kind="stable")
         self.arcs = self.arcs[order]
         self.arc_ps = self.arc_ps[order]
@@ -317,7 +318,7 @@ class Timing:
         self.end_arrival = arrival[self.ends[:, 0]] + self.end_ps + CLOCK_UNCERTAINTY_PS
 
     def _loop(self, sinks, firsts):
-        """Names of some nets of a loop: back from the latest arrival, which has been round it."""
+        """Names some nets of a loop: goes back from the latest arrival, which has passed through the loop."""
         first_of = dict(zip(sinks.tolist(), firsts.tolist()))
         net, seen = int(numpy.argmax(self.arrival)), []
         while net in first_of and net not in seen:
@@ -332,7 +333,7 @@ class Timing:
         return [names.get(net, "?") for net in seen]
 
     def _owners(self, nets_wanted):
-        """{net: name}: the outermost name that a person gave, else one that yosys made up."""
+        """Returns {net: name}, with the outermost name from the source, or else one that yosys made up."""
         wanted = numpy.array(sorted(nets_wanted), dtype=numpy.int64)
         names = {}
         for path, kind, nets in self.instances:
@@ -343,7 +344,7 @@ class Timing:
         return names
 
     def trace(self, end):
-        """The nets of the longest path to an end (an index into ends), from its start on."""
+        """Returns the nets of the longest path to an end (an index into ends), beginning at its start."""
         net = int(self.ends[end, 0])
         nets, levels, carries = [net], 0, 0
         while net in self._first_of:
@@ -363,7 +364,7 @@ class Timing:
         return nets[::-1], levels, carries
 
     def worst(self, ends):
-        """The worst of some ends as a dict: ps, LUT levels, carries, and the names on its way."""
+        """Returns the worst of some ends as a dict: ps, LUT levels, carries, and the names on its path."""
         end = ends[int(numpy.argmax(self.end_arrival[ends]))]
         nets, levels, carries = self.trace(end)
         label = int(self.ends[end, 3])
@@ -373,7 +374,7 @@ class Timing:
                 "carry4": carries, "nets": [names.get(net, "?") for net in nets]}
 
     def by_module(self, base_name):
-        """{name in the source: its worst path}, by the module in which a path ends."""
+        """Returns {name in the source: its worst path}, by the module in which a path ends."""
         kinds = numpy.array([base_name(kind) for _, kind, _ in self.instances])
         owner = kinds[self.ends[:, 4]]
         reached = numpy.isfinite(self.end_arrival)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ina-bridge: puts the parts together, runs, and writes down what was counted. */
+/* ina-bridge: opens all parts, runs the fabric, and writes the counters and the capture. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 #include "stats.h"
 #include "sim-bridge/virtual/path.h"
 
-/* More than all ports' queues can hold, so that a host that does not read starves no other. */
+/* Twice the length of a port's queue, so that a host that does not read cannot use up the pool. */
 enum { FRAMES_A_PORT = 2 * PORT_QUEUE_FRAMES };
 
 struct program {
 	struct options options;
 	struct frame_pool pool;
-	struct loop loop;         /* in real time */
-	struct virtual_time time; /* in virtual time */
+	struct loop loop;         /* used in real time */
+	struct virtual_time time; /* used in virtual time */
 	struct fabric fabric;
 	FILE *stats; /* or NULL */
 	char error[256];
@@ -39,7 +39,7 @@ static bool is_virtual(const struct program *program)
 	return program->options.fabric.is_virtual;
 }
 
-/* NULL: a plain switch, or program->error says what failed. */
+/* Returns NULL for a plain switch, and after an error, which is then in program->error. */
 static struct engine *make_engine(struct program *program, struct bridge *bridge)
 {
 	const struct topology_switch *of =
@@ -76,7 +76,7 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 	return NULL;
 }
 
-/* A bridge_renew. */
+/* Implements bridge_renew. */
 static struct engine *renew_engine(void *context, struct bridge *bridge)
 {
 	struct program *program = context;
@@ -89,7 +89,7 @@ static struct engine *renew_engine(void *context, struct bridge *bridge)
 	return engine;
 }
 
-/* Of several switches the line says which. */
+/* Prints program->error; if there are several switches, the line names the switch. */
 static bool complain_of_engine(const struct program *program, const struct bridge *bridge)
 {
 	const struct topology *topology = program->options.fabric.topology;
@@ -128,7 +128,7 @@ static void close_engines(struct fabric *fabric)
 	}
 }
 
-/* Before anything runs, so that a path that cannot be written is found at once. */
+/* Called before the fabric runs, so that a path that cannot be written is reported at the start. */
 static bool open_files(struct program *program)
 {
 	const struct options *options = &program->options;
@@ -147,7 +147,10 @@ static bool open_files(struct program *program)
 	return program->fabric.capture || complain(program->error);
 }
 
-/* After the end of the traffic: the rest of the capture, then the counts, which say how it went. */
+/*
+ * Called after the traffic has ended. Writes the rest of the capture before the counters, which say
+ * whether the capture is complete. Prints errors; returns false after one.
+ */
 static bool write_files(struct program *program)
 {
 	struct capture *capture = program->fabric.capture;
@@ -171,7 +174,7 @@ static bool write_files(struct program *program)
 	return good;
 }
 
-/* What drives the fabric. 0, or -1 with errno. */
+/* Opens the part that drives the fabric. Returns 0, or -1 with errno. */
 static int open_time(struct program *program)
 {
 	const struct options *options = &program->options;
@@ -200,7 +203,7 @@ static void close_time(struct program *program)
 		loop_close(&program->loop);
 }
 
-/* An exit code. */
+/* Returns the program's exit code. */
 static int run(struct program *program)
 {
 	int code = BRIDGE_OPTIONS_EXIT_USAGE;
@@ -226,7 +229,7 @@ out_engines:
 	return code;
 }
 
-/* With --check there are no ports, and no time passes. */
+/* With --check no port is opened, and no time passes. */
 static bool open_ports(struct program *program)
 {
 	return program->options.checked_hosts || open_time(program) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ina-lab has too is read by common/bridge_options.c; argp does the rest. */
+/* common/bridge_options.c reads the options that ina-lab also has; argp reads the others. */
 #include "options.h"
 
 #include <argp.h>
@@ -17,7 +17,7 @@ _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
 
 enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CHECK };
 
-#define PCAP_LIMIT_BYTES ((uint64_t)256 << 20) /* where --pcap-limit is not given */
+#define PCAP_LIMIT_BYTES ((uint64_t)256 << 20) /* the default of --pcap-limit */
 
 static const struct argp_option argp_options[] = {
         {"port", KEY_PORT, "fd=N", 0,
@@ -73,7 +73,7 @@ static void parse_check(struct argp_state *state, struct options *options, const
 	options->checked_hosts = (unsigned)hosts;
 }
 
-/* Whether there is virtual time is known at the end only. */
+/* Runs after all options: only then is it known whether the run is in virtual time. */
 static void check_ports(struct argp_state *state, struct options *options)
 {
 	const bool is_virtual = options->time.clock_fd >= 0;
@@ -89,7 +89,7 @@ static void check_ports(struct argp_state *state, struct options *options)
 	options->fabric.is_virtual = is_virtual;
 }
 
-/* Refuses an option that names a host which does not exist. */
+/* Refuses an option that names a host that does not exist. */
 static void check_host(struct argp_state *state, const struct options *options, const char *option,
                        unsigned host)
 {
@@ -111,7 +111,7 @@ static void check_hosts(struct argp_state *state, const struct options *options)
 	}
 }
 
-/* Checks each cable with all options that apply to it: --cut, --cut-at, --mend-at, --at. */
+/* Checks each cable with all options that apply to it: --cut, --cut-at, --mend-at and --at. */
 static void check_cuts(struct argp_state *state, const struct options *options)
 {
 	const struct topology *topology = options->fabric.topology;
@@ -212,7 +212,7 @@ static void take_for_cable(struct cable_config *of, const struct bridge_option *
 		up->delay_ns = down->delay_ns = 1000 * option->whole;
 }
 
-/* `number`: of the switch, or TOPOLOGY_NONE. */
+/* `number`: the switch's number, or TOPOLOGY_NONE for all switches. */
 static void add_reset(struct argp_state *state, struct virtual_config *time,
                       const struct bridge_option *option, unsigned number)
 {
@@ -232,7 +232,7 @@ static void add_named(struct argp_state *state, const struct bridge_option *opti
 	list[(*count)++] = option->text;
 }
 
-/* An option that ina-lab has too. */
+/* Takes an option that ina-lab also has (struct bridge_options_input). */
 static void take_shared(void *context, struct argp_state *state, const struct bridge_option *option)
 {
 	struct options *options = context;
@@ -284,7 +284,10 @@ static void take_shared(void *context, struct argp_state *state, const struct br
 	}
 }
 
-/* What time cables and switches take is modelled in real time only where one of them is named. */
+/*
+ * Gives every switch and cable the values for all of them. In real time the times of cables and
+ * switches are 0 here, so they are modelled only for switches and cables that an option names.
+ */
 static void spread(struct options *options)
 {
 	const struct topology *topology = options->fabric.topology;
@@ -308,7 +311,7 @@ static void spread(struct options *options)
 	}
 }
 
-/* One line, and no hint to --help, which says nothing of fabrics. */
+/* Exits with one line on stderr and no hint to --help, which does not describe fabrics. */
 static void end(struct argp_state *state, const char *option, const char *error)
 {
 	argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "%s: %s", option, error);

@@ -13,21 +13,22 @@ enum { OPTIONS_NAMED_MAX = 256 };
 struct options {
 	struct fabric_config fabric;
 	struct virtual_config time;
-	/* What holds where a switch or cable has nothing of its own. */
+	/* Values for switches and cables for which no option sets a value. */
 	struct bridge_config every_switch;
 	struct cable_config every_cable;
 	int port_fds[BRIDGE_PORTS_MAX];
 	unsigned port_count;
-	unsigned checked_hosts; /* of --check, which runs nothing; else 0 */
+	unsigned
+	        checked_hosts; /* the count of hosts given with --check, which runs nothing; or 0 */
 	const char *pcap_path; /* or NULL */
 	uint64_t pcap_limit_bytes;
 	const char *stats_path; /* or NULL */
-	/* From --cut, by host. */
+	/* The times of --cut, indexed by host. */
 	struct {
 		uint64_t from_ns; /* or CALENDAR_NEVER */
 		uint64_t until_ns;
 	} cuts[BRIDGE_PORTS_MAX];
-	/* As they were written. */
+	/* The texts of options, as written on the command line. */
 	const char *topology; /* or NULL */
 	const char *settings[OPTIONS_NAMED_MAX];
 	unsigned setting_count;
@@ -36,8 +37,8 @@ struct options {
 };
 
 /*
- * Ends the program with one line on stderr where the command line is wrong. The topology is the
- * caller's to close.
+ * If the command line is invalid, ends the program with one line on stderr. The caller closes the
+ * topology.
  */
 void options_parse(struct options *options, int argc, char **argv);
 

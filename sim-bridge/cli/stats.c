@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function an object of the file. */
+/* One function builds each JSON object of the file. */
 #include "stats.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ static json_t *number(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
-/* A row of a list of counters. */
+/* Adds one counter of an X list to `object`. */
 #define X(name, meaning) json_object_set_new(object, #name, number(counts->name));
 
 static json_t *aggregator_object(const struct engine *engine)
@@ -33,7 +33,10 @@ static json_t *aggregator_object(const struct engine *engine)
 	return object;
 }
 
-/* Of several switches: the counters are sums, and the kind is "mixed" where there are several. */
+/*
+ * The object for several switches: each counter is a sum, and the kind is "mixed" if the switches
+ * have aggregators of several kinds.
+ */
 static json_t *aggregators_object(const struct fabric *fabric)
 {
 	const unsigned count = fabric->topology->switch_count;
@@ -116,7 +119,7 @@ static uint64_t clocks_of(const struct bridge *bridge)
 	return bridge->engine ? bridge->engine->operations->clocks(bridge->engine) : 0;
 }
 
-/* A row of a switch's own counts. */
+/* The counters that a switch itself has, in addition to its aggregator's. */
 #define SWITCH_COUNTS(X)                                                                           \
 	X(steered_frames)                                                                          \
 	X(engine_resets) X(flooded_frames) X(filtered_frames) X(foreign_joins) X(congested_frames) \

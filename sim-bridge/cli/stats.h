@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that was counted, as one JSON object. Of several switches it has the sums, then each
- * switch and each cable between them by its name.
+ * Writes all counters as one JSON object. With several switches the object has the sums, then one
+ * member for each switch and each cable between switches, under its name.
  */
 #ifndef INA_BRIDGE_STATS_H
 #define INA_BRIDGE_STATS_H
@@ -16,14 +16,14 @@
 #include "sim-bridge/virtual/virtual_time.h"
 
 /*
- * Creates the file, so that a path that cannot be written is found at the start.
- * NULL, with one line in `error`, where that fails.
+ * Creates the file, so that a path that cannot be written is reported at the start.
+ * Returns NULL, with one line in `error`, if it cannot create the file.
  */
 FILE *stats_create(const char *path, char *error, size_t error_bytes);
 
 /*
- * Writes the file and closes it. `time`: NULL in real time. False, with errno, if not all could be
- * written.
+ * Writes the file and closes it. `time`: NULL in real time. Returns false, with errno, if it could
+ * not write everything.
  */
 bool stats_write(FILE *file, const struct options *options, const struct fabric *fabric,
                  const struct port_counts *const ports[BRIDGE_PORTS_MAX],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An aggregator as the switch sees it, be it the C model or the Verilated RTL. */
+/* The interface between a switch and its aggregator, which is the C model or the Verilated RTL. */
 #ifndef INA_BRIDGE_ENGINE_H
 #define INA_BRIDGE_ENGINE_H
 
@@ -16,93 +16,98 @@ extern "C" {
 struct engine;
 
 /*
- * A frame leaves pipeline `port`, in virtual time at engine->time_ns; valid during the call, which
- * must not put frames.
+ * A frame leaves pipeline `port`; in virtual time it does so at engine->time_ns. The frame is valid
+ * only during the call, and the callee must not put frames into the engine.
  */
 typedef void engine_emit(void *context, unsigned port, const uint8_t *frame, size_t length);
 
 enum engine_state {
 	ENGINE_IDLE,    /* nothing to do */
-	ENGINE_HOLDING, /* frames wait for those of other ports: run() would do without */
+	ENGINE_HOLDING, /* frames wait for frames of other ports; run() would not wait */
 	ENGINE_BUSY,    /* more to do */
 };
 
 struct engine_operations {
-	const char *kind; /* as in `--aggregator` */
+	const char *kind; /* the name of this kind in `--aggregator` */
 
-	/* A frame enters pipeline `port`. May emit at once, or at the next run. */
+	/* A frame enters pipeline `port`. May emit frames immediately, or in the next run(). */
 	void (*put)(struct engine *engine, unsigned port, const uint8_t *frame, size_t length);
 
 	/*
-	 * Does a part of what there is to do, short enough for others to have their turn. May hold
-	 * frames back for a while where it is less work to take them together.
+	 * Does part of the pending work, short enough that the caller can serve its ports between
+	 * calls. If it is cheaper to process frames together, may hold them back for a while.
 	 */
 	enum engine_state (*work)(struct engine *engine);
 
-	/* Emits all that can be. */
+	/* Processes all frames, and emits everything that can be emitted. */
 	void (*run)(struct engine *engine);
 
 	/*
-	 * Virtual time, in place of work() and run(): turns its clock until it has emitted
-	 * something, or has nothing to do before `until_ns`, and returns how far it came. A frame's
-	 * first beat enters at the first edge after its time. NULL: what is put is emitted at once.
+	 * Virtual time, instead of work() and run(): advances the engine's clock until the engine
+	 * has emitted a frame, or has nothing to do before `until_ns`. Returns the time reached. A
+	 * frame's first beat enters at the first clock edge after the frame's time. NULL: the
+	 * engine has no clock and emits frames while they are put.
 	 */
 	uint64_t (*advance)(struct engine *engine, uint64_t until_ns);
 
-	/* When advance() would turn its clock for the first time; UINT64_MAX: it is idle. */
+	/* The time at which advance() would next turn the clock, in ns; UINT64_MAX: it is idle. */
 	uint64_t (*next)(const struct engine *engine);
 
-	/* The jobs' time-to-live: those silent since the last call expire; emits what follows. */
+	/*
+	 * A time-to-live has ended: jobs that have been silent since the last call expire. Emits
+	 * the frames that follow from this.
+	 */
 	void (*age)(struct engine *engine);
 
-	/* The end of a quiet time: two of them end one that began before. */
+	/* A quiet time has ended: the second call ends a quiet time that began before the first. */
 	void (*tick)(struct engine *engine);
 
-	/* The end of a patience with silent flows, likewise. */
+	/* An interval of the patience with silent flows has ended; again the second call counts. */
 	void (*patience)(struct engine *engine);
 
 	void (*read_counters)(const struct engine *engine, struct ina_counters *counters);
 
-	/* Clocks so far, or 0 where there is no clock. */
+	/* Clock cycles since the engine was opened, or 0 if it has no clock. */
 	uint64_t (*clocks)(const struct engine *engine);
 
 	void (*close)(struct engine *engine);
 };
 
-/* The first member of each kind's own structure. */
+/* The first member of the structure of each kind of engine. */
 struct engine {
 	const struct engine_operations *operations;
-	unsigned ports; /* pipelines */
-	unsigned jobs;
-	unsigned window_packets; /* of a job at most */
-	unsigned memory_packets; /* a port, of all jobs */
-	uint64_t time_ns; /* virtual time: of what is put, set by the caller; of what is emitted */
-	char error[200];  /* not empty: it is stuck, and does nothing any more */
+	unsigned ports;          /* count of pipelines */
+	unsigned jobs;           /* contexts */
+	unsigned window_packets; /* the largest window of a job */
+	unsigned memory_packets; /* packets that a port can hold, for all jobs together */
+	/* Virtual time: the caller sets it before put(); the engine sets it when it emits. */
+	uint64_t time_ns;
+	char error[200]; /* if not empty, the engine is stuck and does nothing any more */
 };
 
-/* With more, there is no engine. */
+/* The largest count of ports for which an engine can be opened. */
 #define ENGINE_PORTS_MAX 32
 
 struct engine_config {
-	unsigned ports;      /* it has as many pipelines, or more */
-	unsigned number;     /* of the switch in its fabric */
-	unsigned level;      /* of the switch; 1: the lowest */
+	unsigned ports;      /* the engine has at least this many pipelines */
+	unsigned number;     /* the switch's number in its fabric */
+	unsigned level;      /* the switch's level; the lowest is 1 */
 	uint32_t uplinks;    /* ports that lead to a higher level: bit p is port p */
-	bool has_quiet_time; /* else there are no tick()s */
-	bool has_patience;   /* else there are no patience()s */
-	/* As struct engine has them; 0: its defaults. */
+	bool has_quiet_time; /* if false, the caller never calls tick() */
+	bool has_patience;   /* if false, the caller never calls patience() */
+	/* See struct engine; 0: the engine's default. */
 	unsigned jobs, window_packets, memory_packets;
-	unsigned quota; /* jobs that a port may have opened and that lack a rank; 0: all but one */
+	unsigned quota; /* jobs with a missing rank that a port may have opened; 0: all but one */
 	unsigned vlan_quota; /* jobs that one VLAN may have; 0: all */
-	/* By port, of its JOINs whose VLAN tag does not count: 0, the lowest, to 7. */
+	/* For each port, the priority of its JOINs without a trusted VLAN tag: 0 (lowest) to 7. */
 	uint8_t port_priority[ENGINE_PORTS_MAX];
-	uint32_t trusted_ports; /* whose JOINs' VLAN tags count: bit p is port p */
-	uint64_t clock_hz; /* virtual time, of what has a clock; 0: it turns as fast as it can */
+	uint32_t trusted_ports; /* ports whose VLAN tags in JOINs are trusted: bit p is port p */
+	uint64_t clock_hz; /* clock rate in virtual time, if the engine has a clock; 0: real time */
 };
 
 /*
- * NULL, with one line in `error`, where that is not possible. Not thread-safe. To be closed with
- * engine->operations->close().
+ * Return NULL, with one line in `error`, if the engine cannot be opened. Not thread-safe. Close the
+ * engine with engine->operations->close().
  */
 struct engine *model_aggregator_open(const struct engine_config *config, engine_emit *emit,
                                      void *context, char *error, size_t error_bytes);

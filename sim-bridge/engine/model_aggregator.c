@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C model as an engine. It emits as frames are put, so there is nothing to run. */
+/* The C model as an engine. It emits frames during put(), so work() and run() do nothing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated RTL as an engine, in the sizes that it is built for.
+// The Verilated RTL as an engine, in each of the sizes for which it is built.
 
 #include "engine.h"
 
@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "Vina_top_2.h"
-#ifndef INA_WAVES // what is there to be looked at is small
+#ifndef INA_WAVES // waves are recorded with a small RTL only
 #include "Vina_top_4.h"
 #include "Vina_top_8.h"
 #include "Vina_top_16.h"
@@ -20,21 +20,21 @@
 namespace
 {
 
-// ina_top's defaults.
+// The defaults of ina_top.
 constexpr unsigned JOB_COUNT = 16;
 constexpr unsigned SLOT_COUNT = 128;
 constexpr unsigned MEMORY = 512;
 #ifdef INA_WAVES
 constexpr unsigned PORTS_MOST = 2;
 #else
-constexpr unsigned PORTS_MOST = 16; // as ina_top's
+constexpr unsigned PORTS_MOST = 16; // the maximum of ina_top
 #endif
 
 static_assert(sizeof(ina_counters) == INA_COUNTER_COUNT * sizeof(uint64_t),
               "counters lie side by side, as in the RTL's output");
 
 struct RtlEngine {
-	engine base; // first: the C side sees only this
+	engine base; // the first member, because the C side sees only this one
 	std::unique_ptr<Pipelines> pipelines;
 };
 
@@ -92,7 +92,7 @@ uint64_t advance(engine *base, uint64_t until_ns)
 	return reached_ns;
 }
 
-// What was put in before counts as heard.
+// Packets that were put earlier count for their jobs, so they are processed first.
 void age(engine *base)
 {
 	run(base);
@@ -102,7 +102,7 @@ void age(engine *base)
 	run(base);
 }
 
-// What was put in before came before.
+// Packets that were put earlier arrived before the tick, so they are processed first.
 void tick(engine *base)
 {
 	run(base);
@@ -149,7 +149,7 @@ std::unique_ptr<Pipelines> make(RtlEngine *rtl, const engine_config &config, eng
 	return std::make_unique<Timed<Top, PORTS>>(config, &rtl->base.time_ns, emit, context);
 }
 
-// The smallest size that fits, or nullptr.
+// Returns the smallest size that has enough ports, or nullptr if none has.
 std::unique_ptr<Pipelines> make_pipelines(RtlEngine *rtl, const engine_config &config,
                                           engine_emit *emit, void *context)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames on their way into a pipeline and out of it, beat by beat.
+// Cuts the frames that enter a pipeline into beats, and joins the beats that leave it.
 #ifndef INA_BRIDGE_RTL_FRAMES_HPP
 #define INA_BRIDGE_RTL_FRAMES_HPP
 
@@ -11,11 +11,11 @@
 
 constexpr size_t BEAT_BYTES = 64;
 
-// Frames that wait to go into a pipeline, and the place in the first of them.
+// Frames that wait to enter a pipeline, and the position in the first of them.
 class Input
 {
       public:
-	// Not before `edge` of the clock.
+	// The frame does not enter before clock edge `edge`.
 	void put(const uint8_t *frame, size_t length, uint64_t edge)
 	{
 		bytes.insert(bytes.end(), frame, frame + length);
@@ -41,12 +41,12 @@ class Input
 	{
 		return frames_in.size() - next;
 	}
-	// Of the first frame.
+	// The first clock edge at which the first frame may enter.
 	uint64_t edge() const
 	{
 		return frames_in[next].edge;
 	}
-	// True: that was a frame's last beat.
+	// Moves on to the next beat. Returns true if the current beat was the last one of a frame.
 	bool advance()
 	{
 		at += beat_bytes();
@@ -68,7 +68,7 @@ class Input
 	size_t next = 0; // frame
 	size_t at = 0;   // byte
 
-	// So much is moved once rather than in each frame.
+	// Frames that have entered are removed in one move once they have this many bytes.
 	static constexpr size_t DONE_BYTES_MAX = 1 << 20;
 
 	void forget_done()
@@ -82,12 +82,12 @@ class Input
 	}
 };
 
-// The frame that is coming out.
+// The frame whose beats a pipeline is emitting.
 struct Output {
-	std::vector<uint8_t> frame = std::vector<uint8_t>(16384); // enough; else it grows
+	std::vector<uint8_t> frame = std::vector<uint8_t>(16384); // grows if necessary
 	size_t length = 0;
 
-	// Copies a whole beat, whatever of it counts: that is a load and a store.
+	// Always copies a whole beat, which takes one load and one store; only `bytes` of it count.
 	void append(const uint8_t *beat, size_t bytes)
 	{
 		if (frame.size() < length + BEAT_BYTES)

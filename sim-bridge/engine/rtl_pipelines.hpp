@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated RTL of some number of ports, beat by beat; and two ways to drive it.
+// The Verilated RTL with a given number of ports, beat by beat, and two ways to drive it.
 //
-// In real time a clock costs much the same whether one pipeline takes a beat in it or all do. So
-// the pipelines are fed in step: a frame waits for those of the other ports that take part, and all
-// begin in the same clock. A port takes part from its first frame until the others have waited for
-// it in vain.
+// In real time a clock costs about the same whether one pipeline takes a beat in it or all of them
+// do. So frames enter in step: a frame waits for frames of the other ports that take part, and all
+// of them begin in the same clock. A port takes part from its first frame until the other ports
+// have waited for it without success.
 //
 // In virtual time each frame enters at the first clock edge after it arrives, whatever the other
-// ports do; idle clocks are skipped.
+// ports do. Idle clocks are skipped.
 #ifndef INA_BRIDGE_RTL_PIPELINES_HPP
 #define INA_BRIDGE_RTL_PIPELINES_HPP
 
@@ -20,18 +20,19 @@
 
 constexpr unsigned RESET_CLOCKS = 4;
 
-// What work() does at a time: some milliseconds, 32 packets of 4 KiB on each port, a quarter of
-// what rxe has under way. With fewer, hosts are woken more often, and what that costs them slows us
-// down too; with twice as many they wait for us, and we for them.
+// Clocks that work() turns in one call. They take some milliseconds, and 32 packets of 4 KiB on
+// each port fit into them, a quarter of the packets that rxe has in flight. With fewer clocks the
+// bridge wakes the hosts more often, and their work slows the bridge down as well. With twice as
+// many, the hosts wait for the bridge and the bridge waits for the hosts.
 constexpr unsigned WORK_CLOCKS = 2048;
 
-// Frames of a port that may wait; more are let in without waiting for others.
+// If this many frames of a port wait, the pipeline takes them without waiting for other ports.
 constexpr size_t INPUT_FRAMES_MAX = 512;
 
-// Still busy after so many clocks without a beat in or out: it never ends.
+// After this many busy clocks without a beat in or out, the RTL counts as stuck.
 constexpr uint64_t STUCK_CLOCKS = 1000000;
 
-// What the engine needs of an ina_top of any size.
+// The interface between the engine and an ina_top of any size.
 class Pipelines
 {
       public:
@@ -39,28 +40,28 @@ class Pipelines
 	virtual unsigned ports() const = 0;
 	virtual void put(unsigned port, const uint8_t *frame, size_t length, uint64_t time_ns) = 0;
 
-	// As in engine_operations. Frames that wait for those of other ports go on waiting in
-	// work().
+	// As in engine_operations. In work(), frames that wait for frames of other ports continue
+	// to wait.
 	virtual engine_state work() = 0;
 	virtual void run() = 0;
 	virtual uint64_t advance(uint64_t until_ns) = 0;
 	virtual uint64_t next_ns() const = 0;
 
-	// One clock of `age`; what follows from it comes later.
+	// Sets `age` for one clock; the RTL may need further clocks to process it.
 	virtual void age(uint64_t time_ns) = 0;
 
-	// One clock of `tick`, from the next one that is turned on.
+	// Set `tick` or `patience` for one clock, beginning with the next one.
 	virtual void tick() = 0;
 	virtual void patience() = 0;
 
-	// Turning the clock would go on for ever.
+	// True if the RTL stays busy without a beat, so turning the clock would never end.
 	virtual bool is_stuck() const = 0;
 	virtual void read_counters(ina_counters *counters) const = 0;
 
-	uint64_t clocks = 0; // that were turned
+	uint64_t clocks = 0; // clocks turned until now
 };
 
-// The pins of a top module, and the frames on both sides of it.
+// Drives the pins of a top module, and keeps the frames that enter and leave it.
 template <class Top, unsigned PORTS> class Pins : public Pipelines
 {
       public:
@@ -125,7 +126,8 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
       protected:
 	Input inputs[PORTS];
 
-	// Puts first beats of frames onto free inputs, as far as it is time. True if it did.
+	// Puts the first beats of frames that may begin onto free inputs. Returns true if it put
+	// any.
 	virtual bool begin() = 0;
 
 	bool moves() const
@@ -141,7 +143,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		return top.s_axis_tvalid;
 	}
 
-	// Lets the outputs follow the inputs, before the next edge.
+	// Evaluates the outputs that depend on the inputs, before the next clock edge.
 	void settle()
 	{
 		top.clk = 0;
@@ -149,7 +151,8 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		waves.fall(clocks);
 	}
 
-	// One clock. What is valid and ready before the edge moves with it. True: a frame is out.
+	// Turns one clock. Beats that are valid and ready before the edge move with it. Returns
+	// true if a frame has left.
 	bool step()
 	{
 		const unsigned taken = top.s_axis_tvalid & top.s_axis_tready;
@@ -188,7 +191,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		EData *data = &top.s_axis_tdata[port * BEAT_WORDS];
 
 		if (bytes == BEAT_BYTES) {
-			std::memcpy(data, input.beat(), BEAT_BYTES); // no call
+			std::memcpy(data, input.beat(), BEAT_BYTES); // a fixed size: inlined
 		} else {
 			std::memset(data, 0, BEAT_BYTES);
 			std::memcpy(data, input.beat(), bytes);
@@ -200,16 +203,16 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 
       private:
 	static constexpr size_t BEAT_WORDS = BEAT_BYTES / sizeof(EData);
-	static constexpr size_t KEEP_WORDS = BEAT_BYTES / 32; // a bit a byte
+	static constexpr size_t KEEP_WORDS = BEAT_BYTES / 32; // one bit for each byte
 
-	Waves<Top> waves; // before the model, which it prepares, and closed after its end
+	Waves<Top> waves; // constructed before the model, which needs it, and destroyed after it
 	Top top;
 	const bool has_quiet_time, has_patience;
-	uint64_t ticks = 0, patience_ends = 0; // that are still to be turned
+	uint64_t ticks = 0, patience_ends = 0; // still to be set for one clock each
 	engine_emit *emit;
 	void *emit_context;
 	Output outputs[PORTS];
-	uint64_t idle_clocks = 0; // busy, and no beat
+	uint64_t idle_clocks = 0; // consecutive busy clocks without a beat
 
 	void turn()
 	{
@@ -220,7 +223,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 		waves.rise(clocks);
 	}
 
-	// Takes the beats that are there, and sends frames on that are whole. True if one was.
+	// Takes the beats at the outputs and emits complete frames. Returns true if it emitted any.
 	bool collect(unsigned given)
 	{
 		bool emitted = false;
@@ -245,7 +248,7 @@ template <class Top, unsigned PORTS> class Pins : public Pipelines
 	}
 };
 
-// Real time: frames of all ports begin together.
+// Real time: frames of all ports that take part begin together.
 template <class Top, unsigned PORTS> class InStep final : public Pins<Top, PORTS>
 {
       public:
@@ -277,7 +280,7 @@ template <class Top, unsigned PORTS> class InStep final : public Pins<Top, PORTS
 				this->step();
 				continue;
 			}
-			// Who has let the others wait is no longer waited for.
+			// The others no longer wait for a port that has sent nothing.
 			partners = waiting;
 			begin_and_settle();
 		}
@@ -293,8 +296,8 @@ template <class Top, unsigned PORTS> class InStep final : public Pins<Top, PORTS
 	}
 
       private:
-	unsigned waiting = 0;  // ports with a frame that has not begun
-	unsigned partners = 0; // ports that begin their frames together
+	unsigned waiting = 0;  // bit mask of ports with a frame that has not begun
+	unsigned partners = 0; // bit mask of ports that begin their frames together
 
 	bool begin() override
 	{
@@ -316,11 +319,11 @@ template <class Top, unsigned PORTS> class InStep final : public Pins<Top, PORTS
 	}
 };
 
-// Virtual time: frames begin at their time.
+// Virtual time: each frame begins at its own time.
 template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 {
       public:
-	// What is emitted stamps its time at *emit_ns.
+	// Before it emits a frame, it writes the frame's time to *emit_ns.
 	Timed(const engine_config &config, uint64_t *emit_ns, engine_emit *to, void *to_context)
 	    : Pins<Top, PORTS>(config, to, to_context), period_ps(1000000000000 / config.clock_hz),
 	      stamp_ns(emit_ns)
@@ -369,7 +372,7 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 	static constexpr uint64_t NEVER = UINT64_MAX;
 	const uint64_t period_ps;
 	uint64_t *const stamp_ns;
-	uint64_t next = 0; // edge
+	uint64_t next = 0; // clock edge
 
 	uint64_t edge_after(uint64_t time_ns) const
 	{
@@ -379,7 +382,7 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 	{
 		return (edge * period_ps + 999) / 1000;
 	}
-	// At which a frame that waits may begin.
+	// The first edge at which a waiting frame may begin, or NEVER.
 	uint64_t first_edge() const
 	{
 		uint64_t first = NEVER;
@@ -389,7 +392,7 @@ template <class Top, unsigned PORTS> class Timed final : public Pins<Top, PORTS>
 				first = std::min(first, this->inputs[port].edge());
 		return first;
 	}
-	// At which something moves.
+	// The next edge at which the RTL has work to do, or NEVER.
 	uint64_t next_edge() const
 	{
 		return this->moves() ? next : std::max(next, first_edge());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The RTL's signals in a file for GTKWave, clock by clock: in ina-bridge-waves, which is verilated
-// with tracing. In ina-bridge all of this is empty, and costs nothing.
+// Records the RTL's signals, clock by clock, in a file for GTKWave. This happens only in
+// ina-bridge-waves, which is verilated with tracing. In ina-bridge the class is empty and costs
+// nothing.
 
 #ifndef INA_BRIDGE_WAVES_HPP
 #define INA_BRIDGE_WAVES_HPP
@@ -19,14 +20,14 @@
 template <class Top> class Waves
 {
       public:
-	/// The model must be made after this.
+	/// Must be constructed before the model.
 	Waves()
 	{
 		Verilated::traceEverOn(true);
 	}
-	/// Starts the file that INA_WAVES in the environment names; without it there is none.
-	/// After a reset, which begins with a new model, the name has .1 at its end, then .2.
-	/// Throws std::runtime_error where it cannot be made.
+	/// Starts the file that the environment variable INA_WAVES names, if it is set.
+	/// A reset begins with a new model, and the name of its file ends in .1, then in .2.
+	/// Throws std::runtime_error if it cannot create the file.
 	void open(Top &top)
 	{
 		const char *name = std::getenv("INA_WAVES");
@@ -42,8 +43,8 @@ template <class Top> class Waves
 		if (!file.isOpen())
 			throw std::runtime_error("waves: cannot write " + path);
 	}
-	/// The signals after the rising edge of clock number `clock`, and in its second half: there
-	/// as often as inputs change.
+	/// Record the signals after the rising edge of clock number `clock`, and in the second half
+	/// of that clock. fall() records them each time that inputs change.
 	void rise(uint64_t clock)
 	{
 		dump(clock * CLOCK_PS);
@@ -58,7 +59,7 @@ template <class Top> class Waves
 	static constexpr int HIERARCHY_LEVELS = 99;
 	static inline unsigned opened = 0;
 	VerilatedFstC file;
-	uint64_t next_ps = 0; // a time is written once
+	uint64_t next_ps = 0; // the file holds each time only once
 
 	void dump(uint64_t time_ps)
 	{

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A turn: wait, read a batch from each port that has something, let the fabric go on, send. */
+/*
+ * One iteration waits for events, reads a batch of frames from each port that has some, lets the
+ * fabric process them, and sends the frames that leave.
+ */
 #define _GNU_SOURCE
 #include "loop.h"
 
@@ -12,7 +15,7 @@
 #include "common/clock.h"
 #include "common/signals.h"
 
-/* epoll's tags beside the port numbers. */
+/* epoll tags: the port numbers come first. */
 enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAGS };
 
 static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint32_t tag)
@@ -22,7 +25,7 @@ static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint
 	return epoll_ctl(loop->epoll_fd, operation, fd, &event);
 }
 
-/* Monotonic time, shifted once to the epoch: stamps of a capture never go back. */
+/* Monotonic time, shifted once to the Unix epoch, so the times of a capture never go back. */
 static uint64_t wall_ns(const struct loop *loop)
 {
 	return (uint64_t)ina_now_ns() + loop->epoch_ns;
@@ -69,11 +72,11 @@ bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame 
 {
 	struct loop *loop = context;
 
-	(void)time_ns; /* at once */
+	(void)time_ns; /* the socket takes the frame immediately */
 	return port_send(&loop->ports[port], frame);
 }
 
-/* Sets the timer to the calendar's next event. */
+/* Sets the timer to the time of the calendar's next event. */
 static void set_timer(struct loop *loop)
 {
 	uint64_t next_ns = calendar_next(&loop->fabric->calendar);
@@ -102,7 +105,7 @@ static void read_port(struct loop *loop, unsigned port)
 		fabric_receive(loop->fabric, port, now_ns, frames[i]);
 }
 
-/* A socket is watched for room only while it is full: otherwise each wait would end at once. */
+/* Waits for room in a socket only while it is full; otherwise epoll_wait() would never block. */
 static void watch_output(struct loop *loop, unsigned port)
 {
 	bool is_blocked = loop->ports[port].is_blocked;
@@ -130,7 +133,7 @@ static void settle_ports(struct loop *loop, const bool *was_open)
 	}
 }
 
-/* False: a signal has come. */
+/* Returns false if a signal has arrived. */
 static bool take_events(struct loop *loop, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -154,7 +157,7 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 
 void loop_run(struct loop *loop)
 {
-	bool has_more = false; /* to do, without anything coming */
+	bool has_more = false; /* the fabric has work left that needs no new event */
 
 	fabric_start(loop->fabric, wall_ns(loop));
 	while (loop->open_ports > 0 && !fabric_error(loop->fabric)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets, signals and the wall clock round a fabric: what drives it in real time. */
+/* Drives a fabric in real time, from sockets, signals and the wall clock. */
 #ifndef INA_BRIDGE_LOOP_H
 #define INA_BRIDGE_LOOP_H
 
@@ -11,7 +11,7 @@
 struct loop {
 	struct fabric *fabric;
 	struct frame_pool *pool;
-	uint64_t epoch_ns; /* of the monotonic clock's 0, since the Unix epoch */
+	uint64_t epoch_ns; /* add it to monotonic time to get time since the Unix epoch */
 	unsigned port_count;
 	unsigned open_ports;
 	struct port ports[BRIDGE_PORTS_MAX];
@@ -19,20 +19,20 @@ struct loop {
 	int epoll_fd;
 	int signal_fd;
 	int timer_fd;
-	uint64_t timer_ns; /* what the timer is set to, or CALENDAR_NEVER */
+	uint64_t timer_ns; /* the time for which the timer is set, or CALENDAR_NEVER */
 };
 
 /*
- * Takes the descriptors over, and the signals SIGTERM and SIGINT. 0, or -1 with errno.
- * The caller sets `fabric` before the loop runs.
+ * Takes ownership of the descriptors, and receives the signals SIGTERM and SIGINT from then on.
+ * Returns 0, or -1 with errno. The caller sets `fabric` before loop_run().
  */
 int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, unsigned port_count);
 void loop_close(struct loop *loop);
 
-/* A fabric_transmit; context: the loop. */
+/* Implements fabric_transmit; `context` is the loop. */
 bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
-/* Runs until a signal, or until all ports are closed, or until an aggregator is stuck. */
+/* Runs until a signal arrives, all ports are closed, or an aggregator is stuck. */
 void loop_run(struct loop *loop);
 
 #endif

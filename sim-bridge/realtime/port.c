@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recvmmsg and sendmmsg, many frames a call. */
+/* Reads and writes many frames with one system call (recvmmsg, sendmmsg). */
 #define _GNU_SOURCE
 #include "port.h"
 
@@ -49,7 +49,7 @@ void port_open(struct port *port, int fd)
 	int bytes = SOCKET_BUFFER_BYTES;
 
 	*port = (struct port){.fd = fd, .is_open = true};
-	/* As large as the system allows; a smaller buffer is only slower. */
+	/* Asks for this size; a smaller buffer costs only speed. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) != 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
@@ -71,13 +71,13 @@ void port_close(struct port *port)
 	port->is_open = false;
 }
 
-/* Nothing to read or no room to send now, but later. */
+/* True for an error that only says: nothing to read, or no room to send, at the moment. */
 static bool is_later(int error)
 {
 	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/* The end of a SOCK_SEQPACKET reads as empty datagrams, as many as one asks for. */
+/* After a SOCK_SEQPACKET has ended, reading it returns empty datagrams without end. */
 static bool has_hung_up(const struct port *port)
 {
 	struct pollfd poll_of = {.fd = port->fd, .events = POLLRDHUP};
@@ -85,7 +85,7 @@ static bool has_hung_up(const struct port *port)
 	return poll(&poll_of, 1, 0) == 1 && poll_of.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-/* Points the messages at frames of the pool. Returns how many it had. */
+/* Points the messages at free frames of the pool. Returns the number of frames. */
 static unsigned prepare(struct frame_pool *pool, struct frame **frames, struct mmsghdr *messages,
                         struct iovec *pieces)
 {
@@ -102,7 +102,7 @@ static unsigned prepare(struct frame_pool *pool, struct frame **frames, struct m
 	return count;
 }
 
-/* No frame is free: what has come must be read all the same, or we would be woken without end. */
+/* If no frame is free, still reads one datagram; otherwise epoll would report it without end. */
 static void read_and_drop(struct port *port)
 {
 	char byte;
@@ -114,7 +114,7 @@ static void read_and_drop(struct port *port)
 		port_close(port);
 }
 
-/* Sorts out what is no frame. */
+/* Drops and counts datagrams that are not Ethernet frames. */
 static bool is_good(struct port *port, const struct mmsghdr *message)
 {
 	if (message->msg_hdr.msg_flags & MSG_TRUNC) {
@@ -180,7 +180,7 @@ bool port_send(struct port *port, struct frame *frame)
 	return true;
 }
 
-/* Sends one batch. Returns how many frames went, or -1 with errno. */
+/* Sends one batch. Returns the number of frames sent, or -1 with errno. */
 static int send_batch(struct port *port)
 {
 	struct mmsghdr messages[PORT_BATCH_FRAMES];

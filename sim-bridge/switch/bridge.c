@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the order of a frame's way through the switch, from the last step to the first. */
+/* The functions follow a frame's way through the switch, from the last step to the first. */
 #include "bridge.h"
 
 #include <assert.h>
@@ -10,13 +10,13 @@
 #include "roce.h"
 
 /*
- * How long the engine may hold frames back for those of other ports. Hosts that share one core run
- * some milliseconds each at a time; a lost packet's retransmission, which comes alone, waits that
- * long.
+ * How long the engine may hold frames back to wait for frames of other ports. Hosts that share a
+ * core run for some milliseconds each. The cost is that a lost packet's retransmission, which
+ * comes alone, waits for this long.
  */
 #define HOLD_NS 4000000u
 
-/* An event: the frame has come to its port, `id`. */
+/* An event: the frame has reached its port, `id`. */
 static void send_now(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct bridge *bridge = context;
@@ -55,14 +55,17 @@ static void flood(struct bridge *bridge, unsigned ingress, struct frame *frame)
 	frame_drop(frame);
 }
 
-/* A SEND that is meant for aggregators, whether there is one here or not. */
+/* True for a SEND that is meant for aggregators, whether or not this switch has one. */
 static bool is_for_aggregation(const struct bridge *bridge, const struct frame *frame)
 {
 	return roce_is_rc(frame) && roce_is_send(frame) &&
 	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
 }
 
-/* Is the host reached by this port, past what is avoided? Not deep: up, and then down. */
+/*
+ * True if a frame that leaves by this port can reach the host without a cable that switches avoid.
+ * The recursion is shallow, since paths only go up and then down.
+ */
 static bool leads_to(const struct bridge_network *network, unsigned number, unsigned port,
                      unsigned host, uint64_t time_ns)
 {
@@ -83,7 +86,7 @@ static bool leads_to(const struct bridge_network *network, unsigned number, unsi
 	return false;
 }
 
-/* Those of a route's ports that lead to the host at present; where none does, it stays as it is. */
+/* Removes the ports that do not lead to the host at present, unless no port would be left. */
 static void leave_out(const struct bridge *bridge, unsigned host, struct topology_route *route)
 {
 	struct topology_route left = {0};
@@ -97,8 +100,8 @@ static void leave_out(const struct bridge *bridge, unsigned host, struct topolog
 }
 
 /*
- * What is for aggregation, and its acknowledgements: these wait behind nothing but their own tree's
- * messages.
+ * True for aggregation traffic and its acknowledgements. So an acknowledgement shares its queues
+ * only with messages of the same tree.
  */
 static bool follows_tree(const struct bridge *bridge, const struct frame *frame)
 {
@@ -107,8 +110,9 @@ static bool follows_tree(const struct bridge *bridge, const struct frame *frame)
 }
 
 /*
- * Where several ports lead to a host by ways of the same length, a flow keeps to one of them. Flows
- * of one job must meet, whatever their addresses.
+ * If several ports lead to a host by paths of the same length, all frames of a flow take the same
+ * one. The flows of a job must meet, so the port of aggregation traffic does not depend on
+ * addresses.
  */
 static unsigned choose_port(const struct bridge *bridge, const struct topology_route *route,
                             const struct frame *frame)
@@ -120,7 +124,7 @@ static unsigned choose_port(const struct bridge *bridge, const struct topology_r
 	return route->ports[ina_mix(flow_of(frame) + bridge->number) % route->count];
 }
 
-/* By the destination address, as if it had just come in on `ingress`. */
+/* Forwards by the destination address, as if the frame had just come in on port `ingress`. */
 static void forward(struct bridge *bridge, unsigned ingress, struct frame *frame)
 {
 	const int host = forwarding_find(bridge->network->hosts, frame->bytes);
@@ -176,7 +180,10 @@ static void run_engine(struct bridge *bridge)
 	memset(bridge->is_waiting, 0, sizeof(bridge->is_waiting));
 }
 
-/* Quiet times and patience end at their multiples, so one takes two ends. */
+/*
+ * Quiet times and patience end at multiples of their interval. So after two such ends, every
+ * time that was running has ended.
+ */
 enum { ENDS = 2 };
 
 static uint64_t ends_until(uint64_t interval_ns, uint64_t time_ns)
@@ -184,7 +191,7 @@ static uint64_t ends_until(uint64_t interval_ns, uint64_t time_ns)
 	return interval_ns ? time_ns / interval_ns : 0;
 }
 
-/* All that have been until then count as known. */
+/* Counts all ends until `time_ns` as known to the engine. */
 static void begin_ticks(struct bridge *bridge, uint64_t time_ns)
 {
 	bridge->quiet_ends = ends_until(bridge->config.quiet_ns, time_ns);
@@ -192,8 +199,8 @@ static void begin_ticks(struct bridge *bridge, uint64_t time_ns)
 }
 
 /*
- * The engine learns of these ends when a frame comes: before that it has no use for them, so an
- * idle switch need not wake for them. After two there is nothing left to end.
+ * Tells the engine about the ends since the last frame. The engine does not need them before a
+ * frame comes, so an idle switch never has to wake for them. More than two make no difference.
  */
 static void catch_up(struct bridge *bridge, uint64_t time_ns)
 {
@@ -264,7 +271,7 @@ bool bridge_work(struct bridge *bridge, uint64_t time_ns)
 	return state == ENGINE_BUSY;
 }
 
-/* A request that is not steered must not overtake SENDs of its connection that are. */
+/* An RC request that is not steered must not overtake steered SENDs of its connection. */
 static void keep_order(struct bridge *bridge, unsigned port, const struct frame *frame)
 {
 	if (bridge->is_waiting[port] && roce_is_rc(frame) && !roce_is_answer(frame))
@@ -287,7 +294,7 @@ void bridge_enter(struct bridge *bridge, unsigned port, uint64_t time_ns, struct
 		frame_drop(frame);
 		return;
 	}
-	/* Its sum leaves by the same port, and its receiver could not tell. */
+	/* The sum leaves by this port, and its receiver could not see a mark set there. */
 	if (bridge->network->is_congested(bridge->network->send_context, bridge, port, time_ns))
 		bridge->congested_frames += roce_mark_congestion(frame);
 	catch_up(bridge, time_ns);
@@ -315,7 +322,7 @@ void bridge_start(struct bridge *bridge, uint64_t time_ns)
 	bridge->aged_ns = time_ns;
 }
 
-/* What is under way into the engine counts as heard. */
+/* Processes the packets that wait in the engine first, so they count for their jobs. */
 static void age_jobs(struct bridge *bridge, uint64_t time_ns)
 {
 	bridge->time_ns = time_ns;
@@ -332,7 +339,10 @@ static uint64_t end_of_ttl(const struct bridge *bridge)
 
 static void plan_ageing(struct bridge *bridge);
 
-/* An event: a time-to-live is over, that of idle jobs only where a context was lacked in it. */
+/*
+ * An event: a time-to-live has ended. Jobs age if the longer time-to-live has passed, or if JOINs
+ * have found no free context since the last event.
+ */
 static void look_at_age(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct bridge *bridge = context;
@@ -349,8 +359,8 @@ static void look_at_age(void *context, uint64_t time_ns, struct frame *frame, ui
 }
 
 /*
- * The next end of a time-to-live, counted from now: a bridge that was held up for longer than
- * that must not take its own absence for the hosts' silence.
+ * Plans the next end of a time-to-live. It counts from now: if the bridge was itself held up for
+ * longer than that, it must not conclude that the hosts were silent.
  */
 static void plan_ageing(struct bridge *bridge)
 {
@@ -365,7 +375,7 @@ static void plan_ageing(struct bridge *bridge)
 	                                     .context = bridge});
 }
 
-/* Also where the calendar was too full for it. */
+/* Also plans the event again if the calendar was full at the last attempt. */
 void bridge_keep_ageing(struct bridge *bridge)
 {
 	if (bridge->engine && bridge->config.job_ttl_ns && !bridge->is_ageing)

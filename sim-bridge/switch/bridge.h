@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One switch of a fabric, and the aggregator beside it. Knows no cables, no sockets and no clock:
- * frames come with their time, what is to happen later is in the calendar.
+ * One switch of a fabric, with its aggregator. It knows no cables, sockets or clocks: each frame
+ * comes with its time, and later events are entries of the calendar.
  *
  *   enter -> [aggregator] -> forward -> send
  */
@@ -30,106 +30,109 @@ struct bridge_config {
 	uint64_t aggregator; /* one of enum bridge_aggregator */
 	uint64_t steering;   /* one of enum bridge_steering */
 	uint64_t rtl_clock_hz;
-	uint64_t jobs;           /* of the aggregator; this and the next two, 0: its defaults */
-	uint64_t memory_packets; /* of all its jobs, a port */
-	uint64_t window_packets; /* of a job at most */
-	uint64_t quota; /* jobs that a port may have opened and that lack a rank; 0: all but one */
+	uint64_t jobs;           /* of the aggregator; for this and the next two, 0: its default */
+	uint64_t memory_packets; /* packets that a port can hold, for all jobs together */
+	uint64_t window_packets; /* the largest window of a job */
+	uint64_t quota; /* jobs with a missing rank that a port may have opened; 0: all but one */
 	uint64_t vlan_quota;  /* jobs that one VLAN may have; 0: all */
-	uint64_t reset_every; /* frames for the aggregator until it is as new again; 0: never */
-	uint64_t off_after;   /* frames for it until it takes no more; 0: never */
-	uint64_t stuck_after; /* frames for it until it swallows all; 0: never */
-	uint64_t job_ttl_ns; /* a job is forgotten after one to two of these of silence; 0: never */
-	uint64_t idle_ttl_ns;   /* likewise, while a context is lacked; 0: as job_ttl_ns */
-	uint64_t quiet_ns;      /* after a reset; 0: none */
-	uint64_t patience_ns;   /* how long a flow that is put out has been silent; 0: not at all */
-	uint64_t forwarding_ns; /* from the table of addresses to the port */
+	uint64_t reset_every; /* frames for the aggregator between two resets; 0: no resets */
+	uint64_t off_after;   /* frames after which the aggregator gets no more; 0: never */
+	uint64_t stuck_after; /* frames after which the aggregator drops all; 0: never */
+	uint64_t job_ttl_ns;  /* a job expires after 1 to 2 of these without a packet; 0: never */
+	uint64_t idle_ttl_ns; /* replaces job_ttl_ns while a context is lacked; 0: job_ttl_ns */
+	uint64_t quiet_ns;    /* the quiet time after a reset; 0: none */
+	uint64_t patience_ns; /* how long a flow must be silent before it is evicted; 0: no time */
+	uint64_t forwarding_ns; /* time from the address lookup to the output port */
 };
 
 struct bridge;
 
-/* A frame leaves on a port; the reference passes to the callee. */
+/* A frame leaves by a port; its reference passes to the callee. */
 typedef void bridge_send(void *context, const struct bridge *bridge, unsigned port,
                          uint64_t time_ns, struct frame *frame);
 
-/* Is the queue in front of the port's cable above its threshold? */
+/* True if the queue in front of the port's cable is longer than its threshold. */
 typedef bool bridge_is_congested(void *context, const struct bridge *bridge, unsigned port,
                                  uint64_t time_ns);
 
-/* Has the cable been out for so long that all switches know of it, and go other ways? */
+/* True if the cable has been out for so long that all switches avoid it. */
 typedef bool bridge_is_avoided(void *context, unsigned cable, uint64_t time_ns);
 
-/* A new engine in place of the bridge's, which the callee closes; NULL: there is none. */
+/*
+ * Makes a new engine for the bridge and closes its old one. Returns NULL, and leaves the old engine
+ * in use, if it cannot make one.
+ */
 typedef struct engine *bridge_renew(void *context, struct bridge *bridge);
 
-/* What all switches of a fabric have in common. */
+/* The parts that all switches of a fabric share. */
 struct bridge_network {
 	struct frame_pool *pool;
 	struct calendar *calendar;
-	const struct forwarding *hosts; /* behind which host each address is */
+	const struct forwarding *hosts; /* the host of each MAC address */
 	const struct topology_routes *routes;
-	uint64_t now_ns; /* as far as time has got */
-	bool is_virtual; /* time is driven by fabric_step(), not by fabric_advance() */
+	uint64_t now_ns; /* the time reached */
+	bool is_virtual; /* fabric_step() drives time, not fabric_advance() */
 	bridge_send *send;
 	bridge_is_congested *is_congested;
-	bridge_is_avoided *is_avoided; /* NULL: none ever is */
-	void *send_context;            /* of these */
-	bridge_renew *renew;           /* for bridge_reset_engine() */
+	bridge_is_avoided *is_avoided; /* NULL: no cable is ever avoided */
+	void *send_context;            /* the context of the three functions above */
+	bridge_renew *renew;           /* used by bridge_reset_engine() */
 	void *renew_context;
 };
 
 struct bridge {
 	struct bridge_config config;
-	unsigned number; /* in the topology */
+	unsigned number; /* index in the topology */
 	unsigned ports;
 	struct bridge_network *network;
 	struct engine *engine; /* or NULL: a plain switch */
 
-	/* Frames of this port may wait in the engine. */
+	/* True if frames that came in on this port may still wait in the engine. */
 	bool is_waiting[BRIDGE_PORTS_MAX];
-	bool is_holding; /* the calendar has the end of a hold, hold_end_ns or earlier */
+	bool is_holding; /* the calendar has an event for the hold, at hold_end_ns or earlier */
 	uint64_t hold_end_ns;
-	uint64_t time_ns; /* of the frame or event that is being dealt with */
-	bool is_ageing;   /* the next time to look whether jobs age is in the calendar */
-	uint64_t aged_ns; /* when they did */
-	uint64_t lacked;  /* JOINs that had lacked a context when that was last looked at */
-	/* Ends of quiet times, and of patience, since time 0 that the engine knows of. */
+	uint64_t time_ns; /* of the frame or event that the bridge is processing */
+	bool is_ageing;   /* the calendar has the next event for the times-to-live */
+	uint64_t aged_ns; /* the time at which jobs last aged */
+	uint64_t lacked;  /* the engine's counter contexts_lacked at the last such event */
+	/* Ends of quiet times, and of patience, since time 0 that the engine has received. */
 	uint64_t quiet_ends, patience_ends;
 
 	uint64_t steered_frames;
 	uint64_t engine_resets;
 	uint64_t flooded_frames;
-	uint64_t filtered_frames;  /* their destination is where they came from */
-	uint64_t foreign_joins;    /* dropped, for their source was last seen at another port */
-	uint64_t congested_frames; /* marked, for the queue where their sums leave is too long */
-	uint64_t no_memory_frames; /* from the aggregator, dropped because no frame was free */
+	uint64_t filtered_frames;  /* dropped: they would have left by the port they came in on */
+	uint64_t foreign_joins;    /* dropped: their source was last seen at another port */
+	uint64_t congested_frames; /* marked: the queue in which their sums leave is too long */
+	uint64_t no_memory_frames; /* emitted by the aggregator, dropped: no frame was free */
 };
 
-/* `engine` is set by the caller afterwards, if there is one, and stays the caller's. */
+/* If the bridge has an engine, the caller sets `engine` afterwards and keeps its ownership. */
 void bridge_open(struct bridge *bridge, const struct bridge_config *config, unsigned number,
                  struct bridge_network *network);
 
-/* Time begins, if not at 0. */
+/* Sets the time at which the bridge starts; not needed if it is 0. */
 void bridge_start(struct bridge *bridge, uint64_t time_ns);
 
-/* A frame has come in on a port; takes the reference. */
+/* A frame has come in on a port; the bridge takes the reference. */
 void bridge_enter(struct bridge *bridge, unsigned port, uint64_t time_ns, struct frame *frame);
 
 /*
- * A new engine in place of the old one, which there must be. What waits in it, and all that it
- * knows, is lost, as when a board is reset.
+ * Replaces the engine, which must exist, by a new one. Like the reset of a board, this loses all
+ * state and all frames that wait in it.
  */
 void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns);
 
-/* To be called before time goes on: the ends of times-to-live are in the calendar from then on. */
+/* Call this before time advances: enters the next end of a time-to-live into the calendar. */
 void bridge_keep_ageing(struct bridge *bridge);
 
-/* Does a part of what the aggregator has to do. True: it has more. */
+/* Does part of the aggregator's pending work. Returns true if more is left. */
 bool bridge_work(struct bridge *bridge, uint64_t time_ns);
 
-/* Lets the aggregator do all that it can, and hold nothing back. */
+/* Processes all frames in the aggregator, and holds none back. */
 void bridge_finish(struct bridge *bridge);
 
-/* An engine_emit, context the bridge: its frames go on as if they had come from the port. */
+/* Implements engine_emit; `context` is the bridge. Forwards the frame as if it came from `port`. */
 void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);
 
 #endif

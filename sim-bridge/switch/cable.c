@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue is not kept: how much of it is left follows from when the cable is free again. */
+/* No queue is stored: its length follows from the time at which the cable becomes free. */
 #include "cable.h"
 
-/* Beside what a capture shows: preamble 8, frame check sequence 4, gap 12 (IEEE 802.3). */
+/*
+ * A frame also takes time for bytes that a capture does not show: preamble 8, frame check sequence
+ * 4, gap 12 (IEEE 802.3).
+ */
 enum { OVERHEAD_BYTES = 24, FRAME_BYTES_LEAST = 60 };
 
 #define PS_PER_S 1000000000000u

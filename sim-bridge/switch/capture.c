@@ -15,7 +15,7 @@ enum {
 	PCAP_FILE_HEADER_BYTES = 24,
 	PCAP_RECORD_HEADER_BYTES = 16,
 	ARPHRD_ETHERNET = 1,
-	ETHERTYPE_LEAST = 0x0600, /* below, it is the length of an 802.2 frame */
+	ETHERTYPE_LEAST = 0x0600, /* a lower value is the length of an 802.2 frame */
 	SLL_PROTOCOL_802_2 = 0x0004,
 	SNAP_BYTES = SLL2_BYTES + FRAME_BYTES_MAX - PACKET_ETHERNET_BYTES,
 };
@@ -29,7 +29,7 @@ struct capture {
 	uint64_t bytes;
 	uint64_t frames;
 	bool full;
-	int error; /* of the first write that failed; 0: none has */
+	int error; /* errno of the first write that failed; or 0 */
 	uint8_t record[SNAP_BYTES];
 };
 
@@ -96,7 +96,10 @@ bool capture_close(struct capture *capture, char *error, size_t error_bytes)
 	return written;
 }
 
-/* https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html; returns the record's bytes. */
+/*
+ * Writes the record of https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL2.html. Returns its
+ * length in bytes.
+ */
 static unsigned make_record(uint8_t *record, unsigned port, enum capture_direction direction,
                             const struct frame *frame)
 {
@@ -127,7 +130,7 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 		return;
 	}
 	struct pcap_pkthdr header = {
-	        /* In a file of nanosecond precision tv_usec counts nanoseconds. */
+	        /* In a file with nanosecond precision, tv_usec counts nanoseconds. */
 	        .ts = {.tv_sec = (time_t)(time_ns / 1000000000u),
 	               .tv_usec = (suseconds_t)(time_ns % 1000000000u)},
 	        .caplen = bytes,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture of both sides of the switch in one file, as `tcpdump -i any` would
- * write it on the switch: each frame as it came in, and each as it left.
+ * A capture of both sides of the switch in one file, like that of `tcpdump -i any` on the switch:
+ * it has each frame as it came in and as it left.
  *
- * Link type LINUX_SLL2: the interface index is the port's number + 1, packet
- * type 0 is a frame that came in, 4 one that left; stamps are in nanoseconds.
+ * The link type is LINUX_SLL2. The interface index is the port's number + 1. The packet type is 0
+ * for a frame that came in and 4 for one that left. Times are in nanoseconds.
  */
 #ifndef INA_BRIDGE_CAPTURE_H
 #define INA_BRIDGE_CAPTURE_H
@@ -23,17 +23,17 @@ enum capture_direction {
 struct capture;
 
 /*
- * Creates the file. `epoch_ns`: added to times, to make them times since the Unix epoch. Frames
- * past `limit_bytes` are left out, and capture_close() says so in one line on stderr. NULL, with
- * one line in `error`, if the file cannot be made.
+ * Creates the file. `epoch_ns` is added to times, to convert them to times since the Unix epoch.
+ * Frames beyond `limit_bytes` are left out; capture_close() then says so in one line on stderr.
+ * Returns NULL, with one line in `error`, if the file cannot be created.
  */
 struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns, char *error,
                              size_t error_bytes);
 
-/* Writes out what is still in memory. */
+/* Writes the frames that are still buffered. */
 void capture_flush(struct capture *capture);
 
-/* Closes the file. False, with one line in `error`, if some of it could not be written. */
+/* Closes the file. Returns false, with one line in `error`, if it could not write everything. */
 bool capture_close(struct capture *capture, char *error, size_t error_bytes);
 
 void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
@@ -42,8 +42,8 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 struct capture_totals {
 	const char *path;
 	uint64_t frames;
-	uint64_t bytes; /* of the file */
-	bool complete;  /* nothing was left out, and all was written */
+	uint64_t bytes; /* in the file */
+	bool complete;  /* no frame was left out, and every write succeeded */
 };
 
 struct capture_totals capture_totals(const struct capture *capture);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cables, in the order of a frame's way; then time. */
+/* The cables, in the order in which a frame passes them; then time. */
 #include "fabric.h"
 
 #include <assert.h>
@@ -12,8 +12,8 @@
 enum { CALENDAR_EVENTS = 65536 };
 
 /*
- * A capture's interfaces: that of host 0 is 0. Behind those of the hosts, each cable between
- * switches has two, first that of its lower end.
+ * A capture's interfaces: that of host 0 is 0. The interfaces of the cables between switches follow
+ * those of the hosts: two for each cable, the lower end first.
  */
 static unsigned interface_of(const struct fabric *fabric, unsigned cable, enum link_side end)
 {
@@ -22,8 +22,7 @@ static unsigned interface_of(const struct fabric *fabric, unsigned cable, enum l
 	return cable < hosts ? cable : hosts + 2 * (cable - hosts) + (end == LINK_DOWN);
 }
 
-/* `end`: LINK_UP at the lower end of the cable, where what goes up begins; LINK_DOWN at the upper.
- */
+/* `end`: LINK_UP is the lower end, where upward frames enter; LINK_DOWN the upper end. */
 static void capture(struct fabric *fabric, unsigned cable, enum link_side end, uint64_t time_ns,
                     enum capture_direction direction, const struct frame *frame)
 {
@@ -32,7 +31,7 @@ static void capture(struct fabric *fabric, unsigned cable, enum link_side end, u
 		              frame);
 }
 
-/* The far end of a host's cable, upwards: its switch. */
+/* A frame has gone up a host's cable and enters the switch. */
 static void enter(struct fabric *fabric, unsigned cable, uint64_t time_ns, struct frame *frame)
 {
 	const struct topology_cable *at = fabric->cables[cable].at;
@@ -48,10 +47,10 @@ static void enter(struct fabric *fabric, unsigned cable, uint64_t time_ns, struc
 	bridge_enter(bridge, at->upper_port, time_ns, frame);
 }
 
-/* Downwards: what carries its frames. */
+/* A frame has gone down a host's cable: fabric_transmit carries it to the host. */
 static void leave(struct fabric *fabric, unsigned cable, uint64_t time_ns, struct frame *frame)
 {
-	/* It is the host's as soon as it is transmitted; the capture must see it all the same. */
+	/* transmit() takes a reference, and the capture needs the frame after that. */
 	frame_share(frame);
 	if (fabric->transmit(fabric->transmit_context, fabric->cables[cable].at->lower, time_ns,
 	                     frame))
@@ -68,7 +67,7 @@ bool fabric_is_cut(const struct fabric *fabric, unsigned cable, uint64_t time_ns
 	       time_ns - fabric->hosts_start_ns < config->mend_ns;
 }
 
-/* True, and the frame is gone. */
+/* Returns true, and drops the frame, if the cable is out. */
 static bool is_lost_in_cut(struct fabric *fabric, unsigned cable, enum link_side side,
                            uint64_t time_ns, struct frame *frame)
 {
@@ -80,8 +79,9 @@ static bool is_lost_in_cut(struct fabric *fabric, unsigned cable, enum link_side
 }
 
 /*
- * Between switches, the far end of what goes up (LINK_UP) or down. An event, for a switch may be in
- * the midst of what it sends; `id` is LINK_SIDES times the cable, plus the side.
+ * An event: a frame arrives at the far end of a cable between switches, after going up (LINK_UP)
+ * or down. It is an event because the receiving switch may be in the middle of sending. `id` is
+ * LINK_SIDES times the cable, plus the side.
  */
 static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
@@ -99,7 +99,7 @@ static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_
 		bridge_enter(&fabric->bridges[at->lower], at->lower_port, time_ns, frame);
 }
 
-/* Past the faults: into the queue. */
+/* After the link's faults, the frame enters the queue of a cable between switches. */
 static void send_on(struct fabric *fabric, unsigned number, enum link_side side, uint64_t time_ns,
                     struct frame *frame)
 {
@@ -158,7 +158,7 @@ static enum link_side side_of(const struct topology_switch *from, unsigned port)
 	return port < from->first_uplink ? LINK_DOWN : LINK_UP;
 }
 
-/* A bridge_is_congested. */
+/* Implements bridge_is_congested. */
 static bool is_congested(void *context, const struct bridge *bridge, unsigned port,
                          uint64_t time_ns)
 {
@@ -171,7 +171,7 @@ static bool is_congested(void *context, const struct bridge *bridge, unsigned po
 	                                  time_ns - fabric->start_ns) > mark;
 }
 
-/* A bridge_send. */
+/* Implements bridge_send. */
 static void send_out(void *context, const struct bridge *bridge, unsigned port, uint64_t time_ns,
                      struct frame *frame)
 {
@@ -203,7 +203,7 @@ static void open_cable(struct fabric *fabric, unsigned number)
 		link_init(&cable->links[side], number, (enum link_side)side, fabric->config->seed,
 		          &cable->config->faults[side], &fabric->calendar,
 		          side == LINK_UP ? deliver_up : deliver_down, fabric);
-		/* A host's own queue has no end: its device waits. */
+		/* A host's own queue is unbounded: its device waits. */
 		cable->wires[side] = (struct cable){
 		        .bits_per_second = cable->config->bits_per_second,
 		        .delay_ns = cable->config->delay_ns,
@@ -215,12 +215,12 @@ static void open_cable(struct fabric *fabric, unsigned number)
 }
 
 /*
- * How long a cable is out until all switches go other ways: as long as routing protocols need, and
- * longer than a cable that is put from one socket into another.
+ * How long a cable must be out until all switches avoid it. Routing protocols need about this
+ * long, and moving a plug from one socket to another takes less.
  */
 #define REROUTE_NS 250000000u
 
-/* A bridge_is_avoided. */
+/* Implements bridge_is_avoided. */
 static bool is_avoided(void *context, unsigned cable, uint64_t time_ns)
 {
 	const struct fabric *fabric = context;
@@ -318,19 +318,19 @@ bool fabric_advance(struct fabric *fabric, uint64_t time_ns)
 	calendar_run(&fabric->calendar, time_ns);
 	for (unsigned i = 0; i < fabric->topology->switch_count; i++)
 		has_more |= bridge_work(&fabric->bridges[i], time_ns);
-	/* What one aggregator has emitted may have come to another switch by now. */
+	/* Frames that one aggregator has emitted may already be due at another switch. */
 	return has_more || calendar_next(&fabric->calendar) <= time_ns;
 }
 
-/* Has a clock that can be turned by itself. */
+/* True if the bridge's engine has a clock that advance() turns. */
 static bool is_clocked(const struct bridge *bridge)
 {
 	return bridge->engine && bridge->engine->operations->advance;
 }
 
 /*
- * Turns the clocks of all aggregators in which something moves, through a span in which nothing
- * that one of them emits can have come to another, or to anything else. Returns its end.
+ * Turns the clocks of all busy aggregators, for at most the time in which no frame that one of
+ * them emits can reach another aggregator or a port. Returns the end of this time.
  */
 static uint64_t turn_clocks(struct fabric *fabric, uint64_t until_ns)
 {
@@ -380,7 +380,7 @@ uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns)
 
 void fabric_finish(struct fabric *fabric)
 {
-	/* All the way up and down again. */
+	/* Enough rounds for a frame to go all the way up and down again. */
 	for (unsigned turn = 0; turn < 2 * TOPOLOGY_LEVELS_MAX; turn++) {
 		for (unsigned i = 0; i < fabric->topology->switch_count; i++)
 			bridge_finish(&fabric->bridges[i]);

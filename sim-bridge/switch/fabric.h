@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All switches and the cables between them, one switch being the simplest fabric. Knows no sockets
- * and no clock: frames come with their time, what is to happen later is in the calendar.
+ * All switches, and the cables between them; the simplest fabric is one switch. It knows no sockets
+ * or clocks: each frame comes with its time, and later events are entries of the calendar.
  *
  *   receive -> host's cable -> capture, learn -> switch -> cable -> capture -> ... switch
  *           -> host's cable -> capture -> transmit
  *
- * A cable makes its faults in each direction. One between switches takes its time here, too, that
- * of a host where the host's frames come from.
+ * The fabric injects the faults of all cables, in each direction. It also models the time that
+ * frames take on cables between switches; virtual/ models that of the hosts' cables.
  */
 #ifndef INA_BRIDGE_FABRIC_H
 #define INA_BRIDGE_FABRIC_H
@@ -21,18 +21,21 @@
 #include "common/topology.h"
 #include "link.h"
 
-/* A frame leaves to `host`; the reference passes to the callee. False: it had to drop it. */
+/*
+ * A frame leaves to `host`; its reference passes to the callee, which returns false if it had to
+ * drop the frame.
+ */
 typedef bool fabric_transmit(void *context, unsigned host, uint64_t time_ns, struct frame *frame);
 
 struct cable_config {
 	struct link_faults faults[LINK_SIDES];
 	uint64_t bits_per_second;
 	uint64_t delay_ns;
-	uint64_t queue_bytes;   /* in front of it, at a switch; 0: no limit */
+	uint64_t queue_bytes;   /* capacity of the queue in front of it, at a switch; 0: no limit */
 	uint64_t marking_bytes; /* a longer queue marks congestion experienced; 0: never */
-	uint64_t trusts_tags;   /* the VLAN tags of JOINs that come in by it count */
-	uint64_t port_priority; /* of JOINs whose tag does not count; 0 to 7 */
-	/* It is out from the one until the other, counted from the common start of all hosts. */
+	uint64_t trusts_tags;   /* whether VLAN tags of JOINs that come in on it are trusted */
+	uint64_t port_priority; /* of JOINs without a trusted tag; 0 to 7 */
+	/* The cable is out from cut_ns to mend_ns, in ns after the common start of all hosts. */
 	uint64_t cut_ns;
 	uint64_t mend_ns;
 };
@@ -46,7 +49,7 @@ struct fabric_config {
 	bool is_virtual;
 };
 
-/* Of one direction of a cable between switches. */
+/* Counters of one direction of a cable between switches. */
 #define TRUNK_COUNTS(X)                                                                            \
 	X(frames, "that were sent")                                                                \
 	X(bytes, "of these")                                                                       \
@@ -65,7 +68,7 @@ struct fabric_cable {
 	const struct topology_cable *at;
 	const struct cable_config *config;
 	struct link links[LINK_SIDES];
-	struct cable wires[LINK_SIDES];         /* of a host's, virtual time is who sends on them */
+	struct cable wires[LINK_SIDES];         /* for a host's cable, only virtual/ sends on it */
 	struct trunk_counts counts[LINK_SIDES]; /* between switches */
 };
 
@@ -75,57 +78,57 @@ struct fabric {
 	struct capture *capture; /* or NULL */
 	fabric_transmit *transmit;
 	void *transmit_context;
-	uint64_t hosts_start_ns; /* of all hosts, set by the caller; CALENDAR_NEVER before */
-	uint64_t start_ns;       /* when time began: cables count picoseconds from there on */
+	uint64_t hosts_start_ns; /* common start, set by the caller; or CALENDAR_NEVER */
+	uint64_t start_ns;       /* when time began: cables count picoseconds from then on */
 	struct calendar calendar;
-	struct forwarding hosts;
-	struct forwarding sources; /* likewise, by IP addresses */
+	struct forwarding hosts;   /* the host of each MAC address */
+	struct forwarding sources; /* the host of each source IP address */
 	struct topology_routes routes;
 	struct bridge_network network;
-	struct bridge *bridges;      /* by their numbers in the topology */
-	struct fabric_cable *cables; /* so too */
+	struct bridge *bridges;      /* by number in the topology */
+	struct fabric_cable *cables; /* by number in the topology */
 };
 
 /*
- * Engines and `capture` are set by the caller afterwards, if there are any; they, the pool and what
- * config points to stay the caller's. 0, or -1 with errno ENOMEM.
+ * The caller sets the engines and `capture` afterwards, if there are any. It keeps ownership of
+ * them, of the pool, and of everything that `config` points to. Returns 0, or -1 with errno ENOMEM.
  */
 int fabric_open(struct fabric *fabric, const struct fabric_config *config, struct frame_pool *pool,
                 fabric_transmit *transmit, void *transmit_context);
 void fabric_close(struct fabric *fabric);
 
-/* Time begins, if not at 0. */
+/* Sets the time at which the fabric starts; not needed if it is 0. */
 void fabric_start(struct fabric *fabric, uint64_t time_ns);
 
-/* A frame of FRAME_BYTES_MIN bytes or more has come from a host; takes the reference. */
+/* A host has sent a frame of at least FRAME_BYTES_MIN bytes; takes the reference. */
 void fabric_receive(struct fabric *fabric, unsigned host, uint64_t time_ns, struct frame *frame);
 
-/* A host has gone: its addresses are forgotten. */
+/* A host has disconnected: the fabric forgets its addresses. */
 void fabric_close_host(struct fabric *fabric, unsigned host);
 
-/* Whether a cable is out. */
+/* True if the cable is out. */
 bool fabric_is_cut(const struct fabric *fabric, unsigned cable, uint64_t time_ns);
 
-/* As new: the aggregator of a switch, or of all (TOPOLOGY_NONE). */
+/* Resets the aggregator of switch `number`, or of all switches (TOPOLOGY_NONE). */
 void fabric_reset_engines(struct fabric *fabric, unsigned number, uint64_t time_ns);
 
 /*
- * Lets everything happen that is due by `time_ns` in the calendar, and a part of what the
- * aggregators have to do. True: they have more to do; send what there is to send, look for frames,
- * and come back at once.
+ * Runs all calendar events that are due by `time_ns`, and does part of the aggregators' pending
+ * work. Returns true if more work is left: the caller then sends waiting frames, looks for new
+ * frames, and calls again without waiting.
  */
 bool fabric_advance(struct fabric *fabric, uint64_t time_ns);
 
 /*
- * Virtual time, in place of fabric_advance(): lets happen what comes next, if it comes by
- * `until_ns`. Returns how far time got: until_ns if nothing comes before it any more.
+ * Virtual time, instead of fabric_advance(): runs the next event, if it is due by `until_ns`.
+ * Returns the time reached, which is until_ns if no event is left before it.
  */
 uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns);
 
-/* Lets the aggregators do all that they can, and hold nothing back: the end is near. */
+/* Processes all frames in the aggregators, and holds none back; used at the end of a run. */
 void fabric_finish(struct fabric *fabric);
 
-/* What an aggregator that is stuck says, or NULL. */
+/* The error of an aggregator that is stuck, or NULL. */
 const char *fabric_error(const struct fabric *fabric);
 
 #endif

@@ -11,10 +11,10 @@
 enum {
 	PROTOCOL_TCP = 6,
 	PORTS_BYTES = 4,
-	FRAGMENT_MASK = 0x3FFF, /* more follow, or it is not the first */
+	FRAGMENT_MASK = 0x3FFF, /* nonzero: more fragments follow, or it is not the first */
 };
 
-/* Mixes bytes into a number, four at a time; what is behind the frame's end counts as nothing. */
+/* Mixes bytes into a number, four at a time, and ignores those beyond the frame's end. */
 static uint64_t mix(uint64_t number, const struct frame *frame, size_t at, size_t bytes)
 {
 	for (size_t end = at + bytes; at + 4 <= end && at + 4 <= frame->length; at += 4) {

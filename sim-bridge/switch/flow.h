@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which frames belong together: those that must not overtake each other. */
+/* Identifies flows: the frames of a flow must not overtake each other. */
 #ifndef INA_BRIDGE_FLOW_H
 #define INA_BRIDGE_FLOW_H
 
@@ -8,8 +8,8 @@
 #include "frame_pool.h"
 
 /*
- * A number that is the same for all frames of a flow: of IPv4 and IPv6 its addresses, protocol and
- * ports, of all else its MAC addresses.
+ * Returns a number that is the same for all frames of a flow. For IPv4 and IPv6 it depends on the
+ * addresses, the protocol and the ports; for other frames on the MAC addresses.
  */
 uint64_t flow_of(const struct frame *frame);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table without growth: where all places of an address are taken, the first one is reused.
- */
+/* A hash table of fixed size: if all places for an address are taken, the first one is reused. */
 #include "forwarding.h"
 
 #include <string.h>
 
 /*
- * In two loads, put together in registers: by way of a variable in memory it would wait until the
- * whole frame before it, which has just been copied, is out of the processor's store buffer.
+ * Reads the address in two loads and joins them in registers. Copying it into a variable in memory
+ * would be slower: the processor would wait until the whole frame, which has just been copied, has
+ * left its store buffer.
  */
 static uint64_t number_of(const uint8_t *mac)
 {

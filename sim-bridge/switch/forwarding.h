@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fabric's table of MAC addresses: behind which host's port each one was seen last. */
+/* The fabric's MAC address table: the host's port at which each address was last seen. */
 #ifndef INA_BRIDGE_FORWARDING_H
 #define INA_BRIDGE_FORWARDING_H
 
@@ -8,7 +8,7 @@
 enum {
 	FORWARDING_BITS = 12,
 	FORWARDING_SLOTS = 1 << FORWARDING_BITS,
-	FORWARDING_PROBES = 8, /* places where an address may be */
+	FORWARDING_PROBES = 8, /* places in which an address may be stored */
 	FORWARDING_FLOOD = -1,
 };
 
@@ -19,13 +19,13 @@ struct forwarding {
 	} slots[FORWARDING_SLOTS];
 };
 
-/* `mac` (6 bytes) was a source on `port`. Group addresses and all zeros are not learned. */
+/* `mac` (6 bytes) was a source on `port`. Ignores group addresses and the all-zero address. */
 void forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigned port);
 
-/* The port of a destination, or FORWARDING_FLOOD for groups and unknown addresses. */
+/* Returns a destination's port, or FORWARDING_FLOOD for group and unknown addresses. */
 int forwarding_find(const struct forwarding *forwarding, const uint8_t *mac);
 
-/* The port is closed: what was behind it is unknown again. */
+/* The port has closed: forgets all addresses that were seen there. */
 void forwarding_forget_port(struct forwarding *forwarding, unsigned port);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of frames that came back; behind it those that were never in use, in their order. */
+/* A list of returned frames, and the frames that were never in use, in their order. */
 #include "frame_pool.h"
 
 #include <assert.h>

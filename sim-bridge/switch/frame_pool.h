@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames in memory that was allocated once. A frame may be in several places
- * (queues, the calendar): each holds a reference, the last one gives it back.
+ * Frames in memory that is allocated once. A frame may be in several places (queues, the calendar).
+ * Each of them holds a reference; dropping the last one returns the frame to the pool.
  */
 #ifndef INA_BRIDGE_FRAME_POOL_H
 #define INA_BRIDGE_FRAME_POOL_H
@@ -26,18 +26,21 @@ struct frame {
 struct frame_pool {
 	struct frame *frames;
 	unsigned count;
-	unsigned touched;         /* frames[touched] and on were never in use */
-	struct frame *first_free; /* last in, first out: what was used last is in the cache */
+	unsigned touched;         /* frames[touched] and later ones were never in use */
+	struct frame *first_free; /* last in, first out, since recently used frames are cached */
 };
 
-/* Room for `count` frames; memory is touched only as it is used. 0, or -1 with errno ENOMEM. */
+/*
+ * Reserves `count` frames; the memory is touched only when a frame is first used. Returns 0, or -1
+ * with errno ENOMEM.
+ */
 int frame_pool_open(struct frame_pool *pool, unsigned count);
 void frame_pool_close(struct frame_pool *pool);
 
-/* A frame with one reference and any content; NULL if all are in use. */
+/* Returns a frame with one reference and undefined content, or NULL if all are in use. */
 struct frame *frame_new(struct frame_pool *pool);
 
-/* Another reference to the same frame. */
+/* Adds a reference to the frame, and returns the frame. */
 struct frame *frame_share(struct frame *frame);
 void frame_drop(struct frame *frame);
 

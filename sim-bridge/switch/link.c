@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fate of a frame is drawn at once, then carried out step by step. */
+/* All random decisions about a frame are made first, then carried out one by one. */
 #include "link.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "common/random.h"
 #include "roce.h"
 
-/* Always draws, so that one fault's rate does not shift the others' stream. */
+/* Takes a random number even if the rate is 0, so a fault's rate does not affect other faults. */
 static bool draw_chance(struct link *link, double probability)
 {
 	return (double)(ina_random(&link->random) >> 11) * 0x1p-53 < probability;
@@ -20,8 +20,8 @@ struct fate {
 	bool corrupted;
 	bool duplicated;
 	bool held;
-	uint64_t bit;    /* corrupted: which one */
-	unsigned passes; /* held: until so many have passed */
+	uint64_t bit;    /* if corrupted: the bit to flip */
+	unsigned passes; /* if held: the number of frames that must pass it */
 };
 
 static struct fate draw_fate(struct link *link)
@@ -65,7 +65,7 @@ static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_
 	link->deliver(link->context, link->cable, time_ns, frame);
 }
 
-/* The way itself: at once, or after the delay. */
+/* Delivers a frame, immediately or after the delay. */
 static void carry(struct link *link, uint64_t time_ns, struct frame *frame)
 {
 	if (link->faults.delay_ns == 0) {
@@ -94,7 +94,7 @@ static struct frame *take_held(struct link *link, unsigned index)
 	return frame;
 }
 
-/* A frame has passed: those that have waited for it go on. */
+/* A frame has passed: delivers the held frames that no longer wait for others. */
 static void release_passed(struct link *link, uint64_t time_ns)
 {
 	unsigned index = 0;
@@ -120,7 +120,7 @@ static void release_late(void *context, uint64_t time_ns, struct frame *frame, u
 	}
 }
 
-/* False if there is no place to hold it. */
+/* Returns false if there is no room to hold the frame. */
 static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsigned passes)
 {
 	struct event limit = {
@@ -141,7 +141,9 @@ static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsig
 	return true;
 }
 
-/* Where the bytes begin that the iCRC covers: no FCS goes through here, which would cover the rest.
+/*
+ * The first byte after the Ethernet header. The iCRC covers the frame from there on; nothing would
+ * detect a corrupt byte before it, since frames carry no FCS here.
  */
 static size_t covered_at(const struct frame *frame)
 {
@@ -150,7 +152,7 @@ static size_t covered_at(const struct frame *frame)
 	return PACKET_ETHERNET_BYTES + (tagged ? PACKET_VLAN_BYTES : 0);
 }
 
-/* Flips one bit from the IP header on, in a copy where others hold the frame too. */
+/* Flips one bit after the Ethernet header, in a copy if the frame has other references. */
 static struct frame *corrupt(struct link *link, struct frame *frame, uint64_t random)
 {
 	if (frame->references > 1) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One direction of a cable, from a host or a lower switch to the switch above it or
- * back, and what it does to frames: loses, corrupts, duplicates, holds back, delays.
+ * One direction of a cable, up from a host or a lower switch or down to it, and its faults: it
+ * loses, corrupts, duplicates, holds back and delays frames.
  *
- * Faults befall RC frames only. Each link has a random stream of its own, and
- * draws the same number of times for each RC frame: what happens to the k-th
- * RC frame of a link depends on nothing but the seed, the link and k.
+ * All faults except the delay affect RC frames only. Each link has its own random stream, and takes
+ * the same count of numbers from it for each RC frame. So the fate of a link's k-th RC frame
+ * depends only on the seed, the link and k.
  */
 #ifndef INA_BRIDGE_LINK_H
 #define INA_BRIDGE_LINK_H
@@ -27,7 +27,7 @@ struct link_faults {
 	double duplicate;
 	double reorder;
 	double corrupt;
-	uint64_t delay_ns; /* of all frames, whatever they carry */
+	uint64_t delay_ns; /* of all frames, not only RC frames */
 };
 
 #define LINK_COUNTS(X)                                                                             \
@@ -43,18 +43,18 @@ struct link_counts {
 #undef X
 };
 
-/* A frame comes out at the other end; the reference passes to the callee. */
+/* A frame arrives at the other end; its reference passes to the callee. */
 typedef void link_deliver(void *context, unsigned cable, uint64_t time_ns, struct frame *frame);
 
 enum {
-	LINK_HELD_MAX = 8,            /* frames held back at a time */
-	LINK_HOLD_LIMIT_NS = 1000000, /* 1 ms: then a held frame goes on though none has passed */
+	LINK_HELD_MAX = 8,            /* frames held back at the same time */
+	LINK_HOLD_LIMIT_NS = 1000000, /* 1 ms: a held frame waits no longer for others to pass */
 };
 
 struct link_held {
 	struct frame *frame;
 	uint64_t id;
-	unsigned passes_left; /* frames that still have to pass it */
+	unsigned passes_left; /* frames that must still pass it */
 };
 
 struct link {
@@ -74,10 +74,10 @@ void link_init(struct link *link, unsigned cable, enum link_side side, uint64_t 
                const struct link_faults *faults, struct calendar *calendar, link_deliver *deliver,
                void *context);
 
-/* Gives back what is held. What is delayed is the calendar's. */
+/* Drops the held frames. Delayed frames belong to the calendar. */
 void link_close(struct link *link);
 
-/* A frame enters at `time_ns`; takes the reference. */
+/* A frame enters at `time_ns`; the link takes the reference. */
 void link_put(struct link *link, uint64_t time_ns, struct frame *frame);
 
 #endif

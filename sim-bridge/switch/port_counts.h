@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a port counts, whatever carries its frames: a socket, or a guest's network device. */
+/* The counters of a port, both for a socket and for a guest's network device. */
 #ifndef INA_BRIDGE_PORT_COUNTS_H
 #define INA_BRIDGE_PORT_COUNTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A switch's parser: as little of the headers as its decisions need. */
+/* A switch's parser: it reads only the header fields that the switch's decisions need. */
 #include "roce.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/headers.h"
 #include "wire/ina_wire.h"
 
-/* Where the headers begin; all 0 where the frame is not RoCEv2 of a form that is known here. */
+/* The offsets of headers; all 0 if the frame is not RoCEv2 in a supported form. */
 struct layout {
 	unsigned ip_at;
 	unsigned bth_at;
@@ -70,7 +70,7 @@ bool roce_is_marked(const struct frame *frame)
 {
 	struct layout layout = lay_out(frame);
 	const uint8_t *ip = frame->bytes + layout.ip_at;
-	/* IPv6's traffic class lies across two bytes, behind the version. */
+	/* IPv6's traffic class follows the 4-bit version, so it straddles two bytes. */
 	unsigned traffic_class =
 	        layout.is_ipv6 ? (packet_be16(ip) >> 4) & 0xFF : ip[PACKET_IPV4_TOS_AT];
 
@@ -102,7 +102,7 @@ bool roce_mark_congestion(struct frame *frame)
 	const unsigned shift = layout.is_ipv6 ? PACKET_IPV6_ECN_SHIFT : 0;
 	const unsigned codepoint = ip[PACKET_IPV4_TOS_AT] >> shift & PACKET_ECN_MASK;
 
-	if (!layout.bth_at || codepoint == 0) /* 0: its sender takes no marks */
+	if (!layout.bth_at || codepoint == 0) /* 0: the sender does not support ECN */
 		return false;
 	ip[PACKET_IPV4_TOS_AT] |= (uint8_t)(PACKET_ECN_CE << shift);
 	if (!layout.is_ipv6) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the switch itself looks at in a frame: is it RoCEv2 of a reliable connection, is it data. */
+/* What the switch itself reads in a frame: whether it is RoCEv2, its kind, and its marks. */
 #ifndef INA_BRIDGE_ROCE_H
 #define INA_BRIDGE_ROCE_H
 
@@ -8,30 +8,33 @@
 #include "frame_pool.h"
 
 /*
- * RoCEv2 over IPv4 without options or IPv6 without extension headers, with one 802.1Q tag at most:
- * any opcode of a reliable connection, data, ACK and NAK.
+ * True for RoCEv2 over IPv4 without options, or over IPv6 without extension headers, with at most
+ * one 802.1Q tag, and any opcode of a reliable connection: data, ACK or NAK.
  */
 bool roce_is_rc(const struct frame *frame);
 
-/* Of an RC frame: one of the six SEND opcodes. */
+/* For an RC frame: true for one of the six SEND opcodes. */
 bool roce_is_send(const struct frame *frame);
 
-/* Of an RC frame: an acknowledgement or another answer, no request. */
+/* For an RC frame: true for an acknowledgement or another response, false for a request. */
 bool roce_is_answer(const struct frame *frame);
 
-/* Of an RC frame: its DSCP is that of aggregation traffic (docs/protocol.md, Marking). */
+/* For an RC frame: true if its DSCP is that of aggregation traffic (docs/protocol.md, Marking). */
 bool roce_is_marked(const struct frame *frame);
 
-/* Any frame: a JOIN, as an aggregator would take it (docs/protocol.md, A connection's life). */
+/*
+ * For any frame: true if an aggregator would take it for a JOIN (docs/protocol.md, A connection's
+ * life).
+ */
 bool roce_is_join(const struct frame *frame);
 
-/* Of an RC frame: the UDP source port, which says by which tree it goes (docs/protocol.md, Trees).
- */
+/* For an RC frame: the UDP source port, which selects its tree (docs/protocol.md, Trees). */
 unsigned roce_source_port(const struct frame *frame);
 
 /*
- * Marks congestion experienced (RFC 3168) in a RoCEv2 frame whose sender allows it; IPv4's header
- * checksum follows (RFC 1624), the iCRC does not cover it. False: the sender does not.
+ * Marks congestion experienced (RFC 3168) in a RoCEv2 frame, if its sender supports ECN. Updates
+ * IPv4's header checksum (RFC 1624); the iCRC does not cover the mark. Returns false if the sender
+ * does not support ECN.
  */
 bool roce_mark_congestion(struct frame *frame);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a table of MAC addresses, each of which stands for an IP address in its VLAN. */
+/* In a table of MAC addresses, a made-up one stands for an IP address in its VLAN. */
 #include "sources.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/random.h"
 #include "roce.h"
 
-/* The first byte of an address that its owner has chosen (IEEE 802). */
+/* The first byte of a locally administered address (IEEE 802). */
 enum { LOCAL = 0x02 };
 
 static uint64_t mix(uint64_t number, const uint8_t *bytes, unsigned count)
@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t number, const uint8_t *bytes, unsigned count)
 	return number;
 }
 
-/* False: the frame is not of IP. */
+/* Writes the MAC address for the frame's IP source. Returns false if there is no IP. */
 static bool stand_in(const struct frame *frame, uint8_t *mac)
 {
 	const uint8_t *bytes = frame->bytes;

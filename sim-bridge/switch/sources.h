@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind which host's port each IP address was seen last (docs/protocol.md, Another port). */
+/* The host's port at which each IP address was last seen (docs/protocol.md, Another port). */
 #ifndef INA_BRIDGE_SOURCES_H
 #define INA_BRIDGE_SOURCES_H
 
@@ -9,8 +9,8 @@
 #include "frame_pool.h"
 
 /*
- * A frame has come from a host. False: it is a JOIN, and its source address was last seen behind
- * another host's port, so no aggregator may have it.
+ * A frame has come from a host. Returns false if the frame must not reach an aggregator: it is a
+ * JOIN, and its source address was last seen at another host's port.
  */
 bool sources_admit(struct forwarding *sources, unsigned host, const struct frame *frame);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calendar's side of um_timetravel.h; what is not said there follows arch/um/kernel/time.c. */
+/*
+ * Implements the calendar's side of um_timetravel.h. Where that header leaves something open, the
+ * code follows arch/um/kernel/time.c.
+ */
 #include "guest.h"
 
 #include <errno.h>
@@ -9,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Of real time: a guest that waits answers at once. */
+/* In real time; a guest that waits normally answers immediately. */
 #define CALL_PATIENCE_MS 20000
 
 void guest_open(struct guest *guest, unsigned port)
@@ -68,7 +71,7 @@ bool guest_accept_clock(struct guest *guests, unsigned count, int fd, int patien
 	return send_message(fd, UM_TIMETRAVEL_ACK, message.seq, 0);
 }
 
-/* Of every message the same: only some ask for the time. */
+/* Answers every message with the time, although only some messages ask for it. */
 static bool answer(struct guest *guest, const struct um_timetravel_msg *message, uint64_t now_ns,
                    uint64_t epoch_ns)
 {
@@ -89,7 +92,7 @@ void guest_hear_clock(struct guest *guest, uint64_t now_ns, uint64_t epoch_ns)
 		guest_end(guest);
 		return;
 	}
-	if (message.op == UM_TIMETRAVEL_ACK) /* of what guest_run() says */
+	if (message.op == UM_TIMETRAVEL_ACK) /* of a message that guest_run() sent */
 		return;
 	guest->heard = message.seq;
 	if (message.op == UM_TIMETRAVEL_REQUEST)
@@ -131,7 +134,7 @@ bool guest_call(struct guest *guest, unsigned queue, uint64_t now_ns, uint64_t e
 
 		if (poll(ready, 2, CALL_PATIENCE_MS) == 0)
 			return false;
-		/* It answers when it has asked for time, if it had not asked before. */
+		/* Before it answers, it asks for time, unless it has already done so. */
 		if (ready[0].revents)
 			guest_hear_clock(guest, now_ns, epoch_ns);
 		else if (vhost_called(&guest->device))

@@ -9,7 +9,7 @@
 #include "lifecycle.h"
 #include "path.h"
 
-/* Real time after which a host that does not wait is said to poll. */
+/* A host that runs for this long, in real time, without waiting is assumed to poll. */
 #define RUN_PATIENCE_S 20
 
 void virtual_accept_device(struct virtual_time *time, unsigned port)
@@ -25,10 +25,10 @@ void virtual_accept_device(struct virtual_time *time, unsigned port)
 		vhost_open(&time->guests[port].device, fd, mac);
 }
 
-/* Descriptors that are waited for beside those of hosts, and of each host. */
+/* Descriptors to wait for: first the signals, then two for each host. */
 enum { POLLED_FIRST = 1, POLLED_A_HOST = 2 };
 
-/* Waits until one of them has something to say. Returns how many of them still run. */
+/* Waits for a message from one of the `count` hosts. Returns how many of them still run. */
 static unsigned wait_for_running(struct virtual_time *time, unsigned count)
 {
 	struct pollfd *ready = time->polled;
@@ -71,7 +71,7 @@ static void serve(struct virtual_time *time, struct guest *guest, const struct p
 		guest_end(guest);
 }
 
-/* Serves the first hosts of the list, which run, until all of them wait. */
+/* Serves the first `count` hosts of the list, which run, until all of them wait. */
 static void settle(struct virtual_time *time, unsigned count)
 {
 	while (!time->is_over && wait_for_running(time, count) > 0 && !time->is_over) {
@@ -87,9 +87,9 @@ static void settle(struct virtual_time *time, unsigned count)
 }
 
 /*
- * Until the common start, all hosts that want to run at this time do so at once: they boot in step,
- * and what they send arrives later. Then each has the machine to itself, on one processor, where
- * turns are shorter.
+ * Lists the hosts to run now. Before the common start, these are all hosts that want to run at this
+ * time: they boot in step and in parallel, and frames that they send arrive later. After it, each
+ * host runs alone, on one processor, because turns are shorter that way.
  */
 static unsigned list_those_due(struct virtual_time *time, struct guest *first)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual time: hosts' turns, in which they run until they wait again. */
+/* Virtual time: the turns of hosts, each of which runs until it waits again. */
 #ifndef INA_BRIDGE_VIRTUAL_HOSTS_H
 #define INA_BRIDGE_VIRTUAL_HOSTS_H
 
@@ -8,8 +8,10 @@
 /* Accepts the connection of a host's network device. */
 void virtual_accept_device(struct virtual_time *time, unsigned port);
 
-/* Lets the host whose turn it is run until it waits, and takes what it has sent; before the common
- * start all whose turn it is at that time. */
+/*
+ * Runs host `first`, whose turn it is, until it waits, and takes the frames that it has sent.
+ * Before the common start, runs all hosts whose turn it is at that time.
+ */
 void virtual_run_hosts(struct virtual_time *time, struct guest *first);
 
 #endif

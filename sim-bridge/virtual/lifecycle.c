@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lifecycle.h"
 
-/* All start at a whole second, so that no figure depends on what the hosts did before it. */
+/* The start is at a whole second, so results do not depend on what the hosts did before. */
 #define START_AT_NS 1000000000u
 
 void virtual_lose_host(struct virtual_time *time, unsigned port)
@@ -13,7 +13,7 @@ void virtual_lose_host(struct virtual_time *time, unsigned port)
 	virtual_follow_muster(time, muster_forget(&time->muster, port));
 }
 
-/* An event: power is cut. */
+/* An event: the host's power is cut. */
 static void kill_host(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct virtual_time *time = context;
@@ -24,7 +24,7 @@ static void kill_host(void *context, uint64_t time_ns, struct frame *frame, uint
 		virtual_lose_host(time, (unsigned)id);
 }
 
-/* An event; id: the switch. */
+/* An event; `id` is the switch. */
 static void reset_aggregator(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct virtual_time *time = context;
@@ -34,7 +34,7 @@ static void reset_aggregator(void *context, uint64_t time_ns, struct frame *fram
 	fabric_reset_engines(time->fabric, (unsigned)id, time_ns);
 }
 
-/* An event: a host that is up may start its command. */
+/* An event: a host that is up receives `go`, so it starts its command. */
 static void let_go(void *context, uint64_t time_ns, struct frame *none, uint64_t id)
 {
 	struct virtual_time *time = context;
@@ -66,7 +66,7 @@ void virtual_follow_muster(struct virtual_time *time, enum muster_news news)
 	for (unsigned port = 0; port < time->count; port++) {
 		const struct virtual_faults *faults = &time->config->faults[port];
 
-		/* Its devices are set up. */
+		/* From now on its devices send no more setup messages. */
 		time->guests[port].may_hurry = true;
 		virtual_plan(time, time->start_ns + faults->start_delay_ns, let_go, NULL, port);
 		if (faults->kill_ns != GUEST_NEVER)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual time: the hosts' common start, what befalls them and the aggregator after it, their end.
- */
+/* Virtual time: the common start of the hosts, the faults planned after it, and the end. */
 #ifndef INA_BRIDGE_VIRTUAL_LIFECYCLE_H
 #define INA_BRIDGE_VIRTUAL_LIFECYCLE_H
 
 #include "state.h"
 
-/* What the muster says follows: the start of all, or the end. */
+/* Acts on the muster's news: starts all hosts, or ends the run. */
 void virtual_follow_muster(struct virtual_time *time, enum muster_news news);
 
-/* A host has gone. */
+/* A host has gone: closes its connections, and forgets its addresses. */
 void virtual_lose_host(struct virtual_time *time, unsigned port);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "common/headers.h"
 
-/* In a frame without a VLAN tag, whose IPv4 header has no options. */
+/* Offsets in a frame without a VLAN tag, whose IPv4 header has no options. */
 enum {
 	AT_IP = PACKET_ETHERNET_BYTES,
 	AT_UDP = AT_IP + PACKET_IPV4_BYTES,
@@ -81,7 +81,7 @@ enum muster_news muster_forget(struct muster *muster, unsigned port)
 	return look(muster);
 }
 
-/* RFC 1071, of a header of 20 bytes. */
+/* The checksum of RFC 1071 over a header of 20 bytes. */
 static void set_ip_checksum(uint8_t *ip)
 {
 	uint32_t sum = 0;
@@ -93,7 +93,7 @@ static void set_ip_checksum(uint8_t *ip)
 	packet_put_be16(ip + PACKET_IPV4_CHECKSUM_AT, ~(sum + (sum >> 16)) & 0xffff);
 }
 
-/* The way back, with both ends of each header changed over. */
+/* Answers with the headers of the host's `up`, with source and destination swapped in each. */
 void muster_write_go(const struct muster *muster, unsigned port, struct frame *frame)
 {
 	static const char word[] = "go\n";

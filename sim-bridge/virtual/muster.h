@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual time: who is up, when all start, and who has ended. Hosts say so to the bridge's own
- * address, in UDP datagrams of one word: `up`, and `exit CODE`; the bridge answers `go`. What came
- * from outside the virtual network would come at another time in each run.
+ * Virtual time: records which hosts are up and which have ended, and so when all start. Hosts send
+ * this to the bridge's own address, in UDP datagrams of one word, `up` and then `exit CODE`; the
+ * bridge answers `go`. A message from outside the virtual network would arrive at a different
+ * virtual time in each run.
  */
 #ifndef INA_BRIDGE_MUSTER_H
 #define INA_BRIDGE_MUSTER_H
@@ -24,24 +25,24 @@ struct muster {
 	struct {
 		bool is_up;
 		bool has_ended;
-		uint8_t headers[42]; /* Ethernet, IPv4, UDP of its `up` */
+		uint8_t headers[42]; /* the Ethernet, IPv4 and UDP headers of its `up` */
 	} * hosts;
 };
 
-/* 0, or -1 with errno ENOMEM. */
+/* Returns 0, or -1 with errno ENOMEM. */
 int muster_open(struct muster *muster, unsigned count);
 void muster_close(struct muster *muster);
 
-/* Whether a frame is for the bridge itself. */
+/* True if a frame is addressed to the bridge itself. */
 bool muster_is_for_us(const struct frame *frame);
 
-/* A frame from a host to the bridge. */
+/* Reads a frame that a host has sent to the bridge. */
 enum muster_news muster_hear(struct muster *muster, unsigned port, const struct frame *frame);
 
-/* A host has gone: it will say nothing any more. */
+/* A host has gone, and will send nothing more. */
 enum muster_news muster_forget(struct muster *muster, unsigned port);
 
-/* Writes `go` to a host that is up. */
+/* Writes a `go` for a host that is up into `frame`. */
 void muster_write_go(const struct muster *muster, unsigned port, struct frame *frame);
 
 #endif

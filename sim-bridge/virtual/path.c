@@ -11,7 +11,7 @@ static bool is_cut(const struct virtual_time *time, unsigned port)
 	return fabric_is_cut(time->fabric, port, time->now_ns);
 }
 
-/* When the host's processor is done with a frame that is there now. */
+/* The time at which the host's processor has finished with a frame that it gets now. */
 static uint64_t host_done_ns(struct virtual_time *time, unsigned port, const struct frame *frame)
 {
 	const double cost_ns =
@@ -23,7 +23,7 @@ static uint64_t host_done_ns(struct virtual_time *time, unsigned port, const str
 	return (uint64_t)ceil(time->busy_until_ns[port]);
 }
 
-/* Host -> switch. */
+/* From the host to the switch. */
 
 static void arrive_at_switch(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
@@ -91,9 +91,9 @@ void virtual_empty_queue(struct virtual_time *time, unsigned port)
 	}
 }
 
-/* Port -> host. */
+/* From the switch's port to the host. */
 
-/* An event: the host's processor is done with the frame. */
+/* An event: the host's processor has finished with the frame. */
 static void put_before_host(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
 {
 	struct virtual_time *time = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages in the order of a device's life. */
+/* Handles the messages in the order of a device's life. */
 #define _GNU_SOURCE
 #include "vhost_user.h"
 
@@ -38,14 +38,17 @@ enum request {
 	BACKEND_VRING_CALL = 4,
 };
 
-/* A guest sends its messages whole; but its machine may be busy. */
+/* A guest sends each message whole, but it may be slow if its machine is busy. */
 enum { MESSAGE_PATIENCE_MS = 20000 };
 
 enum { FLAG_VERSION = 1, FLAG_REPLY = 4, FLAG_NEED_REPLY = 8, DESCRIPTORS_MAX = 8 };
 
 #define BIT(n) (1ull << (n))
 
-/* The device's, and the protocol's: PROTOCOL_FEATURES; REPLY_ACK, BACKEND_REQ, CONFIG, INBAND. */
+/*
+ * The device's features, then the protocol's. Bit 30 is PROTOCOL_FEATURES; the protocol's bits are
+ * REPLY_ACK, BACKEND_REQ, CONFIG and INBAND_NOTIFICATIONS.
+ */
 #define FEATURES                                                                                   \
 	(BIT(30) | BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_NET_F_MRG_RXBUF) | BIT(VIRTIO_NET_F_MAC))
 #define PROTOCOL_FEATURES (BIT(3) | BIT(5) | BIT(9) | BIT(14))
@@ -111,7 +114,7 @@ void vhost_close(struct vhost_device *device)
 	device->fd = device->call_fd = -1;
 }
 
-/* False: nothing has come by then, which is an error. */
+/* Returns false if nothing has arrived by the deadline, and records that as the device's error. */
 static bool wait_until_readable(struct vhost_device *device, int fd, int64_t deadline_ms)
 {
 	struct pollfd readable = {.fd = fd, .events = POLLIN};
@@ -163,7 +166,7 @@ static void close_descriptors(struct message *message)
 	message->fd_count = 0;
 }
 
-/* The header, with its descriptors at the first byte; then the rest. */
+/* Reads the header, which brings the descriptors with its first byte, then the rest. */
 static bool read_message(struct vhost_device *device, struct message *message)
 {
 	const int64_t deadline_ms = ina_now_ms() + device->patience_ms;
@@ -207,7 +210,7 @@ static bool reply(struct vhost_device *device, struct message *message, uint32_t
 	       send_all(device->fd, message->bytes, bytes);
 }
 
-/* Maps a region of memory. False: its file does not have so many bytes there. */
+/* Maps a region of memory. Returns false if its file is too short for it, or mmap() fails. */
 static bool map_region(struct guest_memory *memory, uint64_t guest, uint64_t bytes, uint64_t offset,
                        int fd)
 {
@@ -234,7 +237,7 @@ static void forget_ring(struct vhost_device *device, unsigned index)
 	device->queues[index].ring = (struct virtqueue){0};
 }
 
-/* Rings lie in the memory: they go with it, until the guest says where they are now. */
+/* The old rings lie in the old memory, so they are forgotten until the guest places them anew. */
 static bool map_memory(struct vhost_device *device, const struct message *message)
 {
 	for (unsigned i = 0; i < VHOST_QUEUES; i++)
@@ -268,7 +271,7 @@ static bool place_ring(struct vhost_device *device, const struct message *messag
 	return true;
 }
 
-/* A ring that is nowhere cannot be enabled. */
+/* Returns false for a ring that has no place in memory yet. */
 static bool enable_ring(struct vhost_device *device, unsigned index, bool on)
 {
 	if (index >= VHOST_QUEUES || (on && device->queues[index].ring.size == 0))
@@ -277,7 +280,7 @@ static bool enable_ring(struct vhost_device *device, unsigned index, bool on)
 	return true;
 }
 
-/* virtio_net_config: only the address. */
+/* Fills in virtio_net_config, of which only the MAC address is set. */
 static void fill_config(const struct vhost_device *device, struct message *message)
 {
 	uint8_t space[sizeof(message->config.space)] = {0};
@@ -289,7 +292,10 @@ static void fill_config(const struct vhost_device *device, struct message *messa
 		       message->config.bytes);
 }
 
-/* A question is answered at once. False: none of ours, or the guest has gone. */
+/*
+ * If the message is a request for a value, answers it. Returns false if it is not; sets *gone if
+ * the guest has gone.
+ */
 static bool answer(struct vhost_device *device, struct message *message, bool *gone)
 {
 	uint32_t bytes = sizeof(message->number);
@@ -312,7 +318,7 @@ static bool answer(struct vhost_device *device, struct message *message, bool *g
 	return true;
 }
 
-/* False: what it says makes no sense. */
+/* Carries out a message. Returns false if it is invalid or unsupported. */
 static bool obey(struct vhost_device *device, struct message *message)
 {
 	const unsigned index = message->ring.index;
@@ -345,7 +351,7 @@ static bool obey(struct vhost_device *device, struct message *message)
 	case SET_VRING_ERR:
 	case SET_PROTOCOL_FEATURES:
 	case SET_CONFIG:
-	case VRING_KICK: /* the queues are polled anyway */
+	case VRING_KICK: /* not needed: the bridge polls the queues */
 		return true;
 	default:
 		return false;
@@ -372,7 +378,7 @@ bool vhost_serve(struct vhost_device *device)
 	return !gone;
 }
 
-/* Both queues are there. */
+/* True if both queues are enabled. */
 static bool is_up(const struct vhost_device *device)
 {
 	return device->fd >= 0 && device->call_fd >= 0 && !device->error &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings first, then what goes through them. */
+/* The rings, then the buffers that pass through them. */
 #include "virtqueue.h"
 
 #include <linux/virtio_net.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Where `bytes` at a guest's address are, or NULL if that is not all memory. */
+/* Returns the mapping of `bytes` bytes at a guest's address, or NULL if it has a gap. */
 static void *memory_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes)
 {
 	for (unsigned i = 0; i < memory->count; i++) {
@@ -28,7 +28,7 @@ void guest_memory_close(struct guest_memory *memory)
 	memory->count = 0;
 }
 
-/* A part of a ring, or NULL. It is aligned, or the processor could not read it at once. */
+/* Returns a part of a ring, or NULL. It must be aligned, so that accesses to it are atomic. */
 static void *part_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes,
                      unsigned alignment)
 {
@@ -80,13 +80,13 @@ unsigned virtqueue_available(const struct virtqueue *queue)
 	return (uint16_t)(index - queue->next_available);
 }
 
-/* A copy: the guest may write there at any time, and what was checked must be what is used. */
+/* Makes a copy, since the guest may change the ring between a check and a use of the values. */
 static struct vring_desc read_descriptor(const struct virtqueue *queue, uint16_t index)
 {
 	return *(const volatile struct vring_desc *)&queue->descriptors[index];
 }
 
-/* The first piece of a chain. False: the ring makes no sense. */
+/* Reads the first piece of a chain. Returns false if the ring is invalid. */
 static bool first_of_chain(const struct virtqueue *queue, uint16_t ahead, uint16_t *head,
                            struct vring_desc *piece)
 {
@@ -99,7 +99,7 @@ static bool first_of_chain(const struct virtqueue *queue, uint16_t ahead, uint16
 	return true;
 }
 
-/* False: it was the last. */
+/* Returns false if the piece was the last one. */
 static bool next_of_chain(const struct virtqueue *queue, struct vring_desc *piece)
 {
 	if (!(piece->flags & VRING_DESC_F_NEXT) || piece->next >= queue->size)
@@ -108,7 +108,7 @@ static bool next_of_chain(const struct virtqueue *queue, struct vring_desc *piec
 	return true;
 }
 
-/* The guest may see it once used->idx is set. */
+/* Returns a chain to the guest, which may see it once publish() has set used->idx. */
 static void give_back(struct virtqueue *queue, uint16_t head, size_t bytes)
 {
 	queue->used->ring[queue->next_used++ % queue->size] =
@@ -146,7 +146,7 @@ long virtqueue_take(struct virtqueue *queue, void *bytes, size_t room)
 	return (long)length;
 }
 
-/* What is still to be written: the head, then the bytes. */
+/* The bytes still to be written: first the head, then the frame. */
 struct source {
 	const char *parts[2];
 	size_t left[2];
@@ -167,7 +167,7 @@ static size_t pour(struct source *source, char *to, size_t room)
 	return poured;
 }
 
-/* Fills one chain, of which `piece` is the first. Returns how many bytes it took, or -1. */
+/* Fills one chain, whose first piece is `piece`. Returns the number of bytes it took, or -1. */
 static long fill_chain(const struct virtqueue *queue, struct vring_desc piece,
                        struct source *source)
 {

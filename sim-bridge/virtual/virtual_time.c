@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begin and end, and between them one thing after the other. */
+/* Opens and closes a run, and lets one thing happen after the other. */
 #define _GNU_SOURCE
 #include "virtual_time.h"
 
@@ -17,14 +17,14 @@
 #include "lifecycle.h"
 #include "path.h"
 
-/* Real time until the hosts have come, and until one has said who it is. */
+/* Real time within which all hosts must connect, and a connection must introduce its host. */
 #define BOOT_PATIENCE_S   60
 #define HELLO_PATIENCE_MS 5000
-/* And for hosts of which none wants to run: somebody may be ending them, one after the other. */
+/* Real time to wait if no host wants to run: a user may be ending hosts one after the other. */
 #define DEADLOCK_PATIENCE_S 2
 #define PROGRESS_S          2
 
-/* What is waited for until all hosts are there: of all of them, and of each. */
+/* Descriptors to wait for: POLLED for the whole run, and POLLED_A_PORT for each host. */
 enum { POLLED = 2, POLLED_A_PORT = 3 };
 
 int virtual_time_open(struct virtual_time *time, const struct virtual_config *config,
@@ -83,7 +83,7 @@ static void accept_clock(struct virtual_time *time)
 		close(fd);
 }
 
-/* Accepts and serves whoever has something to say. False: nobody had. */
+/* Accepts connections and serves messages. Returns false if none came in time. */
 static bool serve_all(struct virtual_time *time, int timeout_ms)
 {
 	struct pollfd *ready = time->polled;
@@ -137,7 +137,7 @@ static void wait_for_hosts(struct virtual_time *time)
 	}
 }
 
-/* The host that wants to run first, or NULL. */
+/* Returns the host that wants to run first, or NULL. */
 static struct guest *first_guest(struct virtual_time *time)
 {
 	struct guest *first = NULL;
@@ -152,7 +152,7 @@ static struct guest *first_guest(struct virtual_time *time)
 	return first;
 }
 
-/* Of the work, as the program wrote it ("42%"); empty where it says nothing. */
+/* Reads the share of the work done, as the program wrote it ("42%"), or sets an empty string. */
 static void read_share(const char *path, char *text, int size)
 {
 	FILE *file = path ? fopen(path, "re") : NULL;
@@ -181,8 +181,9 @@ static void show_progress(struct virtual_time *time)
 }
 
 /*
- * While no host wants to run: one that was ended from outside would be found to be gone in its
- * turn, and has none. False: nobody has said anything.
+ * Used while no host wants to run. The bridge notices in a host's turn that the host has ended; if
+ * one is ended from outside before its next turn, this function notices it. Returns false if no
+ * message came.
  */
 static bool hear_of_ends(struct virtual_time *time, int timeout_ms)
 {
@@ -194,7 +195,7 @@ static bool hear_of_ends(struct virtual_time *time, int timeout_ms)
 	return true;
 }
 
-/* The next thing that happens, in the network or on a host. */
+/* Runs the next event, in the network or on a host. */
 static void go_on(struct virtual_time *time)
 {
 	struct guest *guest = first_guest(time);
@@ -212,7 +213,7 @@ static void go_on(struct virtual_time *time)
 		time->now_ns = reached_ns;
 		return;
 	}
-	/* What has just happened may have woken another. */
+	/* The events just run may have woken another host. */
 	guest = first_guest(time);
 	if (guest)
 		virtual_run_hosts(time, guest);
@@ -231,7 +232,7 @@ void virtual_time_run(struct virtual_time *time)
 		if (turns % 256 == 0)
 			show_progress(time);
 	}
-	/* Hosts stay up until somebody ends them, or SIGUSR1 says that nobody needs them. */
+	/* The hosts stay up until a signal: SIGUSR1 says that they are no longer needed. */
 	if (!time->error[0] && !fabric_error(time->fabric))
 		poll(ended, 2, -1);
 }

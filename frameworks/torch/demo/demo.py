@@ -4,8 +4,8 @@
 
     frameworks/torch/demo/demo.py [--build build] [--aggregator rtl|model] [--steps 900] [--out build/demo-training]
 
-Draws loss and accuracy of both, and says what a step takes. The gradients' all-reduce alone is measured in virtual time, too,
-where only the network takes time.
+Draws loss and accuracy of both, and prints how long a step takes. Also measures the gradients' all-reduce alone, in virtual
+time, where only the network takes time.
 """
 import argparse
 import json
@@ -58,7 +58,8 @@ def lab(options, switches, command):
 
 
 def train(options, way):
-    """What rank 0 said: the curve, and what a step takes. Compute and all-reduce were timed between two barriers, less a barrier."""
+    """Returns rank 0's output: the curve, and the times of a step. Compute and all-reduce were timed between two barriers, minus
+    the time of a barrier."""
     started = time.monotonic()
     script = ('export RANK=$INA_RANK WORLD_SIZE=$INA_RANKS MASTER_ADDR=$INA_ROOT MASTER_PORT=29500 GLOO_SOCKET_IFNAME=vec0\n'
               f'exec /usr/bin/python3 -B {HERE / "train.py"} {way} {options.steps}')
@@ -74,7 +75,7 @@ def train(options, way):
 
 
 def virtual(options, tensor_bytes):
-    """One bucket with all gradients, as DDP makes it of a net of less than 25 MiB."""
+    """Measures one bucket with all gradients, as DDP makes it for a net of less than 25 MiB."""
     size = sum(tensor_bytes)
     print(f"\n# the all-reduce of a step alone, {size} bytes in {len(tensor_bytes)} tensors, in virtual time: the RTL at 250 MHz")
     for rate in RATES_GBPS:

@@ -3,8 +3,8 @@
 
     train.py BACKEND STEPS
 
-The script is what one would write for gloo, but for the import. Rank 0 prints lines of JSON: loss, accuracy on the test
-pictures, and what a step takes: all of it, its compute alone, its all-reduce alone.
+Apart from the import, the script is the same as for gloo. Rank 0 prints lines of JSON: loss, accuracy on the test pictures,
+and the times of a step: the whole step, its compute alone, and its all-reduce alone.
 """
 import gzip
 import json
@@ -23,12 +23,12 @@ if sys.argv[1] == "ina":
 
 DATA = Path(os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist"))  # Debian's dataset-fashion-mnist
 BATCH = 128  # of all ranks together
-EVERY = 50   # steps between two looks at the test pictures
-PARTS = 4    # times, at each look, that a step's compute and its all-reduce are timed apart
+EVERY = 50   # steps between two evaluations on the test pictures
+PARTS = 4    # at each evaluation, how often a step's compute and its all-reduce are timed separately
 
 
 def read(name, header_bytes):
-    """IDX: a header, then a byte for each pixel or label."""
+    """Reads an IDX file: a header, then a byte for each pixel or label."""
     data = gzip.decompress((DATA / f"{name}.gz").read_bytes())
     return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=header_bytes)
 
@@ -77,14 +77,14 @@ def main():
         return loss.detach()
 
     def compute(step):
-        """A step without its all-reduce; the net stays as it is, since the gradients are dropped and nothing is learned."""
+        """Runs a step without its all-reduce. The net does not change, since the gradients are dropped."""
         with net.no_sync():
             backward(step)
 
     gradients = torch.zeros(sum(parameter.numel() for parameter in net.parameters()))
 
     def together_s(work):
-        """How long all ranks take for what they begin at once: until the last one is through."""
+        """Returns how long all ranks take for work that they begin at the same time, until the last one has finished."""
         dist.barrier()
         began = time.monotonic()
         work()

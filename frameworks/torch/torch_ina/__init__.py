@@ -4,7 +4,7 @@
     import torch_ina
     torch.distributed.init_process_group("ina")
 
-The rest is torch's own. stats() and explain() say how the all-reduces went, and why so.
+All other calls are torch's own. stats() and explain() report how all-reduces were carried out, and why.
 """
 import atexit
 import os
@@ -19,7 +19,7 @@ from . import _core
 __all__ = ["explain", "stats"]
 
 def _gloo(store, rank, size, timeout, address):
-    """The inner group, for what libina does not do; on the same network, unless GLOO_SOCKET_IFNAME names another."""
+    """The inner group, for calls that libina does not have. It uses the same network, unless GLOO_SOCKET_IFNAME names another."""
     gloo = dist.ProcessGroupGloo
     if os.environ.get("GLOO_SOCKET_IFNAME"):
         return gloo(store, rank, size, timeout=timeout)
@@ -30,7 +30,7 @@ def _gloo(store, rank, size, timeout, address):
 
 
 def _create(store, rank, size, timeout):
-    """Ranks find each other by torch's store: rank 0 puts its address there, and what tells this group from others."""
+    """Creates the group. Ranks find each other by torch's store, into which rank 0 writes its address and the group's cookie."""
     address = own_address(store)
     store.set(f"ina/address/{rank}", address)
     address = seen_by_others(address, (store.get(f"ina/address/{other}").decode() for other in range(size) if other != rank))
@@ -47,19 +47,19 @@ def _group(group):
 
 
 def stats(group=None):
-    """What has happened on the group so far: a dict; bytes_aggregated and bytes_ring say which way they went."""
+    """Returns a dict of the group's counters since it was opened; bytes_aggregated and bytes_ring tell which algorithm was used."""
     return _core.stats(_group(group))
 
 
 def explain(group=None):
-    """For people: which switches sum what, or why none does."""
+    """Returns a text for people: which switches sum, or why none does."""
     return _core.explain(_group(group))
 
 
 @atexit.register
 def _end():
-    """Groups are closed while Python is there, and in step with the other ranks, which may need what this rank has. One that ends
-    by an exception is gone at once: the others are to hear of it."""
+    """Closes all groups while Python still runs, and together with the other ranks, which may need data of this rank. If the
+    script ends by an exception, leaves them open, so that the other ranks are notified immediately."""
     _core.end_all(not hasattr(sys, "last_type"))
 
 
